@@ -36,18 +36,18 @@ struct Tell;
 impl Processor for Tell {
     type Action = Deed;
 
-    fn start(&self, _guard: Agent, deed: &mut Deed) -> ActionResult {
+    fn start(&self, _guard: Agent<'_>, deed: &mut Deed) -> ActionResult {
         println!("    begins to {}", deed.name);
         deed.left = deed.ticks;
         ActionResult::Running
     }
 
-    fn update(&self, _guard: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&self, _guard: Agent<'_>, deed: &mut Deed) -> ActionResult {
         deed.left = deed.left.saturating_sub(1);
         if deed.left == 0 { ActionResult::Success } else { ActionResult::Running }
     }
 
-    fn cleanup(&self, _guard: Agent, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, _guard: Agent<'_>, deed: &mut Deed, ended: Ended) {
         println!("    stops to {}: {ended:?}", deed.name);
     }
 }

@@ -30,12 +30,12 @@ struct Doing;
 impl Processor for Doing {
     type Action = Deed;
 
-    fn start(&self, _: Agent, deed: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
         deed.left = deed.ticks;
         ActionResult::Running
     }
 
-    fn update(&self, _: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
         deed.left = deed.left.saturating_sub(1);
         if deed.left == 0 { ActionResult::Success } else { ActionResult::Running }
     }

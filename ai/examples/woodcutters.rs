@@ -33,11 +33,11 @@ struct Working<'a>(AgentAccess<'a, &'static mut Things>);
 impl Processor for Working<'_> {
     type Action = Deed;
 
-    fn start(&self, _: Agent, _: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         let Ok(mut things) = self.0.claim(agent) else { return ActionResult::Failed };
         let things = things.get_mut();
         match deed {

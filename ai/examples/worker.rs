@@ -94,13 +94,13 @@ struct Walking<'a> {
 impl Processor for Walking<'_> {
     type Action = MoveTo;
 
-    fn start(&self, agent: Agent, _: &mut MoveTo) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, _: &mut MoveTo) -> ActionResult {
         let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
         // A worker that cannot walk would be on the way for ever.
         if walker.get_mut().1.0 > 0.0 { ActionResult::Running } else { ActionResult::Failed }
     }
 
-    fn update(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
         let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
         let (position, speed) = walker.get_mut();
         let to = place(action.place);
@@ -129,7 +129,7 @@ struct Performing<'a>(AgentAccess<'a, &'static mut Animator>);
 impl Processor for Performing<'_> {
     type Action = PlayAnimation;
 
-    fn start(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
         let animator = animator.get_mut();
         animator.requests += 1;
@@ -138,7 +138,7 @@ impl Processor for Performing<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
         if animator.get_mut().finished >= action.request {
             ActionResult::Success
@@ -147,7 +147,7 @@ impl Processor for Performing<'_> {
         }
     }
 
-    fn cleanup(&self, agent: Agent, _: &mut PlayAnimation, _: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, _: &mut PlayAnimation, _: Ended) {
         if let Ok(mut animator) = self.0.claim(agent) {
             animator.get_mut().clip = Clip::Idle;
         }
@@ -178,7 +178,7 @@ struct Adding<'a>(AgentAccess<'a, Stacks>);
 impl Processor for Adding<'_> {
     type Action = AddItem;
 
-    fn start(&self, agent: Agent, action: &mut AddItem) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut AddItem) -> ActionResult {
         let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
         let stacks = stacks.get_mut();
         match stacks.iter_mut().find(|stack| stack.item == action.item) {
@@ -188,7 +188,7 @@ impl Processor for Adding<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _: Agent, _: &mut AddItem) -> ActionResult {
+    fn update(&self, _: Agent<'_>, _: &mut AddItem) -> ActionResult {
         ActionResult::Success
     }
 }
@@ -203,7 +203,7 @@ impl Processor for Removing<'_> {
     type Action = RemoveItem;
 
     /// All of them or none.
-    fn start(&self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut RemoveItem) -> ActionResult {
         let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
         let stacks = stacks.get_mut();
         let Some(place) = stacks.iter().position(|stack| stack.item == action.item) else {
@@ -217,7 +217,7 @@ impl Processor for Removing<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _: Agent, _: &mut RemoveItem) -> ActionResult {
+    fn update(&self, _: Agent<'_>, _: &mut RemoveItem) -> ActionResult {
         ActionResult::Success
     }
 }

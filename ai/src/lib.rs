@@ -1,6 +1,6 @@
 //! Game AI over action entities.
 //!
-//! What an agent can do is not code inside the agent: each of its actions is an entity of its own,
+//! The abilities of an agent are not code inside the agent: each of its actions is an entity of its own,
 //! and one system per kind of action does all actions of that kind, for all agents, chunk by chunk.
 //! Whatever decides only says which of an agent's actions are executing, so that one mind can be
 //! exchanged for another over the same actions.
@@ -17,6 +17,9 @@
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
 #![forbid(unsafe_code)]
+
+#[macro_use]
+mod debug;
 
 pub mod action;
 pub mod activity;

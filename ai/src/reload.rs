@@ -45,15 +45,7 @@ pub struct MindFile<M> {
     problem: Option<LoadError>,
 }
 
-impl<M: fmt::Debug> fmt::Debug for MindFile<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MindFile")
-            .field("path", &self.path)
-            .field("mind", &self.mind)
-            .field("problem", &self.problem)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([M: fmt::Debug] MindFile<M>: path, mind, problem);
 
 impl<M: Reload> MindFile<M> {
     /// Reads a file. `read` makes the mind of its text, now and when it changes.

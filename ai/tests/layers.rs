@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
+    "debug",
     "bits",
     "heads",
     "explain::label",
@@ -56,8 +57,10 @@ const LAYERS: &[&str] = &[
     "goap::operator",
     "goap::problem",
     "goap::search",
+    "goap::search_input",
     "goap::planner",
     "goap::record",
+    "goap::sensors",
     "goap::agent",
     "goap::data",
     "goap",
@@ -78,7 +81,6 @@ const LAYERS: &[&str] = &[
     "fsm::machines",
     "fsm::data",
     "fsm",
-    "turn::bytes",
     "turn::error",
     "turn::schedule",
     "turn::journal",

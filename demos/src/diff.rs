@@ -51,10 +51,8 @@ struct Running<'a> {
 impl<'a> Side<'a> {
     fn begin(&self, from: u64, world: usize) -> Result<Running<'a>, Failure> {
         let mut simulation = (self.start)()?;
-        if let (Some(view), Ok(focus)) = (simulation.view_mut(), u8::try_from(world)) {
-            if focus > 0 {
-                view.set_focus(focus);
-            }
+        if let Ok(focus @ 1..) = u8::try_from(world) {
+            simulation.view_mut().set_focus(focus);
         }
         Ok(Running { simulation, inputs: self.inputs, lived: from, world })
     }
@@ -85,7 +83,7 @@ impl SteppedGame for Running<'_> {
     }
 
     fn schedule(&self) -> &Schedule {
-        self.simulation.view().expect("every demo has a view").schedule()
+        self.simulation.engine().schedule()
     }
 
     fn tick(&mut self) {
@@ -98,7 +96,7 @@ impl SteppedGame for Running<'_> {
         if !self.schedule().is_stepping() {
             self.put_in();
         }
-        let step = self.simulation.view_mut().expect("every demo has a view").step();
+        let step = self.simulation.step();
         if !self.schedule().is_stepping() {
             self.lived += 1;
         }

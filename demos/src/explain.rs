@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use formic::inspect::View;
 use formic_ai::action::Action;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, World};
@@ -10,7 +11,7 @@ use serde::Serialize;
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::simulation::Simulation;
-use crate::text::grouped;
+use crate::text::{grouped, singular};
 
 /// How many decisions of an agent are shown.
 const DECISIONS_MAX: usize = 32;
@@ -86,7 +87,7 @@ pub fn watch(
     if found.is_empty() {
         return Err(Failure::Usage(format!("{} cannot explain itself", demo.name)));
     }
-    let named = |agent| simulation.view().and_then(|view| view.noun(agent));
+    let named = |agent| simulation.view().noun(agent);
     let noun = |agent| capital(named(agent).unwrap_or_else(|| singular(demo.agents_noun)));
     let found: Vec<Vec<(Entity, String)>> = found
         .into_iter()
@@ -97,7 +98,7 @@ pub fn watch(
         .worlds()
         .into_iter()
         .map(|(_, world)| {
-            let view = simulation.view().filter(|view| std::ptr::eq(view.world(), world));
+            let view = view_of(simulation, world);
             let noun = |entity| view.and_then(|view| Some((entity, view.noun(entity)?)));
             world.entities().filter_map(noun).collect()
         })
@@ -128,6 +129,11 @@ pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
     worlds.iter().flat_map(of_world).collect()
 }
 
+/// The hooks, which know the world in focus alone.
+fn view_of<'a>(simulation: &'a dyn Simulation, world: &World) -> Option<&'a dyn View> {
+    std::ptr::eq(simulation.world(), world).then(|| simulation.view())
+}
+
 /// What its mind wrote down; else what can be seen of it; else why there is neither.
 fn sentences(
     simulation: &dyn Simulation,
@@ -135,7 +141,7 @@ fn sentences(
     log: &DecisionLog,
     agent: Entity,
 ) -> Vec<String> {
-    let view = simulation.view().filter(|view| std::ptr::eq(view.world(), world));
+    let view = view_of(simulation, world);
     let asked = log.sentences(agent).is_empty() && world.contains(agent);
     let seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
     if seen.is_empty() { formic_ai::why(world, agent) } else { seen }
@@ -148,9 +154,7 @@ const EXAMPLES_MAX: usize = 10;
 #[must_use]
 pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
     let mut marks = Vec::new();
-    if let Some(view) = simulation.view() {
-        view.marks(&mut marks);
-    }
+    simulation.view().marks(&mut marks);
     let of_world = |((name, world), number): (&(&str, &World), u8)| {
         let deciding = world.query_ref::<&Action>().into_iter().map(|action| action.agent());
         let shown = marks.iter().filter(|mark| mark.world == number).map(|mark| mark.entity);
@@ -171,11 +175,6 @@ pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
         true => format!("{} has no agent that can be asked\n", demo.name),
         false => text,
     }
-}
-
-/// One of "workers" is a "worker".
-fn singular(noun: &str) -> &str {
-    noun.strip_suffix('s').unwrap_or(noun)
 }
 
 /// A "worker" is called "Worker".

@@ -68,7 +68,6 @@ pub mod simulation;
 pub mod svg;
 pub mod tape;
 pub mod text;
-pub mod view;
 pub mod villagers;
 
 #[cfg(not(target_family = "wasm"))]

@@ -2,12 +2,32 @@
 
 use std::path::PathBuf;
 
+use formic::inspect::View;
 use formic_ecs::{StateHash, World};
-use formic_jobs::Save;
+use formic_jobs::{Save, Step};
 
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::raster::Raster;
-use crate::view::View;
+
+/// A world with the hooks of its page, as one object: what every [`View`] is.
+pub trait Viewed {
+    /// The hooks.
+    fn view(&self) -> &dyn View;
+
+    /// The same, for cheats.
+    fn view_mut(&mut self) -> &mut dyn View;
+}
+
+impl<T: View> Viewed for T {
+    fn view(&self) -> &dyn View {
+        self
+    }
+
+    fn view_mut(&mut self) -> &mut dyn View {
+        self
+    }
+}
 
 /// A world that lives tick by tick and can be asked about itself.
 ///
@@ -16,9 +36,28 @@ use crate::view::View;
 /// nothing. Whatever the answers are made of, they must not depend on the
 /// number of threads, on the clock or on an address; but figures that are times,
 /// and are called so, may stand beside them.
-pub trait Simulation {
+pub trait Simulation: Viewed {
+    /// What the world in focus lives by.
+    fn engine(&self) -> &Engine;
+
+    /// The same, to be stepped.
+    fn engine_mut(&mut self) -> &mut Engine;
+
+    /// The world in focus.
+    fn world(&self) -> &World {
+        &self.engine().world
+    }
+
     /// Lives one tick.
-    fn tick(&mut self);
+    fn tick(&mut self) {
+        self.engine_mut().tick();
+    }
+
+    /// Takes one step of a tick; the tick that it begins is ended by further steps, or by
+    /// [`tick`](Simulation::tick).
+    fn step(&mut self) -> Step {
+        self.engine_mut().step()
+    }
 
     /// Whether there is nothing left to live: a script is at its end. Ticks that were asked for
     /// beyond that are not lived.
@@ -43,7 +82,9 @@ pub trait Simulation {
 
     /// A hash of everything that the next tick depends on, the same for any
     /// number of threads.
-    fn state_hash(&self) -> StateHash;
+    fn state_hash(&self) -> StateHash {
+        self.world().state_hash()
+    }
 
     /// The demo's own figures, in the order in which the JSON shows them.
     fn counters(&self) -> Vec<Counter>;
@@ -67,31 +108,21 @@ pub trait Simulation {
     /// What happened, for a person to read.
     fn summary(&self) -> Summary;
 
-    /// The world as something to be watched live, if the demo can show it so.
-    fn view(&self) -> Option<&dyn View> {
-        None
-    }
-
-    /// The same, to be stepped through and cheated in.
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        None
-    }
-
     /// The worlds that the demo lives in and what they are called, for `--explain`: one without a
-    /// name where there is a view, none where the demo keeps them to itself.
+    /// name where there is no other.
     fn worlds(&self) -> Vec<(&str, &World)> {
-        self.view().map(|view| ("", view.world())).into_iter().collect()
+        vec![("", self.world())]
     }
 
     /// The same, to have agents watched.
     fn worlds_mut(&mut self) -> Vec<&mut World> {
-        self.view_mut().map(View::world_mut).into_iter().collect()
+        vec![&mut self.engine_mut().world]
     }
 
-    /// The timeline of the last ticks, for `--trace`: JSON in the trace event format. None where the
-    /// demo has no systems.
+    /// The timeline of the last ticks, for `--trace`: JSON in the trace event format. None where
+    /// there is no tick to show.
     fn trace(&self) -> Option<String> {
-        self.view().map(|view| view.schedule().trace_json())
+        Some(self.engine().schedule().trace_json())
     }
 
     /// Everything that decides what comes next, between two ticks.
@@ -99,7 +130,7 @@ pub trait Simulation {
     /// # Errors
     /// Lists what cannot be saved.
     fn save(&self) -> Result<Save, String> {
-        Err("this demo cannot be saved".to_owned())
+        self.engine().save().map_err(|error| error.to_string())
     }
 
     /// Goes on with what was saved by a simulation that was built alike. What did not fit is told in
@@ -108,8 +139,7 @@ pub trait Simulation {
     /// # Errors
     /// Says what is wrong with the save.
     fn load(&mut self, save: &Save) -> Result<String, String> {
-        _ = save;
-        Err("this demo cannot be loaded".to_owned())
+        self.engine_mut().load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     /// Takes something from outside between two ticks: a key, a click, a cheat, in words of the

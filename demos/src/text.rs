@@ -16,6 +16,12 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// One of "workers" is a "worker".
+#[must_use]
+pub fn singular(noun: &str) -> &str {
+    noun.strip_suffix('s').unwrap_or(noun)
+}
+
 /// A time in the unit that leaves a readable number: `0.84 ms`, `12.3 s`.
 #[must_use]
 pub fn duration(time: Duration) -> String {

@@ -1,6 +1,6 @@
-//! The page in a real browser: what it says, what it draws, and what a click does. A headless
+//! The page in a real browser: its texts, its drawings, and the effect of a click. A headless
 //! Chromium is driven through chromedriver, by plain HTTP (<https://www.w3.org/TR/webdriver2/>).
-//! Where either is missing the test prints SKIPPED and which.
+//! The test prints SKIPPED and the missing program if there is none of either.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -234,7 +234,8 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     browser.call("POST", "/url", &json!({ "url": format!("http://{}/", server.address) }));
     browser.wait_until("document.title === 'Formic: dungeon' && marks.count === 120");
     what_it_says_and_draws(&browser);
-    what_a_click_does(&browser, &server);
+    what_a_click_does(&browser);
+    what_is_listed_and_edited(&browser, &server);
     what_the_panels_say(&browser);
     another_demo(&browser);
     what_keys_do_in_the_roguelike(&browser);
@@ -252,7 +253,7 @@ fn what_it_says_and_draws(browser: &Browser) {
     assert!(colours > 10, "rock, regions and imps: {colours} colours");
 }
 
-fn what_a_click_does(browser: &Browser, server: &Running) {
+fn what_a_click_does(browser: &Browser) {
     browser.click("#step-tick");
     browser.wait_until("head.tick === 1");
     let place = browser.script(FIRST_AGENT);
@@ -265,8 +266,6 @@ fn what_a_click_does(browser: &Browser, server: &Running) {
     {
         assert!(panel.contains(part), "{part} in {panel}");
     }
-    let (_, state) = server.post("/api/run", &json!({}));
-    assert!(state["selected"].is_string(), "{state}");
     // The ring around the selected imp.
     browser.wait_until("selected !== null");
     browser.click("#play");
@@ -287,9 +286,43 @@ fn what_a_click_does(browser: &Browser, server: &Running) {
     browser.wait_until("document.getElementById('systems').innerText.includes('Stepping')");
 }
 
+/// Types into the query box, chooses an imp in the list, and changes its speed.
+fn what_is_listed_and_edited(browser: &Browser, server: &Running) {
+    browser.click("nav [data-tab=entities]");
+    browser.wait_until("document.querySelectorAll('#found .entity').length === 100");
+    browser.script(
+        "$('query').value = 'Speed, without PathPending, 7';
+         $('query').dispatchEvent(new Event('input'));",
+    );
+    browser.wait_until("document.querySelectorAll('#found .entity').length === 1");
+    browser.wait_until("document.getElementById('reasons').innerText.includes('It is the entity')");
+    browser.screenshot("page-entities.png");
+    browser.click("#found .entity");
+    browser.wait_until("document.querySelector('#agent h2').innerText.startsWith('Entity 7v')");
+    browser.script(
+        "const input = document.querySelector('#agent input[aria-label^=\"Speed\"]');
+         input.value = '2.5';
+         input.dispatchEvent(new Event('change'));",
+    );
+    let speed = || {
+        let id = browser.script("return chosen;");
+        let (_, imp) = server.get(&format!("/api/entity?id={}", id.as_str().expect("a text")));
+        let components = imp["components"].as_array().expect("a list").clone();
+        let speed = components.into_iter().find(|it| it["name"] == "Speed").expect("it walks");
+        speed["fields"][0]["value"].clone()
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while speed() != "2.5" {
+        assert!(Instant::now() < deadline, "{}", speed());
+    }
+}
+
 fn what_the_panels_say(browser: &Browser) {
     browser.click("nav [data-tab=systems]");
     browser.wait_until("document.querySelectorAll('.lane span').length > 0");
+    // The edit has ended the tick that was begun by a step.
+    browser.press(",");
+    browser.wait_until("document.getElementById('systems').innerText.includes('Has not run')");
     let systems = browser.text_of("systems");
     for part in ["push_out", "follow", "search", "Has not run", "thread "] {
         assert!(systems.contains(part), "{part} in {systems}");
@@ -306,7 +339,9 @@ fn what_the_panels_say(browser: &Browser) {
 /// Chooses a demo in the list, as a person would.
 fn choose(browser: &Browser, demo: &str) {
     browser.script(&format!(
-        "const demo = document.getElementById('demo');
+        // A tab that has the focus would take the space bar for itself.
+        "document.activeElement.blur();
+         const demo = document.getElementById('demo');
          demo.value = '{demo}';
          demo.dispatchEvent(new Event('change'));"
     ));

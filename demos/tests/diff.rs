@@ -5,13 +5,12 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use formic::inspect::View;
 use formic_demos::diff::{Side, search};
 use formic_demos::engine::Engine;
 use formic_demos::raster::{Colour, Raster};
 use formic_demos::setup::Setup;
 use formic_demos::simulation::{Counter, Simulation, Summary};
-use formic_demos::view::{Ground, Inspector, Mark, Scene, View};
-use formic_ecs::StateHash;
 use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
 
@@ -186,11 +185,11 @@ impl Planted {
 }
 
 impl Simulation for Planted {
-    fn tick(&mut self) {
-        self.0.tick();
+    fn engine(&self) -> &Engine {
+        &self.0
     }
-    fn state_hash(&self) -> StateHash {
-        self.0.world.state_hash()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.0
     }
     fn counters(&self) -> Vec<Counter> {
         Vec::new()
@@ -204,35 +203,9 @@ impl Simulation for Planted {
     fn summary(&self) -> Summary {
         Summary::new()
     }
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
 }
 
-impl View for Planted {
-    fn engine(&self) -> &Engine {
-        &self.0
-    }
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.0
-    }
-    fn scene(&self) -> Scene {
-        unreachable!("nothing is drawn")
-    }
-    fn ground_version(&self) -> u64 {
-        0
-    }
-    fn ground(&self) -> Ground {
-        unreachable!("nothing is drawn")
-    }
-    fn marks(&self, _: &mut Vec<Mark>) {}
-    fn inspector(&self) -> Inspector {
-        unreachable!("nothing is looked at")
-    }
-}
+impl View for Planted {}
 
 #[test]
 fn planted_differences_are_found_with_tick_system_component_and_both_values() {

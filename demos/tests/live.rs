@@ -60,16 +60,18 @@ fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
     server.post("/api/step", &json!({ "what": "tick", "count": 30 }));
     let (status, nobody) = server.post("/api/pick", &json!({ "x": -50, "y": -50, "reach": 1 }));
     assert_eq!((status, nobody), (200, json!({ "entity": null })));
-    assert_eq!(server.get("/api/entity").0, 404);
+    assert_eq!(server.get("/api/entity").0, 400);
     let (_, picked) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
-    let (status, agent) = server.get("/api/entity");
+    let (status, agent) = server.get(&entity_path(&picked));
     assert_eq!((status, &agent["entity"]), (200, &picked["entity"]), "{agent}");
     assert!(agent["row"].as_u64() < agent["chunk_rows"].as_u64(), "{agent}");
     let has = |name: &str| {
         let components = agent["components"].as_array().expect("a list");
         components.iter().find(|it| it["name"] == name).expect("imps have it").clone()
     };
-    assert!(has("Position")["value"].as_str().is_some_and(|it| it.starts_with("Position(Vec2(")));
+    let field = &has("Position")["fields"][0];
+    assert_eq!((&field["type"], &field["editable"]), (&json!("Vec2"), &json!(true)), "{agent}");
+    assert_eq!(field["value"].as_str().expect("a text").split(", ").count(), 2, "{agent}");
     assert_eq!(has("PathPending")["enabled"], false);
     assert_eq!(has("Speed")["enabled"], Value::Null);
     let why = agent["why"][0].as_str().expect("a sentence");
@@ -82,9 +84,9 @@ fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
 #[test]
 fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
     let server = serve("cats", 50);
-    server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
+    let (_, picked) = server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
     let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 300 }));
-    let (_, cat) = server.get("/api/entity");
+    let (_, cat) = server.get(&entity_path(&picked));
     let decisions = cat["decisions"].as_array().expect("a list");
     assert!(decisions.len() > 1, "{cat}");
     let last = decisions[0].as_str().expect("a sentence");
@@ -141,6 +143,11 @@ fn archetypes_and_systems_are_told_of() {
     }
 }
 
+/// Where the entity is told of that was picked.
+fn entity_path(picked: &Value) -> String {
+    format!("/api/entity?id={}", picked["entity"].as_str().expect("an entity was picked"))
+}
+
 /// Where the marks of a frame are, as fractions of the map, and of which kind each is.
 fn marks(server: &Running) -> Vec<(f64, f64, u8)> {
     let (status, frame) = server.raw(b"GET /api/frame HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -170,7 +177,7 @@ fn click_first(server: &Running) -> Value {
     let at = json!({ "x": x * side(0), "y": y * side(1), "reach": 2.0 });
     let (_, picked) = server.post("/api/pick", &at);
     assert!(picked["entity"].is_string(), "{at}: {picked}");
-    let (status, entity) = server.get("/api/entity");
+    let (status, entity) = server.get(&entity_path(&picked));
     assert_eq!(status, 200, "{entity}");
     entity
 }

@@ -6,10 +6,10 @@ use std::process::{Child, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use formic::inspect::Stopper;
 use formic_demos::catalogue::DEMOS;
-use formic_demos::failure::Failure;
-use formic_demos::serve::{Server, Stopper};
-use formic_demos::session::Session;
+use formic_demos::serve::bind;
+use formic_demos::session::Live;
 use formic_demos::setup::Setup;
 use serde_json::{Value, json};
 
@@ -19,16 +19,19 @@ use crate::support::{refused, text};
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     stopper: Stopper,
-    thread: Option<JoinHandle<Result<(), Failure>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Serves a demo that is paused, at a port of its own.
 pub(crate) fn serve(demo: &str, agents: u32) -> Running {
     let demo = DEMOS.iter().find(|known| known.name == demo).expect("there is such a demo");
     let setup = Setup { agents, ticks: 0, seed: 1, threads: 2 };
-    let server = Server::bind(0).expect("some port is free");
-    let (address, stopper) = (server.address(), server.stopper());
-    let thread = std::thread::spawn(move || server.run(move || Session::open(DEMOS, demo, setup)));
+    let inspector = bind(0).expect("some port is free").paused();
+    let (address, stopper) = (inspector.address(), inspector.stopper());
+    let thread = std::thread::spawn(move || {
+        let mut live = Live::open(DEMOS, demo, setup).expect("the demo takes the numbers");
+        inspector.run(&mut live, || false);
+    });
     Running { address, stopper, thread: Some(thread) }
 }
 
@@ -37,7 +40,7 @@ impl Drop for Running {
         self.stopper.stop();
         let ended = self.thread.take().expect("it is joined once").join();
         if !std::thread::panicking() {
-            ended.expect("the server does not panic").expect("it ends well");
+            ended.expect("the server does not panic");
         }
     }
 }
@@ -150,6 +153,13 @@ fn bad_wishes_are_refused_and_change_nothing() {
         ("/api/run", json!({ "sped": 1 }), 400),
         ("/api/pick", json!({ "x": 1e300, "y": 0, "reach": 1 }), 400),
         ("/api/select", json!({ "entity": "0" }), 400),
+        // No entity has this number: nothing is kept for it.
+        ("/api/select", json!({ "entity": "18446744073709551614" }), 404),
+        ("/api/select", json!({}), 400),
+        ("/api/edit", json!({ "edit": "despawn", "entity": "18446744073709551614" }), 404),
+        ("/api/edit", json!({ "edit": "explode", "entity": "4294967296" }), 400),
+        ("/api/query", json!({ "query": "Hungry" }), 400),
+        ("/api/query", json!({ "query": "", "entity": "18446744073709551614" }), 404),
         ("/api/cheat", json!({ "cheat": "fly", "x": 0, "y": 0 }), 404),
         ("/api/open", json!({ "demo": "chess" }), 404),
         ("/api/open", json!({ "demo": "miners", "agents": 0 }), 400),
@@ -206,6 +216,42 @@ fn several_requests_on_one_connection_are_answered_in_order() {
     stream.write_all(both.as_bytes()).expect("it is sent");
     assert_eq!(read_answer(&mut stream).map(|(status, _)| status), Some(200));
     assert_eq!(read_answer(&mut stream).map(|(status, _)| status), Some(404));
+}
+
+#[test]
+fn sockets_that_say_nothing_give_way_to_clients_that_ask() {
+    let server = serve("dungeon", 5);
+    let mut frames = socket(&server, KEY).0;
+    let silent: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
+    for _ in 0..3 {
+        assert_eq!(server.state()["tick"], 0, "there is room");
+    }
+    send(&mut frames, 1, b"frame");
+    assert!(receive(&mut frames).is_some(), "a viewer that has asked before stays");
+    drop(silent);
+}
+
+#[test]
+fn thousands_of_steps_hold_up_no_other_client() {
+    let server = serve("dungeon", 2_000);
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.post("/api/step", &json!({ "what": "tick", "count": 100_000 })));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while server.state()["tick"] == 0 {
+            assert!(Instant::now() < deadline, "the steps begin");
+        }
+        let asked = Instant::now();
+        let tick = server.state()["tick"].as_u64().expect("a number");
+        assert!(
+            tick < 100_000 && asked.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            asked.elapsed()
+        );
+        // Pausing ends the steps, and a client that waits for them is answered.
+        server.post("/api/run", &json!({ "running": false }));
+    });
+    let tick = server.state()["tick"].clone();
+    assert_eq!(server.state()["tick"], tick, "no more steps are taken");
 }
 
 /// Opens a WebSocket, with the key of RFC 6455.
@@ -325,7 +371,7 @@ fn handshakes_and_messages_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_nobody_up() {
+fn a_client_that_does_not_read_holds_no_other_up() {
     let server = serve("dungeon", 2_000);
     let mut lazy: Vec<TcpStream> = (0..4).map(|_| socket(&server, KEY).0).collect();
     server.post("/api/run", &json!({ "running": true, "speed": 0 }));

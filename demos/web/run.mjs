@@ -18,6 +18,8 @@ function ask(method, path, body) {
 }
 
 if (exports.formic_open(Number(agents), BigInt(seed)) !== 1) throw new Error("it does not open");
-const state = ask("POST", "/api/step", { what: "tick", count: Number(ticks) });
+ask("POST", "/api/step", { what: "tick", count: Number(ticks) });
+exports.formic_live(0, Number(ticks));
+const state = ask("GET", "/api/state");
 const { check } = ask("GET", "/api/check");
 console.log(JSON.stringify({ tick: state.tick, state_hash: state.state_hash, check }));

@@ -12,43 +12,75 @@ use core::ptr::NonNull;
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 
-/// Components that are given to an entity, or taken from it, in one go: one component, or a tuple
-/// of up to twelve bundles.
+/// Components that are given to an entity, or taken from it, in one go: one component, a tuple of
+/// up to twelve bundles, or a struct that derives `Bundle`, of bundles.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Position(f32);
 /// # #[derive(Component)] struct Speed(f32);
-/// # #[derive(Component)] struct Imp;
+/// # #[derive(Component, Debug, PartialEq)] struct Imp;
+/// #[derive(Bundle)]
+/// struct Body {
+///     position: Position,
+///     speed: Speed,
+/// }
+///
 /// let mut world = World::new();
-/// let body = (Position(0.0), Speed(1.5));
-/// world.spawn((Imp, body));
+/// let body = Body { position: Position(0.0), speed: Speed(1.5) };
+/// let imp = world.spawn((Imp, body));
+/// assert_eq!(world.remove::<Body>(imp)?.speed.0, 1.5);
+/// assert_eq!(world.get(imp), Ok(&Imp));
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
+///
+/// A generic struct asks of its parameters what its fields need, such as `T: Component`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bundle",
+    label = "not a bundle",
+    note = "a bundle is a component, or a tuple of bundles: add `#[derive(Component)]` to each type in it",
+    note = "a struct of components is a bundle with `#[derive(Bundle)]`"
+)]
+pub trait Bundle: Send + Sync + Sized + 'static {
+    /// What it is made of: those of the components themselves, or of a tuple of bundles.
+    #[doc(hidden)]
+    type Parts: Parts;
+
+    /// Takes it apart. It is called before the world begins to change.
+    #[doc(hidden)]
+    fn into_parts(self) -> Self::Parts;
+
+    /// Puts it together again. It is called when the world has changed.
+    #[doc(hidden)]
+    fn from_parts(parts: Self::Parts) -> Self;
+}
+
+/// Maps the entities that the components of a bundle refer to.
+pub(crate) fn mapped<B: Bundle>(bundle: B, map: &mut dyn FnMut(Entity) -> Entity) -> B {
+    let mut parts = bundle.into_parts();
+    parts.map_entities(map);
+    B::from_parts(parts)
+}
+
+/// The components of a bundle, as they are moved into a row and out of it. No other crate can name
+/// it, and its functions call no user code, `map_entities` apart.
 ///
 /// # Safety
 /// `COUNT` is the number of components in declared order that `register` appends; `write`
 /// initialises, and `read` takes, exactly these, the k-th through the k-th pointer. Columns that
 /// were written so are taken to be initialised (I-2), as their components' types (I-9).
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a bundle",
-    label = "not a bundle",
-    note = "a bundle is a component, or a tuple of bundles: add `#[derive(Component)]` to each type in it"
-)]
-pub unsafe trait Bundle: Send + Sync + Sized + 'static {
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub unsafe trait Parts: Send + Sync + Sized + 'static {
     /// How many components there are.
-    #[doc(hidden)]
     const COUNT: usize;
 
     /// Whether any of them may refer to entities.
-    #[doc(hidden)]
     const MAPS_ENTITIES: bool;
 
     /// Appends the ids of the components in declared order.
-    #[doc(hidden)]
     fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>);
 
     /// Maps the entities that the components refer to.
-    #[doc(hidden)]
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
 
     /// Moves the components into a row.
@@ -56,7 +88,6 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// # Safety
     /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
     /// is a row in it (I-3) that is reserved and unowned (I-2).
-    #[doc(hidden)]
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
 
     /// Moves each component to where its slot says.
@@ -65,7 +96,6 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// The k-th of `slots`, unless the component is left over, is the start of a column of the k-th
     /// component's type (I-9), and `row` is a row in it (I-3) that belongs to the caller: reserved
     /// and unowned where it is to be written, initialised (I-2) where a value is to be replaced.
-    #[doc(hidden)]
     unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
 
     /// Moves the components out of a row.
@@ -73,55 +103,35 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// # Safety
     /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
     /// is a row in it (I-3) that is initialised (I-2) and given up.
-    #[doc(hidden)]
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self;
 }
 
-// SAFETY: one component: one id, and one value of its type by the first pointer, as `Managed` does
-// it, so a row that is written has it (I-2).
-unsafe impl<T: Component> Bundle for T {
-    const COUNT: usize = {
-        assert!(!T::MANAGED, "this component is the world's to give and to take");
-        1
-    };
-    const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
+impl<T: Component> Bundle for T {
+    type Parts = Value<T, false>;
 
-    fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
-        ids.push(registry.register::<T>());
+    #[inline]
+    fn into_parts(self) -> Self::Parts {
+        Value(self)
     }
 
-    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
-        if let Some(map_entities) = T::MAP_ENTITIES {
-            map_entities(self, map);
-        }
-    }
-
-    unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
-        // SAFETY: the caller vouches for a column of this type (I-9) and a reserved row (I-2, I-3).
-        unsafe { Managed(self).write(columns, row) };
-    }
-
-    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
-        // SAFETY: the caller vouches for a column of this type (I-9) and a row that is its own
-        // (I-2, I-3).
-        unsafe { Managed(self).place(slots, row, leftovers) };
-    }
-
-    unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
-        // SAFETY: the caller vouches for a column of this type (I-9) and a row that is given up
-        // (I-2, I-3).
-        let Managed(value) = unsafe { Managed::read(columns, row) };
+    #[inline]
+    fn from_parts(Value(value): Self::Parts) -> Self {
         value
     }
 }
 
-/// A component as a bundle, also one that only the world gives and takes.
-pub(crate) struct Managed<T>(pub(crate) T);
+/// A component; if `MANAGED`, also one that only the world gives and takes.
+#[expect(unnameable_types, reason = "it is hidden behind `Bundle::Parts`")]
+#[derive(Debug)]
+pub struct Value<T, const MANAGED: bool>(pub(crate) T);
 
 // SAFETY: one component: one id, and one value of its type by the first pointer, so a row that is
 // written has it (I-2).
-unsafe impl<T: Component> Bundle for Managed<T> {
-    const COUNT: usize = 1;
+unsafe impl<T: Component, const MANAGED: bool> Parts for Value<T, MANAGED> {
+    const COUNT: usize = {
+        assert!(MANAGED || !T::MANAGED, "this component is the world's to give and to take");
+        1
+    };
     const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
 
     fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
@@ -203,15 +213,15 @@ impl Leftovers {
     }
 }
 
-/// Calls `f` with the starts of the columns that the components of `B` go to or come from; `start`
+/// Calls `f` with the starts of the columns that the components of `P` go to or come from; `start`
 /// gives that of the k-th.
 #[inline(always)]
-pub(crate) fn with_starts<B: Bundle, R>(
+pub(crate) fn with_starts<P: Parts, R>(
     start: impl Fn(usize) -> NonNull<u8>,
     f: impl FnOnce(&[NonNull<u8>]) -> R,
 ) -> R {
     // The count is known to the compiler: one of these is left of it.
-    match B::COUNT {
+    match P::COUNT {
         0 => f(&[]),
         1 => f(&core::array::from_fn::<_, 1, _>(start)),
         2 => f(&core::array::from_fn::<_, 2, _>(start)),
@@ -219,10 +229,10 @@ pub(crate) fn with_starts<B: Bundle, R>(
         4 => f(&core::array::from_fn::<_, 4, _>(start)),
         5..=8 => {
             let mut starts = [NonNull::dangling(); 8];
-            (0..B::COUNT).for_each(|k| starts[k] = start(k));
-            f(&starts[..B::COUNT])
+            (0..P::COUNT).for_each(|k| starts[k] = start(k));
+            f(&starts[..P::COUNT])
         }
-        _ => f(ColumnStarts::new((0..B::COUNT).map(start)).as_slice()),
+        _ => f(ColumnStarts::new((0..P::COUNT).map(start)).as_slice()),
     }
 }
 
@@ -256,8 +266,18 @@ impl ColumnStarts {
     }
 }
 
+impl Bundle for () {
+    type Parts = ();
+
+    #[inline]
+    fn into_parts(self) {}
+
+    #[inline]
+    fn from_parts((): ()) {}
+}
+
 // SAFETY: no ids, and nothing is written or read: a row that is written lacks nothing (I-2).
-unsafe impl Bundle for () {
+unsafe impl Parts for () {
     const COUNT: usize = 0;
     const MAPS_ENTITIES: bool = false;
 
@@ -285,9 +305,25 @@ impl<'a, C> Rest<'a, C> {
 
 macro_rules! tuple_bundle {
     ($(($name:ident $var:ident)),*) => {
+        impl<$($name: Bundle),*> Bundle for ($($name,)*) {
+            type Parts = ($($name::Parts,)*);
+
+            #[inline]
+            fn into_parts(self) -> Self::Parts {
+                let ($($var,)*) = self;
+                ($($var.into_parts(),)*)
+            }
+
+            #[inline]
+            fn from_parts(parts: Self::Parts) -> Self {
+                let ($($var,)*) = parts;
+                ($($name::from_parts($var),)*)
+            }
+        }
+
         // SAFETY: the members' components one after the other; each member gets the pointers from
         // the sum of its forerunners' counts on, so all are written, each as its type (I-2, I-9).
-        unsafe impl<$($name: Bundle),*> Bundle for ($($name,)*) {
+        unsafe impl<$($name: Parts),*> Parts for ($($name,)*) {
             const COUNT: usize = 0 $(+ $name::COUNT)*;
             const MAPS_ENTITIES: bool = false $(|| $name::MAPS_ENTITIES)*;
 

@@ -203,9 +203,12 @@
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
+//! let mut rows = world.plan::<Claimant, ()>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
-//! let mut claim = claims.claim(entity, entity).unwrap();
+//! let mut rows = cell.query(&mut rows).unwrap();
+//! let row = rows.query().into_get(entity).unwrap();
+//! let mut claim = claims.claim(&row, entity).unwrap();
 //! let mut value = claim.get_mut();
 //! drop(claim);
 //! value.0 = 1;
@@ -216,9 +219,12 @@
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
+//! let mut rows = world.plan::<Claimant, ()>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
-//! let mut claim = claims.claim(entity, entity).unwrap();
+//! let mut rows = cell.query(&mut rows).unwrap();
+//! let row = rows.query().into_get(entity).unwrap();
+//! let mut claim = claims.claim(&row, entity).unwrap();
 //! let mut value = claim.get_mut();
 //! value.0 = 1;
 //! drop(claim);

@@ -63,7 +63,7 @@ impl Places<'_> {
 /// In the generation: no entity is here. No live handle has this bit, which marks deferred ones.
 const EMPTY: u32 = !GENERATION_MAX;
 /// Ends the free list.
-const NOBODY: u32 = u32::MAX;
+const LIST_END: u32 = u32::MAX;
 /// In an empty slot: a handle was given out, the entity is yet to come.
 const RESERVED: u32 = u32::MAX - 1;
 /// In an empty slot: every generation was used, no entity will be here again.
@@ -92,7 +92,7 @@ impl Entities {
         assert!(first_generation.get() <= GENERATION_MAX, "generations end at 2^31 - 1");
         Self {
             slots: Vec::new(),
-            free_head: NOBODY,
+            free_head: LIST_END,
             live_count: 0,
             reserved_count: 0,
             first_generation,
@@ -320,7 +320,7 @@ impl Entities {
             let slot = entities.slots.get_mut(index as usize)?;
             // Otherwise it is on the list already.
             (slot.word == RETIRED).then_some(())?;
-            slot.word = NOBODY;
+            slot.word = LIST_END;
             match last.replace(index) {
                 Some(last) => entities.slots[last as usize].word = index,
                 None => entities.free_head = index,
@@ -383,7 +383,7 @@ impl Entities {
             listed += 1;
             next = slot.word;
         }
-        if listed == free && next == NOBODY { Ok(()) } else { Err("the free list misses a slot") }
+        if listed == free && next == LIST_END { Ok(()) } else { Err("the free list misses a slot") }
     }
 }
 

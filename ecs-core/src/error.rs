@@ -93,24 +93,20 @@
 //! [`Archetype::chunk_fill`]: crate::Archetype::chunk_fill
 //! [`ParallelChunks::take`]: crate::ParallelChunks::take
 
-mod by_id;
-mod dynamic;
 mod query;
-mod relation;
-mod snapshot;
 
 use core::fmt;
 
 use crate::entity::Entity;
 use crate::name::Name;
+use crate::text::from_error;
 
-pub use by_id::{ByIdError, RegisterError, UnknownComponent};
-pub use dynamic::{DynamicQueryError, TermError};
-pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
-pub use relation::RelationError;
-pub use snapshot::{
-    DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport, SnapshotError,
+// The one page of errors has those of the features as well.
+pub use crate::features::{
+    ByIdError, DroppedComponent, DynamicQueryError, InstantiateError, MalformedSnapshot,
+    RegisterError, RelationError, RestoreError, RestoreReport, SnapshotError, TermError,
 };
+pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 
 /// The handle is stale or deferred.
 ///
@@ -204,61 +200,33 @@ impl fmt::Display for ComponentError {
 
 impl core::error::Error for ComponentError {}
 
-impl From<NoSuchEntity> for ComponentError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
-}
+from_error!(NoSuchEntity => ComponentError::NoSuchEntity);
+from_error!(MissingComponent => ComponentError::Missing);
 
-impl From<MissingComponent> for ComponentError {
-    fn from(error: MissingComponent) -> Self {
-        Self::Missing(error)
-    }
-}
-
-/// Why an entity could not be instantiated.
+/// The world has no component with this id: it was made by another world.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::InstantiateError;
-/// #[derive(Component)]
-/// struct Socket(u32); // not Clone
-///
-/// let mut world = World::new();
-/// let client = world.spawn(Socket(80));
-/// assert!(matches!(world.instantiate(client, 3), Err(InstantiateError::NotClone { .. })));
-/// assert_eq!(world.len(), 1);
+/// use formic_ecs::UnknownComponent;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let gold = World::new().register::<Gold>();
+/// let other = World::new();
+/// let unknown = other.component_info(gold).map(drop);
+/// assert_eq!(unknown, Err(UnknownComponent { index: gold.index() }));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InstantiateError {
-    /// The entity to copy is not in this world.
-    NoSuchEntity(NoSuchEntity),
-    /// One of its components cannot be cloned.
-    NotClone {
-        /// The name of the component.
-        component: Name,
-    },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownComponent {
+    /// The number of the id.
+    pub index: usize,
 }
 
-impl fmt::Display for InstantiateError {
+impl fmt::Display for UnknownComponent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotClone { component } => {
-                write!(f, "{component} cannot be copied: it is not Clone, or declared unique")
-            }
-        }
+        write!(f, "this world has no component with the id {}", self.index)
     }
 }
 
-impl core::error::Error for InstantiateError {}
-
-impl From<NoSuchEntity> for InstantiateError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
-}
+impl core::error::Error for UnknownComponent {}
 
 /// Another user holds access to a component or a resource that contradicts this one.
 ///
@@ -299,28 +267,29 @@ impl core::error::Error for AccessConflict {}
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [imp, rock] = [world.spawn(Gold(1)), world.spawn(())];
-/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
-/// let purses = cell.claims(&mut plan).expect("no other user");
-/// assert_eq!(purses.claim(imp, rock).unwrap_err(), ClaimError::Missing(rock));
-/// let held = purses.claim(imp, imp);
-/// assert_eq!(purses.claim(imp, imp).unwrap_err(), ClaimError::Held(imp));
+/// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+/// let mut query = rows.query();
+/// let [one, other] = query.get_many_mut([imp, rock])?;
+/// assert_eq!(purses.claim(&one, rock).unwrap_err(), ClaimError::Missing(rock));
+/// let held = purses.claim(&one, imp);
+/// assert_eq!(purses.claim(&one, imp).unwrap_err(), ClaimError::Held(imp));
 /// drop(held);
-/// let refused = purses.claim(rock, imp).unwrap_err();
+/// let refused = purses.claim(&other, imp).unwrap_err();
 /// assert_eq!(refused, ClaimError::Contested { target: imp, rows: [imp, rock] });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
-    /// The target, or the row, is not in this world.
+    /// The target is not in this world, or the row is in another.
     NoSuchEntity(NoSuchEntity),
     /// The target lacks a component of the view.
     Missing(Entity),
-    /// The row, or one of the same name, holds a claim on the target, which it has not dropped.
+    /// The row holds a claim on the target, which it has not dropped.
     Held(Entity),
-    /// The row names the target in place of itself, which `ExclusiveLookup` of `formic-jobs` refuses.
-    Itself(Entity),
-    /// Two rows have claimed one target in the same pass. A mistake in the program: which of them
+    /// Two rows have claimed one target in the same loop. A mistake in the program: which of them
     /// would be first depends on timing.
     Contested {
         /// The entity that both have claimed.
@@ -330,11 +299,7 @@ pub enum ClaimError {
     },
 }
 
-impl From<NoSuchEntity> for ClaimError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
-}
+from_error!(NoSuchEntity => ClaimError::NoSuchEntity);
 
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -344,11 +309,8 @@ impl fmt::Display for ClaimError {
             Self::Held(entity) => {
                 write!(f, "the row holds a claim on entity {entity}, which it has not dropped")
             }
-            Self::Itself(entity) => {
-                write!(f, "a row claims entity {entity} in the name of that entity itself")
-            }
             Self::Contested { target, rows: [one, other] } => {
-                write!(f, "the rows of {one} and {other} claim entity {target} in one pass")
+                write!(f, "the rows of {one} and {other} claim entity {target} in one loop")
             }
         }
     }

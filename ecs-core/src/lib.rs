@@ -86,16 +86,16 @@ pub mod enableable;
 mod entities;
 mod entity;
 pub mod error;
+mod features;
 mod flat;
 mod hash;
 mod mask;
 mod name;
 mod query;
 mod random;
-mod relation;
-mod snapshot;
 mod storage;
 mod sync;
+mod text;
 mod transfer;
 mod tuples;
 mod world;
@@ -104,45 +104,49 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
-    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Codec, CodecError,
-    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DebugFn, Despawned,
-    DropValueFn, HashFn, HashRule, HashValueFn, MapEntities, MapEntitiesFn, Prefab, ReadFn,
-    WriteFn,
+    BytesFn, CloneFn, Codec, CodecError, Component, ComponentId, ComponentInfo, ComponentSet,
+    DebugFn, DefaultFn, Despawned, FieldFns, FieldText, HashFn, HashRule, MapEntities,
+    MapEntitiesFn, ReadFn, WriteFn,
 };
 pub use entity::Entity;
 pub use error::{
-    AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
-    ComponentError, DroppedComponent, DynamicQueryError, InstantiateError, MalformedSnapshot,
-    MissingComponent, NoSuchEntity, QueryEntityError, QueryManyError, QuerySingleError,
-    RegisterError, RelationError, RestoreError, RestoreReport, SnapshotError, TermError,
-    UnknownComponent,
+    AccessConflict, BrokenInvariant, ClaimError, CommandFailure, CommandFailureReason,
+    ComponentError, MissingComponent, NoSuchEntity, QueryEntityError, QueryManyError,
+    QuerySingleError, UnknownComponent,
+};
+pub use features::{
+    Add, BorrowedDynamicRows, Buffer, BufferElement, BufferIntoIter, ByIdError, ChildOf,
+    CloneValueFn, ComponentDescriptor, Despawn, DropValueFn, DroppedComponent, DynamicQuery,
+    DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
+    Event, EventKind, EventType, HashValueFn, HooksOf, Insert, InstantiateError, MalformedSnapshot,
+    ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError, Remove,
+    Replace, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources, Targets, TermError,
+    Unrelated,
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
-pub use formic_ecs_derive::{Component, HashState};
+pub use formic_ecs_derive::{Bundle, Component, HashState};
 pub use hash::{HashState, StateHasher};
 pub use name::Name;
 pub use query::{
-    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim,
-    ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
-    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, ExclusivePlan,
-    ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query, QueryData,
-    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan, ViewShard, With, Without,
+    Access, Added, BorrowedQuery, Changed, Chunk, ChunkIter, Claim, Claimant, ColumnData, Disabled,
+    Enabled, EnabledBit, EnabledBitMut, EnabledMut, ExclusivePlan, ExclusiveView, Mut, Not, Or,
+    ParallelChunks, ParallelScratch, Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly,
+    Ref, RowIter, View, ViewPlan, ViewShard, With, Without,
 };
 pub use random::RandomStream;
-pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
-pub use snapshot::Snapshot;
 pub use world::{
-    Add, ArchetypeStats, Bulk, DeclaredAccess, Despawn, Difference, EntityPlace, Event, EventKind,
-    EventType, HashTree, HooksOf, Insert, MissingResource, NotInserted, ObserverId, Remove,
-    Replace, Res, ResMut, ResourceError, StateHash, World, WorldCell, WorldStats,
+    ArchetypeStats, Bulk, DeclaredAccess, Difference, EntityPlace, HashTree, MissingResource,
+    NotInserted, Res, ResMut, ResourceError, StateHash, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bundle::{Leftovers, Slot};
     pub use crate::component::{
-        FieldTexts, IdSource, Probe, ProbeFallback, Registry, enum_text, struct_text,
+        FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour, ShowNothing,
+        ShowText, ShowThree, ShowTwo, Shown, enum_text, field_text, not_editable, struct_text,
+        variant_text,
     };
     pub use crate::entity::EntityBits;
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
@@ -157,14 +161,17 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use formic_ecs_derive::{Component, HashState};
+    pub use formic_ecs_derive::{Bundle, Component, HashState};
 
+    pub use crate::bundle::Bundle;
     pub use crate::commands::CommandBuffer;
-    pub use crate::component::{Buffer, Component};
+    pub use crate::component::Component;
     pub use crate::entity::Entity;
+    pub use crate::features::Buffer;
     pub use crate::hash::HashState;
     pub use crate::query::{
-        Added, Changed, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With, Without,
+        Added, Changed, Claimant, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With,
+        Without,
     };
     pub use crate::random::RandomStream;
     pub use crate::world::World;

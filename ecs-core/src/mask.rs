@@ -76,16 +76,6 @@ impl RowMask {
         Some(start..end)
     }
 
-    /// Calls `visit` with every run of rows that are left, in order.
-    #[inline]
-    pub(crate) fn for_each_run(&self, mut visit: impl FnMut(Range<usize>)) {
-        let mut from = 0;
-        while let Some(run) = self.next_run(from) {
-            from = run.end;
-            visit(run);
-        }
-    }
-
     /// Calls `visit` with every row that is left, in order.
     #[inline]
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {

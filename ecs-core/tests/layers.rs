@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     // These know nothing but what stands before them here.
     &["sync"],
+    &["text"],
     &["entity"],
     &["mask"],
     &["name"],
@@ -24,11 +25,11 @@ const LAYERS: &[&[&str]] = &[
     &["entities"],
     &["bundle"],
     &["transfer"],
-    &["relation"],
     &["query"],
     &["world"],
     &["commands"],
-    &["snapshot"],
+    // Above the kernel, which ends here.
+    &["features"],
     // Documentation.
     &["enableable"],
     &["compile_fail"],
@@ -37,17 +38,16 @@ const LAYERS: &[&[&str]] = &[
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
     ("hash", &[&["state"], &["see"]]),
-    ("error", &[&["by_id"], &["dynamic"], &["query"], &["relation"], &["snapshot"]]),
+    ("error", &[&["query"]]),
     (
         "component",
         &[
             &["codec"],
             &["hash_rule"],
-            &["buffer"],
+            &["shown"],
             &["flags"],
             &["fields"],
             &["erased"],
-            &["descriptor"],
             &["registry"],
             &["set"],
             &["tags"],
@@ -60,7 +60,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["layout"],
             &["directory"],
             &["block"],
-            &["canaries"],
             &["chunk_head"],
             &["bits"],
             &["column_versions"],
@@ -80,14 +79,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["data"],
             &["filter"],
             &["plan"],
-            &["chunk"],
-            &["pass"],
-            &["parallel"],
+            &["cursor"],
             &["iter"],
-            &["entities"],
-            &["dynamic"],
-            &["dynamic_run"],
-            &["dynamic_rows"],
             &["view_plan"],
             &["view"],
             &["claims"],
@@ -101,22 +94,14 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bundles"],
             &["resources"],
             &["rights"],
-            &["event"],
-            &["hooks"],
-            &["dispatch"],
-            &["relations"],
-            &["hierarchy"],
+            &["lifecycle"],
             &["despawn"],
-            &["copies"],
-            &["prefabs"],
             &["spawn"],
             &["change"],
             &["bulk"],
             &["components"],
-            &["by_id"],
             &["access"],
             &["cell"],
-            &["dynamic"],
             &["memory"],
             &["stats"],
             &["check"],
@@ -128,12 +113,9 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     (
         "commands",
         &[
-            &["arena"],
             &["deferred"],
-            &["exclusive"],
+            &["payload"],
             &["call"],
-            &["erased"],
-            &["take"],
             &["stream"],
             &["runs"],
             &["merge"],
@@ -143,10 +125,44 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     (
-        "snapshot",
-        &[&["format"], &["image"], &["names"], &["table"], &["relations"], &["save"], &["load"]],
+        "features",
+        &[&["buffer"], &["hooks"], &["dynamic"], &["relation"], &["prefab"], &["snapshot"]],
+    ),
+    ("features/buffer", &[&["abilities"], &["element"], &["into_iter"]]),
+    ("features/hooks", &[&["event"], &["dispatch"], &["of_component"]]),
+    (
+        "features/dynamic",
+        &[
+            &["error"],
+            &["query_error"],
+            &["descriptor"],
+            &["by_id"],
+            &["query"],
+            &["builder"],
+            &["run"],
+            &["rows"],
+            &["commands"],
+        ],
+    ),
+    ("features/relation", &[&["error"], &["links"], &["hierarchy"], &["commands"]]),
+    ("features/prefab", &[&["error"], &["copies"], &["commands"]]),
+    (
+        "features/snapshot",
+        &[
+            &["error"],
+            &["format"],
+            &["image"],
+            &["names"],
+            &["table"],
+            &["relations"],
+            &["save"],
+            &["load"],
+        ],
     ),
 ];
+
+/// What files of the kernel name of the features all the same: the page of errors has theirs too.
+const KERNEL_EXCEPTIONS: &[(&str, &str)] = &[("error.rs", "features")];
 
 fn place(list: &[&[&str]], name: &str) -> Option<usize> {
     list.iter().position(|entry| entry.contains(&name))
@@ -190,14 +206,39 @@ fn violations(file: &Path, text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
     for name in named_in(text, "crate::") {
         // Not a module: something that `lib.rs` exports, which stands above everything.
-        if place(LAYERS, name).is_none_or(|layer| layer >= own) && name != "_" {
+        let is_below = place(LAYERS, name).is_some_and(|layer| layer < own);
+        let is_excepted = KERNEL_EXCEPTIONS.contains(&(&file.to_string_lossy(), name));
+        // Features name each other by whole paths, in their own order (below).
+        if !is_below && !is_excepted && name != "_" && (module, name) != ("features", "features") {
             found.push(format!("{}: names `crate::{name}`, not below it", file.display()));
         }
     }
-    if let [_, name] = &parts[..] {
-        found.extend(folder_violations(file, module, name, text));
+    match &parts[..] {
+        [_, name] => found.extend(folder_violations(file, module, name, text)),
+        [_, folder, name] => {
+            // A folder that `FOLDERS` does not have is that of one file's parts.
+            let folder = format!("{module}/{folder}");
+            if FOLDERS.iter().any(|(known, _)| *known == folder) {
+                found.extend(folder_violations(file, &folder, name, text));
+            }
+        }
+        _ => {}
+    }
+    if let (Some(feature), "features") = (parts.get(1), module) {
+        found.extend(feature_violations(file, feature, text));
     }
     found
+}
+
+/// The features that a file of a feature names though they do not stand before its own.
+fn feature_violations(file: &Path, feature: &str, text: &str) -> Vec<String> {
+    let order = FOLDERS.iter().find(|(known, _)| *known == "features").expect("it is there").1;
+    let own = place(order, feature);
+    named_in(text, "crate::features::")
+        .into_iter()
+        .filter(|named| place(order, named) >= own)
+        .map(|named| format!("{}: names the feature `{named}`", file.display()))
+        .collect()
 }
 
 fn folder_violations(file: &Path, folder: &str, name: &str, text: &str) -> Vec<String> {
@@ -241,6 +282,72 @@ fn every_file_names_only_lower_layers() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// The methods that the features give to types of the kernel.
+fn methods_of_features(text: &str) -> Vec<&str> {
+    let of_kernel = ["impl World {", "impl<'w> WorldCell<'w> {", "impl CommandBuffer {"];
+    let mut found = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        is_inside = of_kernel.contains(&line) || (is_inside && line != "}");
+        let name = line.split_once("fn ").map(|(_, rest)| rest).filter(|_| is_inside);
+        if let (Some(name), false) = (name, line.trim_start().starts_with("//")) {
+            let end = name.find(|c: char| c != '_' && !c.is_alphanumeric());
+            found.extend(end.map(|end| &name[..end]));
+        }
+    }
+    found
+}
+
+/// Says which of these methods a file calls, outside of comments and unit tests.
+fn calls_of(file: &Path, text: &str, methods: &[String]) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = code.collect::<Vec<_>>().join("\n");
+    let calls = |name: &&String| {
+        let of_world = [format!("world.{name}"), format!("self.{name}"), format!("World::{name}")];
+        of_world.iter().any(|call| {
+            code.match_indices(call.as_str()).any(|(start, _)| {
+                let after = &code[start + call.len()..];
+                after.starts_with('(') || after.starts_with("::<")
+            })
+        })
+    };
+    let found = methods.iter().filter(calls);
+    found.map(|name| format!("{}: calls `{name}` of a feature", file.display())).collect()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn the_kernel_calls_no_method_of_a_feature() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut methods = Vec::new();
+    for path in files_below(&src.join("features")) {
+        let text = fs::read_to_string(&path).expect("it is text");
+        methods.extend(methods_of_features(&text).into_iter().map(String::from));
+    }
+    assert!(methods.len() > 60, "{methods:?}");
+    let mut found = Vec::new();
+    for path in files_below(&src) {
+        let file = path.strip_prefix(&src).expect("it is below src");
+        if !file.starts_with("features") {
+            found.extend(calls_of(file, &fs::read_to_string(&path).expect("it is text"), &methods));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_call_of_a_feature_is_found() {
+    let methods =
+        methods_of_features("impl World {\n    pub fn relate<R>(&self) {}\n}\nfn no() {}");
+    assert_eq!(methods, ["relate"]);
+    let methods: Vec<_> = methods.into_iter().map(String::from).collect();
+    let check = |text| calls_of(Path::new("world/spawn.rs"), text, &methods).len();
+    assert_eq!(check("fn f() { world.relate::<R>(a, b); }"), 1);
+    assert_eq!(check("fn f() { self.relate(a, b); }"), 1);
+    assert_eq!(check("// world.relate(a)\nfn f() { world.related(a); }"), 0);
+}
+
 #[test]
 fn an_upward_name_is_found() {
     let check = |file: &str, text| violations(Path::new(file), text).len();
@@ -250,8 +357,13 @@ fn an_upward_name_is_found() {
     assert_eq!(check("bundle.rs", "use crate::{entity::Entity, query::Query};"), 1);
     assert_eq!(check("query/iter.rs", "use super::super::world;"), 1);
     assert_eq!(check("query/access.rs", "use super::view::View;"), 1);
-    assert_eq!(check("commands/arena.rs", "use super::{erased, Record};"), 1);
+    assert_eq!(check("commands/deferred.rs", "use super::{payload, Record};"), 1);
     assert_eq!(check("world/cell.rs", "use crate::world::World;"), 1, "its own by `super::`");
+    assert_eq!(check("world/spawn.rs", "use crate::features::hooks::Hooks;"), 1);
+    assert_eq!(check("world/error.rs", "use crate::features::ByIdError;"), 2, "not that one");
+    assert_eq!(check("features/hooks.rs", "use crate::features::prefab::Prefab;"), 1);
+    assert_eq!(check("features/hooks/event.rs", "use crate::features::relation::ChildOf;"), 1);
+    assert_eq!(check("features/hooks/event.rs", "use super::dispatch;"), 1);
     assert_eq!(check("stray.rs", ""), 1);
     assert_eq!(check("query/stray.rs", ""), 1);
 }
@@ -260,7 +372,9 @@ fn an_upward_name_is_found() {
 fn downward_names_and_comments_are_not() {
     let check = |file: &str, text| violations(Path::new(file), text);
     assert_eq!(check("world/cell.rs", "use crate::query::Query;\nuse super::World;"), [""; 0]);
-    assert_eq!(check("commands/playback.rs", "use super::erased::{self, play};"), [""; 0]);
+    assert_eq!(check("commands/playback.rs", "use super::payload::{self, play};"), [""; 0]);
+    assert_eq!(check("features/prefab.rs", "use crate::features::relation::ChildOf;"), [""; 0]);
+    assert_eq!(check("error.rs", "pub use crate::features::ByIdError;"), [""; 0]);
     assert_eq!(check("error.rs", "    /// See [`World`](crate::World)."), [""; 0]);
     assert_eq!(check("mask.rs", "#[cfg(test)]\nmod tests {\n use crate::world::World;"), [""; 0]);
 }

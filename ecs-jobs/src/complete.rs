@@ -6,6 +6,7 @@ use crate::run_job::{Main, Next, run_chain, run_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::slots::{Claimed, JobId};
+use crate::sync::{Deadline, is_kept};
 use crate::task_group::{Reach, TaskGroup};
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
@@ -34,18 +35,18 @@ pub(crate) struct WaitDepth<'a> {
 impl<'a> WaitDepth<'a> {
     /// One deeper, unless that is too deep.
     pub(crate) fn enter(context: &'a WorkerContext) -> Result<Self, JobError> {
-        let outer = context.wait_depth();
+        let outer = context.wait_depth.get();
         if outer == DEPTH_MAX {
             return Err(JobError::TooDeep);
         }
-        context.set_wait_depth(outer + 1);
+        context.wait_depth.set(outer + 1);
         Ok(Self { context, outer })
     }
 }
 
 impl Drop for WaitDepth<'_> {
     fn drop(&mut self) {
-        self.context.set_wait_depth(self.outer);
+        self.context.wait_depth.set(self.outer);
     }
 }
 
@@ -56,6 +57,18 @@ pub(crate) fn wait_for_job(
     help: Help,
     main: Main,
 ) -> Result<(), JobError> {
+    wait_for_job_until(shared, id, help, main, None)
+}
+
+/// The same, or an error if it is not done before the deadline. A job that this thread has begun to
+/// help with then is brought to its end.
+pub(crate) fn wait_for_job_until(
+    shared: &Shared,
+    id: JobId,
+    help: Help,
+    main: Main,
+    deadline: Option<&Deadline>,
+) -> Result<(), JobError> {
     if shared.slots.is_done(id) {
         return Ok(());
     }
@@ -63,11 +76,17 @@ pub(crate) fn wait_for_job(
         let depth = WaitDepth::enter(context)?;
         let is_any = help == Help::Any && depth.outer < STRANGERS_DEPTH_MAX;
         let walk = Walk::new(shared, id, main == Main::Run);
-        shared.wait_graph.while_waiting((shared.number, &shared.slots), context.job(), id, || {
-            let found = None;
-            wait(shared, context, &mut JobGoal { shared, context, id, is_any, main, walk, found });
-        });
-        Ok(())
+        shared.wait_graph.while_waiting(
+            (shared.number, &shared.slots),
+            context.job.get(),
+            id,
+            || {
+                let found = None;
+                let mut goal = JobGoal { shared, context, id, is_any, main, walk, found, deadline };
+                wait(shared, context, &mut goal);
+            },
+        );
+        if shared.slots.is_done(id) { Ok(()) } else { Err(JobError::TimedOut) }
     })
 }
 
@@ -81,14 +100,20 @@ struct JobGoal<'pool> {
     walk: Walk<'pool>,
     /// A job that a look has come upon, and claimed.
     found: Option<Claimed<'pool>>,
+    deadline: Option<&'pool Deadline>,
 }
 
 impl<'pool> JobGoal<'pool> {
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline.left().is_none())
+    }
+
     /// Runs a job, and those on the way that are ready for it.
     fn run_up(&mut self, job: Claimed<'pool>) {
         let mut next = Some(job);
         while let Some(job) = next {
-            let waiting = self.walk.waiting();
+            // What is left is for others.
+            let waiting = self.walk.waiting().filter(|_| !self.is_late());
             next = run_job(self.shared, self.context, job, Next::Only(waiting));
             if next.is_some() {
                 self.walk.leave();
@@ -106,7 +131,7 @@ impl<'pool> JobGoal<'pool> {
         let is_let_in = |group: &TaskGroup| {
             group.job() == Some(id) && (!is_external || slot.let_external_in(id))
         };
-        let has_helped = help_once(self.shared, self.context, is_let_in, &mut || false);
+        let has_helped = help_once(self.shared, self.context, is_let_in, &mut || self.is_late());
         if has_helped && is_external {
             slot.let_external_out(id);
         }
@@ -118,6 +143,18 @@ impl<'pool> JobGoal<'pool> {
         let is_full =
             || self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id);
         self.shared.has_work(Reach::Inside(id)) && !is_full()
+    }
+
+    /// Runs what is for this thread alone, as far as the time goes.
+    fn run_main(&self) -> bool {
+        let mut has_run = false;
+        while self.main.run_one(self.shared, self.context) {
+            has_run = true;
+            if self.is_late() {
+                break;
+            }
+        }
+        has_run
     }
 
     /// Walks until there is something to help with, and claims that if it is a job.
@@ -146,7 +183,9 @@ impl<'pool> JobGoal<'pool> {
 
 impl Goal for JobGoal<'_> {
     fn is_reached(&mut self) -> bool {
-        self.shared.slots.is_done(self.id)
+        // A job that was claimed is run in any case.
+        let has_job = self.found.is_some() && is_kept("late_with_a_job");
+        self.shared.slots.is_done(self.id) || !has_job && self.is_late()
     }
 
     /// Helps as long as there is anything to do.
@@ -155,12 +194,13 @@ impl Goal for JobGoal<'_> {
         if let Some(job) = self.found.take() {
             // The walk is still where it came upon this.
             self.run_up(job);
-        } else if self.main.run_all(self.shared, self.context) {
+        } else if self.run_main() {
             return true;
         } else {
             self.walk.restart();
         }
-        while let Some(found) = self.walk.next() {
+        while !self.is_late() {
+            let Some(found) = self.walk.next() else { break };
             has_helped |= match found {
                 Found::Job(job) => {
                     self.run_up(job);
@@ -169,7 +209,7 @@ impl Goal for JobGoal<'_> {
                 Found::Running(id) => self.help_inside(id),
             };
             // Others may wait inside a job for one of these.
-            has_helped |= self.main.run_all(self.shared, self.context);
+            has_helped |= self.run_main();
         }
         has_helped || self.is_any && self.run_any()
     }
@@ -193,6 +233,10 @@ impl Goal for JobGoal<'_> {
             watches: false,
             runs_main: self.main == Main::Run,
         }
+    }
+
+    fn deadline(&self) -> Option<&Deadline> {
+        self.deadline
     }
 
     fn note_asleep(&self) {
@@ -221,9 +265,10 @@ mod tests {
         let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
-            let (is_any, main, found) = (true, Main::Leave, None);
+            let (is_any, main, found, deadline) = (true, Main::Leave, None, None);
             let walk = Walk::new(shared, id, false);
-            look(&mut JobGoal { shared, context, id, is_any, main, walk, found }, &ran);
+            let mut goal = JobGoal { shared, context, id, is_any, main, walk, found, deadline };
+            look(&mut goal, &ran);
         });
     }
 
@@ -231,7 +276,7 @@ mod tests {
     fn a_wake_up_for_any_job_is_passed_on_by_a_thread_that_runs_its_own() {
         with_goal(|goal, _| {
             let other = goal.shared.sleepers.list(Tag { takes: Takes::Jobs, ..Tag::default() });
-            goal.context.set_woken(true);
+            goal.context.is_woken.set(true);
             assert!(goal.help());
             assert!(!other.leave(), "the job in the queue is for the other one");
         });

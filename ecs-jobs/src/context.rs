@@ -37,17 +37,17 @@ pub(crate) struct WorkerContext {
     /// Where this thread's joins can be stolen from, if anywhere.
     queues: Option<LocalQueues>,
     /// The group whose job this thread is running.
-    group: Cell<Option<NonNull<TaskGroup>>>,
+    pub(crate) group: Cell<Option<NonNull<TaskGroup>>>,
     /// The job with a handle that this thread is running, or helping with.
-    job: Cell<Option<JobId>>,
+    pub(crate) job: Cell<Option<JobId>>,
     /// How many waits for jobs with handles this thread is in, one inside the other.
-    wait_depth: Cell<usize>,
+    pub(crate) wait_depth: Cell<usize>,
     /// Whether this thread is running queued jobs for want of workers.
-    is_draining: Cell<bool>,
+    pub(crate) is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
     is_hungry: Cell<bool>,
     /// Whether a wake-up for any work was spent on this thread, and it has not begun any since.
-    is_woken: Cell<bool>,
+    pub(crate) is_woken: Cell<bool>,
     /// Whether this thread has ended a job since it last looked for sleepers with conditions behind
     /// a fence.
     has_ended_job: Cell<bool>,
@@ -180,12 +180,6 @@ impl WorkerContext {
         self.slot == shared.worker_count
     }
 
-    /// The group whose job this thread is running.
-    #[inline]
-    pub(crate) fn group(&self) -> Option<NonNull<TaskGroup>> {
-        self.group.get()
-    }
-
     /// Runs a job of `group`, so that groups which it opens are children of it. The job keeps its
     /// panics inside.
     pub(crate) fn inside<R>(&self, group: &TaskGroup, job: impl FnOnce() -> R) -> R {
@@ -212,37 +206,11 @@ impl WorkerContext {
         result
     }
 
-    /// The job with a handle that this thread is running, or helping with.
-    #[inline]
-    pub(crate) fn job(&self) -> Option<JobId> {
-        self.job.get()
-    }
-
-    /// Notes whether this thread is running queued jobs for want of workers, and returns whether it
-    /// was.
-    pub(crate) fn set_draining(&self, is_draining: bool) -> bool {
-        self.is_draining.replace(is_draining)
-    }
-
-    /// Notes how deep this thread is in waits for jobs, and returns how deep it was.
-    pub(crate) fn set_wait_depth(&self, depth: usize) -> usize {
-        self.wait_depth.replace(depth)
-    }
-
-    pub(crate) fn wait_depth(&self) -> usize {
-        self.wait_depth.get()
-    }
-
     /// Notes that this thread, a worker, has found nothing to do: then others share with it.
     pub(crate) fn note_hungry(&self, shared: &Shared) {
         if !self.is_hungry.replace(true) {
             shared.count_hungry(true);
         }
-    }
-
-    /// Notes whether a wake-up for any work was spent on this thread.
-    pub(crate) fn set_woken(&self, is_woken: bool) {
-        self.is_woken.set(is_woken);
     }
 
     /// Passes a wake-up on that was spent on this thread, which looks for work no more.

@@ -70,6 +70,8 @@ pub enum JobError {
     /// The calling thread is in too many waits already, each inside of a job that it runs in the
     /// wait around it. One more might overflow its stack.
     TooDeep,
+    /// The job is not done, and the time that was given for it is over.
+    TimedOut,
 }
 
 impl fmt::Display for JobError {
@@ -77,6 +79,7 @@ impl fmt::Display for JobError {
         match self {
             Self::OtherPool => f.write_str("the job is of another pool"),
             Self::TooDeep => f.write_str("this thread waits for jobs inside of jobs too deeply"),
+            Self::TimedOut => f.write_str("the job was not done in time"),
             Self::Failed(_) => f.write_str("the job panicked, or one that it comes after did"),
         }
     }
@@ -97,7 +100,7 @@ impl JobPanic {
     }
 
     /// Takes the payload of the panic, unless a caller has got it already.
-    #[must_use = "nobody else gets the payload"]
+    #[must_use = "no other caller gets the payload"]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         let payload: Option<Payload> = self.0.take();
         payload

@@ -9,6 +9,7 @@ use crate::pool::Pool;
 use crate::static_graph::{StaticGraph, measures};
 use crate::sync::Mutex;
 use std::fmt;
+use std::panic::resume_unwind;
 
 /// What a job of a graph runs.
 type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
@@ -152,16 +153,16 @@ impl<'env> JobGraph<'env> {
             let before = if measured { pool.now_ns() } else { 0 };
             let mut body = self.bodies[job].lock();
             // Under the lock, so that this is free again before the panic goes on.
-            catch(|| {
+            let outcome = catch(|| {
                 let _span = pool.span(&self.names[job]);
                 body(pool);
-            })?;
+            });
             drop(body);
+            outcome.unwrap_or_else(|payload| resume_unwind(payload));
             if measured {
                 let took = pool.now_ns().saturating_sub(before);
                 self.graph.took(job, took.saturating_sub(look_ns), true);
             }
-            Ok(())
         });
     }
 

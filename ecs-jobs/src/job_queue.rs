@@ -126,6 +126,16 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| queue.pop()).count(), 16);
     }
 
+    /// As where jobs are cancelled and no thread of the host ever comes by.
+    #[test]
+    fn ids_of_no_use_do_not_pile_up_where_no_thread_takes_them() {
+        let queue = JobQueue::new();
+        for index in 0..100_000 {
+            queue.push(id(index), Priority::Frame, |_| false);
+            assert!(queue.count.load(Ordering::Relaxed) <= SIFT_LEN_MIN);
+        }
+    }
+
     #[test]
     fn only_ids_that_are_of_no_use_are_thrown_out() {
         let queue = JobQueue::new();

@@ -163,7 +163,7 @@ where
 {
     // SAFETY: this thread runs the job that the parent is about, which ends after this function
     // does, and then the half is done (J-3).
-    let group = unsafe { TaskGroup::below(context.group(), context.job(), 1) };
+    let group = unsafe { TaskGroup::below(context.group.get(), context.job.get(), 1) };
     // All that is in it is taken out before this function ends, so there is nothing to drop.
     let half = ManuallyDrop::new(StackJob {
         shared,

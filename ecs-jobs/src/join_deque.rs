@@ -93,13 +93,15 @@ impl JoinDeque {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::sync::OnceLock;
     use crate::task_group::TaskGroup;
     use std::ptr::NonNull;
 
     /// A reference to a job that is told from others by where it lies.
     fn job(places: &[u8], which: usize) -> JobRef {
         fn nothing(_: NonNull<()>) {}
-        let group = Box::leak(Box::new(TaskGroup::new(0)));
+        static GROUP: OnceLock<TaskGroup> = OnceLock::new();
+        let group = GROUP.get_or_init(|| TaskGroup::new(0));
         JobRef::of_nothing(NonNull::from(&places[which]).cast(), group, nothing)
     }
 

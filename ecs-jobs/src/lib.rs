@@ -49,7 +49,6 @@ mod clock;
 mod complete;
 mod context;
 mod flat_loop;
-mod graph_run;
 mod handle;
 mod host;
 mod job_graph;

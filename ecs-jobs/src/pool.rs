@@ -3,8 +3,6 @@
 mod builder;
 mod handles;
 mod hosting;
-#[cfg(all(test, not(loom)))]
-mod index_job_tests;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
 
@@ -12,7 +10,6 @@ use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::host::wait_for_all;
 use crate::join;
-use crate::panic_slot::Payload;
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
@@ -254,7 +251,7 @@ impl Pool {
         &self,
         graph: &StaticGraph,
         nodes: &[usize],
-        body: impl Fn(usize, usize) -> Result<(), Payload> + Sync,
+        body: impl Fn(usize, usize) + Sync,
     ) {
         graph.run_together(&self.shared, nodes, body);
     }

@@ -192,15 +192,6 @@ impl Main {
         }
         false
     }
-
-    /// Does it to all that are ready. Returns whether there was one.
-    pub(crate) fn run_all(self, shared: &Shared, context: &WorkerContext) -> bool {
-        let mut has_run = false;
-        while self.run_one(shared, context) {
-            has_run = true;
-        }
-        has_run
-    }
 }
 
 /// Has a job dropped instead of run, unless it has begun: at once if it is ready, else when it would
@@ -256,7 +247,7 @@ fn add_claimed<'pool>(
 /// order in which they do. Inside of such a job it is left to the one loop here.
 fn run_inline<'pool>(shared: &'pool Shared, first: Claimed<'pool>) {
     WorkerContext::with(shared, |context| {
-        if context.set_draining(true) {
+        if context.is_draining.replace(true) {
             queue(shared, first);
             return;
         }
@@ -265,6 +256,6 @@ fn run_inline<'pool>(shared: &'pool Shared, first: Claimed<'pool>) {
             run_chain(shared, context, job, &mut || false);
             next = take_any(shared);
         }
-        context.set_draining(false);
+        context.is_draining.set(false);
     });
 }

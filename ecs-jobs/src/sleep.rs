@@ -13,7 +13,9 @@
 //! One of the two fences comes first. If it is the sleeper's, the other side sees it listed; if
 //! not, the sleeper sees the work. The whole protocol is in `docs/job-sleep.md`.
 
-use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, needed_fence, thread_local};
+use crate::sync::{
+    Arc, AtomicUsize, Condvar, Deadline, Mutex, Ordering, needed_fence, thread_local,
+};
 use crossbeam_utils::CachePadded;
 
 /// The place where one thread sleeps: a token, and a condition variable that tells of it.
@@ -31,11 +33,15 @@ impl Parker {
         Self { token: Mutex::new(false), bell: Condvar::new() }
     }
 
-    /// Sleeps until there is a token, and consumes it.
-    fn park(&self) {
+    /// Sleeps until there is a token, and consumes it; or until the deadline.
+    fn park(&self, deadline: Option<&Deadline>) {
         let mut token = self.token.lock();
         while !*token {
-            token = self.bell.wait(token);
+            token = match deadline.map(Deadline::left) {
+                None => self.bell.wait(token),
+                Some(Some(left)) => self.bell.wait_for(token, left),
+                Some(None) => return,
+            };
         }
         *token = false;
     }
@@ -181,11 +187,12 @@ pub(crate) struct Listed<'pool> {
 }
 
 impl Listed<'_> {
-    /// Listed -> Asleep -> Searching: returns once a wake-up was spent on this thread.
-    pub(crate) fn sleep(&self) {
+    /// Listed -> Asleep -> Searching: returns once a wake-up was spent on this thread, or the deadline
+    /// has passed.
+    pub(crate) fn sleep(&self, deadline: Option<&Deadline>) {
         // Looked at before each sleep: the token may have gone to a sleep inside of a look.
-        while self.is_listed() {
-            self.parker.park();
+        while self.is_listed() && deadline.is_none_or(|deadline| deadline.left().is_some()) {
+            self.parker.park(deadline);
         }
     }
 
@@ -226,7 +233,7 @@ mod tests {
         let sleepers = Sleepers::new(1);
         let listed = sleepers.list(WORKER);
         assert_eq!(sleepers.wake(3, |tag| tag.takes == Takes::Anything), 1);
-        listed.sleep();
+        listed.sleep(None);
         assert!(!listed.leave());
     }
 
@@ -254,7 +261,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 assert_eq!(sleepers.wake(1, |tag| tag.job == 9), 1, "it sleeps on");
             });
-            listed.sleep();
+            listed.sleep(None);
             assert!(!listed.leave());
         });
     }

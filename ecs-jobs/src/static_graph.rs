@@ -13,12 +13,13 @@ pub(crate) use self::cost::measures;
 pub(crate) use self::order::{circle, in_a_row};
 
 use self::cost::Calls;
-use crate::graph_run::{GraphRun, IndexQueue, run_indices};
-use crate::panic_slot::Payload;
+use crate::context::WorkerContext;
+use crate::queue::Queue;
 use crate::shared::Shared;
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering, needed};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, needed};
+use crate::task_group::{TaskGroup, Work};
+use crate::wait::share;
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
 
 /// Which node waits for which, and what a run of them needs.
 #[derive(Debug)]
@@ -35,10 +36,9 @@ pub(crate) struct StaticGraph {
     /// Scratch for the decision whether other threads are worth it: when each node could end.
     ends_ns: Vec<usize>,
     sharing: Sharing,
-    /// Nodes that are ready to run on any thread.
-    queue: IndexQueue,
-    /// Whether a node has panicked in this run.
-    stopped: AtomicBool,
+    /// Nodes that are ready to run on any thread. Unlike the jobs of a scope they own nothing: none
+    /// of them is an allocation, and the queue is kept from run to run.
+    queue: Queue<usize>,
 }
 
 impl StaticGraph {
@@ -68,8 +68,7 @@ impl StaticGraph {
             costs_ns: (0..count).map(|_| AtomicUsize::new(0)).collect(),
             ends_ns: vec![0; count],
             sharing,
-            queue: IndexQueue::new(VecDeque::with_capacity(count)),
-            stopped: AtomicBool::new(false),
+            queue: Queue::new(VecDeque::with_capacity(count)),
         }
     }
 
@@ -84,89 +83,112 @@ impl StaticGraph {
     ///
     /// # Panics
     ///
-    /// With the first payload that `body` returns, when all bodies that had started have ended.
-    /// Those that had not are not started.
+    /// With the first panic of `body`, when all bodies that had started have ended. Those that had
+    /// not are not started.
     pub(crate) fn run_together(
         &self,
         shared: &Shared,
         nodes: &[usize],
-        body: impl Fn(usize, usize) -> Result<(), Payload> + Sync,
+        body: impl Fn(usize, usize) + Sync,
     ) {
         for &node in nodes {
             // Relaxed: the queue hands it to the other threads.
             self.waiting_for[node].store(self.waits[node], Ordering::Relaxed);
         }
-        self.stopped.store(false, Ordering::Relaxed);
-        let start = |run: &GraphRun<'_>| {
-            let mut calls = Calls::default();
-            let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
-            // The first is this thread's own.
-            for (place, &node) in ready.enumerate() {
-                run.add(node);
-                if place > 0 {
-                    calls.add(self.cost_ns(node));
+        WorkerContext::with(shared, |context| {
+            let run = GraphRun { shared, graph: self, group: TaskGroup::new(0), body };
+            share(shared, context, &run, || {
+                let mut calls = Calls::default();
+                let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
+                // The first is this thread's own.
+                for (place, &node) in ready.enumerate() {
+                    run.add(node);
+                    if place > 0 {
+                        calls.add(self.cost_ns(node));
+                    }
                 }
-            }
-            self.call(shared, run, calls);
-        };
-        run_indices(shared, &self.queue, start, |slot, node, run| {
-            self.run_from(shared, (slot, node), run, &body);
+                run.call(calls);
+            });
+            run.group.panics.resume_if_any();
         });
+    }
+}
+
+/// One run of a graph.
+struct GraphRun<'run, F> {
+    shared: &'run Shared,
+    graph: &'run StaticGraph,
+    group: TaskGroup,
+    body: F,
+}
+
+impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
+    /// Adds a node that is ready, and wakes no thread for it: one that is awake takes it, at the
+    /// latest the one that added it, when it has ended its own.
+    fn add(&self, node: usize) {
+        self.group.add_one();
+        self.graph.queue.push(node);
     }
 
     /// Runs a node, and then those that waited for nothing else: the one that takes the shortest
-    /// time here, the others wherever there is a thread.
-    fn run_from(
-        &self,
-        shared: &Shared,
-        (slot, first): (usize, usize),
-        run: &GraphRun<'_>,
-        body: &impl Fn(usize, usize) -> Result<(), Payload>,
-    ) {
+    /// time here, the others wherever there is a thread. After a panic no node is begun.
+    fn run_from(&self, slot: usize, first: usize) {
+        let graph = self.graph;
         let mut next = Some(first);
         while let Some(node) = next.take() {
-            // The pool drops the jobs that have not started; this one has, its node has not.
-            if self.stopped.load(Ordering::Relaxed) {
+            if self.group.is_cancelled() || self.group.run(|| (self.body)(slot, node)).is_none() {
                 return;
             }
-            if let Err(payload) = body(slot, node) {
-                // Relaxed: it only keeps others from beginning what would be dropped anyway.
-                self.stopped.store(true, Ordering::Relaxed);
-                resume_unwind(payload);
-            }
             let mut calls = Calls::default();
-            for &successor in self.successors(node) {
+            for &successor in graph.successors(node) {
                 let successor = successor as usize;
                 // Release: what this node did comes before the successor. Acquire: so does what
                 // the others did that the successor waited for.
                 let order = needed("graph_countdown", Ordering::AcqRel);
-                if self.waiting_for[successor].fetch_sub(1, order) > 1 {
+                if graph.waiting_for[successor].fetch_sub(1, order) > 1 {
                     continue;
                 }
                 let other = match next.replace(successor) {
                     None => continue,
-                    Some(known) if self.cost_ns(known) <= self.cost_ns(successor) => {
+                    Some(known) if graph.cost_ns(known) <= graph.cost_ns(successor) => {
                         next = Some(known);
                         successor
                     }
                     Some(known) => known,
                 };
-                run.add(other);
-                calls.add(self.cost_ns(other));
+                self.add(other);
+                calls.add(graph.cost_ns(other));
             }
-            self.call(shared, run, calls);
+            self.call(calls);
         }
     }
 
     /// Wakes as many threads as there is work for that is worth it. What no thread is woken for is
     /// run by a thread that is awake.
-    fn call(&self, shared: &Shared, run: &GraphRun<'_>, calls: Calls) {
-        let wanted = match self.sharing {
-            Sharing::Always => shared.worker_count.min(calls.count()),
-            _ => shared.worker_count.min(calls.wanted()),
+    fn call(&self, calls: Calls) {
+        let wanted = match self.graph.sharing {
+            Sharing::Always => calls.count(),
+            _ => calls.wanted(),
         };
         if wanted > 0 {
-            run.wake(wanted);
+            self.shared.announce_work(&self.group, wanted.min(self.shared.worker_count));
         }
+    }
+}
+
+impl<F: Fn(usize, usize) + Sync> Work for GraphRun<'_, F> {
+    fn group(&self) -> &TaskGroup {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        !self.graph.queue.is_empty()
+    }
+
+    fn run_one(&self, slot: usize) -> bool {
+        let Some(node) = self.graph.queue.pop() else { return false };
+        self.run_from(slot, node);
+        self.group.finish_job();
+        true
     }
 }

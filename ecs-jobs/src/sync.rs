@@ -15,6 +15,8 @@ pub(crate) use self::chosen::*;
 pub(crate) use self::under_shuttle::*;
 use std::sync::atomic::AtomicU64 as UnmodelledU64;
 use std::thread::available_parallelism;
+#[cfg(any(loom, shuttle))]
+use std::{cell::Cell, time::Duration};
 
 /// A cell that is filled once. It is the standard library's in models as well:
 /// what fills it makes atomics and touches none, so loom has nothing to see.
@@ -111,6 +113,22 @@ pub(crate) fn spin_until(mut condition: impl FnMut() -> bool) -> bool {
     })
 }
 
+/// In models a moment that comes when a thread has asked three times, and then is to sleep.
+#[cfg(any(loom, shuttle))]
+#[derive(Debug)]
+pub(crate) struct Deadline(Cell<u32>);
+
+#[cfg(any(loom, shuttle))]
+impl Deadline {
+    pub(crate) fn after(_time: Duration) -> Self {
+        Self(Cell::new(0))
+    }
+
+    pub(crate) fn left(&self) -> Option<Duration> {
+        (self.0.replace(self.0.get() + 1) < 3).then_some(Duration::ZERO)
+    }
+}
+
 #[cfg(not(any(loom, shuttle)))]
 mod chosen {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
@@ -121,6 +139,7 @@ mod chosen {
     pub(crate) use std::sync::{Arc, Weak};
     pub(crate) use std::thread;
     pub(crate) use std::thread_local;
+    use std::time::Duration;
 
     /// `Arc::downgrade`.
     pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
@@ -145,6 +164,15 @@ mod chosen {
             guard
         }
 
+        pub(crate) fn wait_for<'a, T>(
+            &self,
+            mut guard: MutexGuard<'a, T>,
+            time: Duration,
+        ) -> MutexGuard<'a, T> {
+            self.0.wait_for(&mut guard, time);
+            guard
+        }
+
         pub(crate) fn notify_one(&self) {
             self.0.notify_one();
         }
@@ -162,6 +190,22 @@ mod chosen {
 
         pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
             access(self.0.get())
+        }
+    }
+
+    /// A moment up to which a thread waits.
+    #[derive(Debug)]
+    pub(crate) struct Deadline(Stopwatch, Duration);
+
+    impl Deadline {
+        pub(crate) fn after(time: Duration) -> Self {
+            Self(Stopwatch::start(), time)
+        }
+
+        /// How much time is left, if any.
+        pub(crate) fn left(&self) -> Option<Duration> {
+            let left = self.1.saturating_sub(Duration::from_nanos(self.0.elapsed_ns()));
+            (!left.is_zero()).then_some(left)
         }
     }
 
@@ -269,6 +313,11 @@ mod chosen {
 
         pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
             self.0.wait(guard).expect("no model panics under a lock")
+        }
+
+        /// The time is up at once.
+        pub(crate) fn wait_for<T>(&self, guard: T, _time: std::time::Duration) -> T {
+            guard
         }
 
         pub(crate) fn notify_one(&self) {

@@ -5,7 +5,7 @@ use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
 use crate::shared::Shared;
 use crate::sleep::{Listed, Tag, Takes};
-use crate::sync::{is_kept, spin_until};
+use crate::sync::{Deadline, is_kept, spin_until};
 use crate::task_group::{Reach, TaskGroup, Work};
 
 /// What a thread waits for, and what it does meanwhile.
@@ -28,6 +28,11 @@ pub(crate) trait Goal {
     /// What wakes the thread.
     fn tag(&self) -> Tag;
 
+    /// When it gives up, if it does: then the goal is reached.
+    fn deadline(&self) -> Option<&Deadline> {
+        None
+    }
+
     /// Notes, when the thread is listed, that it is about to sleep: where the goal is reached
     /// without a fence, in the word by which it is.
     fn note_asleep(&self) {}
@@ -41,7 +46,7 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         context.feed_thieves(shared);
         let has_helped = goal.help();
         // The wake-up was for this, or for nothing.
-        context.set_woken(false);
+        context.is_woken.set(false);
         // The rest is often a matter of a microsecond, less than a sleep costs.
         if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
@@ -53,9 +58,9 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         }
         context.tell_watching(shared);
         if !goal.has_news() {
-            stay.listed.sleep();
+            stay.listed.sleep(goal.deadline());
         }
-        context.set_woken(stay.leave() && goal.tag().takes != Takes::Nothing);
+        context.is_woken.set(stay.leave() && goal.tag().takes != Takes::Nothing);
     }
     context.tell_watching(shared);
 }
@@ -188,8 +193,8 @@ pub(crate) fn share(
     never_unwinding(|| {
         // SAFETY: this thread runs that job, which ends after this function does, and then the
         // group is done and off the list (J-3).
-        unsafe { work.group().set_parent(context.group()) };
-        work.group().set_job(context.job());
+        unsafe { work.group().set_parent(context.group.get()) };
+        work.group().set_job(context.job.get());
         // SAFETY: closed and then waited for below, before `work` can go, which the caller's borrow
         // keeps until this function ends. It does not unwind in between (J-1, J-2).
         unsafe { shared.open_groups.open(work) };

@@ -83,7 +83,7 @@ mod tests {
             std::thread::scope(|threads| {
                 let work = || {
                     WorkerContext::with_worker(&shared, place, |context| {
-                        context.set_woken(true);
+                        context.is_woken.set(true);
                         assert!(work_once(&shared, context, &mut || false));
                     });
                 };

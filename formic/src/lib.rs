@@ -33,6 +33,7 @@
 //! | `ai` (default) | minds, and actions that are entities |
 //! | `nav` (default) | grids, regions, paths; [`glam`] for points |
 //! | `serde` | components that are saved by serde |
+//! | `inspect` | a page for any running world |
 //!
 //! # Which `Query`
 //!
@@ -52,6 +53,9 @@ pub use formic_jobs as jobs;
 pub use formic_nav as nav;
 #[cfg(feature = "nav")]
 pub use glam;
+
+#[cfg(feature = "inspect")]
+pub mod inspect;
 
 /// The names that most programs need, in one `use`.
 ///
@@ -93,4 +97,7 @@ mod pages {
     mod why {}
     #[doc = include_str!("../../docs/guide/src/coming_from.md")]
     mod coming_from {}
+    #[cfg(feature = "inspect")]
+    #[doc = include_str!("../../docs/guide/src/inspect.md")]
+    mod inspect {}
 }

@@ -1,6 +1,7 @@
 //! The programs of the fuzz targets. The plain tests run them, too: on the corpus (`tests/corpus.rs`), and
 //! on seeded random bytes (`ecs-core/tests/model.rs`).
 
+mod games;
 mod nav;
 mod ops;
 mod snapshot;
@@ -50,6 +51,16 @@ pub fn society(bytes: &[u8]) {
 pub fn snapshot(bytes: &[u8]) {
     ops::run_snapshot_bytes(bytes);
     snapshot::run(bytes);
+}
+
+/// A game of systems of many kinds, at rates and under conditions, with paths, plans and random
+/// streams, that is saved at several ticks: each save is loaded into a world and a schedule that were
+/// built anew, and goes on with another number of threads.
+///
+/// # Panics
+/// Panics if a loaded game is another one than the game that was saved.
+pub fn games(bytes: &[u8]) {
+    games::run(bytes);
 }
 
 /// Bytes as a map and as a scenario file.

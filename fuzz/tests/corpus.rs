@@ -48,6 +48,18 @@ fn society_holds_on_every_file_of_its_corpus() {
 }
 
 #[test]
+fn games_holds_on_every_file_of_its_corpus() {
+    corpus("games", 24).iter().for_each(|bytes| formic_fuzz::games(bytes));
+}
+
+#[test]
+fn games_holds_on_random_bytes() {
+    for seed in 0..150 {
+        formic_fuzz::games(&formic_fuzz::random_bytes(seed, 128));
+    }
+}
+
+#[test]
 fn queries_holds_on_every_file_of_its_corpus() {
     corpus("queries", 24).iter().for_each(|bytes| formic_fuzz::queries(bytes));
 }

@@ -5,10 +5,10 @@ use formic_ecs::{Component, HashState};
 use glam::Vec2;
 
 use crate::cell::Cell;
-use crate::terrain::Terrain;
 
 /// Where an agent stands, in cells: the middle of cell (2, 7) is (2.5, 7.5).
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Position(pub Vec2);
@@ -32,6 +32,7 @@ impl Position {
 /// It is written only when there is a direction: an agent that stands still goes
 /// on looking to where it came.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Facing(pub Vec2);
@@ -46,6 +47,7 @@ impl Default for Facing {
 /// How fast an agent walks, in cells per second. Less than zero, endless, and what is no
 /// number is as zero.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Speed(pub f32);
@@ -56,36 +58,6 @@ impl Speed {
     pub(crate) fn reach(self, seconds: f32) -> f32 {
         let reach = self.0 * seconds;
         if reach.is_finite() { reach.max(0.0) } else { 0.0 }
-    }
-}
-
-/// How many cells an agent covers along a side, as for [`Terrain::for_size`]; an agent without it
-/// covers one. Its position is in the north-western one of its cells.
-///
-/// It is for agents that walk along paths and do not [give way](crate::Avoid).
-///
-/// The systems panic if the terrain does not keep the size: [`Terrain::with_sizes`].
-///
-/// ```
-/// use formic_ecs::World;
-/// use formic_nav::{Size, systems};
-/// let mut world = World::new();
-/// let troll = world.spawn((systems::agent((2.5, 3.5).into(), 2.0), Size(2)));
-/// assert_eq!(*world.get::<Size>(troll)?, Size(2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[repr(transparent)]
-pub struct Size(pub u8);
-
-impl Size {
-    /// The terrain of an agent.
-    pub(crate) fn terrain<'a>(size: Option<&Self>, terrain: &'a Terrain) -> &'a Terrain {
-        let Some(&Self(size)) = size else { return terrain };
-        terrain.for_size(size).unwrap_or_else(|| {
-            panic!("the terrain keeps nothing for agents of size {size}: see `Terrain::with_sizes`")
-        })
     }
 }
 

@@ -44,7 +44,8 @@ use crate::avoid::half_plane::{HalfPlane, PLANE_COUNT_MAX, nearest};
 use crate::avoid::reciprocal::{Disc, half_plane};
 use crate::avoid::walls::{half_planes, slide};
 use crate::cell::Cell;
-use crate::direction::{Direction, MoveRule};
+use crate::class::ClassId;
+use crate::direction::Direction;
 use crate::grid::Grid;
 use crate::terrain::Terrain;
 
@@ -124,7 +125,7 @@ pub struct AvoidState {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn avoid(
-    mut agents: Query<(Entity, &mut Position, &mut Facing, &Speed, &mut Avoid)>,
+    mut agents: Query<(Entity, &mut Position, &mut Facing, &Speed, &mut Avoid, Option<&ClassId>)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
     mut state: Local<AvoidState>,
@@ -132,24 +133,26 @@ pub fn avoid(
     let seconds = step.elapsed();
     let crowd = &mut state.crowd;
     crowd.begin(terrain.grid().height());
-    agents.for_each(|(entity, position, _, _, body)| {
+    agents.for_each(|(entity, position, _, _, body, class)| {
         crowd.add(Member {
             number: entity.to_bits(),
-            disc: disc(*position, body),
-            goal: body.goal(),
+            disc: disc(*position, body, half_span(&terrain, class)),
+            goal: body.goal,
             is_at_rest: body.is_at_rest(),
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
-            wish: body.wish(),
+            wish: body.wish,
             is_squeezing: body.is_squeezing(),
         });
     });
     crowd.sort();
     let crowd = &state.crowd;
-    agents.par_for_each(|(entity, position, facing, speed, body)| {
-        let surroundings = Surroundings { crowd, terrain: &terrain, seconds };
+    agents.par_for_each(|(entity, position, facing, speed, body, class)| {
+        let half_span = half_span(&terrain, class);
+        let terrain = terrain.for_agents(class.copied().unwrap_or_default());
+        let surroundings = Surroundings { crowd, terrain, seconds, half_span };
         let chosen = surroundings.choose(entity.to_bits(), *position, speed.0, body);
         let motion = body.with_carry(position.0, chosen.velocity * seconds);
-        let place = slide(terrain.grid(), terrain.rule(), position.0, motion);
+        let place = slide(terrain.grid(), position.0, motion);
         // Of a tick without time there is no velocity.
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
@@ -162,8 +165,15 @@ pub fn avoid(
     });
 }
 
-fn disc(position: Position, body: &Avoid) -> Disc {
-    Disc { position: position.0, velocity: body.velocity(), radius: body.radius() + SKIN }
+/// From the middle of the cell of an agent to the middle of all that it covers, along an axis.
+fn half_span(terrain: &Terrain, class: Option<&ClassId>) -> f32 {
+    let class = class.and_then(|&class| terrain.class(class));
+    f32::from(class.map_or(0, |class| class.size() - 1)) * 0.5
+}
+
+fn disc(position: Position, body: &Avoid, half_span: f32) -> Disc {
+    let radius = body.radius() + half_span + SKIN;
+    Disc { position: position.0 + half_span, velocity: body.velocity(), radius }
 }
 
 /// What an agent chose.
@@ -175,8 +185,10 @@ struct Choice {
 /// What an agent sees.
 struct Surroundings<'a> {
     crowd: &'a Crowd,
+    /// That of the class of the agent.
     terrain: &'a Terrain,
     seconds: f32,
+    half_span: f32,
 }
 
 impl Surroundings<'_> {
@@ -188,22 +200,21 @@ impl Surroundings<'_> {
         if !may_move {
             return standing;
         }
-        let own = disc(position, body);
+        let own = disc(position, body, self.half_span);
+        let goal = body.goal + self.half_span;
         let mut planes = Planes::default();
-        if matches!(self.terrain.rule(), MoveRule::Orthogonal | MoveRule::BothFree) {
-            let (grid, radius) = (self.terrain.grid(), body.radius());
-            half_planes(grid, own.position, radius, self.seconds, speed, |plane| planes.add(plane));
-        }
+        let (grid, radius) = (self.terrain.grid(), body.radius());
+        half_planes(grid, position.0, radius, self.seconds, speed, |plane| planes.add(plane));
         let hard_count = planes.count;
         let (mut touches_crowd, mut is_taken) = (false, false);
         let is_at_rest = body.is_at_rest();
-        let mut wish = body.wish() + Vec2::new(-body.wish().y, body.wish().x) * KEEP_RIGHT;
+        let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
         for other in self.crowd.neighbours(own.position, number).iter() {
             let gap = own.position.distance(other.disc.position) - own.radius - other.disc.radius;
             let side = if number < other.number { Vec2::X } else { Vec2::NEG_X };
-            let has_same_goal = is_same_cell(other.goal, body.goal());
+            let has_same_goal = is_same_cell(other.goal, body.goal);
             if gap < TOUCH && other.is_at_rest {
-                let beside_goal = other.disc.position.distance(body.goal());
+                let beside_goal = other.disc.position.distance(goal);
                 touches_crowd |= has_same_goal;
                 is_taken |= beside_goal < own.radius + other.disc.radius;
             }
@@ -212,7 +223,7 @@ impl Surroundings<'_> {
                 wish = away * (speed * MAKE_WAY_SPEED);
             }
             if (body.is_squeezing() || other.is_squeezing)
-                && (is_at_rest || other.is_at_rest || leads_elsewhere(body.wish(), other.wish))
+                && (is_at_rest || other.is_at_rest || leads_elsewhere(body.wish, other.wish))
                 && !(has_same_goal && (is_at_rest || other.is_at_rest))
             {
                 continue;
@@ -230,18 +241,18 @@ impl Surroundings<'_> {
         let crowding = match touches_crowd {
             _ if is_taken => Crowding::Within,
             false => Crowding::None,
-            true if self.is_within_crowd(&own, body.goal()) => Crowding::Within,
+            true if self.is_within_crowd(&own, body.goal, goal) => Crowding::Within,
             true => Crowding::Outside,
         };
         Choice { velocity, crowding }
     }
 
     /// Whether a body is as near to its goal as those who rest there need for themselves.
-    fn is_within_crowd(&self, own: &Disc, goal: Vec2) -> bool {
+    fn is_within_crowd(&self, own: &Disc, goal: Vec2, middle: Vec2) -> bool {
         let count = u16::try_from(self.crowd.count_at_rest(goal)).unwrap_or(u16::MAX);
         // Squares of the width of a body, around the goal.
         let reach = own.radius * 2.0 * (f32::from(count) + 1.0).sqrt() / PI.sqrt();
-        own.position.distance(goal) < reach * CROWD_LOOSENESS + own.radius
+        own.position.distance(middle) < reach * CROWD_LOOSENESS + own.radius
     }
 }
 

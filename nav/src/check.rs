@@ -8,7 +8,7 @@ use crate::direction::{Direction, MoveRule};
 use crate::grid::Grid;
 
 /// The exact cost of a path, from its first cell to its last, if every cell is
-/// open and every step legal.
+/// open and every step legal or a [`Link`](crate::Link).
 ///
 /// This reads cells one by one and shares no code with the searches, so tests
 /// and demos use it to judge them.
@@ -50,7 +50,11 @@ fn step_cost(
     if !grid.is_open(to) {
         return Err(PathFault::Blocked { step });
     }
-    let direction = Direction::between(from, to).ok_or(PathFault::Jump { step })?;
+    let Some(direction) = Direction::between(from, to) else {
+        let links = grid.links().from(from).iter().filter(|link| link.to == to);
+        let units = links.map(|link| link.units()).min().ok_or(PathFault::Jump { step })?;
+        return Ok(Cost::from_units(units));
+    };
     if direction.is_diagonal() && !may_pass_diagonally(grid, rule, from, to) {
         return Err(PathFault::CutCorner { step });
     }
@@ -82,7 +86,7 @@ pub enum PathFault {
         /// Which step.
         step: usize,
     },
-    /// The two cells do not touch, or are the same.
+    /// The two cells do not touch, and no link joins them, or they are the same.
     Jump {
         /// Which step.
         step: usize,

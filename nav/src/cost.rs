@@ -11,7 +11,6 @@
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::HashState;
 use std::fmt;
-use std::iter::Sum;
 use std::num::NonZeroU8;
 use std::ops::{Add, AddAssign};
 
@@ -79,12 +78,6 @@ impl AddAssign for Cost {
     }
 }
 
-impl Sum for Cost {
-    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
-        costs.fold(Self::ZERO, Add::add)
-    }
-}
-
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3}", self.length())
@@ -144,13 +137,13 @@ impl Default for Weight {
 /// The least units between two cells under a rule if nothing stood in the way
 /// and every weight were one.
 ///
-/// Octile distance, or Manhattan distance where there are no diagonals. It fits
-/// 32 bits, since the sides of a grid are limited to 16,384 cells.
-pub(crate) fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u32 {
-    let dx = u32::from(from.x.abs_diff(to.x));
-    let dy = u32::from(from.y.abs_diff(to.y));
+/// Octile distance, or Manhattan distance where there are no diagonals. One of the cells may lie far
+/// outside of any grid.
+pub(crate) fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u64 {
+    let (dx, dy) = (u64::from(from.x.abs_diff(to.x)), u64::from(from.y.abs_diff(to.y)));
+    let (straight, diagonal) = (u64::from(STRAIGHT), u64::from(DIAGONAL));
     match rule {
-        MoveRule::Orthogonal => STRAIGHT * (dx + dy),
-        _ => STRAIGHT * dx.max(dy) + (DIAGONAL - STRAIGHT) * dx.min(dy),
+        MoveRule::Orthogonal => straight * (dx + dy),
+        _ => straight * dx.max(dy) + (diagonal - straight) * dx.min(dy),
     }
 }

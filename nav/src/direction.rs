@@ -140,6 +140,12 @@ impl MoveRule {
     /// Every rule, for tools and tests that go through them.
     pub const ALL: [Self; 4] = [Self::Orthogonal, Self::BothFree, Self::OneFree, Self::Always];
 
+    /// Whether diagonal steps pass solid cells: paths and fields have such rules, agents do not.
+    #[must_use]
+    pub const fn cuts_corners(self) -> bool {
+        matches!(self, Self::OneFree | Self::Always)
+    }
+
     /// The connectivity that reachability has under this rule.
     ///
     /// A diagonal that needs an open orthogonal cell has a twin of two

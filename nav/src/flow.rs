@@ -192,13 +192,22 @@ impl FlowField {
         to_cost(self.wave.settle(ground(terrain), cell))
     }
 
-    /// The step to take from a cell, or `None` at a goal and where
-    /// [`FlowField::distance`] is `None`.
+    /// The step to take from a cell, or `None` at a goal, where
+    /// [`FlowField::distance`] is `None`, and where the way goes on by a [`FlowField::link`].
     ///
     /// The step is legal, and the distance after it is less by exactly its cost.
     pub fn direction(&mut self, terrain: &Terrain, cell: Cell) -> Option<Direction> {
         self.distance(terrain, cell)?;
         self.wave.direction(ground(terrain), cell)
+    }
+
+    /// Where the [`Link`](crate::Link) ends that is to be taken from a cell, or `None` where the way
+    /// does not go on by one.
+    pub fn link(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cell> {
+        match self.direction(terrain, cell) {
+            None => self.wave.link(ground(terrain), cell).filter(|_| terrain.is_open(cell)),
+            Some(_) => None,
+        }
     }
 
     /// What is known of a cell without working anything out. Where the best step is not known,
@@ -207,51 +216,28 @@ impl FlowField {
         if self.version != terrain.version() {
             return Known::NotYet;
         }
-        if !terrain.is_open(cell) {
-            return self.way_out(terrain, cell);
-        }
         if !self.is_reachable(terrain, cell) {
             return Known::Unreachable;
         }
         match self.wave.final_cost(cell) {
             _ if self.is_goal(cell) => Known::Goal,
             None => match self.wave.likely_direction(ground(terrain), cell) {
-                Some(direction) => Known::Step(direction),
+                Some(direction) => Known::Step(direction.step_inside(cell)),
                 None => Known::NotYet,
             },
-            Some(_) => match self.wave.direction(ground(terrain), cell) {
-                Some(direction) => Known::Step(direction),
-                None => Known::Goal,
-            },
+            Some(_) => {
+                let direction = self.wave.direction(ground(terrain), cell);
+                let step = direction.map(|direction| direction.step_inside(cell));
+                step.or_else(|| self.wave.link(ground(terrain), cell))
+                    .map_or(Known::Goal, Known::Step)
+            }
         }
-    }
-
-    /// The step out of a solid cell, which one may stand in who cuts its corner: to the
-    /// cell that is nearest to a goal.
-    fn way_out(&self, terrain: &Terrain, cell: Cell) -> Known {
-        let mut ways = self.ways_out(terrain, cell).peekable();
-        if ways.peek().is_none() {
-            return Known::Unreachable;
-        }
-        // Of all whose costs are not final, none is cheaper than one whose cost is.
-        let nearest = ways.filter_map(|next| Some((self.wave.final_cost(next)?, next))).min();
-        let direction = nearest.and_then(|(_, next)| Direction::between(cell, next));
-        direction.map_or(Known::NotYet, Known::Step)
-    }
-
-    /// The cells beside a solid one from where there is a way.
-    fn ways_out(&self, terrain: &Terrain, cell: Cell) -> impl Iterator<Item = Cell> {
-        let neighbours = terrain.grid().neighbours(cell, terrain.rule());
-        neighbours.filter(move |&next| self.is_reachable(terrain, next))
     }
 
     /// Whether [`FlowField::known`] knows a cell, without asking for the step.
     pub(crate) fn is_known(&self, terrain: &Terrain, cell: Cell) -> bool {
         if self.version != terrain.version() {
             return false;
-        }
-        if !terrain.is_open(cell) {
-            return self.way_out(terrain, cell) != Known::NotYet;
         }
         let is_known = self.is_goal(cell) || self.wave.final_cost(cell).is_some();
         is_known || !self.is_reachable(terrain, cell)
@@ -260,17 +246,8 @@ impl FlowField {
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
     /// until so many cells more are expanded. Returns how many were.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
-        let mut wanted = [cell; 8];
-        let mut count = 1;
-        if !terrain.is_open(cell) {
-            count = 0;
-            for next in self.ways_out(terrain, cell) {
-                wanted[count] = next;
-                count += 1;
-            }
-        }
         let before = self.wave.expansion_count;
-        self.wave.settle_within(ground(terrain), &wanted[..count], count_max);
+        self.wave.settle_within(ground(terrain), cell, count_max);
         self.wave.expansion_count - before
     }
 
@@ -316,7 +293,10 @@ impl FlowField {
 
     fn is_reachable(&self, terrain: &Terrain, cell: Cell) -> bool {
         let region = terrain.region(cell);
-        region.is_some_and(|region| self.goal_regions.binary_search(&region).is_ok())
+        region.is_some_and(|region| {
+            self.goal_regions.binary_search(&region).is_ok()
+                || self.goal_regions.iter().any(|&goal| terrain.leads(region, goal))
+        })
     }
 }
 
@@ -329,8 +309,9 @@ pub(crate) enum Known {
     Unreachable,
     /// That it is a goal.
     Goal,
-    /// The step to take: the best one, or while the field follows edits, the last one that was.
-    Step(Direction),
+    /// The cell to go to, by a step or a link: the best one, or while the field follows edits, the
+    /// last one that was.
+    Step(Cell),
 }
 
 /// A flow field that is worked out to its end, to be read from many threads.

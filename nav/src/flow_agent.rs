@@ -4,8 +4,7 @@
 //! works them out as far as agents stand, within a budget. [`follow_flow`] asks, on all
 //! threads, the field of each agent for the step from its cell, and walks. An agent has
 //! no path and no plan: it can be pushed anywhere and goes on from there, and a wall
-//! that rises in front of it is known to the field before it takes another step. Only while
-//! it cuts a corner, over a solid cell, it keeps where its step leads to.
+//! that rises in front of it is known to the field before it takes another step.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod fields;
@@ -18,10 +17,10 @@ use glam::Vec2;
 use crate::agent::{Facing, Position, Speed, TimeStep, lost_to_rounding};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
-use crate::direction::Direction;
 use crate::flow::{FlowField, Known};
 use crate::flow_agent::fields::{FlowFields, FlowId};
 use crate::follow::steer::velocity_to;
+use crate::link::is_step;
 use crate::terrain::Terrain;
 
 /// How near to the middle of a goal an agent among others is there, in cells.
@@ -63,15 +62,9 @@ const ARRIVAL_DISTANCE: f32 = 0.1;
 pub struct FlowFollower {
     field: FlowId,
     status: FlowStatus,
-    /// The cell that its step leads to, as bits, while it cuts the corner of a solid one;
-    /// else [`NOWHERE`].
-    towards: u32,
     /// The part of the last step that rounding has left to be walked.
     carry: f32,
 }
-
-/// No cell: grids are smaller.
-const NOWHERE: u32 = u32::MAX;
 
 /// How it goes for an agent that follows a flow field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
@@ -95,7 +88,7 @@ impl FlowFollower {
     /// Follows this field.
     #[must_use]
     pub const fn new(field: FlowId) -> Self {
-        Self { field, status: FlowStatus::Waiting, towards: NOWHERE, carry: 0.0 }
+        Self { field, status: FlowStatus::Waiting, carry: 0.0 }
     }
 
     /// The field that it follows.
@@ -121,8 +114,9 @@ pub fn settle_flows(
 ) {
     fields.update(&terrain);
     agents.for_each(|(position, follower)| {
-        let Some((cell, field)) = position.cell().zip(fields.get(follower.field)) else { return };
-        if !field.is_known(&terrain, cell) {
+        let field = fields.get_on(follower.field, &terrain);
+        let Some((cell, (field, terrain))) = position.cell().zip(field) else { return };
+        if !field.is_known(terrain, cell) {
             fields.want(follower.field, cell);
         }
     });
@@ -150,116 +144,89 @@ pub fn follow_flow(
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
 ) {
-    let (terrain, seconds) = (&*terrain, step.elapsed());
+    let seconds = step.elapsed();
     agents.par_for_each(|(position, facing, speed, follower, body)| {
-        let Some(field) = fields.get(follower.field) else {
-            (follower.status, follower.towards) = (FlowStatus::NoField, NOWHERE);
+        let Some((field, terrain)) = fields.get_on(follower.field, &terrain) else {
+            follower.status = FlowStatus::NoField;
             body.into_iter().for_each(Avoid::pause);
             return;
         };
         follower.status = match body {
-            Some(body) => {
-                follower.towards = NOWHERE;
-                direct(*position, *speed, follower.status, field, terrain, body, seconds)
-            }
+            Some(body) => direct(position, *speed, follower.status, field, terrain, body, seconds),
             None => {
-                let (towards, carry) = (&mut follower.towards, &mut follower.carry);
+                let carry = &mut follower.carry;
                 let reach = match speed.reach(seconds) {
                     0.0 => 0.0,
                     reach => reach + *carry,
                 };
-                Walker { position, facing, towards, carry, field, terrain }.walk(reach)
+                walk(position, facing, carry, field, terrain, reach)
             }
         };
     });
 }
 
-/// Where a field leads from a position.
-enum Lead {
-    /// Nowhere, for this reason.
-    Stay(FlowStatus),
-    /// To a place in the next cell.
-    On(Vec2),
-    /// To the middle of the goal, which it is in.
-    Home(Vec2),
-}
-
-fn lead(field: &FlowField, terrain: &Terrain, position: Vec2) -> Lead {
-    let Some(cell) = Cell::containing(position) else { return Lead::Stay(FlowStatus::Unreachable) };
+/// Where a field leads from a position: to which place, where the agent is then, which is elsewhere if
+/// a link begins at that place, and whether that is the goal. Or why it leads nowhere.
+fn lead(
+    field: &FlowField,
+    terrain: &Terrain,
+    position: Vec2,
+) -> Result<(Vec2, Vec2, bool), FlowStatus> {
+    let cell = Cell::containing(position).ok_or(FlowStatus::Unreachable)?;
     match field.known(terrain, cell) {
-        Known::NotYet => Lead::Stay(FlowStatus::Waiting),
-        Known::Unreachable => Lead::Stay(FlowStatus::Unreachable),
-        Known::Goal => Lead::Home(cell.centre()),
-        Known::Step(direction) => Lead::On(direction.step_inside(cell).centre()),
+        Known::NotYet => Err(FlowStatus::Waiting),
+        Known::Unreachable => Err(FlowStatus::Unreachable),
+        Known::Goal => Ok((cell.centre(), cell.centre(), true)),
+        Known::Step(next) => {
+            let target = if is_step(cell, next) { next } else { cell };
+            Ok((target.centre(), next.centre(), false))
+        }
     }
 }
 
-/// Where the step ends by which an agent cuts the corner of a solid cell, if it does. What
-/// is beside that cell is not to be chosen from: it may be behind a wall.
-fn end_of_step(towards: u32, terrain: &Terrain, position: Vec2) -> Option<Vec2> {
-    let (under, to) = (Cell::containing(position)?, Cell::from_bits(towards));
-    let cuts_corner = !terrain.is_open(under) && terrain.is_open(to);
-    (cuts_corner && Direction::between(under, to).is_some()).then(|| to.centre())
-}
-
-/// An agent that walks alone.
-struct Walker<'a> {
-    position: &'a mut Position,
-    facing: &'a mut Facing,
-    towards: &'a mut u32,
-    carry: &'a mut f32,
-    field: &'a FlowField,
-    terrain: &'a Terrain,
-}
-
-impl Walker<'_> {
-    /// Walks `reach` cells, from the middle of one to the middle of the next: a straight
-    /// line from any point of a cell to there touches no cells but those that the step
-    /// needs open.
-    fn walk(self, mut reach: f32) -> FlowStatus {
-        let Self { position, facing, towards, carry, field, terrain } = self;
-        loop {
-            let begun = end_of_step(*towards, terrain, position.0).map(Lead::On);
-            let lead = begun.unwrap_or_else(|| lead(field, terrain, position.0));
-            let (target, is_home) = match lead {
-                Lead::Stay(status) => {
-                    *towards = NOWHERE;
-                    return status;
-                }
-                Lead::On(target) => (target, false),
-                Lead::Home(target) => (target, true),
-            };
-            let offset = target - position.0;
-            let distance = offset.length();
-            if is_home && distance == 0.0 {
-                return FlowStatus::Arrived;
-            }
-            // Less than nothing was walked before, by rounding.
-            if reach <= 0.0 {
-                *carry = reach;
-                return FlowStatus::Going;
-            }
-            if distance > 0.0 {
-                facing.0 = offset / distance;
-            }
-            if reach < distance {
-                let before = position.0;
-                position.0 += offset * (reach / distance);
-                *carry = lost_to_rounding(reach, (position.0 - before).dot(offset) / distance);
-                let is_cutting = position.cell().is_some_and(|cell| !terrain.is_open(cell));
-                let step = Cell::containing(target).filter(|_| is_cutting);
-                *towards = step.map_or(NOWHERE, Cell::to_bits);
-                return FlowStatus::Going;
-            }
-            (position.0, *towards) = (target, NOWHERE);
-            reach -= distance;
+/// Walks `reach` cells, from the middle of one to the middle of the next: a straight
+/// line from any point of a cell to there touches no cells but those that the step
+/// needs open.
+fn walk(
+    position: &mut Position,
+    facing: &mut Facing,
+    carry: &mut f32,
+    field: &FlowField,
+    terrain: &Terrain,
+    mut reach: f32,
+) -> FlowStatus {
+    loop {
+        let (target, end, is_home) = match lead(field, terrain, position.0) {
+            Ok(way) => way,
+            Err(status) => return status,
+        };
+        let offset = target - position.0;
+        let distance = offset.length();
+        if is_home && distance == 0.0 {
+            return FlowStatus::Arrived;
         }
+        // Less than nothing was walked before, by rounding.
+        if reach <= 0.0 {
+            *carry = reach;
+            return FlowStatus::Going;
+        }
+        if distance > 0.0 {
+            facing.0 = offset / distance;
+        }
+        if reach < distance {
+            let before = position.0;
+            position.0 += offset * (reach / distance);
+            *carry = lost_to_rounding(reach, (position.0 - before).dot(offset) / distance);
+            return FlowStatus::Going;
+        }
+        position.0 = end;
+        reach -= distance;
     }
 }
 
 /// Tells an agent that gives way to others where to go.
 fn direct(
-    position: Position,
+    position: &mut Position,
     speed: Speed,
     status: FlowStatus,
     field: &FlowField,
@@ -268,23 +235,27 @@ fn direct(
     seconds: f32,
 ) -> FlowStatus {
     // All of one field have one goal, whichever of its cells they come to.
-    let goal = field.goals().first().map_or(body.goal(), |goal| goal.centre());
-    let (target, is_home) = match lead(field, terrain, position.0) {
-        Lead::Stay(status) => {
+    let goal = field.goals().first().map_or(body.goal, |goal| goal.centre());
+    let (target, end, is_home) = match lead(field, terrain, position.0) {
+        Ok(way) => way,
+        Err(status) => {
             body.pause();
             return status;
         }
-        Lead::On(target) => (target, false),
-        Lead::Home(target) => (target, true),
     };
+    if target != end && target.distance(position.0) < ARRIVAL_DISTANCE {
+        position.0 = end;
+        body.hold();
+        return FlowStatus::Going;
+    }
     let offset = target - position.0;
     let is_there = is_home && offset.length() < ARRIVAL_DISTANCE;
     // An agent that has arrived stays so, even if others push it aside.
-    let was_there = status == FlowStatus::Arrived && body.goal() == goal;
+    let was_there = status == FlowStatus::Arrived && body.goal == goal;
     if is_there || was_there || body.is_crowded_out() {
         body.rest();
         return FlowStatus::Arrived;
     }
-    body.go(velocity_to(offset, is_home, speed.0, seconds), goal);
+    body.go(velocity_to(offset, is_home || target != end, speed.0, seconds), goal);
     FlowStatus::Going
 }

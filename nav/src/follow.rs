@@ -9,15 +9,16 @@ use formic_ecs::{EnabledMut, World};
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
-use crate::agent::{Facing, PathStats, Position, Size, Speed, TimeStep};
+use crate::agent::{Facing, PathStats, Position, Speed, TimeStep};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
-use crate::direction::MoveRule;
+use crate::class::ClassId;
 use crate::follow::push_out::refuge;
 use crate::follow::steer::{Steering, steer, velocity_to};
-use crate::follow::walk::{current_cell, is_at_goal, is_on_route, leave, leg, walk};
-use crate::grid::change::{ChangeKind, GridVersion};
+use crate::follow::walk::{is_at_goal, is_on_route, walk};
+use crate::grid::change::GridVersion;
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
+use crate::sight::{NEAR, heaviest};
 use crate::terrain::Terrain;
 
 /// What a system keeps from tick to tick that heeds edits.
@@ -25,8 +26,6 @@ use crate::terrain::Terrain;
 pub struct SeenTerrain {
     /// The version that it has seen last.
     version: Option<GridVersion>,
-    /// Scratch: cells that were filled since.
-    filled: Vec<Cell>,
 }
 
 impl SeenTerrain {
@@ -45,49 +44,24 @@ impl SeenTerrain {
 /// Those that were on their way ask for a path from there. Where no cell is open
 /// at all, agents stay in the rock and their requests are unreachable. Ticks
 /// without edits cost nothing, so agents have to be spawned on open cells.
-///
-/// Under the rules that let agents cut corners they may be over a solid cell by right.
-/// Those on a legal step of their routes are left alone, and those without a route whose
-/// cell was not filled just now and is beside an open one.
 pub fn push_out(
     mut agents: Query<(
         &mut Position,
         Option<&mut PathRequest>,
         Option<&mut Route>,
         Option<&mut PathStats>,
-        Option<&Size>,
+        Option<&ClassId>,
     )>,
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {
-    let SeenTerrain { version, filled } = &mut *seen;
-    let before = version.replace(terrain.version());
+    let before = seen.version.replace(terrain.version());
     if before == Some(terrain.version()) || terrain.grid().open_count() == 0 {
         return;
     }
-    filled.clear();
-    let changes = before.and_then(|version| terrain.grid().changes_since(version));
-    let is_known = changes.is_some();
-    let fills = changes.into_iter().flatten().filter(|change| change.kind == ChangeKind::Filled);
-    filled.extend(fills.map(|change| change.cell));
-    filled.sort_unstable();
-    let cuts_corners = matches!(terrain.rule(), MoveRule::OneFree | MoveRule::Always);
-    let is_beside_open =
-        |cell| terrain.grid().neighbours(cell, MoveRule::Orthogonal).next().is_some();
-    let is_old = |cell| is_known && filled.binary_search(&cell).is_err();
-    agents.par_for_each(|(position, request, route, stats, size)| {
-        let terrain = Size::terrain(size, &terrain);
-        let cell = position.cell();
-        if cell.is_some_and(|cell| terrain.is_open(cell)) {
-            return;
-        }
-        let may_stay = cuts_corners
-            && match &route {
-                Some(route) => leg(position.0, route, terrain).is_some(),
-                None if size.is_some() => false,
-                None => cell.is_some_and(|cell| is_old(cell) && is_beside_open(cell)),
-            };
-        if may_stay {
+    agents.par_for_each(|(position, request, route, stats, class)| {
+        let terrain = terrain.for_agents(class.copied().unwrap_or_default());
+        if position.cell().is_some_and(|cell| terrain.is_open(cell)) {
             return;
         }
         let Some(place) = refuge(terrain.grid(), position.0) else { return };
@@ -110,21 +84,20 @@ pub fn push_out(
 ///
 /// Ticks without edits cost nothing.
 pub fn retry(
-    mut agents: Query<(&Position, Option<&Route>, &mut PathRequest, Option<&Size>)>,
+    mut agents: Query<(&Position, &mut PathRequest, Option<&ClassId>)>,
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {
     if seen.version.replace(terrain.version()) == Some(terrain.version()) {
         return;
     }
-    agents.par_for_each(|(position, route, request, size)| {
+    agents.par_for_each(|(position, request, class)| {
         if !request.is_waiting_for_edits() {
             return;
         }
-        let terrain = Size::terrain(size, &terrain);
-        let start = current_cell(position.0, route, terrain);
-        let ends = start.zip(Cell::containing(request.last_goal()));
-        if ends.is_some_and(|(start, goal)| terrain.reachable(start.cell, goal)) {
+        let terrain = terrain.for_agents(class.copied().unwrap_or_default());
+        let ends = position.cell().zip(Cell::containing(request.goal));
+        if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal)) {
             request.reopen();
         }
     });
@@ -142,7 +115,7 @@ type Walkers<'a> = Query<
         &'static mut PathStats,
         EnabledMut<PathPending>,
         Option<&'static mut Avoid>,
-        Option<&'static Size>,
+        Option<&'static ClassId>,
     ),
 >;
 
@@ -152,66 +125,59 @@ type Walkers<'a> = Query<
 ///
 /// A path that an edit has broken ahead of the agent is dropped and asked for
 /// anew before the agent takes another step on it, so no agent ever enters a
-/// solid cell, nor cuts a corner that the rule protects. (Under the rules that do
-/// let agents cut corners, straight lines between positions may graze them.)
+/// solid cell, nor cuts a corner.
 ///
 /// An agent that waits for an answer walks on along the path that it has, as
 /// [`PathRequest::ask`] says.
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     let seconds = step.elapsed();
     agents.par_for_each(
-        |(position, facing, speed, request, route, stats, mut pending, mut body, size)| {
-            let terrain = Size::terrain(size, &terrain);
+        |(position, facing, speed, request, route, stats, mut pending, mut body, class)| {
+            let terrain = terrain.for_agents(class.copied().unwrap_or_default());
             let Some(goal) = request.goal() else {
-                leave(position.0, route, terrain);
+                route.clear();
                 if let Some(body) = body {
                     stand(request, body);
                 }
                 return;
             };
             let is_under_way = request.status().is_under_way();
-            let walks = is_under_way || (request.walks_on() && !route.path().is_empty());
-            let (mut is_left, mut has_strayed) = (!walks, false);
-            if walks {
+            let done = if !request.walks() || route.path().is_empty() {
+                Done::Arrived
+            } else {
                 let end = end_of_route(request, route, goal);
-                let done = match &mut body {
-                    Some(body) => direct(*position, end, *speed, route, body, terrain, seconds),
+                match &mut body {
+                    Some(body) => direct(position, end, *speed, route, body, terrain, seconds),
                     None if is_usable(route, terrain, *position) => {
                         let walked = match speed.reach(seconds) {
-                            0.0 => walk(position.0, end, route, 0.0),
-                            reach => walk(position.0, end, route, reach + request.carry()),
+                            0.0 => walk(position.0, end, route, 0.0, terrain),
+                            reach => walk(position.0, end, route, reach + request.carry, terrain),
                         };
-                        request.set_carry(walked.carry);
+                        request.carry = walked.carry;
                         position.0 = walked.position;
                         facing.0 = walked.facing.unwrap_or(facing.0);
                         if walked.arrived { Done::Arrived } else { Done::OnTheWay }
                     }
                     None => Done::Broken,
-                };
-                match done {
-                    Done::OnTheWay if is_under_way => return,
-                    Done::OnTheWay => {}
-                    Done::Arrived if is_under_way => return arrive(request, route, stats),
-                    Done::Broken => {
-                        stats.paths_broken += 1;
-                        is_left = true;
-                    }
-                    // The end of an old path is no goal, but the place to wait.
-                    Done::Arrived => is_left = true,
-                    Done::Strayed => (is_left, has_strayed) = (true, true),
                 }
-                request.reopen();
-            }
-            if is_left {
-                leave(position.0, route, terrain);
-                if let Some(body) = body.filter(|_| !has_strayed) {
-                    body.pause();
+            };
+            match done {
+                Done::OnTheWay => {}
+                Done::Arrived if is_under_way => return arrive(request, route, stats),
+                // The end of an old path is no goal, but the place to wait.
+                Done::Arrived | Done::Broken | Done::Strayed => {
+                    stats.paths_broken += u32::from(matches!(done, Done::Broken));
+                    route.clear();
+                    body.filter(|_| !matches!(done, Done::Strayed)).map(Avoid::pause);
+                    request.reopen();
                 }
             }
-            if is_at_goal(position.0, goal) {
-                arrive(request, route, stats);
-            } else {
-                pending.set(true);
+            if request.status() == RequestStatus::Pending {
+                if is_at_goal(position.0, goal) {
+                    arrive(request, route, stats);
+                } else {
+                    pending.set(true);
+                }
             }
         },
     );
@@ -229,7 +195,7 @@ enum Done {
 
 /// Tells an agent that gives way to others where to go.
 fn direct(
-    position: Position,
+    position: &mut Position,
     goal: Vec2,
     speed: Speed,
     route: &mut Route,
@@ -237,11 +203,16 @@ fn direct(
     terrain: &Terrain,
     seconds: f32,
 ) -> Done {
-    let from = route.next().saturating_sub(1);
+    let from = route.behind();
     let is_legal = route.path_mut().revalidate(terrain, from).is_ok();
     let done = match steer(position.0, goal, route, terrain) {
         _ if !is_legal => Done::Broken,
         Steering::Strayed => Done::Strayed,
+        Steering::Cross(to) => {
+            position.0 = to.centre();
+            body.hold();
+            return Done::OnTheWay;
+        }
         Steering::Arrived => Done::Arrived,
         Steering::Go { .. } if body.is_crowded_out() => Done::Arrived,
         Steering::Go { offset, is_last } => {
@@ -274,7 +245,7 @@ fn end_of_route(request: &PathRequest, route: &Route, goal: Vec2) -> Vec2 {
 }
 
 fn arrive(request: &mut PathRequest, route: &mut Route, stats: &mut PathStats) {
-    request.arrived();
+    request.arrive();
     route.clear();
     stats.arrivals += 1;
 }
@@ -282,8 +253,19 @@ fn arrive(request: &mut PathRequest, route: &mut Route, stats: &mut PathStats) {
 /// Whether an agent can walk on along its route: it is where the route says, and
 /// every step from there on is legal still.
 fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
-    // The cell behind counts, too: the agent may still be in it, or in a cell
+    let (from, to) = (route.behind(), route.next());
+    let is_step = to <= from + 1;
+    let path = route.path_mut();
+    let is_free = match position.cell() {
+        Some(at) if !is_step && path.may_be_broken(terrain) => {
+            let line = [path.cells()[from], path.cells()[to]];
+            heaviest(terrain.grid(), terrain.rule(), line, NEAR, at).is_some()
+        }
+        _ => true,
+    };
+    // Of a step the cell behind counts, too: the agent may still be in it, or in a cell
     // beside a diagonal.
-    let from = route.next().saturating_sub(1);
-    is_on_route(position.0, route) && route.path_mut().revalidate(terrain, from).is_ok()
+    is_free
+        && path.revalidate(terrain, if is_step { from } else { to }).is_ok()
+        && is_on_route(position.0, route)
 }

@@ -13,6 +13,7 @@ use crate::cost::Weight;
 use crate::direction::{MoveRule, members};
 use crate::grid::change::{Change, ChangeKind, ChangeLog, GridVersion};
 use crate::grid::plane::BitPlane;
+use crate::link::{Link, Links};
 
 /// The longest side that a grid may have, in cells.
 pub const SIDE_MAX: u32 = 16_384;
@@ -47,6 +48,7 @@ pub struct Grid {
     weights: Vec<Weight>,
     census: Census,
     changes: ChangeLog,
+    links: Links,
 }
 
 impl Grid {
@@ -67,6 +69,7 @@ impl Grid {
             weights: vec![Weight::ONE; cell_count],
             census: Census::default(),
             changes,
+            links: Links::default(),
         })
     }
 
@@ -126,8 +129,8 @@ impl Grid {
         Self::read,
     );
 
-    /// The sides; whether each cell is open, eight in a byte; the weights, as runs of equal ones; and
-    /// the changes.
+    /// The sides; whether each cell is open, eight in a byte; the weights, as runs of equal ones; the
+    /// links; and the changes.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.width.to_le_bytes());
         out.extend(self.height.to_le_bytes());
@@ -140,6 +143,7 @@ impl Grid {
             put(out, run.len() as u64);
             out.push(run[0].get());
         }
+        self.links.write(out);
         self.changes.write(out);
     }
 
@@ -164,6 +168,10 @@ impl Grid {
         for (place, cell) in grid.cells().enumerate().filter(|&(place, _)| is_open(place)) {
             grid.open.set(cell, true);
             grid.census.add(grid.weights[place]);
+        }
+        grid.links = Links::read(bytes)?;
+        if !grid.links.all().iter().all(|link| grid.may_have(link)) {
+            return Err(CodecError);
         }
         grid.changes = ChangeLog::read(bytes)?;
         Ok(grid)
@@ -314,6 +322,30 @@ impl Grid {
         self.changes.since(version)
     }
 
+    pub(crate) const fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Replaces the links, which the version tells from now on.
+    pub(crate) fn set_links(&mut self, links: Vec<Link>) {
+        let wrong = links.iter().find(|link| !self.may_have(link));
+        assert!(wrong.is_none(), "this cannot be a link of the grid: {wrong:?}");
+        let ends =
+            |link: &Link| u64::from(link.from.to_bits()) << 32 | u64::from(link.to.to_bits());
+        self.links = Links::new(links);
+        let all = self.links.all().iter();
+        self.changes.begin(all.flat_map(|link| [ends(link), link.units()]));
+    }
+
+    fn may_have(&self, link: &Link) -> bool {
+        link.is_sound() && self.contains(link.from) && self.contains(link.to)
+    }
+
+    /// Whether a link can be crossed.
+    pub(crate) fn is_link_open(&self, link: &Link) -> bool {
+        self.open.get(link.from) && self.open.get(link.to)
+    }
+
     /// Lets the version tell what becomes of the grid: the changes before are forgotten.
     pub(crate) fn become_of(&mut self, number: u64) {
         self.changes.begin([number]);
@@ -340,6 +372,13 @@ impl Grid {
     pub(crate) fn index_inside(&self, cell: Cell) -> usize {
         debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
         usize::from(cell.y) * usize::from(self.width) + usize::from(cell.x)
+    }
+
+    /// The cell at a place in reading order.
+    #[expect(clippy::cast_possible_truncation, reason = "sides are at most SIDE_MAX")]
+    pub(crate) fn cell_at(&self, place: usize) -> Cell {
+        let width = usize::from(self.width);
+        Cell::new((place % width) as u16, (place / width) as u16)
     }
 
     /// The weights of all cells in reading order.
@@ -418,6 +457,11 @@ impl fmt::Display for GridSizeError {
 }
 
 impl std::error::Error for GridSizeError {}
+
+/// A count of cells, or of what is made of them, in the type that is kept of it.
+pub(crate) fn count_u32(count: usize) -> u32 {
+    u32::try_from(count).expect("grids have fewer than 2^32 cells")
+}
 
 /// The sides in the type of coordinates, if a grid can have them.
 pub(crate) fn check_size(width: u32, height: u32) -> Result<(u16, u16), GridSizeError> {

@@ -8,7 +8,7 @@
 //! not worked out again by each scan. An edit rewrites the words around its cell
 //! and no others: nothing that has to be prepared, nothing that gets stale.
 //!
-//! Where weights differ, scans stop at every *mixed* cell: an open one with an open
+//! If weights differ, scans stop at every *mixed* cell: an open one with an open
 //! cell of another weight around it. All cells that a scan passes have one weight
 //! therefore, and so has everything around them.
 

@@ -287,7 +287,9 @@ impl PathScratch {
         path: &mut Path,
     ) -> PathOutcome {
         let a_star = Query::new(terrain.grid(), terrain.rule(), target.cell);
-        let may_jump = is_worth_jumping(terrain) && query.algorithm != Algorithm::AStar;
+        let may_jump = is_worth_jumping(terrain)
+            && terrain.links().is_empty()
+            && query.algorithm != Algorithm::AStar;
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
             let mut search = JumpSearch::new(terrain, &mut self.frontier, target.cell);

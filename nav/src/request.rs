@@ -27,7 +27,8 @@ use crate::bytes::{get_cell, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::grid::change::GridVersion;
-use crate::path::outcome::{Path, Unreachable};
+use crate::link::is_step;
+use crate::path::outcome::{Path, PathOutcome, Unreachable};
 
 /// Where an agent is to go, and how that stands.
 ///
@@ -46,49 +47,41 @@ use crate::path::outcome::{Path, Unreachable};
 #[derive(Component, Clone, Copy, PartialEq, Debug, Default, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct PathRequest {
-    goal: Vec2,
+    /// Where the agent is to go, or was.
+    pub(crate) goal: Vec2,
     number: u32,
-    waited_ticks: u16,
-    state: State,
-    wishes: u8,
+    waited_ticks: u32,
     /// The part of the last step that rounding has left to be walked.
-    carry: f32,
+    pub(crate) carry: f32,
+    phase: Phase,
+    /// Why the goal cannot be reached, in the phases that have a reason.
+    reason: Unreachable,
+    /// Whether a path to the nearest reachable cell will do.
+    pub(crate) or_nearest: bool,
+    /// Whether the request is opened again once the goal can be reached.
+    keeps_trying: bool,
 }
 
-/// The path may lead to the nearest reachable cell.
-const OR_NEAREST: u8 = 1;
-/// The request is opened again once the goal can be reached.
-const KEEPS_TRYING: u8 = 2;
-/// The agent does not walk the route before while it waits for the answer.
-const STANDS: u8 = 4;
-/// The search for it has taken more than searches over its distance do.
-const LONG: u8 = 8;
-/// The wishes of [`PathRequest`] take the lower bits of their byte; the upper ones say
-/// why the goal itself cannot be reached.
-const REASON_SHIFT: u32 = 4;
-
-/// The status in one byte, so that requests are plain bytes to hashes.
+/// The life of a request, in the order of the picture above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit, CheckedBitPattern, HashState)]
 #[repr(u8)]
-enum State {
+enum Phase {
     #[default]
     Idle,
-    Pending,
+    /// It waits for an answer. The agent walks on along the route before, if there is one.
+    Waiting,
+    /// The same, and its search takes more than searches over its distance do: it is not for
+    /// the share of short ones.
+    Long,
+    /// It waits, and the agent stands: the search has begun at its place, or the route before
+    /// was taken back.
+    Standing,
     Found,
     Arrived,
     Partial,
     Nearby,
     Unreachable,
 }
-
-/// The reasons in the order of the numbers that stand for them.
-const REASONS: [Unreachable; 5] = [
-    Unreachable::StartOutside,
-    Unreachable::StartBlocked,
-    Unreachable::GoalOutside,
-    Unreachable::GoalBlocked,
-    Unreachable::Disconnected,
-];
 
 /// How a request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
@@ -167,15 +160,18 @@ impl PathRequest {
     /// assert_eq!(request.number(), 2);
     /// ```
     pub fn ask(&mut self, goal: Vec2) -> &mut Self {
-        let is_open = matches!(self.state, State::Pending | State::Found | State::Partial);
-        if is_open && self.goal == goal {
-            self.wishes &= !(OR_NEAREST | KEEPS_TRYING);
-            return self;
+        let is_new = self.goal() != Some(goal);
+        (self.or_nearest, self.keeps_trying) = (false, false);
+        if is_new {
+            self.goal = goal;
+            self.number = self.number.wrapping_add(1);
+            match self.phase {
+                Phase::Standing => {}
+                Phase::Idle => self.wait(Phase::Standing),
+                Phase::Waiting | Phase::Long => self.phase = Phase::Waiting,
+                _ => self.wait(Phase::Waiting),
+            }
         }
-        self.goal = goal;
-        self.number = self.number.wrapping_add(1);
-        self.wishes &= STANDS;
-        self.reopen();
         self
     }
 
@@ -192,7 +188,7 @@ impl PathRequest {
     ///
     /// [`PathQuery::or_nearest`]: crate::PathQuery::or_nearest
     pub fn or_nearest(&mut self) -> &mut Self {
-        self.wishes |= OR_NEAREST;
+        self.or_nearest = true;
         self
     }
 
@@ -200,52 +196,34 @@ impl PathRequest {
     /// an edit makes it reachable from where the agent is. Until then no search is run
     /// for it. Holds until the next [`PathRequest::ask`].
     pub fn keep_trying(&mut self) -> &mut Self {
-        self.wishes |= KEEPS_TRYING;
+        self.keeps_trying = true;
         self
     }
 
     /// Takes the request back: the agent stops where it is.
     pub fn cancel(&mut self) {
-        self.state = State::Idle;
-        self.wishes = STANDS;
+        self.phase = Phase::Idle;
+        (self.or_nearest, self.keeps_trying) = (false, false);
     }
 
     /// Where the agent is to go, as long as it still is to.
     #[must_use]
     pub fn goal(&self) -> Option<Vec2> {
-        let is_open = matches!(self.state, State::Pending | State::Found | State::Partial);
-        is_open.then_some(self.goal)
+        (!self.status().is_at_rest()).then_some(self.goal)
     }
 
     /// How the request stands.
     #[must_use]
     pub const fn status(&self) -> RequestStatus {
-        match self.state {
-            State::Idle => RequestStatus::Idle,
-            State::Pending => RequestStatus::Pending,
-            State::Found => RequestStatus::Found,
-            State::Arrived => RequestStatus::Arrived,
-            State::Partial => RequestStatus::Partial(self.reason()),
-            State::Nearby => RequestStatus::Nearby(self.reason()),
-            State::Unreachable => RequestStatus::Unreachable(self.reason()),
+        match self.phase {
+            Phase::Idle => RequestStatus::Idle,
+            Phase::Waiting | Phase::Long | Phase::Standing => RequestStatus::Pending,
+            Phase::Found => RequestStatus::Found,
+            Phase::Arrived => RequestStatus::Arrived,
+            Phase::Partial => RequestStatus::Partial(self.reason),
+            Phase::Nearby => RequestStatus::Nearby(self.reason),
+            Phase::Unreachable => RequestStatus::Unreachable(self.reason),
         }
-    }
-
-    const fn reason(&self) -> Unreachable {
-        match self.wishes >> REASON_SHIFT {
-            0 => REASONS[0],
-            1 => REASONS[1],
-            2 => REASONS[2],
-            3 => REASONS[3],
-            // There are no others, save in a snapshot that was made up.
-            _ => REASONS[4],
-        }
-    }
-
-    fn set_reason(&mut self, reason: Unreachable) {
-        let number = REASONS.iter().position(|&other| other == reason).unwrap_or_default();
-        let wishes = self.wishes & (OR_NEAREST | KEEPS_TRYING);
-        self.wishes = wishes | u8::try_from(number).unwrap_or_default() << REASON_SHIFT;
     }
 
     /// How often this agent has asked, since this component was inserted: tells the answer
@@ -257,90 +235,70 @@ impl PathRequest {
 
     /// For how many ticks the budget has passed this request over.
     #[must_use]
-    pub const fn waited_ticks(&self) -> u16 {
+    pub const fn waited_ticks(&self) -> u32 {
         self.waited_ticks
     }
 
-    /// The goal, whatever the status.
-    pub(crate) const fn last_goal(&self) -> Vec2 {
-        self.goal
+    fn wait(&mut self, phase: Phase) {
+        (self.phase, self.waited_ticks, self.reason) = (phase, 0, Unreachable::default());
     }
 
     /// The same request once more, because its path is of no use any longer. An agent that waits
     /// already keeps its place.
     pub(crate) fn reopen(&mut self) {
-        if self.state != State::Pending {
-            self.state = State::Pending;
-            self.waited_ticks = 0;
+        if self.status() != RequestStatus::Pending {
+            self.wait(Phase::Waiting);
         }
     }
 
     /// Lets the agent stand until it is answered: the search for it has begun at its place.
     pub(crate) fn stand(&mut self) {
-        self.wishes |= STANDS;
+        self.phase = Phase::Standing;
     }
 
     /// Lets the agent walk a route while it waits, and wait from now on.
     pub(crate) fn walk_on(&mut self) {
-        self.wishes &= !STANDS;
-        self.waited_ticks = 0;
+        self.wait(Phase::Waiting);
     }
 
+    /// Its search takes more than searches over its distance do.
     pub(crate) fn set_long(&mut self) {
-        self.wishes |= LONG;
+        self.phase = Phase::Long;
     }
 
     /// Whether its search is not for the share of short ones.
-    pub(crate) const fn is_long(&self) -> bool {
-        self.wishes & LONG != 0
+    pub(crate) fn is_long(&self) -> bool {
+        self.phase == Phase::Long
     }
 
-    /// Whether the agent walks on along the route before while it waits.
-    pub(crate) const fn walks_on(&self) -> bool {
-        matches!(self.state, State::Pending) && self.wishes & STANDS == 0
-    }
-
-    pub(crate) const fn carry(&self) -> f32 {
-        self.carry
-    }
-
-    pub(crate) const fn set_carry(&mut self, carry: f32) {
-        self.carry = carry;
+    /// Whether the agent walks along its route, be it the one before, while it waits.
+    pub(crate) const fn walks(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Long | Phase::Found | Phase::Partial)
     }
 
     pub(crate) fn pass_over(&mut self) {
         self.waited_ticks = self.waited_ticks.saturating_add(1);
     }
 
-    /// Whether a path to the nearest reachable cell will do.
-    pub(crate) const fn is_content_with_nearest(&self) -> bool {
-        self.wishes & OR_NEAREST != 0
-    }
-
     /// Whether it was answered by a reason, and waits for the goal to be reachable.
     pub(crate) const fn is_waiting_for_edits(&self) -> bool {
-        let is_refused = matches!(self.state, State::Partial | State::Nearby | State::Unreachable);
-        is_refused && self.wishes & KEEPS_TRYING != 0
+        let is_refused = matches!(self.phase, Phase::Partial | Phase::Nearby | Phase::Unreachable);
+        is_refused && self.keeps_trying
     }
 
-    pub(crate) fn found(&mut self) {
-        self.wishes &= !(STANDS | LONG);
-        self.state = State::Found;
-    }
-
-    pub(crate) fn found_partly(&mut self, reason: Unreachable) {
-        self.set_reason(reason);
-        self.state = State::Partial;
+    /// Takes the answer of a search.
+    pub(crate) fn answer(&mut self, outcome: PathOutcome) {
+        (self.phase, self.reason) = match outcome {
+            PathOutcome::Found { .. } => (Phase::Found, self.reason),
+            PathOutcome::Partial { reason, .. } => (Phase::Partial, reason),
+            PathOutcome::Unreachable(reason) => (Phase::Unreachable, reason),
+            PathOutcome::OutOfBudget => return,
+        };
     }
 
     /// The agent has come to the end of its path.
-    pub(crate) fn arrived(&mut self) {
-        self.state = if self.state == State::Partial { State::Nearby } else { State::Arrived };
-    }
-
-    pub(crate) fn unreachable(&mut self, reason: Unreachable) {
-        self.set_reason(reason);
-        self.state = State::Unreachable;
+    pub(crate) fn arrive(&mut self) {
+        self.phase = if self.phase == Phase::Partial { Phase::Nearby } else { Phase::Arrived };
     }
 }
 
@@ -360,12 +318,13 @@ pub struct PathPending;
 ///
 /// ```text
 ///   path.cells:   start ── cell ── cell ── cell ── goal
-///                            ^
-///                           next: everything before it is behind the agent
+///                            ^              ^
+///                          behind          next: the agent goes straight from the one to the other
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Route {
     path: Path,
+    behind: usize,
     next: usize,
 }
 
@@ -402,41 +361,40 @@ impl Route {
         self.next
     }
 
-    pub(crate) const fn set_next(&mut self, next: usize) {
-        self.next = next;
+    /// The place of the cell that it comes from.
+    pub(crate) const fn behind(&self) -> usize {
+        self.behind
+    }
+
+    pub(crate) const fn set_leg(&mut self, behind: usize, next: usize) {
+        (self.behind, self.next) = (behind, next);
     }
 
     /// Takes a fresh path; the one before stays behind in `path` for its memory.
     pub(crate) fn begin(&mut self, path: &mut Path) {
         std::mem::swap(&mut self.path, path);
         // The start is under the agent already, unless it is the goal as well.
+        self.behind = 0;
         self.next = 1.min(self.path.cells().len().saturating_sub(1));
     }
 
     pub(crate) fn clear(&mut self) {
         self.path.clear();
-        self.next = 0;
+        self.set_leg(0, 0);
     }
 
-    /// The cell behind the agent and the one that it walks to.
-    pub(crate) fn leg(&self) -> Option<[Cell; 2]> {
-        let behind = self.next.checked_sub(1)?;
+    /// Where the link begins that leads to the cell at a place, if one does.
+    pub(crate) fn link(&self, place: usize) -> Option<Cell> {
         let cells = self.path.cells();
-        Some([*cells.get(behind)?, *cells.get(self.next)?])
+        let from = *cells.get(place.checked_sub(1)?)?;
+        cells.get(place).filter(|&&to| !is_step(from, to)).map(|_| from)
     }
 
-    /// Forgets all but the step that the agent is taking.
-    pub(crate) fn keep_leg(&mut self) {
-        if let Some(behind) = self.next.checked_sub(1) {
-            self.path.keep(behind..self.next + 1);
-            self.next = 1;
-        }
-    }
-
-    /// Four bytes each for the place of the next cell, the number of cells, and the cells;
+    /// Four bytes each for the places of the cell behind and the next one, the number of cells, and the cells;
     /// eight for the cost.
     fn write(&self, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
         let count = |count: usize| u32::try_from(count).map_err(|_| CodecError);
+        bytes.extend(count(self.behind)?.to_le_bytes());
         bytes.extend(count(self.next)?.to_le_bytes());
         bytes.extend(count(self.path.cells().len())?.to_le_bytes());
         bytes.extend(self.path.cost().units().to_le_bytes());
@@ -445,6 +403,7 @@ impl Route {
     }
 
     fn read(bytes: &mut &[u8]) -> Result<Self, CodecError> {
+        let behind = u32::from_le_bytes(take(bytes)?);
         let next = u32::from_le_bytes(take(bytes)?);
         let count = u32::from_le_bytes(take(bytes)?);
         let cost = Cost::from_units(u64::from_le_bytes(take(bytes)?));
@@ -452,12 +411,12 @@ impl Route {
         for _ in 0..count {
             cells.push(get_cell(bytes)?);
         }
-        if next > count {
+        if next > count || behind > next {
             return Err(CodecError);
         }
         let mut path = Path::new();
         // What the terrain has become since is not known, so every step will be looked at.
         path.set_reversed(cost, GridVersion::ZERO, cells.into_iter().rev());
-        Ok(Self { path, next: next as usize })
+        Ok(Self { path, behind: behind as usize, next: next as usize })
     }
 }

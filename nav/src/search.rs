@@ -18,7 +18,7 @@
 //! during one, so no edit disturbs them, and each ends after as many expansions as without edits.
 //! (Only where there are more edits during one search than the grid remembers, or the terrain is
 //! replaced, it begins anew.)
-//! What is found is held against the terrain as it is then: an agent whose path was broken
+//! A result is compared with the terrain as it is then: an agent whose path was broken
 //! meanwhile is given the part before the break, walks it, and asks again. So is one that asks for
 //! another goal meanwhile, with the way to the one before.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
@@ -31,11 +31,10 @@ use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
-use crate::agent::{PathStats, Position, Size};
+use crate::agent::{PathStats, Position};
 use crate::bytes::{Saved, get, get_count, put, take};
 use crate::cell::Cell;
-use crate::check::path_cost;
-use crate::follow::walk::{current_cell, leave};
+use crate::class::ClassId;
 use crate::grid::change::GridVersion;
 use crate::path::outcome::PathOutcome;
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
@@ -100,7 +99,7 @@ pub struct SearchState {
 /// A request in the queue.
 #[derive(Debug)]
 struct Ticket {
-    waited_ticks: u16,
+    waited_ticks: u32,
     /// How many answers the agent has had.
     answer_count: u64,
     question: Question,
@@ -190,7 +189,7 @@ type Requests<'a> = Query<
         &'static mut Route,
         &'static mut PathStats,
         EnabledMut<PathPending>,
-        Option<&'static Size>,
+        Option<&'static ClassId>,
     ),
     With<PathPending>,
 >;
@@ -204,7 +203,7 @@ pub fn search(
     mut state: Local<SearchState>,
     pool: &Pool,
 ) {
-    queue(&mut requests, &terrain, &mut state.tickets);
+    queue(&mut requests, &mut state.tickets);
     let budget = budget.expansions;
     let mut tick = Tick {
         requests: &mut requests,
@@ -249,24 +248,21 @@ struct Tick<'a, 'r> {
 }
 
 /// Lists the requests that wait, in the order in which they will be answered.
-fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) {
+fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
     tickets.clear();
-    requests.for_each(|(entity, position, request, route, stats, mut pending, size)| {
+    requests.for_each(|(entity, position, request, route, stats, mut pending, class)| {
         if request.status() != RequestStatus::Pending {
             // Fresh agents, and requests that were taken back.
             pending.set(false);
             return;
         }
-        let (goal, or_nearest) = (request.last_goal(), request.is_content_with_nearest());
+        let (goal, or_nearest) = (request.goal, request.or_nearest);
         let inside = Cell::containing(goal);
-        let terrain = Size::terrain(size, terrain);
-        let current_cell = current_cell(position.0, Some(route), terrain);
         let question = Question {
             entity,
             number: request.number(),
-            size: size.map_or(1, |size| size.0),
-            start: current_cell.map(|current_cell| current_cell.cell),
-            behind: current_cell.and_then(|current_cell| current_cell.behind),
+            class: class.copied().unwrap_or_default(),
+            start: position.cell(),
             goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
             is_beyond: inside.is_none(),
             or_nearest,
@@ -276,7 +272,7 @@ fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) 
             answer_count: stats.answer_count(),
             question,
             is_long: request.is_long(),
-            walks: request.walks_on() && !route.path().is_empty(),
+            walks: request.walks() && !route.path().is_empty(),
             is_done: false,
         });
     });
@@ -373,7 +369,7 @@ impl SearchState {
             } else {
                 ticket.is_done = true;
                 tick.answer_count += 1;
-                deliver(tick.requests, job, tick.terrain);
+                deliver(tick.requests, job);
             }
         }
         charge
@@ -417,9 +413,9 @@ impl SearchState {
             ticket.is_done = true;
             if question.is_same(&ticket.question) && is_good_still(job, tick.terrain) {
                 tick.answer_count += 1;
-                deliver(tick.requests, job, tick.terrain);
+                deliver(tick.requests, job);
             } else {
-                lead_on(tick.requests, job, tick.terrain);
+                lead_on(tick.requests, job);
             }
         }
     }
@@ -465,57 +461,38 @@ fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
         return true;
     }
     let fault = job.path.revalidate(terrain, 0).err();
-    fault.iter().for_each(|fault| job.path.keep(0..fault.step()));
+    fault.iter().for_each(|fault| job.path.truncate(fault.step()));
     fault.is_none()
 }
 
 /// Hands an answer to the agent that asked. The path that it had goes into the
 /// job, whose memory it will be.
-fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
+fn deliver(requests: &mut Requests, job: &mut Job) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
-    let Ok((_, position, request, route, stats, mut pending, _)) = requests.get(entity) else {
+    let Ok((_, _, request, route, stats, mut pending, _)) = requests.get(entity) else {
         return;
     };
-    let terrain = job.question.terrain(terrain);
-    begin_behind(job, terrain);
     pending.set(false);
+    request.answer(job.outcome);
     match job.outcome {
-        PathOutcome::Found { .. } => {
-            route.begin(&mut job.path);
-            request.found();
-            stats.paths_found += 1;
-        }
-        PathOutcome::Partial { reason, .. } => {
-            route.begin(&mut job.path);
-            request.found_partly(reason);
-            stats.paths_partial += 1;
-        }
-        PathOutcome::Unreachable(reason) => {
-            leave(position.0, route, terrain);
-            request.unreachable(reason);
+        PathOutcome::Found { .. } => stats.paths_found += 1,
+        PathOutcome::Partial { .. } => stats.paths_partial += 1,
+        PathOutcome::Unreachable(_) => {
             stats.paths_unreachable += 1;
+            return route.clear();
         }
         PathOutcome::OutOfBudget => unreachable!("answers only are delivered"),
     }
+    route.begin(&mut job.path);
 }
 
 /// Gives an agent the path of an answer that is no longer one, to walk while it waits.
-fn lead_on(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
+fn lead_on(requests: &mut Requests, job: &mut Job) {
     let Ok((_, _, request, route, ..)) = requests.get(job.question.entity) else { return };
-    begin_behind(job, job.question.terrain(terrain));
     if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
         route.begin(&mut job.path);
     }
     request.walk_on();
-}
-
-/// Puts the cell in front of a path that the agent comes from, where it is cutting a corner by a
-/// step that is legal still.
-fn begin_behind(job: &mut Job, terrain: &Terrain) {
-    if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
-        let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
-        step.into_iter().for_each(|cost| job.path.prepend(behind, cost));
-    }
 }

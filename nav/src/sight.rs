@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
+use crate::link::is_step;
 use crate::path::outcome::Path;
 use crate::terrain::Terrain;
 
@@ -23,15 +24,31 @@ use crate::terrain::Terrain;
 /// ```
 #[must_use]
 pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
-    heaviest(grid, rule, from, to).is_some()
+    heaviest(grid, rule, [from, to], 0, from).is_some()
 }
 
-/// The greatest weight on the line between two cells, or `None` if it is blocked.
-fn heaviest(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> Option<Weight> {
+/// A line is near a corner where it comes to the next column and to the next row within this part of
+/// the longer side, which is a twentieth of a cell.
+pub(crate) const NEAR: u32 = 8;
+
+/// The greatest weight on the line between two cells, or `None` if it is blocked. With `near` above
+/// zero it must be as free beside a corner that it comes near as through it. What is behind the cell
+/// `at` does not count.
+pub(crate) fn heaviest(
+    grid: &Grid,
+    rule: MoveRule,
+    [from, to]: [Cell; 2],
+    near: u32,
+    at: Cell,
+) -> Option<Weight> {
     let (dx, dy) = (u32::from(from.x.abs_diff(to.x)), u32::from(from.y.abs_diff(to.y)));
     let next_x = |x: u16| if to.x > from.x { x + 1 } else { x.wrapping_sub(1) };
     let next_y = |y: u16| if to.y > from.y { y + 1 } else { y.wrapping_sub(1) };
-    let open_weight = |cell: Cell| grid.weight(cell).filter(|_| grid.is_open(cell));
+    let is_behind = |cell: Cell| {
+        cell.x.abs_diff(to.x) > at.x.abs_diff(to.x) || cell.y.abs_diff(to.y) > at.y.abs_diff(to.y)
+    };
+    let is_free = |cell| grid.is_open(cell) || is_behind(cell);
+    let open_weight = |cell: Cell| grid.weight(cell).filter(|_| is_free(cell));
     let mut cell = from;
     let mut heaviest = open_weight(cell)?;
     // Columns and rows that the line has crossed.
@@ -40,7 +57,7 @@ fn heaviest(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> Option<Weight>
         // Which edge of the cell comes first: the next column's, or the next row's?
         let (column, row) = ((2 * columns + 1) * dy, (2 * rows + 1) * dx);
         let corner = Cell::new(next_x(cell.x), next_y(cell.y));
-        if column == row {
+        if column.abs_diff(row) <= dx.max(dy).checked_div(near).unwrap_or(0) {
             let beside =
                 [Cell::new(corner.x, cell.y), Cell::new(cell.x, corner.y)].map(open_weight);
             let free_count = beside.iter().flatten().count();
@@ -52,6 +69,8 @@ fn heaviest(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> Option<Weight>
             if free_count < needed {
                 return None;
             }
+        }
+        if column == row {
             cell = corner;
             (columns, rows) = (columns + 1, rows + 1);
         } else if column < row {
@@ -71,7 +90,7 @@ impl Path {
     /// to goal: the string of this path, pulled tight from the start on.
     ///
     /// `turns` is emptied first. From each of them the next one can be seen
-    /// ([`is_visible`]), over no cell that is heavier than those of the path it
+    /// ([`is_visible`]) or a [`Link`](crate::Link) leads there, over no cell that is heavier than those of the path it
     /// stands for. The way is never longer than the path, and much shorter where
     /// that had to zigzag; the shortest one at any angle it need not be (A. Botea,
     /// M. Müller and J. Schaeffer smooth paths like this, 2004).
@@ -87,7 +106,7 @@ impl Path {
     /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
-    /// Returns the length of that way in cell widths, 0 for a path of no cells.
+    /// Returns the length of that way in cell widths without links, 0 for a path of no cells.
     pub fn pull(&self, terrain: &Terrain, turns: &mut Vec<Cell>) -> f64 {
         turns.clear();
         let Some((&start, steps)) = self.cells().split_first() else { return 0.0 };
@@ -96,21 +115,51 @@ impl Path {
         turns.push(start);
         let (mut anchor, mut last) = (start, start);
         let mut lightest = weight(start);
+        let mut length = 0.0;
         for &cell in steps {
+            let is_link = !is_step(last, cell);
             lightest = lightest.min(weight(cell));
-            let line = heaviest(grid, rule, anchor, cell);
+            let line = heaviest(grid, rule, [anchor, cell], 0, anchor).filter(|_| !is_link);
             if last != anchor && line.is_none_or(|heaviest| heaviest > lightest) {
                 turns.push(last);
+                length += distance(anchor, last);
                 anchor = last;
                 lightest = weight(last).min(weight(cell));
+            }
+            if is_link {
+                turns.push(cell);
+                (anchor, lightest) = (cell, weight(cell));
             }
             last = cell;
         }
         if last != anchor {
             turns.push(last);
         }
-        turns.windows(2).map(|pair| distance(pair[0], pair[1])).sum()
+        length + distance(anchor, last)
     }
+}
+
+/// The place of the cell that an agent in the middle of the one at `from` walks straight to, before
+/// `end`: one that is far along the path and can be seen, over no ground that is heavier than that of
+/// the path.
+pub(crate) fn turn_after(cells: &[Cell], from: usize, end: usize, terrain: &Terrain) -> usize {
+    let (grid, rule) = (terrain.grid(), terrain.rule());
+    let steps = cells[from..end].windows(2).take_while(|pair| is_step(pair[0], pair[1]));
+    let end = from + 1 + steps.count();
+    let is_straight = |place: usize| {
+        let lightest = cells[from..=place].iter().map(|&cell| grid.weight(cell)).min().flatten();
+        let line = [cells[from], cells[place]];
+        heaviest(grid, rule, line, NEAR, line[0]).is_some_and(|it| Some(it) <= lightest)
+    };
+    // Ever farther, and once that fails, ever less.
+    let (mut turn, mut stride, mut grows) = (from + 1, 1, true);
+    while stride > 0 {
+        let is_seen = turn + stride < end && is_straight(turn + stride);
+        turn += if is_seen { stride } else { 0 };
+        grows &= is_seen;
+        stride = if grows { stride * 2 } else { stride / 2 };
+    }
+    turn
 }
 
 /// The distance between two centres.

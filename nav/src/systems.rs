@@ -26,7 +26,7 @@
 //! | `avoid` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `Avoid` |
 //! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `PathStats`, `PathPending` |
 //!
-//! Those that deal with requests and routes heed the [`Size`](crate::Size) of agents that have one.
+//! All heed the [`ClassId`](crate::ClassId) of agents that have one; followers of a field that of the field.
 //! Each cares only for agents with the components that it names, so an agent that
 //! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
 //! others. Systems without agents cost next to nothing.
@@ -93,6 +93,9 @@ pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
 
 /// Puts the resources into a world that the systems need: the terrain, no flow fields,
 /// and the defaults of [`TimeStep`] and [`SearchBudget`].
+///
+/// The systems panic if the rule of the terrain [cuts corners](crate::MoveRule::cuts_corners): an
+/// agent has a place, and never one in a solid cell.
 pub fn insert_resources(world: &mut World, terrain: Terrain) {
     world.insert_resource(terrain);
     world.insert_resource(TimeStep::default());

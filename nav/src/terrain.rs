@@ -1,18 +1,21 @@
 //! Terrain: a grid and its regions, kept in step.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use formic_ecs::{Codec, CodecError};
 
 use crate::bytes::{Saved, take};
 use crate::cell::Cell;
-use crate::clearance::{Clearance, SIZE_MAX, square, weight_of_square};
+use crate::class::{AgentClass, ClassId};
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
 use crate::grid::change::{Change, GridVersion};
 use crate::lanes::LanePair;
+use crate::link::Link;
 use crate::load::LoadError;
+use crate::reach::Reach;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
 
@@ -45,10 +48,10 @@ pub struct Terrain {
     rule: MoveRule,
     regions: Regions,
     lanes: LanePair,
-    /// Kept where there are larger agents than those of one cell.
-    clearance: Option<Clearance>,
-    /// The terrains of agents of two cells along a side, of three, and so on: open where one fits.
-    larger: Vec<Terrain>,
+    /// Which regions lead to which by links, once that is asked for.
+    reach: OnceLock<Reach>,
+    /// The classes of agents, and the terrain of each: open where such an agent may be.
+    classes: Vec<(AgentClass, Terrain)>,
 }
 
 impl Terrain {
@@ -60,104 +63,150 @@ impl Terrain {
     pub fn new(mut grid: Grid, rule: MoveRule) -> Self {
         grid.become_of(rule as u64);
         let regions = Regions::new(&grid, rule.connectivity());
-        let lanes = LanePair::new(&grid, rule);
-        Self { grid, rule, regions, lanes, clearance: None, larger: Vec::new() }
+        Self::of_parts(grid, rule, regions)
     }
 
-    /// Keeps what agents of up to `size_max` cells along a side need as well: see
-    /// [`Terrain::for_size`].
+    fn of_parts(grid: Grid, rule: MoveRule, regions: Regions) -> Self {
+        let lanes = LanePair::new(&grid, rule);
+        Self { grid, rule, regions, lanes, reach: OnceLock::new(), classes: Vec::new() }
+    }
+
+    /// Joins cells by links, which replace those before. As for another terrain, what was derived
+    /// from this one begins anew.
     ///
-    /// Each size takes as much memory as the terrain itself. An edit changes the terrain of a size
-    /// at so many cells as such an agent covers, at most.
+    /// A path goes over a link where that is the best way; its cells do not touch there. Whether a
+    /// goal can be reached stays exact, and has a direction from then on: a drop leads down only.
+    /// Searches are by A*, whose estimates know up to 32 shortcuts exactly; beyond these they are
+    /// zero. An agent that has come to the middle of the cell where a link begins is in the middle of
+    /// the one where it ends.
+    ///
+    /// ```
+    /// use formic_nav::{Cell, Grid, Link, MoveRule, Terrain};
+    /// // A cliff, and a place to jump down from.
+    /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4)?;
+    /// let (top, foot) = (Cell::new(3, 2), Cell::new(5, 2));
+    /// let mut terrain =
+    ///     Terrain::new(grid, MoveRule::BothFree).with_links([Link::new(top, foot, 3)]);
+    /// let (west, east) = (Cell::new(0, 0), Cell::new(8, 0));
+    /// assert!(terrain.reachable(west, east) && !terrain.reachable(east, west));
+    /// terrain.fill(foot);
+    /// assert!(!terrain.reachable(west, east));
+    /// # Ok::<(), formic_nav::GridSizeError>(())
+    /// ```
     ///
     /// # Panics
-    /// Panics if `size_max` is zero or more than [`SIZE_MAX`].
+    /// Panics if a link has an end outside of the grid, or two that touch, or no length.
     #[must_use]
-    pub fn with_sizes(mut self, size_max: u8) -> Self {
-        assert!((1..=SIZE_MAX).contains(&size_max), "agents cannot be of size {size_max}");
-        let grid = &self.grid;
-        let clearance = Clearance::new(grid, size_max);
-        let is_weighted = grid.weights().iter().any(|&weight| weight != Weight::ONE);
-        let terrain_of = |size| {
-            let fits = |cell| clearance.at(grid, cell) >= size;
-            let (width, height) = (grid.width().into(), grid.height().into());
-            let mut larger =
-                Grid::from_fn(width, height, fits).expect("it is as large as this one");
-            for cell in grid.cells().filter(|_| is_weighted) {
-                larger.set_weight(cell, weight_of_square(grid, cell, size));
+    pub fn with_links(mut self, links: impl IntoIterator<Item = Link>) -> Self {
+        self.grid.set_links(links.into_iter().collect());
+        self.reach.take();
+        let classes = std::mem::take(&mut self.classes);
+        self.with_classes(classes.into_iter().map(|(class, _)| class))
+    }
+
+    /// The links, in the order of where they begin.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        self.grid.links().all()
+    }
+
+    /// Keeps what agents of these classes need as well: see [`Terrain::for_class`]. Replaces the
+    /// classes before.
+    ///
+    /// Each takes as much memory as the terrain itself. An edit changes the terrain of a class at so
+    /// many cells as such an agent covers, at most.
+    ///
+    /// # Panics
+    /// Panics if there are more than 255.
+    #[must_use]
+    pub fn with_classes(mut self, classes: impl IntoIterator<Item = AgentClass>) -> Self {
+        let (width, height) = (self.grid.width().into(), self.grid.height().into());
+        let terrain_of = |class: AgentClass| {
+            let is_open = |cell| class.find(&self.grid, cell).0;
+            let mut grid = Grid::from_fn(width, height, is_open).expect("it is as large");
+            for cell in self.grid.cells() {
+                grid.set_weight(cell, class.find(&self.grid, cell).1);
             }
-            Self::new(larger, self.rule)
+            grid.set_links(class.links(&self.grid));
+            (class, Self::new(grid, self.rule))
         };
-        self.larger = (2..=size_max).map(terrain_of).collect();
-        self.clearance = Some(clearance);
+        let classes: Vec<_> = classes.into_iter().map(terrain_of).collect();
+        assert!(classes.len() <= usize::from(u8::MAX), "there are {} classes", classes.len());
+        self.classes = classes;
         self
     }
 
-    /// The terrain of agents of a size, in cells along a side, or `None` if it is not
-    /// [kept](Terrain::with_sizes): regions, paths and fields over it are those of such agents.
+    /// The terrain of a class of agents, or `None` if there is no such class: regions, paths and
+    /// fields over it are those of such agents. That of class zero is the terrain itself.
     ///
-    /// The cell of an agent is the north-western one of the square that it covers. It is open if all
-    /// of the square is, and as heavy as the heaviest cell of it. Edits go to the terrain of size
-    /// one, which this one follows.
+    /// The cell of an agent is the north-western one of the square that it covers. It is open if
+    /// the class can cross all of the square, and as heavy as the heaviest cell of it. Edits go to
+    /// the terrain itself, which those of classes follow.
     ///
     /// ```
-    /// use formic_nav::{Cell, Grid, MoveRule, Terrain};
+    /// use formic_nav::{AgentClass, Cell, ClassId, Grid, MoveRule, Terrain};
     /// // Two halls, and a door of one cell between them.
     /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4 || cell.y == 2)?;
-    /// let mut terrain = Terrain::new(grid, MoveRule::BothFree).with_sizes(2);
-    /// let (imp, troll) = (terrain.for_size(1).unwrap(), terrain.for_size(2).unwrap());
+    /// let mut terrain = Terrain::new(grid, MoveRule::BothFree).with_classes([AgentClass::new(2)]);
+    /// let troll = terrain.for_class(ClassId(1)).unwrap();
     /// let (west, east) = (Cell::new(0, 0), Cell::new(7, 0));
-    /// assert!(imp.reachable(west, east) && !troll.reachable(west, east));
+    /// assert!(terrain.reachable(west, east) && !troll.reachable(west, east));
     ///
     /// terrain.dig(Cell::new(4, 3));
-    /// assert!(terrain.for_size(2).unwrap().reachable(west, east));
+    /// assert!(terrain.for_class(ClassId(1)).unwrap().reachable(west, east));
     /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     #[must_use]
-    pub fn for_size(&self, size: u8) -> Option<&Self> {
-        if size == 1 { Some(self) } else { self.larger.get(usize::from(size.checked_sub(2)?)) }
+    pub fn for_class(&self, class: ClassId) -> Option<&Self> {
+        let Some(place) = class.0.checked_sub(1) else { return Some(self) };
+        self.classes.get(usize::from(place)).map(|(_, terrain)| terrain)
     }
 
-    /// How large an agent may be whose north-western cell is this one, up to the greatest size that
-    /// is [kept](Terrain::with_sizes). Zero if the cell is solid or outside.
+    /// The definition of a class, or `None` if there is no such class.
     #[must_use]
-    pub fn clearance(&self, cell: Cell) -> u8 {
-        match &self.clearance {
-            Some(clearance) if self.grid.contains(cell) => clearance.at(&self.grid, cell),
-            _ => u8::from(self.is_open(cell)),
+    pub fn class(&self, class: ClassId) -> Option<&AgentClass> {
+        self.classes.get(usize::from(class.0.checked_sub(1)?)).map(|(class, _)| class)
+    }
+
+    /// The terrain of an agent.
+    pub(crate) fn for_agents(&self, class: ClassId) -> &Self {
+        assert!(!self.rule.cuts_corners(), "agents cannot walk by {:?}", self.rule);
+        let missing = || panic!("the terrain has no {class:?}: see `Terrain::with_classes`");
+        self.for_class(class).unwrap_or_else(missing)
+    }
+
+    /// Lets the terrains of classes follow an edit of a cell.
+    fn edit_classes(&mut self, cell: Cell) {
+        for (class, terrain) in &mut self.classes {
+            for corner in class.corners(cell) {
+                terrain.become_like(corner, class.find(&self.grid, corner));
+            }
         }
     }
 
-    /// Lets the terrains of larger agents follow an edit of a cell.
-    fn edit_larger(&mut self, cell: Cell) {
-        let Some(clearance) = &mut self.clearance else { return };
-        let larger = &mut self.larger;
-        clearance.edit(&self.grid, cell, |cell, before, after| {
-            for size in before.min(after).max(1) + 1..=before.max(after) {
-                let terrain = &mut larger[usize::from(size) - 2];
-                let _ = if after > before { terrain.dig(cell) } else { terrain.fill(cell) };
-            }
-        });
+    fn become_like(&mut self, cell: Cell, (is_open, weight): (bool, Weight)) {
+        self.set_weight(cell, weight);
+        let _ = if is_open { self.dig(cell) } else { self.fill(cell) };
     }
 
     /// How a terrain is saved with a game: with everything that its regions depend on beside the grid,
     /// so that the next edit has the same result, and the same random cell is drawn.
     pub const CODEC: Codec<Self> = Codec::custom(
         |terrain, out| {
-            out.push(terrain.clearance.as_ref().map_or(0, |clearance| clearance.max));
             terrain.write(out);
-            terrain.larger.iter().for_each(|larger| larger.write(out));
+            out.push(u8::try_from(terrain.classes.len()).map_err(|_| CodecError)?);
+            for (class, terrain) in &terrain.classes {
+                class.write(out);
+                terrain.write(out);
+            }
             Ok(())
         },
         |bytes| {
-            let [size_max] = take(bytes)?;
-            let mut terrain = Self::read(bytes)?;
-            if size_max > 0 {
-                let larger = (2..=size_max).map(|_| Self::read(bytes));
-                terrain.larger = larger.collect::<Result<_, _>>()?;
-                terrain.clearance = Some(Clearance::new(&terrain.grid, size_max));
-                terrain.check_larger().map_err(|_| CodecError)?;
-            }
+            let (mut terrain, [class_count]) = (Self::read(bytes)?, take(bytes)?);
+            let classes =
+                (0..class_count).map(|_| Ok((AgentClass::read(bytes)?, Self::read(bytes)?)));
+            terrain.classes = classes.collect::<Result<_, CodecError>>()?;
+            terrain.check_classes().map_err(|_| CodecError)?;
             Ok(terrain)
         },
     );
@@ -174,29 +223,27 @@ impl Terrain {
         let [rule] = take(bytes)?;
         let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
         let regions = Regions::read(bytes, &grid, rule.connectivity())?;
-        let lanes = LanePair::new(&grid, rule);
-        Ok(Self { grid, rule, regions, lanes, clearance: None, larger: Vec::new() })
+        Ok(Self::of_parts(grid, rule, regions))
     }
 
-    /// Whether the terrains of larger agents are what follows from this one.
-    fn check_larger(&self) -> Result<(), RegionFault> {
-        let Some(clearance) = &self.clearance else { return Ok(()) };
-        let fresh = Clearance::new(&self.grid, clearance.max);
-        for (size, larger) in (2..).zip(&self.larger) {
-            let is_alike = larger.rule == self.rule
-                && (larger.grid.width(), larger.grid.height())
-                    == (self.grid.width(), self.grid.height());
+    /// Whether the terrains of classes are what follows from this one.
+    fn check_classes(&self) -> Result<(), RegionFault> {
+        for (class, terrain) in &self.classes {
+            let has_size = (terrain.grid.width(), terrain.grid.height())
+                == (self.grid.width(), self.grid.height());
             let is_right = |&cell: &Cell| {
-                is_alike
-                    && larger.is_open(cell) == (fresh.at(&self.grid, cell) >= size)
-                    && larger.grid.weight(cell) == Some(weight_of_square(&self.grid, cell, size))
+                has_size
+                    && terrain.rule == self.rule
+                    && terrain.links() == class.links(&self.grid)
+                    && class.find(&self.grid, cell)
+                        == (terrain.is_open(cell), terrain.grid.weight_inside(cell))
             };
             if let Some(cell) = self.grid.cells().find(|cell| !is_right(cell)) {
                 return Err(RegionFault { cell });
             }
-            larger.regions.check(&larger.grid)?;
+            terrain.regions.check(&terrain.grid)?;
         }
-        if fresh == *clearance { Ok(()) } else { Err(RegionFault { cell: Cell::new(0, 0) }) }
+        Ok(())
     }
 
     /// Reads a map file; the rule is the default, that of the benchmarks.
@@ -243,8 +290,9 @@ impl Terrain {
         let changed = self.grid.dig(cell);
         if changed {
             self.regions.dug(&self.grid, cell);
+            self.reach.take();
             self.lanes.edit(&self.grid, cell);
-            self.edit_larger(cell);
+            self.edit_classes(cell);
         }
         changed
     }
@@ -255,8 +303,9 @@ impl Terrain {
         let changed = self.grid.fill(cell);
         if changed {
             self.regions.filled(&self.grid, cell);
+            self.reach.take();
             self.lanes.edit(&self.grid, cell);
-            self.edit_larger(cell);
+            self.edit_classes(cell);
         }
         changed
     }
@@ -267,13 +316,7 @@ impl Terrain {
         let changed = self.grid.set_weight(cell, weight);
         if changed {
             self.lanes.edit_weight(&self.grid, cell);
-            for (size, larger) in (2..).zip(&mut self.larger) {
-                for y in square(cell.y, size) {
-                    for corner in square(cell.x, size).map(|x| Cell::new(x, y)) {
-                        larger.set_weight(corner, weight_of_square(&self.grid, corner, size));
-                    }
-                }
-            }
+            self.edit_classes(cell);
         }
         changed
     }
@@ -286,12 +329,11 @@ impl Terrain {
         }
         let Some(changes) = other.grid.changes_since(self.version()) else { return false };
         for Change { cell, .. } in changes {
-            let _ = if other.is_open(cell) { self.dig(cell) } else { self.fill(cell) };
-            self.set_weight(cell, other.grid.weight_inside(cell));
+            self.become_like(cell, (other.is_open(cell), other.grid.weight_inside(cell)));
         }
         self.grid.take_history_of(&other.grid);
         self.drain_events().for_each(drop);
-        for (one, other) in self.larger.iter_mut().zip(&other.larger) {
+        for ((_, one), (_, other)) in self.classes.iter_mut().zip(&other.classes) {
             one.grid.take_history_of(&other.grid);
             one.drain_events().for_each(drop);
         }
@@ -313,11 +355,24 @@ impl Terrain {
         self.regions.region_inside(cell)
     }
 
-    /// Whether there is a path between two cells. Four array reads, no search.
+    /// Whether there is a path from one cell to another. Four array reads, no search. Where links
+    /// have to be crossed, the first call after an edit looks at all of them.
     #[must_use]
     pub fn reachable(&self, from: Cell, to: Cell) -> bool {
         let inside = self.grid.contains(from) && self.grid.contains(to);
-        inside && self.regions.is_same(from, to)
+        inside
+            && (self.regions.is_same(from, to)
+                || !self.links().is_empty()
+                    && self
+                        .region(from)
+                        .zip(self.region(to))
+                        .is_some_and(|(a, b)| self.leads(a, b)))
+    }
+
+    /// Whether there is a way from one region to another.
+    pub(crate) fn leads(&self, from: RegionId, to: RegionId) -> bool {
+        let reach = || self.reach.get_or_init(|| Reach::new(&self.grid, &self.regions));
+        from == to || !self.links().is_empty() && reach().leads(from, to)
     }
 
     /// Takes what happened to regions since the last call, oldest first.
@@ -328,7 +383,7 @@ impl Terrain {
         self.regions.drain_events()
     }
 
-    /// Compares the regions with those of a fresh flood, for agents of all sizes.
+    /// Compares the regions with those of a fresh flood, for all classes of agents.
     ///
     /// A pass over the whole map, for tests and tools.
     ///
@@ -336,6 +391,6 @@ impl Terrain {
     /// The first cell that is wrong, which would be a bug of this crate.
     pub fn check(&self) -> Result<(), RegionFault> {
         self.regions.check(&self.grid)?;
-        self.check_larger()
+        self.check_classes()
     }
 }

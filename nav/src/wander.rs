@@ -6,9 +6,9 @@ use formic_ecs::{Component, RandomStream};
 use formic_jobs::{Query, Res};
 use glam::Vec2;
 
-use crate::agent::{Position, Size, TimeStep};
-use crate::follow::walk::current_cell;
-use crate::request::{PathRequest, Route};
+use crate::agent::{Position, TimeStep};
+use crate::class::ClassId;
+use crate::request::PathRequest;
 use crate::terrain::Terrain;
 
 /// How long an agent rests between two walks.
@@ -60,15 +60,9 @@ impl Wander {
     }
 
     /// A place in the region of the agent, every cell of it as likely as any
-    /// other. `None` in a solid cell, which has no region, unless it is cutting a corner
-    /// there.
-    fn choose(
-        &mut self,
-        terrain: &Terrain,
-        position: Position,
-        route: Option<&Route>,
-    ) -> Option<Vec2> {
-        let region = terrain.region(current_cell(position.0, route, terrain)?.cell)?;
+    /// other. `None` in a solid cell, which has no region.
+    fn choose(&mut self, terrain: &Terrain, position: Position) -> Option<Vec2> {
+        let region = terrain.region(position.cell()?)?;
         let mut stream = RandomStream::new(self.random_state);
         let cell = terrain.regions().random_cell(region, stream.next_u64())?;
         let (low, high) = GOAL_OFFSETS;
@@ -83,11 +77,11 @@ impl Wander {
 /// A goal that turns out to be unreachable is as good as reached: the agent rests
 /// and chooses another.
 pub fn wander(
-    mut agents: Query<(&Position, Option<&Route>, &mut Wander, &mut PathRequest, Option<&Size>)>,
+    mut agents: Query<(&Position, &mut Wander, &mut PathRequest, Option<&ClassId>)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
 ) {
-    agents.par_for_each(|(position, route, wander, request, size)| {
+    agents.par_for_each(|(position, wander, request, class)| {
         if !request.status().is_at_rest() {
             return;
         }
@@ -96,7 +90,9 @@ pub fn wander(
             return;
         }
         wander.rest_seconds = wander.pause_seconds;
-        if let Some(goal) = wander.choose(Size::terrain(size, &terrain), *position, route) {
+        if let Some(goal) =
+            wander.choose(terrain.for_agents(class.copied().unwrap_or_default()), *position)
+        {
             request.ask(goal);
         }
     });

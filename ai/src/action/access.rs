@@ -85,12 +85,8 @@ impl<Q: QueryData> AgentAccess<'_, Q> {
     /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick. Both
     /// of these end the run as well.
     #[inline]
-    pub fn claim(&self, agent: Agent) -> Result<Claim<'_, Q>, ClaimError> {
-        if agent.is_late {
-            self.0.claim_late(agent.action, agent.entity)
-        } else {
-            self.0.claim(agent.action, agent.entity)
-        }
+    pub fn claim(&self, agent: Agent<'_>) -> Result<Claim<'_, Q>, ClaimError> {
+        self.0.claim(agent.row, agent.entity)
     }
 }
 

@@ -23,7 +23,7 @@ use super::names::{ActionNames, layout_with};
 /// let mut world = World::new();
 /// let agent = cat.spawn(&mut world, Hunger(0.0))?;
 /// assert_eq!(world.len(), 3, "an agent and two actions");
-/// assert_eq!(world.get::<Body>(agent)?.running(), 0);
+/// assert_eq!(world.get::<Body>(agent)?.running().count(), 0);
 /// world.despawn(agent)?;
 /// assert!(world.is_empty(), "it takes its actions along");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,43 +51,27 @@ impl fmt::Debug for ActionSet {
 }
 
 /// Why a plan could not be spawned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ActionSetError {
     /// There is nothing to carry out.
+    #[error("an action set needs at least one action")]
     Empty,
     /// There are more actions than a [`Body`] can have.
+    #[error(
+        "an action set has at most {} actions, this one has {count}: group some into composites",
+        Body::ACTIONS_MAX
+    )]
     TooManyActions {
         /// How many there are.
         count: usize,
     },
     /// The entity is not in the world.
-    NoSuchEntity(NoSuchEntity),
+    #[error(transparent)]
+    NoSuchEntity(#[from] NoSuchEntity),
     /// The entity has a body already.
+    #[error("entity {0} has a body already")]
     Occupied(Entity),
-}
-
-impl fmt::Display for ActionSetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("an action set needs at least one action"),
-            Self::TooManyActions { count } => write!(
-                f,
-                "an action set has at most {} actions, this one has {count}: group some into composites",
-                Body::ACTIONS_MAX
-            ),
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Occupied(agent) => write!(f, "entity {agent} has a body already"),
-        }
-    }
-}
-
-impl std::error::Error for ActionSetError {}
-
-impl From<NoSuchEntity> for ActionSetError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
 }
 
 impl ActionSet {
@@ -112,6 +96,57 @@ impl ActionSet {
         extras: B,
     ) -> Self {
         self.push(name.into(), spawn_action(filter, extras), None)
+    }
+
+    /// Gives this tag to all actions that were added so far. Two frameworks that share a kind of action
+    /// are kept apart by it: the system of each asks for the tag of its own.
+    ///
+    /// ```
+    /// use formic_ai::action::{self, Agent, WideProcessor};
+    /// use formic_ai::prelude::*;
+    /// #[derive(Component, Clone)]
+    /// struct Walk;
+    /// #[derive(Component, Clone)]
+    /// struct InFormation;
+    /// struct Marching;
+    ///
+    /// impl WideProcessor<&'static InFormation> for Marching {
+    ///     type Action = Walk;
+    ///     fn start(&self, _: Agent, _: &mut Walk, _: &InFormation, (): &mut ()) -> ActionResult {
+    ///         ActionResult::Success
+    ///     }
+    /// }
+    /// // The walks of others are not its business.
+    /// fn march(mut actions: Actions<Walk, &'static InFormation>) {
+    ///     actions.process(&Marching);
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let walk = || ActionSet::new().action("walk", Walk);
+    /// let soldier = Sequence::from(walk().tagged(InFormation)).spawn(&mut world, ())?;
+    /// let tourist = Sequence::from(walk()).spawn(&mut world, ())?;
+    /// let mut schedule =
+    ///     action::add(Schedule::builder()).add(march.as_action()).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert_eq!(world.get::<SequenceAgent>(soldier)?.advances(), 1);
+    /// assert_eq!(world.get::<SequenceAgent>(tourist)?.advances(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tagged<T: Component + Clone>(mut self, tag: T) -> Self {
+        let tagged = |ActionSpec { name, spawn, problem }| {
+            let tag = tag.clone();
+            let spawn: SpawnAction = Box::new(move |world, action| {
+                let entity = spawn(world, action);
+                if world.insert(entity, tag.clone()).is_err() {
+                    unreachable!("the action was just spawned");
+                }
+                entity
+            });
+            ActionSpec { name, spawn, problem }
+        };
+        self.actions = self.actions.into_iter().map(tagged).collect();
+        self
     }
 
     pub(super) fn push(
@@ -230,7 +265,7 @@ impl ActionSet {
             return Err(NoSuchEntity(agent).into());
         }
         let owner = world.spawn(mind);
-        world.set_parent(owner, agent).expect("a new entity is nobody's parent");
+        world.set_parent(owner, agent).expect("a new entity is no parent");
         self.spawn_actions(world, agent, owner);
         Ok(owner)
     }

@@ -1,150 +1,52 @@
 //! One tick of one action, whatever kind of processor carries it out.
 
-use formic_ecs::{Component, Entity, QueryData};
+use std::cell::RefCell;
+
+use formic_ecs::Claimant;
 
 use super::components::{Action, ActionFlags, ActionResult};
-use super::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
+use super::processor::{ActionChunk, Agent, Ended, Extras, SerialProcessor, WideProcessor};
 
-/// The three kinds of processors as one.
-pub(super) trait Carrier<T, X: QueryData, O> {
-    fn before_chunk(&mut self, chunk: ActionChunk);
-    fn start(
-        &mut self,
-        agent: Agent,
-        action: &mut T,
-        extras: &mut X::Item<'_>,
-        out: &mut O,
-    ) -> ActionResult;
-    fn update(
-        &mut self,
-        agent: Agent,
-        action: &mut T,
-        extras: &mut X::Item<'_>,
-        out: &mut O,
-    ) -> ActionResult;
-    fn cleanup(
-        &mut self,
-        agent: Agent,
-        action: &mut T,
-        extras: &mut X::Item<'_>,
-        ended: Ended,
-        out: &mut O,
-    );
-}
+/// A processor that is called from one thread.
+#[derive(Debug)]
+pub(super) struct Serial<'a, P>(pub(super) RefCell<&'a mut P>);
 
-/// A processor that is called from several threads.
-#[derive(Debug)]
-pub(super) struct Narrow<'a, P>(pub(super) &'a P);
-/// One that looks at other components as well.
-#[derive(Debug)]
-pub(super) struct Wide<'a, P>(pub(super) &'a P);
-/// One that is called from one thread.
-#[derive(Debug)]
-pub(super) struct Serial<'a, P>(pub(super) &'a mut P);
+impl<X: Extras, P: SerialProcessor> WideProcessor<X> for Serial<'_, P> {
+    type Action = P::Action;
 
-impl<X: QueryData, P: Processor> Carrier<P::Action, X, ()> for Narrow<'_, P> {
-    fn before_chunk(&mut self, chunk: ActionChunk) {
-        self.0.before_chunk(chunk);
+    fn before_chunk(&self, chunk: ActionChunk) {
+        self.0.borrow_mut().before_chunk(chunk);
     }
-    #[inline]
+
     fn start(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
         (): &mut (),
     ) -> ActionResult {
-        self.0.start(agent, action)
+        self.0.borrow_mut().start(agent, it)
     }
-    #[inline]
+
     fn update(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
         (): &mut (),
     ) -> ActionResult {
-        self.0.update(agent, action)
+        self.0.borrow_mut().update(agent, it)
     }
+
     fn cleanup(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
         ended: Ended,
         (): &mut (),
     ) {
-        self.0.cleanup(agent, action, ended);
-    }
-}
-
-impl<X: QueryData, O, P: WideProcessor<X, O>> Carrier<P::Action, X, O> for Wide<'_, P> {
-    fn before_chunk(&mut self, chunk: ActionChunk) {
-        self.0.before_chunk(chunk);
-    }
-    #[inline]
-    fn start(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        extras: &mut X::Item<'_>,
-        out: &mut O,
-    ) -> ActionResult {
-        self.0.start(agent, action, extras, out)
-    }
-    #[inline]
-    fn update(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        extras: &mut X::Item<'_>,
-        out: &mut O,
-    ) -> ActionResult {
-        self.0.update(agent, action, extras, out)
-    }
-    fn cleanup(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        extras: &mut X::Item<'_>,
-        ended: Ended,
-        out: &mut O,
-    ) {
-        self.0.cleanup(agent, action, extras, ended, out);
-    }
-}
-
-impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X, ()> for Serial<'_, P> {
-    fn before_chunk(&mut self, chunk: ActionChunk) {
-        self.0.before_chunk(chunk);
-    }
-    fn start(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-        (): &mut (),
-    ) -> ActionResult {
-        self.0.start(agent, action)
-    }
-    fn update(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-        (): &mut (),
-    ) -> ActionResult {
-        self.0.update(agent, action)
-    }
-    fn cleanup(
-        &mut self,
-        agent: Agent,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-        ended: Ended,
-        (): &mut (),
-    ) {
-        self.0.cleanup(agent, action, ended);
+        self.0.borrow_mut().cleanup(agent, it, ended);
     }
 }
 
@@ -161,93 +63,86 @@ pub(super) enum Turn {
     Disowned,
 }
 
-/// One tick of one action. `start` and `update` may run in the same one. What is written down about
-/// the action is in order before each call, so that a panic in it meets a consistent state.
-#[inline]
-pub(super) fn tick<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    entity: Entity,
-    action: &mut Action,
-    filter: &mut T,
-    extras: &mut X::Item<'_>,
-    out: &mut O,
-) -> Turn {
-    let agent = Agent { entity: action.agent, action: entity, is_late: true };
-    // The common case: it has begun and goes on. Nothing is written, and its cache line stays clean.
-    if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
-        let result = carrier.update(agent, filter, extras, out);
-        return if result == ActionResult::Running {
-            Turn::GoesOn
-        } else {
-            end(carrier, agent, action, filter, extras, result, out)
-        };
-    }
-    turn(carrier, agent, action, filter, extras, out)
+/// An action with what carries it out. What is written down about the action is in order before each
+/// call of the processor, so that a panic in it meets a consistent state.
+pub(super) struct Carried<'c, 'i, X: Extras, O, P: WideProcessor<X, O>> {
+    pub(super) processor: &'c P,
+    pub(super) row: &'c Claimant<'c>,
+    pub(super) action: &'c mut Action,
+    pub(super) filter: &'c mut P::Action,
+    pub(super) extras: X::Item<'i>,
+    pub(super) out: &'c mut O,
 }
 
-/// Tidies up an action that was interrupted, before any action of its kind goes on or begins. What
-/// is to be done about it beside that is left to [`tick`].
-pub(super) fn tidy_up<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    entity: Entity,
-    action: &mut Action,
-    filter: &mut T,
-    extras: &mut X::Item<'_>,
-    out: &mut O,
-) {
-    if action.is_underway() {
-        action.flags.set(ActionFlags::UNDERWAY, false);
-        let agent = Agent { entity: action.agent, action: entity, is_late: false };
-        carrier.cleanup(agent, filter, extras, Ended::Interrupted, out);
+impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
+    fn agent(&self) -> Agent<'c> {
+        Agent { entity: self.action.agent, action: self.row.entity(), row: self.row }
     }
-}
 
-/// One tick of an action that begins or stops.
-#[inline(never)]
-fn turn<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    agent: Agent,
-    action: &mut Action,
-    filter: &mut T,
-    extras: &mut X::Item<'_>,
-    out: &mut O,
-) -> Turn {
-    if action.is_underway() {
-        action.flags.set(ActionFlags::UNDERWAY, false);
-        carrier.cleanup(agent, filter, extras, Ended::Interrupted, out);
+    #[inline]
+    fn update(&mut self) -> ActionResult {
+        let agent = self.agent();
+        self.processor.update(agent, self.filter, X::reborrow(&mut self.extras), self.out)
     }
-    if action.flags.has(ActionFlags::DISOWNED) {
-        return Turn::Disowned;
-    }
-    action.flags.set(ActionFlags::HALTED, false);
-    if action.started == action.activations {
-        // It was halted, or other code has switched it on.
-        return Turn::Stopped;
-    }
-    action.started = action.activations;
-    action.flags.set(ActionFlags::UNDERWAY, true);
-    let mut result = carrier.start(agent, filter, extras, out);
-    if result == ActionResult::Running {
-        result = carrier.update(agent, filter, extras, out);
-    }
-    if result == ActionResult::Running {
-        return Turn::GoesOn;
-    }
-    end(carrier, agent, action, filter, extras, result, out)
-}
 
-fn end<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    agent: Agent,
-    action: &mut Action,
-    filter: &mut T,
-    extras: &mut X::Item<'_>,
-    result: ActionResult,
-    out: &mut O,
-) -> Turn {
-    action.result = result;
-    action.flags.set(ActionFlags::UNDERWAY, false);
-    let ended = if result == ActionResult::Success { Ended::Success } else { Ended::Failed };
-    carrier.cleanup(agent, filter, extras, ended, out);
-    Turn::Ended(result)
+    fn cleanup(&mut self, ended: Ended) {
+        self.action.flags.set(ActionFlags::UNDERWAY, false);
+        let agent = self.agent();
+        self.processor.cleanup(agent, self.filter, X::reborrow(&mut self.extras), ended, self.out);
+    }
+
+    /// One tick. `start` and `update` may run in the same one.
+    #[inline]
+    pub(super) fn tick(mut self) -> Turn {
+        // The common case: it has begun and goes on. Nothing is written, and its cache line stays
+        // clean.
+        let action = &self.action;
+        if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
+            return match self.update() {
+                ActionResult::Running => Turn::GoesOn,
+                result => self.end(result),
+            };
+        }
+        self.turn()
+    }
+
+    /// Tidies up an action that was interrupted, before any action of its kind goes on or begins.
+    /// What is to be done about it beside that is left to [`tick`](Self::tick).
+    pub(super) fn tidy_up(mut self) {
+        if self.action.is_underway() {
+            self.cleanup(Ended::Interrupted);
+        }
+    }
+
+    /// One tick of an action that begins or stops.
+    #[inline(never)]
+    fn turn(mut self) -> Turn {
+        if self.action.is_underway() {
+            self.cleanup(Ended::Interrupted);
+        }
+        if self.action.flags.has(ActionFlags::DISOWNED) {
+            return Turn::Disowned;
+        }
+        self.action.flags.set(ActionFlags::HALTED, false);
+        if self.action.started == self.action.activations {
+            // It was halted, or other code has switched it on.
+            return Turn::Stopped;
+        }
+        self.action.started = self.action.activations;
+        self.action.flags.set(ActionFlags::UNDERWAY, true);
+        let agent = self.agent();
+        let extras = X::reborrow(&mut self.extras);
+        let mut result = self.processor.start(agent, self.filter, extras, self.out);
+        if result == ActionResult::Running {
+            result = self.update();
+        }
+        if result == ActionResult::Running { Turn::GoesOn } else { self.end(result) }
+    }
+
+    fn end(mut self, result: ActionResult) -> Turn {
+        self.action.result = result;
+        let is_done = result == ActionResult::Success;
+        self.cleanup(if is_done { Ended::Success } else { Ended::Failed });
+        Turn::Ended(result)
+    }
 }

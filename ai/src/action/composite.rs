@@ -9,7 +9,6 @@ use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::names::NamingRecorder;
 use super::report::{Owner, Report, deliver};
-use crate::bits::set_bits;
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 
 /// The filter component of an action that consists of others, its parts, which may be composites
@@ -113,7 +112,7 @@ impl Composite {
 fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> ActionResult {
     if (0..body.action_count()).any(|part| body.ended(part) == Some(decisive)) {
         decisive
-    } else if body.running() == 0 {
+    } else if body.running().next().is_none() {
         unanimous
     } else {
         ActionResult::Running
@@ -133,7 +132,7 @@ impl Record<'_> {
     fn begun(&self, composite: &Composite, body: &Body) {
         let (log, tick) = self.log;
         log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
-            for part in set_bits(body.running()) {
+            for part in body.running() {
                 let name = self.recorder.name(body, part);
                 decision.candidate(Candidate::new(name, Verdict::Chosen));
             }
@@ -152,7 +151,7 @@ impl Record<'_> {
                 ActionResult::Success => Some(format!("the {kind} is done").into()),
                 ActionResult::Failed => Some(format!("the {kind} has failed").into()),
             };
-            for part in set_bits(after.running()).filter(|_| !is_over) {
+            for part in after.running().filter(|_| !is_over) {
                 let verdict =
                     if before.is_running(part) { Verdict::Running } else { Verdict::Chosen };
                 decision.candidate(Candidate::new(self.recorder.name(after, part), verdict));
@@ -228,9 +227,9 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder:
                     }
                 }
             } else {
-                let before = *body;
+                let before = log.map(|_| body.clone());
                 let result = composite.result(body);
-                if let Some(log) = log {
+                if let (Some(log), Some(before)) = (log, before) {
                     let record = Record { recorder: &recorder, log, entity, agent: action.agent };
                     record.went_on(composite, &before, body, result);
                 }

@@ -157,17 +157,20 @@ enum OnFailureEntry {
 }
 
 /// Why a file, or a text, could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file could not be read.
+    #[error("{}: {error}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why not.
+        #[source]
         error: io::Error,
     },
     /// There is something wrong with the text.
+    #[error("{}line {line}, column {column}: {problem}", prefix(.path.as_deref()))]
     Text {
         /// The file, if it was one.
         path: Option<PathBuf>,
@@ -180,27 +183,8 @@ pub enum LoadError {
     },
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::Text { path, line, column, problem } => {
-                if let Some(path) = path {
-                    write!(f, "{}: ", path.display())?;
-                }
-                write!(f, "line {line}, column {column}: {problem}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { error, .. } => Some(error),
-            Self::Text { .. } => None,
-        }
-    }
+fn prefix(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
 fn error_at(at: Position, problem: impl Into<String>) -> LoadError {

@@ -36,7 +36,7 @@ struct MindKind {
 /// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, Whim)?;
 /// world.get_mut::<Body>(agent)?.begin(0);
 /// world.remove::<Whim>(agent)?;
-/// assert_eq!(world.get::<Body>(agent)?.running(), 0);
+/// assert_eq!(world.get::<Body>(agent)?.running().count(), 0);
 ///
 /// world.insert(agent, Whim)?;
 /// SequenceAgent::drive(&mut world, agent, OnFailure::Retry)?;

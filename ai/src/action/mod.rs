@@ -44,7 +44,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where many agents share many kinds of actions, where designers put actions together, or where
+//! Use it if many agents share many kinds of actions, where designers put actions together, or where
 //! what decides is to be exchanged. For a handful of agents with two things to do, a system with an
 //! `if` is shorter: `docs/examples/if_else.md` has the same cats written by hand.
 //!
@@ -123,7 +123,9 @@ pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
 pub(crate) use self::param::argument_of_parts;
-pub use self::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
+pub use self::processor::{
+    ActionChunk, Agent, Ended, Extras, Processor, SerialProcessor, WideProcessor,
+};
 #[doc(hidden)]
 pub use self::report::Report;
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use formic_ecs::{Res, World};
+use formic_ecs::{Codec, CodecError, Res, World};
 use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
@@ -17,7 +17,7 @@ use crate::explain::{DecisionLog, DecisionRecorder, Label};
 /// # #[derive(Component, Clone)] struct Walk;
 /// let mut world = World::new();
 /// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, ())?;
-/// let body = *world.get::<Body>(agent)?;
+/// let body = world.get::<Body>(agent)?.clone();
 /// assert_eq!(world.resource::<ActionNames>()?.name(&body, 0).as_deref(), Some("walk"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -29,6 +29,8 @@ pub struct ActionNames {
 }
 
 impl ActionNames {
+    const CODEC: Codec<Self> = Codec::custom(write, read);
+
     /// What an action of a body is called, if its names are known.
     #[must_use]
     pub fn name(&self, body: &Body, action: usize) -> Option<Label> {
@@ -43,13 +45,50 @@ impl ActionNames {
     ) {
         if world.resource::<Self>().is_err() {
             world.insert_resource(Self::default());
-            SaveRules::of(world).rebuild::<Self>();
+            SaveRules::of(world).save(Self::CODEC);
         }
         let Ok(known) = world.resource_mut::<Self>() else { return };
         known.layouts.entry(layout).or_insert_with(|| {
             names.into_iter().map(|name| short(name).to_owned().into()).collect()
         });
     }
+}
+
+fn write(names: &ActionNames, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let mut layouts: Vec<_> = names.layouts.iter().collect();
+    layouts.sort_unstable_by_key(|&(layout, _)| layout);
+    put_count(layouts.len(), out)?;
+    for (layout, names) in layouts {
+        out.extend(layout.to_le_bytes());
+        put_count(names.len(), out)?;
+        for name in names.iter() {
+            put_count(name.len(), out)?;
+            out.extend(name.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+fn read(bytes: &mut &[u8]) -> Result<ActionNames, CodecError> {
+    let number = |bytes: &mut &[u8]| Codec::<u32>::plain().read(bytes);
+    let mut read = ActionNames::default();
+    for _ in 0..number(bytes)? {
+        let (layout, mut names) = (number(bytes)?, Vec::new());
+        for _ in 0..number(bytes)? {
+            let len = usize::try_from(number(bytes)?).map_err(|_| CodecError)?;
+            let (name, rest) = bytes.split_at_checked(len).ok_or(CodecError)?;
+            *bytes = rest;
+            let name = std::str::from_utf8(name).map_err(|_| CodecError)?;
+            names.push(Label::from(name.to_owned()));
+        }
+        read.layouts.insert(layout, names.into());
+    }
+    Ok(read)
+}
+
+fn put_count(count: usize, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    out.extend(u32::try_from(count).map_err(|_| CodecError)?.to_le_bytes());
+    Ok(())
 }
 
 /// Of the path of a type its last part.
@@ -86,7 +125,7 @@ impl SystemParam for NamingRecorder<'_> {
 
     fn init(world: &mut World, access: &mut SystemAccess) {
         <DecisionRecorder<'_> as SystemParam>::init(world, access);
-        SaveRules::of(world).rebuild::<ActionNames>();
+        SaveRules::of(world).save(ActionNames::CODEC);
         access.add_resource_read::<ActionNames>();
     }
 

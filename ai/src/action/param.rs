@@ -1,24 +1,30 @@
 //! The executing actions of one kind, as the argument of a system.
 
-use std::fmt;
+use std::cell::RefCell;
 
 use formic_ecs::{
-    CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With,
-    World,
+    Claimant, CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch,
+    QueryData, QueryFilter, With, World,
 };
 use formic_jobs::{
-    ComponentLookup, ParallelSink, Pool, Query, RunContext, Scatter, StateArchive, SystemAccess,
+    ComponentLookup, ParallelSink, Query, RunContext, Scatter, StateArchive, SystemAccess,
     SystemParam,
 };
 
-use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick, tidy_up};
+use super::carry::{Carried, Serial, Turn};
 use super::components::{Action, Executing, Finished};
 use super::lifetimes::link_lifetimes;
-use super::processor::{ActionChunk, Processor, SerialProcessor, WideProcessor};
+use super::processor::{ActionChunk, Extras, SerialProcessor, WideProcessor};
 use super::report::{Owner, Report, deliver};
 
-type Row<T, X> =
-    (Entity, &'static mut Action, &'static mut T, EnabledMut<Executing>, EnabledMut<Finished>, X);
+type Row<T, X> = (
+    Claimant<'static>,
+    &'static mut Action,
+    &'static mut T,
+    EnabledMut<Executing>,
+    EnabledMut<Finished>,
+    X,
+);
 type Executed<'a, T, X> = Query<'a, Row<T, X>, With<Executing>>;
 type Interrupted<'a, T, X> = Query<'a, Row<T, X>, (With<Executing>, With<Finished>)>;
 type Shared<'a> = (ComponentLookup<'a, Owner>, Scatter<'a, Report>);
@@ -58,17 +64,9 @@ pub struct ActionsState<T: Component, X: QueryData + 'static> {
     scratch: ParallelScratch,
 }
 
-impl<T: Component, X: QueryData> fmt::Debug for ActionsState<T, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActionsState").finish_non_exhaustive()
-    }
-}
+debug_fields!([T: Component, X: QueryData] ActionsState<T, X>:);
 
-impl<T: Component, X: QueryData> fmt::Debug for Actions<'_, T, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Actions").field("tick", &self.context.tick).finish_non_exhaustive()
-    }
-}
+debug_fields!([T: Component, X: QueryData] Actions<'_, T, X>:);
 
 impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     type State = ActionsState<T, X>;
@@ -110,7 +108,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     }
 }
 
-impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
+impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
     /// How many actions of this kind are executing.
     #[must_use]
     pub fn count(&mut self) -> usize {
@@ -122,17 +120,8 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     ///
     /// # Panics
     /// Panics if the processor panics.
-    pub fn process(&mut self, processor: &impl Processor<Action = T>) {
-        self.process_parallel(&mut Nowhere, || Narrow(processor));
-    }
-
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool,
-    /// with the other components that were asked for.
-    ///
-    /// # Panics
-    /// Panics if the processor panics.
-    pub fn process_wide(&mut self, processor: &impl WideProcessor<X, Action = T>) {
-        self.process_parallel(&mut Nowhere, || Wide(processor));
+    pub fn process(&mut self, processor: &(impl WideProcessor<X, Action = T> + Sync)) {
+        self.process_with(&mut Nowhere, processor);
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, with
@@ -156,19 +145,10 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     ///         &self,
     ///         agent: Agent,
     ///         _: &mut Fire,
-    ///         (): &mut (),
+    ///         (): (),
     ///         commands: &mut CommandBuffer,
     ///     ) -> ActionResult {
     ///         commands.spawn(Bullet { by: agent.entity });
-    ///         ActionResult::Success
-    ///     }
-    ///     fn update(
-    ///         &self,
-    ///         _: Agent,
-    ///         _: &mut Fire,
-    ///         (): &mut (),
-    ///         _: &mut CommandBuffer,
-    ///     ) -> ActionResult {
     ///         ActionResult::Success
     ///     }
     /// }
@@ -191,9 +171,12 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     pub fn process_with<S: ParallelSink>(
         &mut self,
         sink: &mut S,
-        processor: &impl WideProcessor<X, S::Slot, Action = T>,
+        processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync),
     ) {
-        self.process_parallel(sink, || Wide(processor));
+        let Self { executing, interrupted, shared: (owners, reports), scratch, context } = self;
+        in_parallel::<T, X, _, _, _>(interrupted, (scratch, *context), reports, sink, processor);
+        in_parallel::<T, X, _, _, _>(executing, (scratch, *context), reports, sink, processor);
+        deliver(reports, owners);
     }
 
     /// Carries out all executing actions of this kind for one tick, one after the other on this
@@ -202,81 +185,79 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Panics if the processor panics.
     pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
-        let mut carrier = Serial(processor);
-        let before_chunk = |carrier: &mut _, ordinal, action_count| {
-            if action_count > 0 {
-                Carrier::<T, X, ()>::before_chunk(carrier, ActionChunk { ordinal, action_count });
-            }
-        };
-        let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
-        interrupted.query().chunks(|chunk| {
-            before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
-            chunk.for_each(|row| stop::<T, X, _, _>(&mut carrier, row, &mut ()));
-        });
-        drop(interrupted);
-        let (owners, reports) = &mut self.shared;
-        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
-        executing.query().chunks(|chunk| {
-            before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
-            chunk.for_each(|row| {
-                let report = |owner, report| reports.push(owner, report);
-                carry::<T, X, _, _>(&mut carrier, row, &mut (), report);
-            });
-        });
+        let Self { executing, interrupted, shared: (owners, reports), context, .. } = self;
+        let processor = &Serial(RefCell::new(processor));
+        one_by_one::<T, X, _, _>(interrupted, *context, reports, processor);
+        one_by_one::<T, X, _, _>(executing, *context, reports, processor);
         deliver(reports, owners);
     }
+}
 
-    fn process_parallel<S: ParallelSink, C: Carrier<T, X, S::Slot>>(
-        &mut self,
-        sink: &mut S,
-        carrier: impl Fn() -> C + Sync,
-    ) {
-        let pool: &Pool = self.context.pool;
-        let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
-        let mut query = interrupted.query();
-        let chunks = query.parallel(self.scratch);
-        let first_key = sink.begin_loop(chunks.len());
-        let outs = &*sink;
-        pool.for_each_range_with_slot(chunks.len(), |slot, range| {
-            let mut carrier = carrier();
-            for index in range {
-                let Some(chunk) = chunks.take(index) else { continue };
-                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
-                carrier.before_chunk(ActionChunk { ordinal, action_count });
-                outs.with_slot(slot, first_key + index as u64, |out| {
-                    chunk.for_each(|row| stop::<T, X, _, _>(&mut carrier, row, out));
-                });
-            }
-        });
-        sink.end_loop();
-        drop(interrupted);
+/// Which rows are looked at in a pass, and what is done with each.
+trait Pass: QueryFilter + 'static {
+    const TIDIES_UP: bool;
+}
 
-        let (owners, reports) = &mut self.shared;
-        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
-        let mut query = executing.query();
-        let chunks = query.parallel(self.scratch);
-        let keys = (reports.begin_loop(chunks.len()), sink.begin_loop(chunks.len()));
-        let (shared, outs) = (&*reports, &*sink);
-        pool.for_each_range_with_slot(chunks.len(), |slot, range| {
-            let mut carrier = carrier();
-            for index in range {
-                let Some(chunk) = chunks.take(index) else { continue };
-                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
-                carrier.before_chunk(ActionChunk { ordinal, action_count });
-                shared.with_slot(slot, keys.0 + index as u64, |reports| {
-                    outs.with_slot(slot, keys.1 + index as u64, |out| {
-                        chunk.for_each(|row| {
-                            let report = |owner, report| reports.push(owner, report);
-                            carry::<T, X, _, _>(&mut carrier, row, out, report);
-                        });
+impl Pass for With<Executing> {
+    const TIDIES_UP: bool = false;
+}
+
+impl Pass for (With<Executing>, With<Finished>) {
+    const TIDIES_UP: bool = true;
+}
+
+type StateOf<T, X, F> = <Query<'static, Row<T, X>, F> as SystemParam>::State;
+
+fn in_parallel<T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
+    state: &mut StateOf<T, X, F>,
+    (scratch, context): (&mut ParallelScratch, RunContext<'_>),
+    reports: &mut Scatter<'_, Report>,
+    sink: &mut S,
+    processor: &P,
+) where
+    F: Pass,
+    P: WideProcessor<X, S::Slot, Action = T> + Sync,
+{
+    let mut all = fetched::<Query<'static, Row<T, X>, F>>(state, context);
+    let mut query = all.query();
+    let chunks = query.parallel(scratch);
+    let keys = (reports.begin_loop(chunks.len()), sink.begin_loop(chunks.len()));
+    let (shared, outs) = (&*reports, &*sink);
+    context.pool.for_each_range_with_slot(chunks.len(), |slot, range| {
+        for index in range {
+            let Some(chunk) = chunks.take(index) else { continue };
+            let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
+            processor.before_chunk(ActionChunk { ordinal, action_count });
+            shared.with_slot(slot, keys.0 + index as u64, |reports| {
+                outs.with_slot(slot, keys.1 + index as u64, |out| {
+                    chunk.for_each(|row| {
+                        let report = |owner, report| reports.push(owner, report);
+                        carry::<T, X, F, _, _>(processor, row, out, report);
                     });
                 });
-            }
+            });
+        }
+    });
+    reports.end_loop();
+    sink.end_loop();
+}
+
+fn one_by_one<T: Component, X: Extras + 'static, F: Pass, P: WideProcessor<X, Action = T>>(
+    state: &mut StateOf<T, X, F>,
+    context: RunContext<'_>,
+    reports: &mut Scatter<'_, Report>,
+    processor: &P,
+) {
+    fetched::<Query<'static, Row<T, X>, F>>(state, context).query().chunks(|chunk| {
+        let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
+        if action_count > 0 {
+            processor.before_chunk(ActionChunk { ordinal, action_count });
+        }
+        chunk.for_each(|row| {
+            let report = |owner, report| reports.push(owner, report);
+            carry::<T, X, F, _, _>(processor, row, &mut (), report);
         });
-        reports.end_loop();
-        sink.end_loop();
-        deliver(reports, owners);
-    }
+    });
 }
 
 /// The query of a state, for the rest of a borrow of it.
@@ -287,28 +268,21 @@ fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>)
     }
 }
 
-/// Tidies up one action that was interrupted.
-#[inline]
-fn stop<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
-    out: &mut O,
-) {
-    let (entity, action, filter, _, mut finished, mut extras) = row;
-    finished.set(false);
-    tidy_up::<T, X, O, C>(carrier, entity, action, filter, &mut extras, out);
-}
-
 /// One tick of one action, and what follows from it for the action and its owner.
 #[inline]
-fn carry<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
-    carrier: &mut C,
-    row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+fn carry<T: Component, X: Extras, F: Pass, O, P: WideProcessor<X, O, Action = T>>(
+    processor: &P,
+    row: (Claimant<'_>, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
     out: &mut O,
     report: impl FnOnce(Entity, Report),
 ) {
-    let (entity, action, filter, mut executing, mut finished, mut extras) = row;
-    match tick::<T, X, O, C>(carrier, entity, action, filter, &mut extras, out) {
+    let (row, action, filter, mut executing, mut finished, extras) = row;
+    let carried = Carried { processor, row: &row, action: &mut *action, filter, extras, out };
+    if F::TIDIES_UP {
+        finished.set(false);
+        return carried.tidy_up();
+    }
+    match carried.tick() {
         Turn::GoesOn => {}
         Turn::Ended(result) => {
             executing.set(false);
@@ -327,11 +301,7 @@ fn carry<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
 /// by a mind, of which `$link` tells the world.
 macro_rules! argument_of_parts {
     ($name:ident, $link:expr) => {
-        impl<Q: formic_ecs::QueryData> std::fmt::Debug for $name<'_, Q> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($name)).field("query", &self.parts.0).finish()
-            }
-        }
+        debug_fields!([Q: formic_ecs::QueryData] $name<'_, Q>:);
 
         impl<Q: formic_ecs::QueryData + 'static> formic_jobs::SystemParam for $name<'_, Q> {
             type State = <Parts<'static, Q> as formic_jobs::SystemParam>::State;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Component, Entity, HashState, QueryData};
+use formic_ecs::{Claimant, Component, Entity, HashState, QueryData};
 
 use super::components::ActionResult;
 
@@ -24,17 +24,26 @@ pub trait Processor: Sync {
 
     /// Begins an action. Called once per activation, before anything else. An action that is done
     /// at once gives [`ActionResult::Success`] here and is not updated; one that gives
-    /// [`ActionResult::Running`] is updated in the same tick.
-    fn start(&self, agent: Agent, action: &mut Self::Action) -> ActionResult;
+    /// [`ActionResult::Running`], as it does by default, is updated in the same tick.
+    fn start(&self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
+        let _ = (agent, action);
+        ActionResult::Running
+    }
 
     /// Goes on with an action, once a tick until it gives something else than
-    /// [`ActionResult::Running`].
-    fn update(&self, agent: Agent, action: &mut Self::Action) -> ActionResult;
+    /// [`ActionResult::Running`]. An action that ends in `start` needs none.
+    ///
+    /// # Panics
+    /// Panics by default.
+    fn update(&self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
+        let _ = (agent, action);
+        no_update(Self::Action::name())
+    }
 
     /// Tidies up after an action. Called once per activation, after its last `start` or `update`.
     ///
     /// After [`Ended::Interrupted`] the agent may be gone.
-    fn cleanup(&self, agent: Agent, action: &mut Self::Action, ended: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, action: &mut Self::Action, ended: Ended) {
         let _ = (agent, action, ended);
     }
 }
@@ -42,7 +51,8 @@ pub trait Processor: Sync {
 /// A [`Processor`] whose calls are handed more than the filter component: other components of the
 /// action (`X`), and a place to put something (`O`), such as a command buffer or the slot of an
 /// [`EventWriter`](formic_jobs::EventWriter), see
-/// [`Actions::process_with`](super::Actions::process_with).
+/// [`Actions::process_with`](super::Actions::process_with). Every [`Processor`] is one that wants
+/// neither.
 ///
 /// ```
 /// use formic_ai::action::{Agent, WideProcessor};
@@ -56,22 +66,13 @@ pub trait Processor: Sync {
 ///
 /// impl WideProcessor<&'static mut Patience> for Waiting {
 ///     type Action = Wait;
-///     fn start(&self, _: Agent, _: &mut Wait, _: &mut &mut Patience, (): &mut ()) -> ActionResult {
-///         ActionResult::Running
-///     }
-///     fn update(
-///         &self,
-///         _: Agent,
-///         _: &mut Wait,
-///         patience: &mut &mut Patience,
-///         (): &mut (),
-///     ) -> ActionResult {
-///         patience.0 = patience.0.saturating_sub(1);
-///         if patience.0 == 0 { ActionResult::Success } else { ActionResult::Running }
+///     fn update(&self, _: Agent, _: &mut Wait, left: &mut Patience, (): &mut ()) -> ActionResult {
+///         left.0 = left.0.saturating_sub(1);
+///         if left.0 == 0 { ActionResult::Success } else { ActionResult::Running }
 ///     }
 /// }
 /// fn wait(mut actions: Actions<Wait, &'static mut Patience>) {
-///     actions.process_wide(&Waiting);
+///     actions.process(&Waiting);
 /// }
 ///
 /// let mut world = World::new();
@@ -85,7 +86,7 @@ pub trait Processor: Sync {
 /// assert_eq!(world.get::<SequenceAgent>(agent)?.advances(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait WideProcessor<X: QueryData = (), O = ()>: Sync {
+pub trait WideProcessor<X: Extras = (), O = ()> {
     /// The filter component.
     type Action: Component;
 
@@ -97,33 +98,134 @@ pub trait WideProcessor<X: QueryData = (), O = ()>: Sync {
     /// See [`Processor::start`].
     fn start(
         &self,
-        agent: Agent,
+        agent: Agent<'_>,
         action: &mut Self::Action,
-        extras: &mut X::Item<'_>,
+        extras: X::Item<'_>,
         out: &mut O,
-    ) -> ActionResult;
+    ) -> ActionResult {
+        drop((agent, action, extras, out));
+        ActionResult::Running
+    }
 
     /// See [`Processor::update`].
+    ///
+    /// # Panics
+    /// Panics by default.
     fn update(
         &self,
-        agent: Agent,
+        agent: Agent<'_>,
         action: &mut Self::Action,
-        extras: &mut X::Item<'_>,
+        extras: X::Item<'_>,
         out: &mut O,
-    ) -> ActionResult;
+    ) -> ActionResult {
+        drop((agent, action, extras, out));
+        no_update(Self::Action::name())
+    }
 
     /// See [`Processor::cleanup`].
     fn cleanup(
         &self,
-        agent: Agent,
+        agent: Agent<'_>,
         action: &mut Self::Action,
-        extras: &mut X::Item<'_>,
+        extras: X::Item<'_>,
         ended: Ended,
         out: &mut O,
     ) {
-        let _ = (agent, action, extras, ended, out);
+        drop((agent, action, extras, ended, out));
     }
 }
+
+impl<X: Extras, P: Processor> WideProcessor<X> for P {
+    type Action = P::Action;
+
+    fn before_chunk(&self, chunk: ActionChunk) {
+        Processor::before_chunk(self, chunk);
+    }
+
+    #[inline]
+    fn start(
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
+        (): &mut (),
+    ) -> ActionResult {
+        Processor::start(self, agent, it)
+    }
+
+    #[inline]
+    fn update(
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
+        (): &mut (),
+    ) -> ActionResult {
+        Processor::update(self, agent, it)
+    }
+
+    fn cleanup(
+        &self,
+        agent: Agent<'_>,
+        it: &mut P::Action,
+        _: X::Item<'_>,
+        ended: Ended,
+        (): &mut (),
+    ) {
+        Processor::cleanup(self, agent, it, ended);
+    }
+}
+
+#[cold]
+fn no_update(action: &str) -> ! {
+    panic!("the action {action} goes on after `start`, and its processor has no `update`")
+}
+
+/// Components of action entities that a [`WideProcessor`] is handed in every call: references,
+/// optional ones, and tuples of these.
+pub trait Extras: QueryData {
+    /// The same once more, for one call.
+    #[doc(hidden)]
+    fn reborrow<'a>(item: &'a mut Self::Item<'_>) -> Self::Item<'a>;
+}
+
+impl<T: Component> Extras for &T {
+    #[inline]
+    fn reborrow<'a>(item: &'a mut Self::Item<'_>) -> Self::Item<'a> {
+        item
+    }
+}
+
+impl<T: Component> Extras for &mut T {
+    #[inline]
+    fn reborrow<'a>(item: &'a mut Self::Item<'_>) -> Self::Item<'a> {
+        item
+    }
+}
+
+impl<X: Extras> Extras for Option<X> {
+    #[inline]
+    fn reborrow<'a>(item: &'a mut Self::Item<'_>) -> Self::Item<'a> {
+        item.as_mut().map(X::reborrow)
+    }
+}
+
+impl Extras for () {
+    #[inline]
+    fn reborrow<'a>(_: &'a mut Self::Item<'_>) -> Self::Item<'a> {}
+}
+
+macro_rules! extras_of_tuples {
+    ($($($X:ident $x:ident),*;)*) => {$(
+        impl<$($X: Extras),*> Extras for ($($X,)*) {
+            #[inline]
+            fn reborrow<'a>(($($x,)*): &'a mut Self::Item<'_>) -> Self::Item<'a> {
+                ($($X::reborrow($x),)*)
+            }
+        }
+    )*};
+}
+extras_of_tuples! { A a; A a, B b; A a, B b, C c; A a, B b, C c, D d; }
 
 /// Carries out actions one after the other, on one thread: for actions that write to more than
 /// their own agent, such as a door that two agents push at.
@@ -140,13 +242,22 @@ pub trait SerialProcessor {
     }
 
     /// See [`Processor::start`].
-    fn start(&mut self, agent: Agent, action: &mut Self::Action) -> ActionResult;
+    fn start(&mut self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
+        let _ = (agent, action);
+        ActionResult::Running
+    }
 
     /// See [`Processor::update`].
-    fn update(&mut self, agent: Agent, action: &mut Self::Action) -> ActionResult;
+    ///
+    /// # Panics
+    /// Panics by default.
+    fn update(&mut self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
+        let _ = (agent, action);
+        no_update(Self::Action::name())
+    }
 
     /// See [`Processor::cleanup`].
-    fn cleanup(&mut self, agent: Agent, action: &mut Self::Action, ended: Ended) {
+    fn cleanup(&mut self, agent: Agent<'_>, action: &mut Self::Action, ended: Ended) {
         let _ = (agent, action, ended);
     }
 }
@@ -163,15 +274,17 @@ pub struct ActionChunk {
 }
 
 /// Who acts: the agent, and the action of it that is being carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// It is lent by the loop over the actions, for one call of a processor and to its thread.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Agent {
+pub struct Agent<'a> {
     /// The agent.
     pub entity: Entity,
     /// The action.
     pub action: Entity,
-    /// Whether all actions of the kind that were interrupted have been tidied up in this tick.
-    pub(super) is_late: bool,
+    /// The action as the one that claims the agent.
+    pub(super) row: &'a Claimant<'a>,
 }
 
 /// How an action, or an [activity](crate::activity), ended.

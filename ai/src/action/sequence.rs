@@ -1,8 +1,6 @@
 //! The simplest mind: one action after the other, and then from the first again.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use std::fmt;
-
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Bundle, Component, EnabledMut, Entity, With, World};
 use formic_jobs::Query;
@@ -15,7 +13,17 @@ use super::names::NamingRecorder;
 use crate::explain::{Candidate, Ending, Engine, Label, Verdict};
 
 /// What a sequence does when an action fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    formic_ecs::HashState,
+)]
 #[non_exhaustive]
 pub enum OnFailure {
     /// The same action begins again in the next tick.
@@ -247,11 +255,7 @@ pub struct Sequence {
     on_failure: OnFailure,
 }
 
-impl fmt::Debug for Sequence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sequence").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Sequence: plan);
 
 impl From<ActionSet> for Sequence {
     fn from(plan: ActionSet) -> Self {

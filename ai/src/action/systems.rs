@@ -1,7 +1,7 @@
 //! The systems around the action systems.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ecs::{Buffer, EnabledMut, Entity, With, Without};
+use formic_ecs::{Buffer, Claimant, EnabledMut, Entity, With, Without};
 use formic_jobs::{Commands, EnabledLookup, ExclusiveLookup, Query};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
@@ -9,7 +9,7 @@ use super::components::{Action, ActionResult, Executing, Finished};
 use crate::bits::set_bits;
 
 type Switched = (
-    Entity,
+    Claimant<'static>,
     &'static mut Body,
     &'static Buffer<OwnedAction>,
     EnabledMut<Switching>,
@@ -47,24 +47,26 @@ fn pass_on(
 ) {
     agents.par_for_each(|(owner, body, entities, mut switching, mut reported)| {
         switching.set(false);
-        let (begin, halt) = body.take_orders();
-        for action in set_bits(halt) {
-            let entity = entities[action].0;
-            // An action is in one body: no other row claims it.
-            let Ok(mut claim) = actions.claim(owner, entity) else { continue };
-            if claim.get_mut().halt() {
-                _ = finished.set(entity, true);
-            } else {
-                _ = executing.set(entity, false);
+        for number in 0.. {
+            let Some((begin, halt)) = body.take_orders(number) else { break };
+            for action in set_bits(halt).map(|bit| 64 * number + bit) {
+                let entity = entities[action].0;
+                // An action is in one body: no other row claims it.
+                let Ok(mut claim) = actions.claim(&owner, entity) else { continue };
+                if claim.get_mut().halt() {
+                    _ = finished.set(entity, true);
+                } else {
+                    _ = executing.set(entity, false);
+                }
             }
-        }
-        for action in set_bits(begin) {
-            let entity = entities[action].0;
-            if let Ok(mut claim) = actions.claim(owner, entity) {
-                claim.get_mut().activate();
-                _ = executing.set(entity, true);
-            } else if body.note(action, ActionResult::Failed) {
-                reported.set(true);
+            for action in set_bits(begin).map(|bit| 64 * number + bit) {
+                let entity = entities[action].0;
+                if let Ok(mut claim) = actions.claim(&owner, entity) {
+                    claim.get_mut().activate();
+                    _ = executing.set(entity, true);
+                } else if body.note(action, ActionResult::Failed) {
+                    reported.set(true);
+                }
             }
         }
     });

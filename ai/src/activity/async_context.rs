@@ -1,7 +1,6 @@
 //! The context handed to an async activity.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -24,11 +23,7 @@ impl<G: ActivityDomain> Clone for AsyncContext<G> {
     }
 }
 
-impl<G: ActivityDomain> fmt::Debug for AsyncContext<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncContext").finish_non_exhaustive()
-    }
-}
+debug_fields!([G: ActivityDomain] AsyncContext<G>:);
 
 impl<G: ActivityDomain> AsyncContext<G> {
     /// Calls the closure with the tick and the world, in this very tick, and gives what it gives. It
@@ -180,11 +175,7 @@ pub struct Guard<G: ActivityDomain> {
     closing: Mutex<Option<Closing<G>>>,
 }
 
-impl<G: ActivityDomain> fmt::Debug for Guard<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
-    }
-}
+debug_fields!([G: ActivityDomain] Guard<G>:);
 
 impl<G: ActivityDomain> Guard<G> {
     /// Lets it go without anything being done.

@@ -1,7 +1,6 @@
 //! Activities that are written as an `async fn`.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -96,11 +95,7 @@ pub struct Async<G: ActivityDomain> {
     is_torn: bool,
 }
 
-impl<G: ActivityDomain> fmt::Debug for Async<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Async").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+debug_fields!([G: ActivityDomain] Async<G>: name);
 
 impl<G: ActivityDomain> Async<G> {
     /// An activity that runs the future which `make` makes of its context. It begins to run with the

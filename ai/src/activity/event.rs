@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::{Codec, CodecError, Entity};
+use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 
 /// A type of events that activities sleep for: an enum of the game's, say.
 ///
@@ -128,10 +128,29 @@ impl fmt::Debug for EventKinds {
 /// It goes into the request (a component, say), and comes back with
 /// [`Posted::answering`]. No two subscriptions of a task have the same one before it has made 2^32 of
 /// them, also where its [`ActivitySlot`](super::ActivitySlot) was removed or replaced meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, HashState)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
 pub struct Token {
     pub(super) task: Entity,
     pub(super) number: u32,
+}
+
+/// So that a component can hold it as `#[component(entity)]`.
+impl MapEntities for Token {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        self.task.map_entities(map);
+    }
 }
 
 impl Token {

@@ -1,7 +1,6 @@
 //! Events that an async activity was sent and has not asked for yet.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use formic_ecs::Entity;
 
@@ -29,27 +28,18 @@ impl<E> Told<E> {
 }
 
 /// Why there is no event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoEvent {
     /// The subject was despawned. The subscription has ended.
+    #[error("the subject was despawned")]
     Died,
     /// Events may have been [missed](super::Notice::Missed), or nothing has asked for 1,024 of
     /// them, and the oldest are gone. The subscription stays: look again, ask again. However often
     /// that happens before the async activity asks, it is told once, where the first of them was.
+    #[error("events may have been missed")]
     Missed,
 }
-
-impl fmt::Display for NoEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Died => "the subject was despawned",
-            Self::Missed => "events may have been missed",
-        })
-    }
-}
-
-impl std::error::Error for NoEvent {}
 
 /// What was told and not taken yet, numbered in the order of its coming.
 ///

@@ -106,7 +106,7 @@
 //!
 //! # No lost wake-up
 //!
-//! Who subscribes, then requests, gets the answer: the subscription is in force before a queued
+//! Subscribe, then request, to get the answer: the subscription is in force before a queued
 //! update can be seen, and what others have posted meanwhile is looked at after that. What
 //! is true already posts nothing: look first, as the example does. An event that comes while the
 //! activity is active is told as well, before the next tick. With a token in the request, the answer
@@ -144,7 +144,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where what agents do takes long and consists of waiting, and there are many of them: of a million
+//! Use it if what agents do takes long and consists of waiting, and there are many of them: of a million
 //! blocked agents, the tick visits those that something happened to. An activity is also the place
 //! to tidy up, whatever happens. Where all agents have something to compute in each tick (steering,
 //! physics) there is nothing to sleep for; write a system. Where a designer is to put actions

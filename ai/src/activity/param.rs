@@ -1,7 +1,5 @@
 //! The argument of the system that runs activities.
 
-use std::fmt;
-
 use formic_ecs::{
     Access, CommandBuffer, Despawned, EnabledBitMut, EnabledMut, Entity, With, Without, World,
 };
@@ -74,17 +72,9 @@ pub struct ActivitiesState<A: Activity> {
     watched: Vec<Entity>,
 }
 
-impl<A: Activity> fmt::Debug for ActivitiesState<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActivitiesState").finish_non_exhaustive()
-    }
-}
+debug_fields!([A: Activity] ActivitiesState<A>:);
 
-impl<A: Activity> fmt::Debug for Activities<'_, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Activities").finish_non_exhaustive()
-    }
-}
+debug_fields!([A: Activity] Activities<'_, A>:);
 
 impl<A: Activity> SystemParam for Activities<'_, A> {
     type State = ActivitiesState<A>;

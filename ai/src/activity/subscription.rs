@@ -8,7 +8,7 @@ use super::event::{EventKinds, Token};
 ///
 /// They are kept with the task, so that a snapshot has them; how to find them by their subject is
 /// worked out from that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, HashState)]
 pub struct Subscription {
     subject: Entity,
     /// The kinds, as bits, or when the timer runs out.
@@ -85,4 +85,48 @@ pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], CodecEr
     let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
     *bytes = rest;
     Ok(*first)
+}
+
+/// A request that a system keeps as a component.
+#[cfg(test)]
+#[derive(formic_ecs::Component, Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[component(serde)]
+struct Request {
+    #[component(entity)]
+    token: Token,
+    subscriptions: Vec<Subscription>,
+}
+
+#[test]
+fn a_component_with_tokens_and_subscriptions_is_hashed_saved_and_loaded() {
+    let mut world = formic_ecs::World::new();
+    let task = world.spawn(());
+    let subscriptions =
+        vec![Subscription::to(task, EventKinds::one(3), 7), Subscription::timer(task, 90, 8)];
+    let request = Request { token: subscriptions[1].token(task), subscriptions };
+    let holder = world.spawn(request.clone());
+    let hash = world.state_hash();
+    assert!(hash.is_whole(), "{:?} is left out", hash.uncovered());
+
+    let saved = world.snapshot().expect("it has a codec");
+    let mut loaded = formic_ecs::World::new();
+    loaded.register::<Request>();
+    loaded.restore(&saved).expect("the same components");
+    assert_eq!(loaded.get(holder), Ok(&request));
+    assert_eq!(loaded.state_hash(), hash);
+
+    let change = |change: fn(&mut Request)| {
+        let mut request = request.clone();
+        change(&mut request);
+        request
+    };
+    for other in [
+        change(|request| request.token = Token::new(request.token.task(), 9)),
+        change(|request| request.subscriptions[0].what ^= 1 << 9),
+        change(|request| request.subscriptions[1].is_timer = false),
+        change(|request| request.subscriptions[1].number += 1),
+    ] {
+        *loaded.get_mut(holder).expect("there") = other;
+        assert_ne!(loaded.state_hash(), hash, "{:?}", loaded.get::<Request>(holder));
+    }
 }

@@ -1,6 +1,5 @@
 //! The effects an activity can cause.
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -76,15 +75,7 @@ pub struct Effects<'t, G: ActivityDomain> {
     pub(super) calls: &'t Arc<Calls>,
 }
 
-impl<G: ActivityDomain> fmt::Debug for Effects<'_, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Effects")
-            .field("task", &self.task)
-            .field("agent", &self.agent)
-            .field("now", &self.now)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([G: ActivityDomain] Effects<'_, G>: task, agent, now);
 
 impl<G: ActivityDomain> Effects<'_, G> {
     /// Who acts.
@@ -138,14 +129,7 @@ pub struct Tick<'t, G: ActivityDomain> {
     pub(super) ended: Option<&'t mut Vec<Token>>,
 }
 
-impl<G: ActivityDomain> fmt::Debug for Tick<'_, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tick")
-            .field("effects", &self.effects)
-            .field("subscriptions", &self.subscriptions)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([G: ActivityDomain] Tick<'_, G>: effects, subscriptions);
 
 impl<'t, G: ActivityDomain> std::ops::Deref for Tick<'t, G> {
     type Target = Effects<'t, G>;

@@ -6,12 +6,14 @@ use formic_ecs::{
 };
 use formic_jobs::Query;
 
+use super::node::Op;
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
-use super::tree::{Op, Tree};
+use super::tree::Tree;
 use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
 };
+use crate::bits::{Bits, WORDS_MAX};
 use crate::explain::DecisionRecorder;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
@@ -75,21 +77,47 @@ impl TreeAgent {
         data: &mut Q::Item<'_>,
         trace: &mut impl Trace,
     ) {
-        let mut state = State { active: self.active, ticks: self.ticks, entry: self.entry };
-        let result = if let Some(jumps) = &tree.jumps {
-            state.ticks = state.ticks.wrapping_add(1);
-            tick_leaves(tree, jumps, body, data, trace)
+        let result = if tree.is_wide {
+            self.tick_wide::<WORDS_MAX, Q>(tree, memories, body, data, trace)
         } else {
-            let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
-            tick_tree(tree, &mut state, memories, body, data, trace)
+            self.tick_wide::<1, Q>(tree, memories, body, data, trace)
         };
         let result = match result {
             ActionResult::Running => 0,
             ActionResult::Success => 1,
             ActionResult::Failed => 2,
         };
-        let State { active, ticks, entry } = state;
-        *self = Self { active, ticks, entry, result };
+        self.result = result;
+    }
+
+    /// A tick of a tree with as many actions and memories as `N` words have bits. Which memories
+    /// beyond the 64th are in use stands behind them.
+    #[inline(always)]
+    fn tick_wide<const N: usize, Q: QueryData>(
+        &mut self,
+        tree: &Tree<Q>,
+        memories: &mut Buffer<NodeMemory>,
+        body: &mut Body,
+        data: &mut Q::Item<'_>,
+        trace: &mut impl Trace,
+    ) -> ActionResult {
+        if let Some(jumps) = &tree.jumps {
+            self.ticks = self.ticks.wrapping_add(1);
+            return tick_leaves::<N, Q, _>(tree, jumps, body, data, trace);
+        }
+        // A save of a smaller tree has fewer.
+        let missing = tree.memory_count().saturating_sub(memories.len());
+        memories.extend(core::iter::repeat_n(NodeMemory(0), missing));
+        let (memories, in_use) =
+            NodeMemory::peel_slice_mut(&mut memories[..]).split_at_mut(tree.slot_count());
+        let mut active = Bits::<N>::NONE;
+        active.0[0] = self.active;
+        active.0[1..].iter_mut().zip(&*in_use).for_each(|(word, known)| *word = *known);
+        let mut state = State { active, ticks: self.ticks, entry: self.entry };
+        let result = tick_tree(tree, &mut state, memories, body, data, trace);
+        (self.active, self.ticks, self.entry) = (state.active.0[0], state.ticks, state.entry);
+        in_use.iter_mut().zip(&state.active.0[1..]).for_each(|(known, word)| *known = *word);
+        result
     }
 
     /// What the last tick gave.
@@ -118,8 +146,13 @@ impl TreeAgent {
 
 impl<Q: QueryData> Tree<Q> {
     /// What its nodes remember of an agent that has just come.
+    /// Memories of nodes, and behind them the words that say which beyond the 64th are in use.
+    fn memory_count(&self) -> usize {
+        self.slot_count() + self.slot_count().saturating_sub(1) / 64
+    }
+
     pub(super) fn memories(&self, seed: u64) -> Vec<NodeMemory> {
-        let mut memories = vec![NodeMemory(0); self.slot_count()];
+        let mut memories = vec![NodeMemory(0); self.memory_count()];
         for node in self.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
             let slot = usize::from(node.slot);
             memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();

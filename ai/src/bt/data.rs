@@ -55,7 +55,7 @@ impl<Q: QueryData + 'static> Reload for Tree<Q> {
             mind.forget();
         }
         let Ok(body) = world.get_mut::<Body>(agent) else { return };
-        body.halt_mask(old.whole.actions & !self.whole.actions);
+        body.halt_all_but(&old.whole.actions, &self.whole.actions);
         if body.is_switching() {
             _ = world.set_enabled::<Switching>(agent, true);
         }

@@ -94,7 +94,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where conditions decide, in an order that designers know, and where it must be plain why an
+//! Use it if conditions decide, in an order that designers know, and where it must be plain why an
 //! agent does what it does. Not where options compete by degrees ([utility](crate::utility) is made
 //! for that), nor where the ways of getting something done are too many to write down. A tree is
 //! looked through each tick even if nothing has changed; large trees want `stay_until`, or to be

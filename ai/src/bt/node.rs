@@ -19,42 +19,97 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    pub(super) kind: NodeKind,
+    pub(super) op: Op,
+    /// How many successes and failures, times, tries or ticks.
+    pub(super) numbers: [u32; 2],
+    /// The weights of the children.
+    pub(super) weights: Vec<f32>,
+    /// The name of a leaf, a condition, or of the scores of the children.
+    pub(super) names: Vec<String>,
     pub(super) children: Vec<Node>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum NodeKind {
+/// What a node does: composites, then decorators, then leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
     Sequence,
     Selector,
     SequenceMemory,
     SelectorMemory,
-    Parallel {
-        successes: u32,
-        failures: u32,
-    },
+    Parallel,
     Random,
-    Weighted(Vec<f32>),
-    Priority(Vec<String>),
+    Weighted,
+    Priority,
     Invert,
     ForceSuccess,
     ForceFailure,
-    /// 0 is for ever.
-    Repeat(u32),
-    Retry(u32),
+    /// 0 times is for ever.
+    Repeat,
+    Retry,
     UntilSuccess,
     UntilFailure,
-    Timeout(u32),
-    Cooldown(u32),
-    Guard(String),
+    Timeout,
+    Cooldown,
+    Guard,
     Once,
-    StayUntil(String),
-    Action(String),
-    Condition(String),
-    Effect(String),
-    Wait(u32),
+    StayUntil,
+    Wait,
     Succeed,
     Fail,
+    Effect,
+    Condition,
+    Action,
+}
+
+/// The words that stand for nodes in a text, in the order of [`Op`].
+const WORDS: [(&str, Op); 24] = [
+    ("sequence", Op::Sequence),
+    ("selector", Op::Selector),
+    ("sequence_memory", Op::SequenceMemory),
+    ("selector_memory", Op::SelectorMemory),
+    ("parallel", Op::Parallel),
+    ("random", Op::Random),
+    ("weighted", Op::Weighted),
+    ("priority", Op::Priority),
+    ("invert", Op::Invert),
+    ("force_success", Op::ForceSuccess),
+    ("force_failure", Op::ForceFailure),
+    ("repeat", Op::Repeat),
+    ("retry", Op::Retry),
+    ("until_success", Op::UntilSuccess),
+    ("until_failure", Op::UntilFailure),
+    ("timeout", Op::Timeout),
+    ("cooldown", Op::Cooldown),
+    ("guard", Op::Guard),
+    ("once", Op::Once),
+    ("stay_until", Op::StayUntil),
+    ("wait", Op::Wait),
+    ("succeed", Op::Succeed),
+    ("fail", Op::Fail),
+    ("do", Op::Effect),
+];
+
+impl Op {
+    /// What a word in a text stands for.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        let word = if word == "not" { "invert" } else { word };
+        WORDS.iter().find(|(other, _)| *other == word).map(|&(_, op)| op)
+    }
+
+    /// Whether it has any number of children, in braces.
+    pub(super) const fn is_composite(self) -> bool {
+        self as u8 <= Self::Priority as u8
+    }
+
+    /// Whether it has one child.
+    pub(super) const fn is_decorator(self) -> bool {
+        !self.is_composite() && self as u8 <= Self::StayUntil as u8
+    }
+
+    /// Whether it has one number.
+    pub(super) const fn is_counted(self) -> bool {
+        matches!(self, Self::Repeat | Self::Retry | Self::Timeout | Self::Cooldown | Self::Wait)
+    }
 }
 
 /// One node at a time: they may lie deeper than the stack.
@@ -68,57 +123,54 @@ impl Drop for Node {
 }
 
 impl Node {
-    pub(super) fn leaf(kind: NodeKind) -> Self {
-        Self { kind, children: Vec::new() }
+    pub(super) fn new(op: Op) -> Self {
+        let (weights, names, children) = (Vec::new(), Vec::new(), Vec::new());
+        Self { op, numbers: [0; 2], weights, names, children }
     }
 
-    pub(super) fn over(kind: NodeKind, child: Self) -> Self {
-        Self { kind, children: vec![child] }
+    fn counted(mut self, number: u32) -> Self {
+        self.numbers[0] = number;
+        self
     }
 
-    fn of(kind: NodeKind, children: impl IntoIterator<Item = Self>) -> Self {
-        let mut node = Self::leaf(kind);
+    fn named(mut self, name: impl Into<String>) -> Self {
+        self.names.push(name.into());
+        self
+    }
+
+    fn over(op: Op, child: Self) -> Self {
+        Self::of(op, [child])
+    }
+
+    fn of(op: Op, children: impl IntoIterator<Item = Self>) -> Self {
+        let mut node = Self::new(op);
         // Not `collect`, which would make room for as many as the iterator says.
         children.into_iter().for_each(|child| node.children.push(child));
-        node
-    }
-
-    fn of_pairs<T>(
-        kind: fn(Vec<T>) -> NodeKind,
-        children: impl IntoIterator<Item = (T, Self)>,
-    ) -> Self {
-        let mut values = Vec::new();
-        let children = children.into_iter().map(|(value, child)| {
-            values.push(value);
-            child
-        });
-        let mut node = Self::of(NodeKind::Sequence, children);
-        node.kind = kind(values);
         node
     }
 
     /// The children in order, from the first one each tick, until one does not succeed.
     #[must_use]
     pub fn sequence(children: impl IntoIterator<Item = Self>) -> Self {
-        Self::of(NodeKind::Sequence, children)
+        Self::of(Op::Sequence, children)
     }
 
     /// The children in order, from the first one each tick, until one does not fail.
     #[must_use]
     pub fn selector(children: impl IntoIterator<Item = Self>) -> Self {
-        Self::of(NodeKind::Selector, children)
+        Self::of(Op::Selector, children)
     }
 
     /// A sequence that goes on with the child that is running, and does not look at those before.
     #[must_use]
     pub fn sequence_memory(children: impl IntoIterator<Item = Self>) -> Self {
-        Self::of(NodeKind::SequenceMemory, children)
+        Self::of(Op::SequenceMemory, children)
     }
 
     /// A selector that goes on with the child that is running, and does not look at those before.
     #[must_use]
     pub fn selector_memory(children: impl IntoIterator<Item = Self>) -> Self {
-        Self::of(NodeKind::SelectorMemory, children)
+        Self::of(Op::SelectorMemory, children)
     }
 
     /// All children at a time; it succeeds when so many have succeeded, and fails when so many have
@@ -129,199 +181,177 @@ impl Node {
         failures: u32,
         children: impl IntoIterator<Item = Self>,
     ) -> Self {
-        Self::of(NodeKind::Parallel { successes, failures }, children)
+        let mut node = Self::of(Op::Parallel, children);
+        node.numbers = [successes, failures];
+        node
     }
 
     /// The children in an order that is drawn by chance, until one does not fail.
     #[must_use]
     pub fn random(children: impl IntoIterator<Item = Self>) -> Self {
-        Self::of(NodeKind::Random, children)
+        Self::of(Op::Random, children)
     }
 
     /// The children in an order that is drawn by chance in proportion to their weights, until one
     /// does not fail.
     #[must_use]
     pub fn weighted(children: impl IntoIterator<Item = (f32, Self)>) -> Self {
-        Self::of_pairs(NodeKind::Weighted, children)
+        let mut weights = Vec::new();
+        let children = children.into_iter().map(|(weight, child)| {
+            weights.push(weight);
+            child
+        });
+        let mut node = Self::of(Op::Weighted, children);
+        node.weights = weights;
+        node
     }
 
     /// The children by falling score, which is asked for anew each tick, until one does not fail.
     pub fn priority<S: Into<String>>(children: impl IntoIterator<Item = (S, Self)>) -> Self {
-        let children = children.into_iter().map(|(score, child)| (score.into(), child));
-        Self::of_pairs(NodeKind::Priority, children)
+        let mut names = Vec::new();
+        let children = children.into_iter().map(|(score, child)| {
+            names.push(score.into());
+            child
+        });
+        let mut node = Self::of(Op::Priority, children);
+        node.names = names;
+        node
     }
 
     /// Success for failure and the other way round.
     #[must_use]
     pub fn invert(self) -> Self {
-        Self::over(NodeKind::Invert, self)
+        Self::over(Op::Invert, self)
     }
 
     /// Success whatever it ends with.
     #[must_use]
     pub fn force_success(self) -> Self {
-        Self::over(NodeKind::ForceSuccess, self)
+        Self::over(Op::ForceSuccess, self)
     }
 
     /// Failure whatever it ends with.
     #[must_use]
     pub fn force_failure(self) -> Self {
-        Self::over(NodeKind::ForceFailure, self)
+        Self::over(Op::ForceFailure, self)
     }
 
     /// Again after each success, until it has succeeded so often; 0 is for ever.
     #[must_use]
     pub fn repeat(self, times: u32) -> Self {
-        Self::over(NodeKind::Repeat(times), self)
+        Self::over(Op::Repeat, self).counted(times)
     }
 
     /// Again after each failure, with so many tries in all.
     #[must_use]
     pub fn retry(self, tries: u32) -> Self {
-        Self::over(NodeKind::Retry(tries), self)
+        Self::over(Op::Retry, self).counted(tries)
     }
 
     /// Again and again until it succeeds.
     #[must_use]
     pub fn until_success(self) -> Self {
-        Self::over(NodeKind::UntilSuccess, self)
+        Self::over(Op::UntilSuccess, self)
     }
 
     /// Again and again until it fails, which is a success.
     #[must_use]
     pub fn until_failure(self) -> Self {
-        Self::over(NodeKind::UntilFailure, self)
+        Self::over(Op::UntilFailure, self)
     }
 
     /// Fails when it has been running for so many ticks.
     #[must_use]
     pub fn timeout(self, ticks: u32) -> Self {
-        Self::over(NodeKind::Timeout(ticks), self)
+        Self::over(Op::Timeout, self).counted(ticks)
     }
 
     /// Fails for so many ticks after it has ended.
     #[must_use]
     pub fn cooldown(self, ticks: u32) -> Self {
-        Self::over(NodeKind::Cooldown(ticks), self)
+        Self::over(Op::Cooldown, self).counted(ticks)
     }
 
     /// Runs only while a condition holds, and fails as soon as it does not.
     #[must_use]
     pub fn guard(self, condition: impl Into<String>) -> Self {
-        Self::over(NodeKind::Guard(condition.into()), self)
+        Self::over(Op::Guard, self).named(condition)
     }
 
     /// Ends once in the life of its agent, and from then on gives what it ended with.
     #[must_use]
     pub fn once(self) -> Self {
-        Self::over(NodeKind::Once, self)
+        Self::over(Op::Once, self)
     }
 
     /// Once it runs, ticks go to it rather than to the root, until it ends or a condition holds; it
     /// fails then.
     #[must_use]
     pub fn stay_until(self, condition: impl Into<String>) -> Self {
-        Self::over(NodeKind::StayUntil(condition.into()), self)
+        Self::over(Op::StayUntil, self).named(condition)
     }
 
     /// An action of the agent's body.
     pub fn action(name: impl Into<String>) -> Self {
-        Self::leaf(NodeKind::Action(name.into()))
+        Self::new(Op::Action).named(name)
     }
 
     /// Whether something holds: success or failure.
     pub fn condition(name: impl Into<String>) -> Self {
-        Self::leaf(NodeKind::Condition(name.into()))
+        Self::new(Op::Condition).named(name)
     }
 
     /// Does something to the agent's components, which takes no time: it succeeds.
     pub fn effect(name: impl Into<String>) -> Self {
-        Self::leaf(NodeKind::Effect(name.into()))
+        Self::new(Op::Effect).named(name)
     }
 
     /// Runs for so many ticks, and succeeds in the tick after them.
     #[must_use]
     pub fn wait(ticks: u32) -> Self {
-        Self::leaf(NodeKind::Wait(ticks))
+        Self::new(Op::Wait).counted(ticks)
     }
 
     /// Success.
     #[must_use]
     pub fn succeed() -> Self {
-        Self::leaf(NodeKind::Succeed)
+        Self::new(Op::Succeed)
     }
 
     /// Failure.
     #[must_use]
     pub fn fail() -> Self {
-        Self::leaf(NodeKind::Fail)
+        Self::new(Op::Fail)
     }
 }
 
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            NodeKind::Sequence => f.write_str("sequence")?,
-            NodeKind::Selector => f.write_str("selector")?,
-            NodeKind::SequenceMemory => f.write_str("sequence_memory")?,
-            NodeKind::SelectorMemory => f.write_str("selector_memory")?,
-            NodeKind::Parallel { successes, failures } => {
-                write!(f, "parallel({successes}, {failures})")?;
-            }
-            NodeKind::Random => f.write_str("random")?,
-            NodeKind::Weighted(_) => f.write_str("weighted")?,
-            NodeKind::Priority(_) => f.write_str("priority")?,
-            NodeKind::Invert => f.write_str("invert")?,
-            NodeKind::ForceSuccess => f.write_str("force_success")?,
-            NodeKind::ForceFailure => f.write_str("force_failure")?,
-            NodeKind::Repeat(0) => f.write_str("repeat")?,
-            NodeKind::Repeat(times) => write!(f, "repeat({times})")?,
-            NodeKind::Retry(tries) => write!(f, "retry({tries})")?,
-            NodeKind::UntilSuccess => f.write_str("until_success")?,
-            NodeKind::UntilFailure => f.write_str("until_failure")?,
-            NodeKind::Timeout(ticks) => write!(f, "timeout({ticks})")?,
-            NodeKind::Cooldown(ticks) => write!(f, "cooldown({ticks})")?,
-            NodeKind::Guard(condition) => write!(f, "guard({condition}?)")?,
-            NodeKind::Once => f.write_str("once")?,
-            NodeKind::StayUntil(condition) => write!(f, "stay_until({condition}?)")?,
-            NodeKind::Action(name) => return f.write_str(name),
-            NodeKind::Condition(name) => return write!(f, "{name}?"),
-            NodeKind::Effect(name) => return write!(f, "do {name}"),
-            NodeKind::Wait(ticks) => return write!(f, "wait({ticks})"),
-            NodeKind::Succeed => return f.write_str("succeed"),
-            NodeKind::Fail => return f.write_str("fail"),
+        let Some((word, _)) = WORDS.get(self.op as usize) else {
+            let mark = if self.op == Op::Condition { "?" } else { "" };
+            return write!(f, "{}{mark}", self.names[0]);
+        };
+        f.write_str(word)?;
+        let [number, second] = self.numbers;
+        match self.op {
+            Op::Effect => write!(f, " {}", self.names[0])?,
+            Op::Parallel => write!(f, "({number}, {second})")?,
+            Op::Guard | Op::StayUntil => write!(f, "({}?)", self.names[0])?,
+            Op::Repeat if number == 0 => {}
+            op if op.is_counted() => write!(f, "({number})")?,
+            _ => {}
         }
-        if self.kind.is_decorator() {
+        if !self.op.is_composite() {
             return self.children.iter().try_for_each(|child| write!(f, " {child}"));
         }
         f.write_str(" {")?;
         for (place, child) in self.children.iter().enumerate() {
-            match &self.kind {
-                NodeKind::Weighted(weights) => write!(f, " {}: {child}", weights[place])?,
-                NodeKind::Priority(scores) => write!(f, " {}: {child}", scores[place])?,
+            match self.op {
+                Op::Weighted => write!(f, " {}: {child}", self.weights[place])?,
+                Op::Priority => write!(f, " {}: {child}", self.names[place])?,
                 _ => write!(f, " {child}")?,
             }
         }
         f.write_str(" }")
-    }
-}
-
-impl NodeKind {
-    pub(super) fn is_decorator(&self) -> bool {
-        matches!(
-            self,
-            Self::Invert
-                | Self::ForceSuccess
-                | Self::ForceFailure
-                | Self::Repeat(_)
-                | Self::Retry(_)
-                | Self::UntilSuccess
-                | Self::UntilFailure
-                | Self::Timeout(_)
-                | Self::Cooldown(_)
-                | Self::Guard(_)
-                | Self::Once
-                | Self::StayUntil(_)
-        )
     }
 }

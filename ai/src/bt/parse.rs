@@ -1,12 +1,12 @@
 //! Trees from text.
 
 use std::collections::HashMap;
-use std::fmt;
 
-use super::node::{Node, NodeKind};
+use super::node::{Node, Op};
 
 /// What is wrong with the text of a tree, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {problem}")]
 pub struct ParseError {
     /// The line, from 1.
     pub line: u32,
@@ -17,10 +17,11 @@ pub struct ParseError {
 }
 
 /// What can be wrong with the text of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseProblem {
     /// Something else was expected.
+    #[error("expected {expected}, found {found}")]
     Expected {
         /// What should stand there.
         expected: &'static str,
@@ -28,48 +29,24 @@ pub enum ParseProblem {
         found: String,
     },
     /// A number is too large, or is none.
+    #[error("{0:?} is no number that fits here")]
     BadNumber(String),
     /// There is a subtree of this name already.
+    #[error("the subtree {0:?} is defined twice")]
     DefinedTwice(String),
     /// No subtree has this name.
+    #[error("there is no subtree {0:?}")]
     UnknownSubtree(String),
     /// A subtree contains itself: the way from it to itself.
+    #[error("the subtree contains itself: {}", .0.join(" > "))]
     CyclicSubtree(Vec<String>),
     /// Nodes lie deeper than [`Node::DEPTH_MAX`].
+    #[error("the nodes lie more than {} deep", Node::DEPTH_MAX)]
     TooDeep,
     /// With all subtrees in their places there are more than [`Node::COUNT_MAX`] nodes.
+    #[error("the tree has more than {} nodes", Node::COUNT_MAX)]
     TooLarge,
 }
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.problem)
-    }
-}
-
-impl fmt::Display for ParseProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expected { expected, found } => {
-                write!(f, "expected {expected}, found {found}")
-            }
-            Self::BadNumber(text) => write!(f, "{text:?} is no number that fits here"),
-            Self::DefinedTwice(name) => write!(f, "the subtree {name:?} is defined twice"),
-            Self::UnknownSubtree(name) => write!(f, "there is no subtree {name:?}"),
-            Self::CyclicSubtree(way) => {
-                write!(f, "the subtree contains itself: {}", way.join(" > "))
-            }
-            Self::TooDeep => {
-                write!(f, "the nodes lie more than {} deep", Node::DEPTH_MAX)
-            }
-            Self::TooLarge => {
-                write!(f, "the tree has more than {} nodes", Node::COUNT_MAX)
-            }
-        }
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Token<'a> {
@@ -122,38 +99,10 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// The words that are not names.
-const RESERVED: [&str; 29] = [
-    "sequence",
-    "selector",
-    "sequence_memory",
-    "selector_memory",
-    "parallel",
-    "random",
-    "weighted",
-    "priority",
-    "invert",
-    "force_success",
-    "force_failure",
-    "repeat",
-    "retry",
-    "until_success",
-    "until_failure",
-    "timeout",
-    "cooldown",
-    "guard",
-    "once",
-    "stay_until",
-    "do",
-    "wait",
-    "succeed",
-    "fail",
-    "subtree",
-    "use",
-    "all",
-    "one",
-    "not",
-];
+/// Words that are no names.
+fn is_reserved(word: &str) -> bool {
+    Op::of_word(word).is_some() || ["subtree", "use", "all", "one"].contains(&word)
+}
 
 /// A named part of the text, where it begins, and whether it is being read.
 struct Subtree<'a> {
@@ -262,7 +211,7 @@ impl<'a> Parser<'a> {
 
     fn name(&mut self) -> Result<Token<'a>, ParseError> {
         let token = self.next();
-        if token.is_word() && !RESERVED.contains(&token.text) {
+        if token.is_word() && !is_reserved(token.text) {
             Ok(token)
         } else {
             Err(token.expected("a name"))
@@ -363,83 +312,70 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
+    /// A node whose place in the tree has been looked at.
     fn shallow_node(&mut self) -> Result<Node, ParseError> {
         let token = self.next();
-        let kind = match token.text {
-            "sequence" => return self.composite(NodeKind::Sequence),
-            "selector" => return self.composite(NodeKind::Selector),
-            "sequence_memory" => return self.composite(NodeKind::SequenceMemory),
-            "selector_memory" => return self.composite(NodeKind::SelectorMemory),
-            "random" => return self.composite(NodeKind::Random),
-            "parallel" => return self.parallel(),
-            "weighted" => return self.weighted(),
-            "priority" => return self.priority(),
-            "do" => return Ok(Node::effect(self.name()?.text)),
-            "wait" => return Ok(Node::wait(self.in_brackets(Self::number)?)),
-            "succeed" => return Ok(Node::succeed()),
-            "fail" => return Ok(Node::fail()),
-            "invert" | "not" => NodeKind::Invert,
-            "force_success" => NodeKind::ForceSuccess,
-            "force_failure" => NodeKind::ForceFailure,
-            "until_success" => NodeKind::UntilSuccess,
-            "until_failure" => NodeKind::UntilFailure,
-            "once" => NodeKind::Once,
-            "repeat" if self.peek().text == "(" => {
-                NodeKind::Repeat(self.in_brackets(Self::number)?)
+        let Some(op) = Op::of_word(token.text) else {
+            if !token.is_word() || is_reserved(token.text) {
+                return Err(token.expected("a node"));
             }
-            "repeat" => NodeKind::Repeat(0),
-            "retry" => NodeKind::Retry(self.in_brackets(Self::number)?),
-            "timeout" => NodeKind::Timeout(self.in_brackets(Self::number)?),
-            "cooldown" => NodeKind::Cooldown(self.in_brackets(Self::number)?),
-            "guard" => NodeKind::Guard(self.in_brackets(Self::condition)?),
-            "stay_until" => NodeKind::StayUntil(self.in_brackets(Self::condition)?),
-            name if token.is_word() && !RESERVED.contains(&name) => {
-                if self.peek().text == "?" {
-                    self.next();
-                    return Ok(Node::condition(name));
-                }
-                return Ok(Node::action(name));
+            if self.peek().text != "?" {
+                return Ok(Node::action(token.text));
             }
-            _ => return Err(token.expected("a node")),
+            self.next();
+            return Ok(Node::condition(token.text));
         };
-        Ok(Node::over(kind, self.node()?))
+        let mut node = Node::new(op);
+        let mut counts = [None; 2];
+        match op {
+            Op::Effect => node.names.push(self.name()?.text.into()),
+            Op::Guard | Op::StayUntil => node.names.push(self.in_brackets(Self::condition)?),
+            Op::Parallel => {
+                counts = self.in_brackets(|parser| {
+                    let successes = parser.how_many()?;
+                    parser.expect(",")?;
+                    Ok([successes, parser.how_many()?])
+                })?;
+            }
+            Op::Repeat if self.peek().text != "(" => {}
+            _ if op.is_counted() => node.numbers[0] = self.in_brackets(Self::number)?,
+            _ => {}
+        }
+        if op.is_composite() {
+            self.children(&mut node)?;
+        } else if op.is_decorator() {
+            node.children.push(self.node()?);
+        }
+        if op == Op::Parallel {
+            let all = u32::try_from(node.children.len()).unwrap_or(u32::MAX);
+            node.numbers = counts.map(|count| count.unwrap_or(all));
+        }
+        Ok(node)
     }
 
-    fn children<V>(
-        &mut self,
-        mut value: impl FnMut(&mut Self) -> Result<V, ParseError>,
-    ) -> Result<(Vec<V>, Vec<Node>), ParseError> {
+    /// The children of a composite, each with what stands before it.
+    fn children(&mut self, node: &mut Node) -> Result<(), ParseError> {
         self.expect("{")?;
-        let (mut values, mut children) = (Vec::new(), Vec::new());
         while self.peek().text != "}" {
             if self.peek().text.is_empty() {
                 return Err(self.peek().expected("a node or \"}\""));
             }
-            values.push(value(self)?);
-            children.push(self.node()?);
+            match node.op {
+                Op::Weighted => node.weights.push(self.number()?),
+                Op::Priority => node.names.push(self.name()?.text.into()),
+                _ => {}
+            }
+            if matches!(node.op, Op::Weighted | Op::Priority) {
+                self.expect(":")?;
+            }
+            let child = self.node()?;
+            node.children.push(child);
         }
-        if children.is_empty() {
+        if node.children.is_empty() {
             return Err(self.peek().expected("a node"));
         }
         self.next();
-        Ok((values, children))
-    }
-
-    fn composite(&mut self, kind: NodeKind) -> Result<Node, ParseError> {
-        let (_, children) = self.children(|_| Ok(()))?;
-        Ok(Node { kind, children })
-    }
-
-    fn parallel(&mut self) -> Result<Node, ParseError> {
-        let [successes, failures] = self.in_brackets(|parser| {
-            let successes = parser.how_many()?;
-            parser.expect(",")?;
-            Ok([successes, parser.how_many()?])
-        })?;
-        let (_, children) = self.children(|_| Ok(()))?;
-        let all = u32::try_from(children.len()).unwrap_or(u32::MAX);
-        let [successes, failures] = [successes, failures].map(|it| it.unwrap_or(all));
-        Ok(Node { kind: NodeKind::Parallel { successes, failures }, children })
+        Ok(())
     }
 
     /// `None` for all.
@@ -455,23 +391,5 @@ impl<'a> Parser<'a> {
             }
             _ => self.number().map(Some),
         }
-    }
-
-    fn weighted(&mut self) -> Result<Node, ParseError> {
-        let (weights, children) = self.children(|parser| {
-            let weight = parser.number()?;
-            parser.expect(":")?;
-            Ok(weight)
-        })?;
-        Ok(Node { kind: NodeKind::Weighted(weights), children })
-    }
-
-    fn priority(&mut self) -> Result<Node, ParseError> {
-        let (scores, children) = self.children(|parser| {
-            let score = parser.name()?;
-            parser.expect(":")?;
-            Ok(score.text.to_string())
-        })?;
-        Ok(Node { kind: NodeKind::Priority(scores), children })
     }
 }

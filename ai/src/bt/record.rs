@@ -2,7 +2,8 @@
 
 use formic_ecs::{Entity, QueryData};
 
-use super::tree::{Op, Tree};
+use super::node::Op;
+use super::tree::Tree;
 use crate::action::{ActionResult, Body};
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Verdict};
 
@@ -64,7 +65,6 @@ impl Trace for Leaves {
 }
 
 /// What a body was doing before a tick, and what its tree had given before.
-#[derive(Clone, Copy)]
 pub(super) struct Before {
     body: Body,
     result: ActionResult,
@@ -72,8 +72,8 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) const fn new(body: &Body, result: ActionResult, is_first: bool) -> Self {
-        Self { body: *body, result, is_first }
+    pub(super) fn new(body: &Body, result: ActionResult, is_first: bool) -> Self {
+        Self { body: body.clone(), result, is_first }
     }
 }
 
@@ -87,11 +87,13 @@ impl<Q: QueryData> Tree<Q> {
         (body, result): (&Body, ActionResult),
         leaves: &Leaves,
     ) {
-        let had_ended = before.body.ended_mask() & self.whole.actions;
-        let is_news = body.running() != before.body.running()
+        let had_ended =
+            |action: usize| before.body.ended(action).filter(|_| self.whole.actions.has(action));
+        let mut all = 0..body.action_count();
+        let is_news = !body.running().eq(before.body.running())
             || result != before.result
-            || had_ended != 0
-            || before.is_first;
+            || before.is_first
+            || all.any(|action| had_ended(action).is_some());
         if is_news {
             log.note(agent, tick, Engine::Tree, |decision| {
                 for (op, argument, result) in leaves.iter() {
@@ -103,35 +105,32 @@ impl<Q: QueryData> Tree<Q> {
                     };
                     decision.candidate(Candidate::new(self.leaf_name(op, argument), verdict));
                 }
-                let first_begun = body.running() & !before.body.running();
-                let by = (first_begun != 0).then(|| self.action_name(first_begun.trailing_zeros()));
+                let first_begun = body.running().find(|&it| !before.body.is_running(it));
+                let by = first_begun.map(|action| self.action_name(action));
                 for action in 0..body.action_count() {
-                    let bit = 1 << action;
-                    let why = if had_ended & bit != 0 {
-                        match before.body.ended(action) {
-                            Some(ActionResult::Failed) => Ending::Failed { error: None },
-                            _ => Ending::Success,
+                    let why = match had_ended(action) {
+                        Some(ActionResult::Failed) => Ending::Failed { error: None },
+                        Some(_) => Ending::Success,
+                        None if before.body.is_running(action) && !body.is_running(action) => {
+                            Ending::Interrupted { by: by.clone() }
                         }
-                    } else if before.body.running() & !body.running() & bit != 0 {
-                        Ending::Interrupted { by: by.clone() }
-                    } else {
-                        continue;
+                        None => continue,
                     };
-                    decision.stop(self.action_name(u32::try_from(action).unwrap_or(0)), why);
+                    decision.stop(self.action_name(action), why);
                 }
             });
         }
     }
 
-    fn action_name(&self, action: u32) -> Label {
-        let name = self.library.actions.get(action as usize);
+    fn action_name(&self, action: usize) -> Label {
+        let name = self.library.actions.get(action);
         name.map_or_else(|| format!("action {action}").into(), |name| Label::from(name.clone()))
     }
 
     fn leaf_name(&self, op: Op, argument: u32) -> Label {
         let entries = &self.library.entries;
         match op {
-            Op::Action => self.action_name(argument),
+            Op::Action => self.action_name(argument as usize),
             Op::Effect => entries.effects[argument as usize].0.clone().into(),
             _ => entries.conditions[argument as usize].0.clone().into(),
         }

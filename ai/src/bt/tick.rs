@@ -2,16 +2,18 @@
 
 use formic_ecs::{QueryData, RandomStream};
 
+use super::node::Op;
 use super::record::Trace;
-use super::tree::{FAILURE, Jumps, NO_SLOT, Op, SUCCESS, Tree};
+use super::tree::{FAILURE, Jumps, NO_SLOT, SUCCESS, Tree};
 use crate::action::{ActionResult, Body};
+use crate::bits::Bits;
 use ActionResult::{Failed, Running, Success};
 
 /// What one agent's tree remembers, besides the memories of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct State<const N: usize> {
     /// The memories whose nodes were running at the end of the last tick.
-    pub(super) active: u64,
+    pub(super) active: Bits<N>,
     /// How many ticks there were.
     pub(super) ticks: u32,
     /// The node that ticks go to; 0, the root, where none stays.
@@ -19,9 +21,9 @@ pub(super) struct State {
 }
 
 /// Ticks the tree, and halts what was running and was not asked this time.
-pub(super) fn tick_tree<'i, Q: QueryData, T: Trace>(
+pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
-    state: &mut State,
+    state: &mut State<N>,
     memories: &mut [u64],
     body: &mut Body,
     item: &mut Q::Item<'i>,
@@ -37,13 +39,14 @@ pub(super) fn tick_tree<'i, Q: QueryData, T: Trace>(
         trace,
         ticks,
         was_active: state.active,
-        active: 0,
-        visited: 0,
+        active: Bits::NONE,
+        visited: Bits::NONE,
         entry: 0,
         done: None,
     };
+    // A save may be of another tree: what it remembers is looked at before it is followed.
     let entry = usize::from(state.entry);
-    if entry != 0 {
+    if entry != 0 && tree.nodes.get(entry).is_some_and(|node| matches!(node.op, Op::StayUntil)) {
         let node = tree.nodes[entry];
         let span = tree.spans[usize::from(node.extra)];
         let is_over = run.ask(node.argument);
@@ -51,11 +54,12 @@ pub(super) fn tick_tree<'i, Q: QueryData, T: Trace>(
             let result = run.node(entry + 1);
             if result == Running {
                 // What is outside waits as it is.
-                state.active = state.active & !span.slots | run.active;
+                state.active.remove(&span.slots);
+                state.active.add(&run.active);
                 if run.entry != 0 {
                     state.entry = run.entry;
                 }
-                run.body.halt_mask(span.actions & !run.visited);
+                run.body.halt_all_but(&span.actions, &run.visited);
                 return Running;
             }
             run.done = Some((entry, result));
@@ -64,24 +68,21 @@ pub(super) fn tick_tree<'i, Q: QueryData, T: Trace>(
     let result = run.node(0);
     state.active = run.active;
     state.entry = run.entry;
-    let unvisited = tree.whole.actions & !run.visited;
-    if unvisited & (run.body.running() | run.body.ended_mask()) != 0 {
-        run.body.halt_mask(unvisited);
-    }
+    run.body.halt_all_but(&tree.whole.actions, &run.visited);
     result
 }
 
 /// [`tick_tree`] for a tree in which nothing is remembered.
 #[inline]
-pub(super) fn tick_leaves<'i, Q: QueryData, T: Trace>(
+pub(super) fn tick_leaves<const N: usize, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
     jumps: &Jumps,
     body: &mut Body,
-    item: &mut Q::Item<'i>,
+    item: &mut Q::Item<'_>,
     trace: &mut T,
 ) -> ActionResult {
     let entries = &*tree.library.entries;
-    let mut visited = 0_u64;
+    let mut visited = Bits::<N>::NONE;
     let mut at = jumps.first;
     let result = loop {
         if at >= FAILURE {
@@ -92,7 +93,7 @@ pub(super) fn tick_leaves<'i, Q: QueryData, T: Trace>(
         let holds = match jump.op {
             Op::Condition => (entries.conditions[argument].1)(item),
             Op::Action => {
-                visited |= 1 << argument;
+                visited.insert(argument);
                 let result = body.drive(argument);
                 if result == Running {
                     trace.leaf(jump.op, jump.argument, Running);
@@ -108,32 +109,29 @@ pub(super) fn tick_leaves<'i, Q: QueryData, T: Trace>(
         trace.leaf(jump.op, jump.argument, of(holds));
         at = if holds { jump.success } else { jump.failure };
     };
-    let unvisited = tree.whole.actions & !visited;
-    if unvisited & (body.running() | body.ended_mask()) != 0 {
-        body.halt_mask(unvisited);
-    }
+    body.halt_all_but(&tree.whole.actions, &visited);
     result
 }
 
-struct Run<'r, 'i, Q: QueryData, T> {
+struct Run<'r, 'i, const N: usize, Q: QueryData, T> {
     tree: &'r Tree<Q>,
     memories: &'r mut [u64],
     body: &'r mut Body,
     item: &'r mut Q::Item<'i>,
     trace: &'r mut T,
     ticks: u32,
-    was_active: u64,
+    was_active: Bits<N>,
     /// The memories whose nodes have been running in this tick.
-    active: u64,
+    active: Bits<N>,
     /// The actions that have been asked in this tick.
-    visited: u64,
+    visited: Bits<N>,
     /// The innermost node that stays, once it runs.
     entry: u16,
     /// A node that stayed, and what it has ended with in this tick.
     done: Option<(usize, ActionResult)>,
 }
 
-impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
+impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
     #[inline]
     fn ask(&mut self, condition: u32) -> bool {
         let holds = (self.tree.library.entries.conditions[condition as usize].1)(self.item);
@@ -148,7 +146,7 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
             Op::Sequence => self.children(at + 1, end, Success),
             Op::Selector => self.children(at + 1, end, Failed),
             Op::Action => {
-                self.visited |= 1 << node.argument;
+                self.visited.insert(node.argument as usize);
                 let result = self.body.drive(node.argument as usize);
                 self.trace.leaf(Op::Action, node.argument, result);
                 result
@@ -247,7 +245,7 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
         let node = self.tree.nodes[at];
         debug_assert!(node.slot != NO_SLOT, "it has a memory");
         let slot = usize::from(node.slot);
-        let is_fresh = self.was_active >> slot & 1 == 0;
+        let is_fresh = !self.was_active.has(slot);
         let result = match node.op {
             Op::SequenceMemory => self.resume(at, end, slot, is_fresh, Success),
             Op::SelectorMemory => self.resume(at, end, slot, is_fresh, Failed),
@@ -270,7 +268,7 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
             _ => self.once(at, slot),
         };
         if result == Running {
-            self.active |= 1 << slot;
+            self.active.insert(slot);
         }
         result
     }
@@ -283,7 +281,9 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
         is_fresh: bool,
         next: ActionResult,
     ) -> ActionResult {
-        let mut child = if is_fresh { at + 1 } else { low(self.memories[slot]) as usize };
+        let known = low(self.memories[slot]) as usize;
+        let is_known = !is_fresh && (at + 1..end).contains(&known);
+        let mut child = if is_known { known } else { at + 1 };
         while child < end {
             let result = self.node(child);
             if result != next {
@@ -324,8 +324,8 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
             return Running;
         };
         // Those that are running are left: they count as not asked.
-        self.visited &= !span.actions;
-        self.active &= !span.slots;
+        self.visited.remove(&span.actions);
+        self.active.remove(&span.slots);
         if (at..end).contains(&usize::from(self.entry)) {
             self.entry = 0;
         }
@@ -344,7 +344,13 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
             };
             let mut child = at + 1;
             for _ in 0..chosen {
+                if child >= end {
+                    break;
+                }
                 child = usize::from(self.tree.nodes[child].end);
+            }
+            if child >= end {
+                continue;
             }
             match self.node(child) {
                 Failed => tried |= 1 << chosen,
@@ -396,7 +402,7 @@ impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
         if result != counted {
             return result;
         }
-        self.memories[slot] += 1;
+        self.memories[slot] = self.memories[slot].wrapping_add(1);
         let is_last = self.memories[slot] >= u64::from(node.argument);
         match node.op {
             // Without a number there is no last time.

@@ -1,44 +1,12 @@
 //! Trees made flat: one array in pre-order, shared by all agents.
 
-use std::fmt;
-
 use formic_ecs::QueryData;
 
-use super::node::{Node, NodeKind};
+use super::node::{Node, Op};
 use super::parse::ParseError;
 use crate::action::Body;
-use crate::library::{Library, find};
-
-/// What a flat node does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    Sequence,
-    Selector,
-    SequenceMemory,
-    SelectorMemory,
-    Parallel,
-    Random,
-    Weighted,
-    Priority,
-    Invert,
-    ForceSuccess,
-    ForceFailure,
-    Repeat,
-    Retry,
-    UntilSuccess,
-    UntilFailure,
-    Timeout,
-    Cooldown,
-    Guard,
-    Once,
-    StayUntil,
-    Action,
-    Condition,
-    Effect,
-    Wait,
-    Succeed,
-    Fail,
-}
+use crate::bits::{Bits, WORDS_MAX};
+use crate::library::Library;
 
 /// One node: 12 bytes.
 ///
@@ -52,7 +20,7 @@ pub(super) enum Op {
 pub(super) struct FlatNode {
     pub(super) op: Op,
     /// Which memory it has; `NO_SLOT` where it has none.
-    pub(super) slot: u8,
+    pub(super) slot: u16,
     /// The first node behind its subtree.
     pub(super) end: u16,
     /// A number of ticks, times or successes, or a place in a list of names.
@@ -62,13 +30,13 @@ pub(super) struct FlatNode {
     pub(super) extra: u16,
 }
 
-pub(super) const NO_SLOT: u8 = u8::MAX;
+pub(super) const NO_SLOT: u16 = u16::MAX;
 
 /// What there is in a subtree, a bit for each.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    pub(super) actions: u64,
-    pub(super) slots: u64,
+    pub(super) actions: Bits,
+    pub(super) slots: Bits,
     /// How many failures a parallel fails with.
     pub(super) failures: u32,
 }
@@ -170,21 +138,21 @@ pub struct Tree<Q: QueryData> {
     pub(super) jumps: Option<Jumps>,
     pub(super) library: Library<Q>,
     slot_count: usize,
+    /// It has to do with more than 64 actions, or memories.
+    pub(super) is_wide: bool,
 }
 
-impl<Q: QueryData> fmt::Debug for Tree<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tree").field("nodes", &self.nodes).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] Tree<Q>: nodes);
 
 /// Why a [`Node`] does not make a [`Tree`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
     /// The text is no tree.
-    Parse(ParseError),
+    #[error(transparent)]
+    Parse(#[from] ParseError),
     /// The library has nothing of this name.
+    #[error("there is no {what} {name:?}")]
     Unknown {
         /// An action, a condition, an effect or a score.
         what: &'static str,
@@ -192,56 +160,36 @@ pub enum TreeError {
         name: String,
     },
     /// A composite has no children, or more than 32 where it has to remember each.
+    #[error("a composite has {count} children")]
     ChildCount {
         /// How many.
         count: usize,
     },
     /// More successes or failures are asked for than there are children, or none.
+    #[error("a parallel asks for none of its children, or for more than it has")]
     ImpossibleCount,
     /// A weight is negative or not a number, or all are 0.
+    #[error("weights are positive numbers, and not all of them 0")]
     BadWeight,
     /// Two branches that run at the same time have the same action.
+    #[error("branches that run at the same time share the action {0:?}")]
     SharedAction(String),
-    /// There are more than 64 memories: nodes that remember something.
+    /// There are more than [`Tree::SLOTS_MAX`] memories: nodes that remember something.
+    #[error("{count} memories are needed, and an agent has 1024")]
     TooManySlots {
         /// How many.
         count: usize,
     },
     /// There are more nodes than [`Node::COUNT_MAX`], or they lie deeper than
     /// [`Node::DEPTH_MAX`].
+    #[error("the tree has too many nodes, or they lie too deep")]
     TooLarge,
 }
 
-impl fmt::Display for TreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parse(error) => error.fmt(f),
-            Self::Unknown { what, name } => write!(f, "there is no {what} {name:?}"),
-            Self::ChildCount { count } => write!(f, "a composite has {count} children"),
-            Self::ImpossibleCount => {
-                f.write_str("a parallel asks for none of its children, or for more than it has")
-            }
-            Self::BadWeight => f.write_str("weights are positive numbers, and not all of them 0"),
-            Self::SharedAction(name) => {
-                write!(f, "branches that run at the same time share the action {name:?}")
-            }
-            Self::TooManySlots { count } => {
-                write!(f, "{count} memories are needed, and an agent has 64")
-            }
-            Self::TooLarge => f.write_str("the tree has too many nodes, or they lie too deep"),
-        }
-    }
-}
-
-impl std::error::Error for TreeError {}
-
-impl From<ParseError> for TreeError {
-    fn from(error: ParseError) -> Self {
-        Self::Parse(error)
-    }
-}
-
 impl<Q: QueryData> Tree<Q> {
+    /// How many memories a tree can have, see [`slot_count`](Self::slot_count).
+    pub const SLOTS_MAX: usize = 64 * WORDS_MAX;
+
     /// Makes a tree from text; see [`Node::parse`].
     ///
     /// # Errors
@@ -260,15 +208,17 @@ impl<Q: QueryData> Tree<Q> {
             spans: Vec::new(),
             weights: Vec::new(),
             scores: Vec::new(),
-            whole: Span::default(),
+            whole: Span { actions: Bits::NONE, slots: Bits::NONE, failures: 0 },
             jumps: None,
             library: library.clone(),
             slot_count: 0,
+            is_wide: false,
         };
         tree.whole = tree.add(root, 1)?;
-        if tree.slot_count > 64 {
+        if tree.slot_count > Self::SLOTS_MAX {
             return Err(TreeError::TooManySlots { count: tree.slot_count });
         }
+        tree.is_wide = tree.slot_count > 64 || tree.library.actions.len() > 64;
         tree.jumps = Jumps::new(&tree.nodes);
         Ok(tree)
     }
@@ -292,35 +242,32 @@ impl<Q: QueryData> Tree<Q> {
             return Err(TreeError::TooLarge);
         }
         check_children(node)?;
-        let (op, argument) = self.operation(node)?;
+        let (op, argument) = (node.op, self.argument(node)?);
         let slot_first = self.slot_count;
         self.slot_count += slots(op);
         let slot = match slots(op) {
             0 => NO_SLOT,
             // Too many of them are refused in the end.
-            _ => u8::try_from(slot_first.min(64)).unwrap_or(NO_SLOT),
+            _ => index(slot_first.min(Self::SLOTS_MAX)),
         };
-        let mut span = Span::default();
+        let mut span = Span { actions: Bits::NONE, slots: Bits::NONE, failures: 0 };
         for slot in slot_first..self.slot_count {
-            span.slots |= 1 << (slot % 64);
+            span.slots.insert(slot % Self::SLOTS_MAX);
         }
         if op == Op::Action {
-            span.actions = 1 << argument;
+            span.actions.insert(argument as usize);
         }
         self.nodes.push(FlatNode { op, slot, end: 0, argument, extra: 0 });
         for child in &node.children {
             let child_span = self.add(child, depth + 1)?;
-            let shared = span.actions & child_span.actions;
-            if op == Op::Parallel && shared != 0 {
-                let name = self.library.actions[shared.trailing_zeros() as usize].clone();
-                return Err(TreeError::SharedAction(name));
+            let shared = span.actions.first_shared(&child_span.actions);
+            if let Some(shared) = shared.filter(|_| op == Op::Parallel) {
+                return Err(TreeError::SharedAction(self.library.actions[shared].clone()));
             }
-            span.actions |= child_span.actions;
-            span.slots |= child_span.slots;
+            span.actions.add(&child_span.actions);
+            span.slots.add(&child_span.slots);
         }
-        if let NodeKind::Parallel { failures, .. } = node.kind {
-            span.failures = failures;
-        }
+        span.failures = node.numbers[1];
         if matches!(op, Op::Parallel | Op::StayUntil) {
             self.nodes[at].extra = index(self.spans.len());
             self.spans.push(span);
@@ -329,56 +276,37 @@ impl<Q: QueryData> Tree<Q> {
         Ok(span)
     }
 
-    /// What a node does, and its argument.
-    fn operation(&mut self, node: &Node) -> Result<(Op, u32), TreeError> {
+    /// The number of a node, or the place of what it names.
+    fn argument(&mut self, node: &Node) -> Result<u32, TreeError> {
         let entries = &self.library.entries;
-        let condition = |name: &str| place("condition", name, find(&entries.conditions, name));
-        Ok(match &node.kind {
-            NodeKind::Sequence => (Op::Sequence, 0),
-            NodeKind::Selector => (Op::Selector, 0),
-            NodeKind::SequenceMemory => (Op::SequenceMemory, 0),
-            NodeKind::SelectorMemory => (Op::SelectorMemory, 0),
-            NodeKind::Parallel { successes, .. } => (Op::Parallel, *successes),
-            NodeKind::Random => (Op::Random, 0),
-            NodeKind::Weighted(weights) => {
-                let first = self.weights.len();
-                self.weights.extend(weights);
-                (Op::Weighted, u32::from(index(first)))
-            }
-            NodeKind::Priority(names) => {
-                let first = self.scores.len();
-                for name in names {
-                    let score = place("score", name, find(&entries.scores, name))?;
-                    self.scores.push(score);
-                }
-                (Op::Priority, u32::from(index(first)))
-            }
-            NodeKind::Invert => (Op::Invert, 0),
-            NodeKind::ForceSuccess => (Op::ForceSuccess, 0),
-            NodeKind::ForceFailure => (Op::ForceFailure, 0),
-            NodeKind::Repeat(times) => (Op::Repeat, *times),
-            NodeKind::Retry(tries) => (Op::Retry, *tries),
-            NodeKind::UntilSuccess => (Op::UntilSuccess, 0),
-            NodeKind::UntilFailure => (Op::UntilFailure, 0),
-            NodeKind::Timeout(ticks) => (Op::Timeout, *ticks),
-            NodeKind::Cooldown(ticks) => (Op::Cooldown, *ticks),
-            NodeKind::Guard(name) => (Op::Guard, condition(name)?),
-            NodeKind::Once => (Op::Once, 0),
-            NodeKind::StayUntil(name) => (Op::StayUntil, condition(name)?),
-            NodeKind::Action(name) => {
-                let found = self.library.actions.iter().position(|other| other == name);
+        let find = |what, mut list: &mut dyn Iterator<Item = &String>| {
+            let name = &node.names[0];
+            place(what, name, (&mut list).position(|other| other == name))
+        };
+        match node.op {
+            Op::Action => {
                 // A plan with more cannot be spawned, and has no body.
-                let found = found.filter(|&action| action < Body::ACTIONS_MAX);
-                (Op::Action, place("action", name, found)?)
+                let mut actions = self.library.actions.iter().take(Body::ACTIONS_MAX);
+                find("action", &mut actions)
             }
-            NodeKind::Condition(name) => (Op::Condition, condition(name)?),
-            NodeKind::Effect(name) => {
-                (Op::Effect, place("effect", name, find(&entries.effects, name))?)
+            Op::Condition | Op::Guard | Op::StayUntil => {
+                find("condition", &mut entries.conditions.iter().map(|it| &it.0))
             }
-            NodeKind::Wait(ticks) => (Op::Wait, *ticks),
-            NodeKind::Succeed => (Op::Succeed, 0),
-            NodeKind::Fail => (Op::Fail, 0),
-        })
+            Op::Effect => find("effect", &mut entries.effects.iter().map(|it| &it.0)),
+            Op::Weighted => {
+                self.weights.extend(&node.weights);
+                Ok(index(self.weights.len() - node.weights.len()).into())
+            }
+            Op::Priority => {
+                let first = self.scores.len();
+                for name in &node.names {
+                    let found = crate::library::find(&entries.scores, name);
+                    self.scores.push(place("score", name, found)?);
+                }
+                Ok(index(first).into())
+            }
+            _ => Ok(node.numbers[0]),
+        }
     }
 }
 
@@ -412,30 +340,21 @@ const fn slots(op: Op) -> usize {
 
 fn check_children(node: &Node) -> Result<(), TreeError> {
     let count = node.children.len();
-    let most = match node.kind {
-        NodeKind::Parallel { .. }
-        | NodeKind::Random
-        | NodeKind::Weighted(_)
-        | NodeKind::Priority(_) => 32,
+    let most = match node.op {
+        Op::Parallel | Op::Random | Op::Weighted | Op::Priority => 32,
         _ => usize::MAX,
     };
-    let is_composite = matches!(
-        node.kind,
-        NodeKind::Sequence
-            | NodeKind::Selector
-            | NodeKind::SequenceMemory
-            | NodeKind::SelectorMemory
-    ) || most == 32;
-    if is_composite && count == 0 || count > most {
+    if node.op.is_composite() && count == 0 || count > most {
         return Err(TreeError::ChildCount { count });
     }
-    match &node.kind {
-        NodeKind::Parallel { successes, failures } => {
+    match node.op {
+        Op::Parallel => {
             let is_possible = |wanted: u32| (1..=count).contains(&(wanted as usize));
-            let are_possible = is_possible(*successes) && is_possible(*failures);
+            let are_possible = node.numbers.into_iter().all(is_possible);
             are_possible.then_some(()).ok_or(TreeError::ImpossibleCount)
         }
-        NodeKind::Weighted(weights) => {
+        Op::Weighted => {
+            let weights = &node.weights;
             let are_weights = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
             let sum: f32 = weights.iter().sum();
             let is_sound = are_weights && sum > 0.0 && sum.is_finite();

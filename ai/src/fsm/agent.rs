@@ -1,21 +1,61 @@
 //! The mind of one agent that follows a machine.
 
-use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Buffer, Component, ComponentError, Entity, QueryData, World};
+use std::fmt;
+
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable, bytes_of};
+use formic_ecs::{
+    Buffer, Codec, CodecError, Component, ComponentError, DebugFn, Entity, HashRule, QueryData,
+    World,
+};
 
 use super::machine::{Machine, NONE};
+use super::transition::EVENTS_MAX;
 use crate::action::give_mind;
+use crate::bits::Bits;
 
 /// On an agent that follows a state machine: its innermost state, and what it was sent.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
-#[component(unique)]
-#[repr(C)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FsmAgent {
-    pub(super) events: u64,
+    pub(super) first: First,
+    /// The events from the 64th on, once it was sent one of them.
+    more: Option<Box<Bits>>,
+}
+
+/// What there is to know of an agent that was sent none but the first 64 events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct First {
+    events: u64,
     pub(super) updates: u32,
     pub(super) state: u16,
     /// Saturating.
     pub(super) refused: u16,
+}
+
+// It is not cloned with an agent, whose actions are not either.
+impl Component for FsmAgent {
+    const HASH: HashRule<Self> = HashRule::Fields(|agent, hasher| {
+        hasher.write(bytes_of(&agent.first));
+        agent.more_events().iter().for_each(|events| hasher.write(bytes_of(&events.0)));
+    });
+    const DEBUG: Option<DebugFn<Self>> = Some(fmt::Debug::fmt);
+    const CODEC: Codec<Self> = Codec::custom(
+        |agent, bytes| {
+            bytes.extend(bytes_of(&agent.first));
+            bytes.push(agent.more_events().is_some().into());
+            agent.more_events().iter().for_each(|events| bytes.extend(bytes_of(&events.0)));
+            Ok(())
+        },
+        |bytes| {
+            let first = Codec::plain().read(bytes)?;
+            let more = match Codec::<u8>::plain().read(bytes)? {
+                0 => None,
+                1 => Some(Box::new(Bits(Codec::plain().read(bytes)?))),
+                _ => return Err(CodecError),
+            };
+            Ok(Self { first, more })
+        },
+    );
 }
 
 /// On an agent that follows a state machine: how it changed state last. It is switched on from the
@@ -60,7 +100,8 @@ impl FsmAgent {
         agent: Entity,
         machine: &Machine<Q>,
     ) -> Result<(), ComponentError> {
-        let mind = Self { events: 0, updates: 0, state: NONE, refused: 0 };
+        let first = First { events: 0, updates: 0, state: NONE, refused: 0 };
+        let mind = Self { first, more: None };
         let histories = if machine.has_history { machine.state_count() } else { 0 };
         let memory: Buffer<StateMemory> = (0..histories).map(|_| StateMemory(NONE)).collect();
         let changed = StateChanged { from: NONE, to: NONE };
@@ -72,29 +113,57 @@ impl FsmAgent {
     /// The innermost state that it is in; `None` before the first update.
     #[must_use]
     pub const fn state(&self) -> Option<usize> {
-        if self.state == NONE { None } else { Some(self.state as usize) }
+        if self.first.state == NONE { None } else { Some(self.first.state as usize) }
     }
 
     /// How many updates ago that was entered.
     #[must_use]
     pub const fn updates(&self) -> u32 {
-        self.updates
+        self.first.updates
     }
 
     /// How many interruptions were refused since it is driven, since 16 lay on each other already: a
     /// machine that interrupts more often than it comes back. More than 65,535 count as that.
     #[must_use]
     pub const fn interruptions_refused(&self) -> u16 {
-        self.refused
+        self.first.refused
     }
 
-    /// Sends it an event, from 0 to 63, for the next update. An event that leads nowhere then is
-    /// lost, as are those that a more important transition came before.
+    /// How many events there are.
+    pub const EVENTS_MAX: u32 = EVENTS_MAX;
+
+    /// Sends it an event, for the next update. An event that leads nowhere then is lost, as are those
+    /// that a more important transition came before.
     ///
     /// # Panics
-    /// Panics if it is above 63.
-    pub const fn send(&mut self, event: u32) {
-        assert!(event < 64, "there are 64 events");
-        self.events |= 1 << event;
+    /// Panics if the event is not below [`Self::EVENTS_MAX`].
+    pub fn send(&mut self, event: u32) {
+        assert!(event < Self::EVENTS_MAX, "there are {} events", Self::EVENTS_MAX);
+        if event < 64 {
+            self.first.events |= 1 << event;
+        } else {
+            self.more.get_or_insert(Box::new(Bits::NONE)).insert(event as usize);
+        }
+    }
+
+    #[inline]
+    pub(super) fn was_sent(&self, event: u32) -> bool {
+        match &self.more {
+            Some(more) if event >= 64 => more.has(event as usize),
+            _ => event < 64 && self.first.events >> event & 1 == 1,
+        }
+    }
+
+    /// Forgets the events that it was sent.
+    #[inline]
+    pub(super) fn forget_events(&mut self) {
+        self.first.events = 0;
+        if let Some(more) = &mut self.more {
+            **more = Bits::NONE;
+        }
+    }
+
+    fn more_events(&self) -> Option<&Bits> {
+        self.more.as_deref().filter(|more| **more != Bits::NONE)
     }
 }

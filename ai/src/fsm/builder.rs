@@ -1,7 +1,6 @@
 //! Machines in the making, and what can be wrong with them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 
 use formic_ecs::QueryData;
 
@@ -12,20 +11,26 @@ use crate::action::ActionSet;
 use crate::explain::Label;
 
 /// Why states do not make a [`Machine`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
     /// There are no states, or more than 4,096.
+    #[error("a machine has from 1 to 4096 states, and not {0}")]
     StateCount(usize),
     /// Two states have the same name.
+    #[error("the state {0:?} is defined twice")]
     DefinedTwice(String),
     /// There is no state of this name.
+    #[error("there is no state {0:?}")]
     UnknownState(String),
     /// No action of the plan has this name.
+    #[error("there is no action {0:?}")]
     UnknownAction(String),
     /// A state lies inside itself.
+    #[error("the state {0:?} lies inside itself")]
     InsideItself(String),
     /// The initial state of a state does not lie directly inside it.
+    #[error("the state {child:?} does not lie directly inside {parent:?}")]
     NotInside {
         /// The initial state.
         child: String,
@@ -33,46 +38,20 @@ pub enum MachineError {
         parent: String,
     },
     /// Two states that can be active at a time have the same action.
+    #[error("a state and one inside it have the same action {0:?}")]
     SharedAction(String),
     /// A transition waits for the end of an action, and leads from this state, which has none; it is
     /// `any` where no state has one.
+    #[error("a transition waits for the end of the action of {0:?}, which has none")]
     NoAction(String),
     /// Each innermost state has a list of the transitions that lead away from it, and these lists
     /// are longer than [`MachineBuilder::TRANSITIONS_MAX`] together.
+    #[error(
+        "the transitions, counted for each state that they lead from, are more than {}",
+        TRANSITIONS_MAX
+    )]
     TooManyTransitions,
 }
-
-impl fmt::Display for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StateCount(count) => {
-                write!(f, "a machine has from 1 to 4096 states, and not {count}")
-            }
-            Self::DefinedTwice(name) => write!(f, "the state {name:?} is defined twice"),
-            Self::UnknownState(name) => write!(f, "there is no state {name:?}"),
-            Self::UnknownAction(name) => write!(f, "there is no action {name:?}"),
-            Self::InsideItself(name) => write!(f, "the state {name:?} lies inside itself"),
-            Self::NotInside { child, parent } => {
-                write!(f, "the state {child:?} does not lie directly inside {parent:?}")
-            }
-            Self::SharedAction(name) => {
-                write!(f, "a state and one inside it have the same action {name:?}")
-            }
-            Self::NoAction(name) => {
-                write!(
-                    f,
-                    "a transition waits for the end of the action of {name:?}, which has none"
-                )
-            }
-            Self::TooManyTransitions => write!(
-                f,
-                "the transitions, counted for each state that they lead from, are more than {TRANSITIONS_MAX}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for MachineError {}
 
 /// A [`Machine`] in the making.
 #[derive(Debug)]
@@ -214,7 +193,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let action = match &state.action {
                 None => None,
                 Some(name) => {
-                    let found = find(name).and_then(|action| u8::try_from(action).ok());
+                    let found = find(name).and_then(|action| u16::try_from(action).ok());
                     Some(found.ok_or_else(|| MachineError::UnknownAction(name.clone()))?)
                 }
             };

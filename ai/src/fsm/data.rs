@@ -133,8 +133,8 @@ impl MachineFile {
         };
         let mut builder = MachineBuilder::new();
         for (number, event) in (0..).zip(&self.events) {
-            if number == 64 {
-                let problem = format!("{event:?} is the 65th event, and there are 64");
+            if number == FsmAgent::EVENTS_MAX {
+                let problem = format!("{event:?} is one event too many: there are {number}");
                 return Err(error_about(text, None, event, 0, problem));
             }
             builder = builder.event(number, event.clone());
@@ -269,19 +269,20 @@ impl<Q: QueryData + 'static> Machine<Q> {
 /// more, it begins with the initial state.
 impl<Q: QueryData + 'static> Reload for Machine<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        let Ok(&mind) = world.get::<FsmAgent>(agent) else { return };
+        let Ok(mind) = world.get::<FsmAgent>(agent) else { return };
+        let mind = mind.clone();
         let renamed = |state: u16| {
             let name = (state != NONE).then(|| old.name(usize::from(state)))?;
             u16::try_from(self.find(name)?).ok()
         };
         let is_innermost = |state: &u16| self.states[usize::from(*state)].initial == NONE;
-        let state = renamed(mind.state).filter(is_innermost);
+        let state = renamed(mind.first.state).filter(is_innermost);
         let actions = |machine: &Self, state: Option<u16>| -> BTreeSet<usize> {
             let Some(state) = state else { return BTreeSet::new() };
             let actions = machine.way(state).map(|it| machine.states[usize::from(it)].action);
             actions.flatten().map(usize::from).collect()
         };
-        let before = actions(old, mind.state().map(|_| mind.state));
+        let before = actions(old, mind.state().map(|_| mind.first.state));
         exchange(world, agent, &before, &actions(self, state));
         if let Ok(memory) = world.get_mut::<Buffer<StateMemory>>(agent) {
             let histories = |it: &Self| if it.has_history { it.state_count() } else { 0 };
@@ -302,14 +303,16 @@ impl<Q: QueryData + 'static> Reload for Machine<Q> {
             memory.extend(new);
         }
         if let Ok(mind) = world.get_mut::<FsmAgent>(agent) {
-            mind.state = state.unwrap_or(NONE);
+            mind.first.state = state.unwrap_or(NONE);
             // Events are known by their names as well.
-            let sent = (0..64).filter(|&event| mind.events >> event & 1 == 1);
-            let renamed = sent.filter_map(|event| match old.event_names.get(&event) {
+            let sent = (0..FsmAgent::EVENTS_MAX).filter(|&event| mind.was_sent(event));
+            let sent: Vec<u32> = sent.collect();
+            mind.forget_events();
+            let renamed = sent.into_iter().filter_map(|event| match old.event_names.get(&event) {
                 Some(name) => self.event(name),
                 None => Some(event),
             });
-            mind.events = renamed.fold(0, |events, event| events | 1 << event);
+            renamed.for_each(|event| mind.send(event));
         }
         _ = world.set_enabled::<StateChanged>(agent, false);
     }

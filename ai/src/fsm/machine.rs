@@ -62,7 +62,7 @@ pub(super) struct FlatState<Q: QueryData> {
     pub(super) depth: u16,
     /// The state inside that is entered with it; `NONE` for the innermost.
     pub(super) initial: u16,
-    pub(super) action: Option<u8>,
+    pub(super) action: Option<u16>,
     pub(super) history: History,
     pub(super) enter: Option<Do<Q>>,
     pub(super) exit: Option<Do<Q>>,

@@ -110,15 +110,15 @@ fn step<Q: QueryData>(
     log: Option<(&DecisionLog, u64)>,
 ) {
     let mut chosen = None;
-    if agent.state != NONE {
-        agent.updates = agent.updates.saturating_add(1);
+    if agent.first.state != NONE {
+        agent.first.updates = agent.first.updates.saturating_add(1);
         let is_refused;
         (chosen, is_refused) = choose(machine, agent, body, memory, &item);
         if is_refused {
-            agent.refused = agent.refused.saturating_add(1);
+            agent.first.refused = agent.first.refused.saturating_add(1);
         }
         if chosen.is_none() {
-            agent.events = 0;
+            agent.forget_events();
             return;
         }
     }
@@ -134,11 +134,11 @@ fn change<Q: QueryData>(
     chosen: Option<usize>,
     log: Option<(&DecisionLog, u64)>,
 ) {
-    let before = agent.state;
+    let before = agent.first.state;
     let watch = log.map(|(log, tick)| Watch { log, tick, agent: entity });
     let mut update = Update { machine, agent, body, memory, item: &mut item };
     update.change(chosen, watch);
-    *changed = StateChanged { from: before, to: agent.state };
+    *changed = StateChanged { from: before, to: agent.first.state };
     is_changed.set(true);
     if body.is_switching() {
         switching.set(true);

@@ -59,7 +59,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where an agent is plainly in one of a few situations, and what leads from one to the next can be
+//! Use it if an agent is plainly in one of a few situations, and what leads from one to the next can be
 //! drawn on a sheet of paper: doors, weapons, the moods of a guard. States inside states keep that
 //! sheet readable for a while. With every state that can lead to every other one, use a behaviour
 //! tree; where the situation is a matter of degree, utility.

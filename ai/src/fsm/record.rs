@@ -31,7 +31,7 @@ impl Watch<'_> {
     #[cold]
     pub(super) fn note_beginning<Q: QueryData>(self, machine: &Machine<Q>, agent: &FsmAgent) {
         self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
-            let state = machine.described(agent.state);
+            let state = machine.described(agent.first.state);
             decision.candidate(Candidate::new(state, Verdict::Chosen));
             decision.cause = Some(Label::plain("it begins"));
         });
@@ -43,7 +43,7 @@ impl Watch<'_> {
         self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
             decision.candidates.extend(candidates);
             // Which state inside was entered is known only now.
-            let state = machine.described(agent.state);
+            let state = machine.described(agent.first.state);
             decision.candidate(Candidate::new(state, Verdict::Chosen));
             decision.cause = Some(cause);
             decision.stopped.push(stopped);
@@ -56,7 +56,8 @@ impl Sight {
     #[cold]
     pub(super) fn of<Q: QueryData>(situation: &Situation<'_, Q>, chosen: usize) -> Self {
         let machine = situation.machine;
-        let first = machine.states[usize::from(situation.agent.state)].transitions.start as usize;
+        let first =
+            machine.states[usize::from(situation.agent.first.state)].transitions.start as usize;
         let candidates = (first..chosen).map(|place| {
             let transition = &machine.transitions[place];
             let verdict = if !situation.is_triggered(transition) {
@@ -69,7 +70,7 @@ impl Sight {
                 Verdict::Refused { by: name.unwrap_or(Label::plain("its condition")) }
             };
             let target = situation.target(place);
-            let is_again = target == machine.states[usize::from(situation.agent.state)].name;
+            let is_again = target == machine.states[usize::from(situation.agent.first.state)].name;
             let name = if is_again { format!("{target} again").into() } else { target };
             Candidate::new(name, verdict)
         });
@@ -78,7 +79,7 @@ impl Sight {
             Trigger::Failed => Ending::Failed { error: None },
             _ => Ending::Interrupted { by: Some(situation.target(chosen)) },
         };
-        let what = machine.states[usize::from(situation.agent.state)].name.clone();
+        let what = machine.states[usize::from(situation.agent.first.state)].name.clone();
         Self {
             candidates: candidates.collect(),
             cause: machine.cause(chosen),

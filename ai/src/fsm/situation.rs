@@ -25,8 +25,8 @@ impl<Q: QueryData> Situation<'_, Q> {
     pub(super) fn is_triggered(&self, transition: &FlatTransition) -> bool {
         match transition.trigger {
             Trigger::Always => true,
-            Trigger::Event(event) => self.agent.events >> event & 1 == 1,
-            Trigger::After(updates) => self.agent.updates >= updates,
+            Trigger::Event(event) => self.agent.was_sent(event),
+            Trigger::After(updates) => self.agent.first.updates >= updates,
             Trigger::Done => self.ended(transition.from) == Some(ActionResult::Success),
             Trigger::Failed => self.ended(transition.from) == Some(ActionResult::Failed),
         }

@@ -1,7 +1,5 @@
 //! States, in the making.
 
-use std::fmt;
-
 use formic_ecs::QueryData;
 
 pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
@@ -30,11 +28,7 @@ pub struct State<Q: QueryData> {
     pub(super) exit: Option<Do<Q>>,
 }
 
-impl<Q: QueryData> fmt::Debug for State<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] State<Q>: name);
 
 impl<Q: QueryData> State<Q> {
     /// A state in which nothing is done.

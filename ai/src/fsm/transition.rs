@@ -1,10 +1,13 @@
 //! Transitions, in the making.
 
-use std::fmt;
-
 use formic_ecs::QueryData;
 
+use crate::bits::WORDS_MAX;
 use crate::explain::Label;
+
+/// How many events there are.
+pub(super) const EVENTS_MAX: u32 = 1024;
+const _: () = assert!(EVENTS_MAX as usize == 64 * WORDS_MAX, "a set has room for all");
 
 pub(super) type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 
@@ -40,16 +43,7 @@ pub(super) enum Trigger {
     Failed,
 }
 
-impl<Q: QueryData> fmt::Debug for Transition<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transition")
-            .field("from", &self.from)
-            .field("to", &self.to)
-            .field("trigger", &self.trigger)
-            .field("priority", &self.priority)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] Transition<Q>: from, to, trigger, priority);
 
 impl<Q: QueryData> Transition<Q> {
     fn of(from: Option<String>, to: Goes<String>) -> Self {
@@ -102,13 +96,13 @@ impl<Q: QueryData> Transition<Q> {
         self
     }
 
-    /// Asks for an event, from 0 to 63, that the agent was [sent](super::FsmAgent::send).
+    /// Asks for an event that the agent was [sent](super::FsmAgent::send).
     ///
     /// # Panics
-    /// Panics if it is above 63.
+    /// Panics if it is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
     #[must_use]
     pub fn on(mut self, event: u32) -> Self {
-        assert!(event < 64, "there are 64 events, and {event} is none");
+        assert!(event < EVENTS_MAX, "there are {EVENTS_MAX} events, and {event} is none");
         self.trigger = Trigger::Event(event);
         self
     }

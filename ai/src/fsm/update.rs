@@ -32,7 +32,7 @@ pub(super) fn choose<Q: QueryData>(
     memory: &Buffer<StateMemory>,
     item: &Q::Item<'_>,
 ) -> (Option<usize>, bool) {
-    let range = machine.states[usize::from(agent.state)].transitions.clone();
+    let range = machine.states[usize::from(agent.first.state)].transitions.clone();
     let range = range.start as usize..range.end as usize;
     let situation = Situation { machine, agent, body, memory };
     let mut is_refused = false;
@@ -64,7 +64,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         let sight = watch
             .filter(Watch::is_wanted)
             .map(|watch| (watch, Sight::of(&self.situation(), chosen)));
-        self.agent.events = 0;
+        self.agent.forget_events();
         self.take(self.machine.transitions[chosen]);
         if let Some((watch, sight)) = sight {
             watch.note(self.machine, self.agent, sight);
@@ -78,7 +78,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
     }
 
     fn take(&mut self, transition: FlatTransition) {
-        let from = self.agent.state;
+        let from = self.agent.first.state;
         let to = match transition.to {
             Goes::To(to) => to,
             Goes::Push(to) => {
@@ -135,7 +135,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
             at = if last == NONE { state.initial } else { last };
             self.enter_one(at);
         }
-        (self.agent.state, self.agent.updates) = (at, 0);
+        (self.agent.first.state, self.agent.first.updates) = (at, 0);
     }
 
     fn depth(&self, state: u16) -> u16 {

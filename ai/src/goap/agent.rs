@@ -1,6 +1,6 @@
-//! The mind of an agent that plans, its sensors, and the system argument that has all of them plan.
+//! The mind of an agent that plans, and the system argument that has all of them plan.
 
-use std::fmt;
+use std::collections::BTreeSet;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{
@@ -9,128 +9,32 @@ use formic_ecs::{
 };
 use formic_jobs::Query;
 
-use super::facts::Fact;
 use super::operator::OperatorSet;
-use super::planner::{Plan, Planner, PlannerError, Planning};
-use super::record::Watch;
+use super::planner::{NoPlan, Plan, Planner, Planning};
+use super::record::{Watch, plan_record, verdict_of};
+use super::search_input::{read_unfinished, write_unfinished};
+use super::sensors::Sensors;
 use crate::action::{
-    ActionResult, ActionSet, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
+    ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
 };
-use crate::explain::{DecisionRecorder, Verdict};
+use crate::explain::{Candidate, DecisionRecorder, Verdict};
+use crate::reload::exchange;
 
-type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
+/// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[component(buffer = 6)]
+#[repr(transparent)]
+pub struct PlannedStep(u32);
 
-/// A planner (or a [`Domain`](crate::htn::Domain)), where its facts come from, and which actions carry
-/// out its operators: shared by all agents of a kind.
-///
-/// A sensor looks at the components that `Q` asks for. It runs only when its fact is asked for: when
-/// a goal that it matters for is planned for, or an operator that depends on it is to begin.
-pub struct Sensors<Q: QueryData, P = Planner> {
-    planner: P,
-    /// For each operator the action that carries it out.
-    actions: Vec<usize>,
-    /// For each fact.
-    facts: Vec<Option<Sense<Q>>>,
-    /// For each operator.
-    costs: Vec<Option<Sense<Q>>>,
-    rest: u32,
-}
-
-impl<Q: QueryData, P: fmt::Debug> fmt::Debug for Sensors<Q, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sensors").field("planner", &self.planner).finish_non_exhaustive()
-    }
-}
-
-impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
-    /// A planner for agents with these actions. Facts without a sensor are 0.
-    ///
-    /// # Errors
-    /// Returns an error if no action has the name of an operator.
-    pub fn new(planner: P, actions: &ActionSet) -> Result<Self, PlannerError> {
-        let find = |name: &str| {
-            actions.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
-        };
-        let operators = planner.operators().iter();
-        let actions = operators.map(|operator| find(operator.name())).collect::<Result<_, _>>()?;
-        let facts = planner.facts().names().map(|_| None).collect();
-        let costs = planner.operators().iter().map(|_| None).collect();
-        Ok(Self { planner, actions, facts, costs, rest: 10 })
+impl PlannedStep {
+    pub(crate) fn new(operator: usize) -> Self {
+        Self(u32::try_from(operator).unwrap_or(u32::MAX))
     }
 
-    /// Adds the sensor of a fact. Values above its maximum count as that.
-    ///
-    /// # Panics
-    /// Panics if the fact is of another planner.
+    /// The operator, by its place in the planner.
     #[must_use]
-    pub fn fact(
-        mut self,
-        fact: Fact,
-        sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
-    ) -> Self {
-        let value_max = fact.value_max;
-        self.facts[fact.index()] = Some(Box::new(move |item| sense(item).min(value_max)));
-        self
-    }
-
-    /// Adds what an operator costs for an agent: by the distance to its target, for instance. It
-    /// costs at least what [`Operator::cost`](super::Operator::cost) says, also where this is less.
-    ///
-    /// # Panics
-    /// Panics if there is no operator of this name.
-    #[must_use]
-    pub fn cost(
-        mut self,
-        operator: &str,
-        sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
-    ) -> Self {
-        let mut operators = self.planner.operators().iter();
-        let Some(place) = operators.position(|it| it.name() == operator) else {
-            panic!("there is no operator {operator:?}")
-        };
-        self.costs[place] = Some(Box::new(sense));
-        self
-    }
-
-    /// How many ticks an agent rests when there is nothing to do, or nothing that it can do, before
-    /// it thinks again; 10 where nothing is said. [`Replan`] does not cut a rest short, switching it
-    /// on anew does nothing; set it to 0 to think every tick.
-    #[must_use]
-    pub const fn rest(mut self, ticks: u32) -> Self {
-        self.rest = ticks;
-        self
-    }
-
-    /// The planner.
-    #[must_use]
-    pub const fn planner(&self) -> &P {
-        &self.planner
-    }
-
-    /// The value of a fact.
-    ///
-    /// # Panics
-    /// Panics if there is no such fact.
-    pub fn value(&self, fact: usize, item: &Q::Item<'_>) -> u32 {
-        self.facts[fact].as_ref().map_or(0, |sense| sense(item))
-    }
-
-    /// What an operator costs for an agent.
-    pub(crate) fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
-        match &self.costs[operator] {
-            Some(sense) => sense(item),
-            None => self.planner.operators()[operator].least_cost(),
-        }
-    }
-
-    /// The action that carries out an operator.
-    pub(crate) fn action(&self, operator: usize) -> usize {
-        self.actions[operator]
-    }
-
-    /// See [`rest`](Self::rest).
-    pub(crate) const fn ticks_of_rest(&self) -> u32 {
-        self.rest
+    pub const fn operator(self) -> usize {
+        self.0 as usize
     }
 }
 
@@ -150,32 +54,23 @@ pub struct GoapAgent {
 
 const NONE: u32 = u32::MAX;
 
-/// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
-#[component(buffer = 6)]
-#[repr(transparent)]
-pub struct PlannedStep(u32);
-
-impl PlannedStep {
-    pub(crate) fn new(operator: usize) -> Self {
-        Self(u32::try_from(operator).unwrap_or(NONE))
-    }
-
-    /// The operator, by its place in the planner.
-    #[must_use]
-    pub const fn operator(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// On an agent that plans: the plan that it is making, if it takes more than one tick. An agent that
-/// is restored from a snapshot begins to think anew.
+/// On an agent that plans: the plan that it is making, if it takes more than one tick.
+///
+/// An agent that is restored from a snapshot goes on with it: it looks at the same states again, all
+/// in one tick, and then at those that come next. If its planner is another one by then it begins to
+/// think anew, and its [decision](crate::explain::DecisionLog) says so.
 #[derive(Debug, Default)]
 pub struct PlannerState(pub(super) Option<Box<Planning>>);
 
 impl Component for PlannerState {
     const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));
-    const CODEC: Codec<Self> = Codec::custom(|_, _| Ok(()), |_| Ok(Self::default()));
+    const CODEC: Codec<Self> = Codec::custom(
+        |state, out| {
+            write_unfinished(state.0.as_ref().map(|planning| &planning.input), out);
+            Ok(())
+        },
+        |bytes| Ok(Self(read_unfinished(bytes)?.map(|input| Box::new(input.into())))),
+    );
 }
 
 /// On an agent that plans: it is to think. Switch it on where something has changed that its plan
@@ -297,117 +192,87 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
         assert!(states > 0, "an agent that looks at no states never has a plan");
         let (query, recorder) = &mut self.parts;
         let (log, tick) = (recorder.log(), recorder.tick());
-        query.par_for_each(
-            |(
-                entity,
-                agent,
-                body,
-                steps,
-                thoughts,
-                mut reported,
-                mut switching,
-                mut replan,
-                item,
-            )| {
-                reported.set(false);
-                let log = log.filter(|log| log.is_watched(entity));
-                let watch = log.map(|log| Watch::new(log, tick, entity));
-                let mut mind = Mind { agent, body, steps, thoughts, sensors, item: &item, watch };
-                let is_thinking = mind.take_end() || replan.get();
-                if is_thinking {
-                    let is_done = mind.think(states);
-                    replan.set(!is_done);
-                }
-                if mind.body.is_switching() {
-                    switching.set(true);
-                }
-            },
-        );
+        query.par_for_each(|row| {
+            let (entity, agent, body, steps, thoughts, reported, switching, replan, item) = row;
+            let (mut reported, mut switching, mut replan) = (reported, switching, replan);
+            reported.set(false);
+            let log = log.filter(|log| log.is_watched(entity));
+            let watch = log.map(|log| Watch::new(log, tick, entity));
+            let follower = Follower { agent, body, steps, sensors, item: &item, watch };
+            let mut mind = Mind { follower, thoughts };
+            if mind.take_end() || replan.get() {
+                let is_done = mind.think(states);
+                replan.set(!is_done);
+            }
+            if mind.follower.body.is_switching() {
+                switching.set(true);
+            }
+        });
+    }
+}
+
+impl AtStep for GoapAgent {
+    fn step_mut(&mut self) -> &mut u32 {
+        &mut self.step
+    }
+
+    fn failures_mut(&mut self) -> &mut u32 {
+        &mut self.failures
     }
 }
 
 struct Mind<'m, 'i, Q: QueryData> {
-    agent: &'m mut GoapAgent,
-    body: &'m mut Body,
-    steps: &'m mut Buffer<PlannedStep>,
+    follower: Follower<'m, 'i, GoapAgent, Q, Planner>,
     thoughts: &'m mut PlannerState,
-    sensors: &'m Sensors<Q>,
-    item: &'m Q::Item<'i>,
-    watch: Option<Watch<'m>>,
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
-    fn value(&self, fact: usize) -> u32 {
-        self.sensors.value(fact, self.item)
-    }
-
-    /// The action of the step that it is at.
-    fn action(&self) -> Option<usize> {
-        let step = self.steps.get(self.agent.step())?;
-        Some(self.sensors.actions[step.operator()])
-    }
-
-    /// Goes on with the plan if an action has ended. Whether it has to think now.
+    /// Takes the end of its action, if it has one, and goes on with its plan. Whether it has to think.
     fn take_end(&mut self) -> bool {
-        let Some(ended) = self.action().and_then(|action| self.body.take_ended(action)) else {
-            return false;
-        };
-        let planner = &self.sensors.planner;
-        let ended_operator = self.steps[self.agent.step()].operator();
-        if let Some(watch) = &mut self.watch {
-            watch.action_ended(planner, ended_operator, ended == ActionResult::Success);
-        }
+        let goals = &self.follower.planner().goals;
+        let goal = self
+            .follower
+            .agent
+            .goal()
+            .and_then(|goal| goals.get(goal))
+            .map_or("", |goal| goal.name());
+        let Some(end) = self.follower.take_end(goal) else { return false };
         // Whatever it was thinking about has changed.
         self.thoughts.0 = None;
-        self.agent.candidate = 0;
-        if ended == ActionResult::Success {
-            self.agent.step += 1;
-            if let Some(step) = self.steps.get(self.agent.step()) {
-                let operator = step.operator();
-                if planner.is_applicable(operator, |fact| self.value(fact)) {
-                    self.body.begin(self.sensors.actions[operator]);
-                    if let Some(watch) = &self.watch {
-                        let goal = self.agent.goal as usize;
-                        watch.next_step(planner, goal, operator, self.agent.step());
-                    }
-                    return false;
-                }
-                if let Some(watch) = &mut self.watch {
-                    watch.step_is_impossible(planner, operator);
-                }
-            } else if let Some(watch) = &mut self.watch {
-                watch.plan_is_done();
-            }
-        } else {
-            self.agent.failures = self.agent.failures.wrapping_add(1);
+        self.follower.agent.candidate = 0;
+        if end == StepEnd::GoesOn {
+            return false;
         }
-        self.drop_plan();
+        self.follower.agent.goal = NONE;
         true
     }
 
-    fn drop_plan(&mut self) {
-        self.steps.clear();
-        (self.agent.goal, self.agent.step) = (NONE, 0);
+    /// What is thought of a goal.
+    fn note(&mut self, goal: usize, verdict: Verdict) {
+        let goal = &self.follower.planner().goals[goal];
+        if let Some(watch) = &mut self.follower.watch {
+            let candidate = Candidate::new(goal.name().to_owned(), verdict).rank(goal.priority);
+            watch.candidates.push(candidate);
+        }
     }
 
-    /// Looks at so many states at most. Whether a plan is there to be carried out.
+    /// Thinks on. Whether it has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
-        if self.agent.rest > 0 {
-            self.agent.rest -= 1;
+        if self.follower.agent.rest > 0 {
+            self.follower.agent.rest -= 1;
             return false;
         }
-        let planner = &self.sensors.planner;
-        while let Some(&goal) = planner.order.get(self.agent.candidate as usize) {
+        let planner = self.follower.planner();
+        while let Some(&goal) = planner.order.get(self.follower.agent.candidate as usize) {
+            let follower = &self.follower;
             if self.thoughts.0.is_none() {
-                if planner.holds(goal, |fact| self.value(fact)) {
-                    if let Some(watch) = &mut self.watch {
-                        watch.goal(planner, goal, Verdict::Holds);
-                    }
-                    self.agent.candidate += 1;
+                if planner.holds(goal, |fact| follower.value(fact)) {
+                    self.note(goal, Verdict::Holds);
+                    self.follower.agent.candidate += 1;
                     continue;
                 }
-                let cost = |operator| self.sensors.cost_of(operator, self.item);
-                let begun = planner.begin(goal, |fact| self.value(fact), cost);
+                let cost = |operator| follower.sensors.cost_of(operator, follower.item);
+                let begun = planner.begin(goal, |fact| follower.value(fact), cost);
                 self.thoughts.0 = Some(Box::new(begun));
             }
             let Some(planning) = &mut self.thoughts.0 else { return false };
@@ -415,80 +280,208 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
             let plan = planner.go_on(planning, states);
             let searched = planning.looked_at();
             states = states.saturating_sub(searched - before);
+            let Some(plan) = plan else {
+                self.note(goal, Verdict::Unfinished);
+                if let Some(watch) = self.follower.watch.take() {
+                    watch.no_plan(None);
+                }
+                return false;
+            };
+            self.thoughts.0 = None;
             match plan {
-                None => {
-                    if let Some(mut watch) = self.watch.take() {
-                        watch.goal(planner, goal, Verdict::Unfinished);
-                        watch.no_decision(planner, None);
+                Ok(plan) if !self.is_current(goal, &plan) => {
+                    if let Some(watch) = &mut self.follower.watch {
+                        let goal = planner.goals[goal].name();
+                        watch.plan_is_outdated(format!(
+                            "things changed while {goal} was planned for"
+                        ));
                     }
-                    return false;
                 }
-                Some(Ok(plan)) if !self.is_current(goal, &plan) => {
-                    if let Some(watch) = &mut self.watch {
-                        watch.plan_is_outdated(planner, goal);
-                    }
-                    self.thoughts.0 = None;
-                }
-                Some(Ok(plan)) => {
-                    self.thoughts.0 = None;
-                    self.agent.candidate = 0;
-                    let dropped = self.follow(goal, &plan.operators);
-                    if let Some(watch) = self.watch.take() {
-                        watch.plan(planner, goal, (&plan, searched), dropped);
+                Ok(plan) => {
+                    let dropped = self.follower.follow(&plan.operators);
+                    self.note(goal, Verdict::Chosen);
+                    let agent = &mut *self.follower.agent;
+                    (agent.candidate, agent.plans) = (0, agent.plans.wrapping_add(1));
+                    agent.goal = u32::try_from(goal).unwrap_or(NONE);
+                    if let Some(watch) = self.follower.watch.take() {
+                        let steps = (&plan.operators[..], plan.cost);
+                        let record = plan_record(&planner.operators, steps, searched);
+                        watch.plan(record, dropped.map(|operator| &planner.operators[operator]));
                     }
                     return true;
                 }
-                Some(Err(why)) => {
-                    if let Some(watch) = &mut self.watch {
-                        watch.no_plan(planner, goal, why);
+                Err(NoPlan::OtherPlanner) => {
+                    if let Some(watch) = &mut self.follower.watch {
+                        watch.planner_is_another();
                     }
-                    self.thoughts.0 = None;
-                    self.agent.candidate += 1;
+                }
+                Err(why) => {
+                    self.note(goal, verdict_of(why));
+                    self.follower.agent.candidate += 1;
                 }
             }
         }
         // There is nothing to do, or nothing that it can do.
-        self.agent.candidate = 0;
-        self.agent.rest = self.sensors.rest;
-        if let Some(watch) = self.watch.take() {
-            watch.no_decision(planner, self.running());
+        let running = self.follower.running();
+        let agent = &mut *self.follower.agent;
+        (agent.candidate, agent.goal) = (0, NONE);
+        agent.rest = self.follower.sensors.ticks_of_rest();
+        if let Some(watch) = self.follower.watch.take() {
+            watch.no_plan(running.map(|operator| &planner.operators[operator]));
         }
-        self.drop_plan();
-        self.body.halt_all();
+        self.follower.drop_plan();
+        self.follower.body.halt_all();
         false
     }
 
-    /// Whether a plan is one for how things are now, which may be later than it was begun: there is
-    /// something to do for the goal, and its first step can be taken.
+    /// Whether a plan, which may have taken several ticks, is still worth following: the goal does
+    /// not hold by now, and its first operator can be applied.
     fn is_current(&self, goal: usize, plan: &Plan) -> bool {
-        let planner = &self.sensors.planner;
-        let begins = |&operator: &usize| planner.is_applicable(operator, |fact| self.value(fact));
-        !planner.holds(goal, |fact| self.value(fact)) && plan.operators.first().is_none_or(begins)
+        let holds = self.follower.planner().holds(goal, |fact| self.follower.value(fact));
+        !holds && plan.operators.first().is_none_or(|&first| self.follower.can_begin(first))
+    }
+}
+
+/// An agent that is at a step of its plan.
+pub(crate) trait AtStep {
+    fn step_mut(&mut self) -> &mut u32;
+    fn failures_mut(&mut self) -> &mut u32;
+}
+
+/// An agent with its plan, and what it senses.
+pub(crate) struct Follower<'m, 'i, A, Q: QueryData, P> {
+    pub(crate) agent: &'m mut A,
+    pub(crate) body: &'m mut Body,
+    pub(crate) steps: &'m mut Buffer<PlannedStep>,
+    pub(crate) sensors: &'m Sensors<Q, P>,
+    pub(crate) item: &'m Q::Item<'i>,
+    pub(crate) watch: Option<Watch<'m>>,
+}
+
+/// How a step of a plan went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepEnd {
+    /// The next one has begun.
+    GoesOn,
+    /// It was the last one.
+    Done,
+    /// The next one cannot be begun as things are.
+    Impossible,
+    Failed,
+}
+
+impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
+    pub(crate) fn planner(&self) -> &'m P {
+        self.sensors.planner()
+    }
+
+    pub(crate) fn value(&self, fact: usize) -> u32 {
+        self.sensors.value(fact, self.item)
+    }
+
+    pub(crate) fn can_begin(&self, operator: usize) -> bool {
+        let planner = self.planner();
+        planner.operators()[operator].is_applicable(planner.facts(), |fact| self.value(fact))
+    }
+
+    /// The operator that its plan is at. A plan that was saved with a planner of more operators is
+    /// dropped.
+    pub(crate) fn operator(&mut self) -> Option<usize> {
+        let step = *self.agent.step_mut() as usize;
+        let operator = self.steps.get(step)?.operator();
+        if operator >= self.planner().operators().len() {
+            self.drop_plan();
+            return None;
+        }
+        Some(operator)
     }
 
     /// The operator whose action is running.
-    fn running(&self) -> Option<usize> {
-        let operator = self.steps.get(self.agent.step())?.operator();
-        self.body.is_running(self.sensors.actions[operator]).then_some(operator)
+    pub(crate) fn running(&mut self) -> Option<usize> {
+        let operator = self.operator()?;
+        self.body.is_running(self.sensors.action(operator)).then_some(operator)
     }
 
-    /// Carries a plan out from now on; returns the operator that was dropped for it.
-    fn follow(&mut self, goal: usize, operators: &[usize]) -> Option<usize> {
-        // An action that is running and comes first in the new plan as well goes on.
-        let before = self.running();
-        let running = before.map(|operator| self.sensors.actions[operator]);
+    pub(crate) fn drop_plan(&mut self) {
+        self.steps.clear();
+        *self.agent.step_mut() = 0;
+    }
+
+    /// Takes the end of the action that its plan is at, if it has one, and begins the next step. A
+    /// plan whose next step is not begun is dropped.
+    pub(crate) fn take_end(&mut self, goal: &str) -> Option<StepEnd> {
+        let operator = self.operator()?;
+        let result = self.body.take_ended(self.sensors.action(operator))?;
+        let operators = self.planner().operators();
+        if let Some(watch) = &mut self.watch {
+            watch.action_ended(&operators[operator], result == ActionResult::Success);
+        }
+        if result == ActionResult::Success {
+            *self.agent.step_mut() += 1;
+        } else {
+            let failures = self.agent.failures_mut();
+            *failures = failures.wrapping_add(1);
+            self.drop_plan();
+            return Some(StepEnd::Failed);
+        }
+        let next = self.operator();
+        if let Some(next) = next.filter(|&next| self.can_begin(next)) {
+            self.body.begin(self.sensors.action(next));
+            let step = *self.agent.step_mut();
+            if let Some(watch) = &self.watch {
+                watch.next_step(goal, &operators[next], step);
+            }
+            return Some(StepEnd::GoesOn);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.plan_ended(next.map(|next| &operators[next]));
+        }
+        self.drop_plan();
+        Some(if next.is_some() { StepEnd::Impossible } else { StepEnd::Done })
+    }
+
+    /// Takes up a plan. An action that is running and comes first in it as well goes on; another one
+    /// is dropped, and returned.
+    pub(crate) fn follow(&mut self, operators: &[usize]) -> Option<usize> {
+        let running = self.running();
         self.drop_plan();
         self.steps.extend(operators.iter().map(|&operator| PlannedStep::new(operator)));
-        self.agent.goal = u32::try_from(goal).unwrap_or(NONE);
-        self.agent.plans = self.agent.plans.wrapping_add(1);
-        let first = self.action();
-        if first == running {
+        if running.is_some() && running == self.operator() {
             return None;
         }
         self.body.halt_all();
-        if let Some(action) = first {
-            self.body.begin(action);
+        if let Some(first) = self.operator() {
+            self.body.begin(self.sensors.action(first));
         }
-        before
+        running
     }
+}
+
+/// Has an agent that is at a step of a plan by `old` follow it by `new`, if that has all of its
+/// operators and `is_wanted`. Whether it does; it has no plan then otherwise.
+pub(crate) fn exchange_steps<Q: QueryData, P: OperatorSet>(
+    (old, new): (&Sensors<Q, P>, &Sensors<Q, P>),
+    (world, agent): (&mut World, Entity),
+    step: usize,
+    is_wanted: bool,
+) -> bool {
+    let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return false };
+    let before: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
+    let renamed = |&operator: &usize| {
+        let name = old.planner().operators().get(operator)?.name();
+        new.planner().operators().iter().position(|other| other.name() == name)
+    };
+    let kept: Option<Vec<usize>> = before.iter().map(renamed).collect();
+    let kept = kept.filter(|_| is_wanted);
+    let is_kept = kept.is_some();
+    let kept = kept.unwrap_or_default();
+    let action = |sensors: &Sensors<Q, P>, steps: &[usize]| -> BTreeSet<usize> {
+        steps.get(step).map(|&operator| sensors.action(operator)).into_iter().collect()
+    };
+    exchange(world, agent, &action(old, &before), &action(new, &kept));
+    if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
+        steps.clear();
+        steps.extend(kept.into_iter().map(PlannedStep::new));
+    }
+    is_kept
 }

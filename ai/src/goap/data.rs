@@ -1,17 +1,17 @@
 //! Planners as data: files of facts, operators and goals.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use formic_ecs::{Buffer, Entity, QueryData, World};
+use formic_ecs::{Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
-use super::agent::{GoapAgent, PlannedStep, PlannerState, Replan, Sensors};
+use super::agent::{GoapAgent, PlannerState, Replan, exchange_steps};
 use super::facts::{Condition, Effect, Fact, Facts};
 use super::operator::{Goal, Operator};
 use super::planner::{Planner, PlannerBuilder, PlannerError};
+use super::sensors::Sensors;
 use crate::action::{LoadError, error_about, load_file, read_ron, write_ron};
-use crate::reload::{Reload, exchange};
+use crate::reload::Reload;
 
 /// A planner as it is written in a file, in RON. Where the facts come from is said by
 /// [`Sensors`](super::Sensors), in code.
@@ -232,39 +232,24 @@ impl Planner {
 impl<Q: QueryData + 'static> Reload for Sensors<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
         let Ok(&mind) = world.get::<GoapAgent>(agent) else { return };
-        let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return };
-        let operators: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
-        let (planner, before) = (self.planner(), old.planner());
-        let renamed = |&operator: &usize| planner.find(before.operators[operator].name());
-        let renamed: Option<Vec<usize>> = operators.iter().map(renamed).collect();
         let goal = mind.goal().and_then(|goal| {
-            let name = before.goals[goal].name();
-            planner.goals.iter().position(|other| other.name() == name)
+            let name = old.planner().goals[goal].name();
+            self.planner().goals.iter().position(|other| other.name() == name)
         });
-        let (goal, kept) = match (goal, renamed) {
-            (Some(goal), Some(kept)) => (u32::try_from(goal).ok(), kept),
-            _ => (None, Vec::new()),
-        };
-        let action = |sensors: &Self, steps: &[usize]| -> BTreeSet<usize> {
-            let step = steps.get(mind.step()).copied();
-            step.map(|operator| sensors.action(operator)).into_iter().collect()
-        };
-        exchange(world, agent, &action(old, &operators), &action(self, &kept));
+        let goal = goal.and_then(|goal| u32::try_from(goal).ok());
+        let (sensors, whose) = ((old, self), (&mut *world, agent));
+        let is_kept = exchange_steps(sensors, whose, mind.step(), goal.is_some());
         if let Ok(mind) = world.get_mut::<GoapAgent>(agent) {
             mind.candidate = 0;
-            if goal.is_none() {
-                mind.step = 0;
-            }
-            mind.goal = goal.unwrap_or(u32::MAX);
-        }
-        if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
-            steps.clear();
-            steps.extend(kept.into_iter().map(PlannedStep::new));
+            (mind.goal, mind.step) = match goal {
+                Some(goal) if is_kept => (goal, mind.step),
+                _ => (u32::MAX, 0),
+            };
         }
         if let Ok(state) = world.get_mut::<PlannerState>(agent) {
             state.0 = None;
         }
-        if goal.is_none() {
+        if !is_kept {
             _ = world.set_enabled::<Replan>(agent, true);
         }
     }

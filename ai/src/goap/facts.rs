@@ -18,7 +18,7 @@ pub struct Fact {
 }
 
 /// The facts of a planner, by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, HashState)]
 pub struct Facts {
     pub(super) all: Vec<(String, u32)>,
 }
@@ -72,7 +72,7 @@ impl Facts {
 }
 
 /// What a fact has to be: a set of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Condition {
     pub(super) fact: usize,
     /// A bit for each value.
@@ -80,13 +80,13 @@ pub struct Condition {
 }
 
 /// What an operator makes of a fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Effect {
     pub(super) fact: usize,
     pub(super) change: Change,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub(super) enum Change {
     Set(u32),
     Add(u32),

@@ -14,7 +14,7 @@
 //! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is
 //!   told to ([`Replan`]).
 //!
-//! How much time a plan may take is said in states, not in seconds: a plan is the same on any
+//! The time that a plan may take is given in states, not in seconds: a plan is the same on any
 //! machine, and however many ticks it is spread over.
 //!
 //! # How it finds plans
@@ -51,7 +51,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where things can be got done in many ways, and designers would rather say what each step needs
+//! Use it if things can be got done in many ways, and designers would rather say what each step needs
 //! and does than write the ways down. Not where the next step is plain (a sequence is enough), where
 //! what counts is a matter of degree (utility), or where the designer wants the last word on what
 //! happens (a tree, a state machine). Look at the plans: the planner finds the cheapest way also
@@ -65,12 +65,17 @@ mod planner;
 mod problem;
 mod record;
 mod search;
+mod search_input;
+mod sensors;
 
-pub(crate) use self::agent::Called;
-pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan, Sensors};
+pub(crate) use self::agent::{AtStep, Called, Follower, StepEnd, exchange_steps};
+pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan};
 pub use self::data::PlannerFile;
 pub(crate) use self::data::{ConditionEntry, FileFacts, OperatorEntry};
 pub(crate) use self::facts::hold;
 pub use self::facts::{Condition, Effect, Fact, Facts};
 pub use self::operator::{Goal, Operator, OperatorSet};
 pub use self::planner::{NoPlan, Plan, Planner, PlannerBuilder, PlannerError, Planning};
+pub(crate) use self::record::{Watch, plan_record, verdict_of};
+pub(crate) use self::search_input::{SearchInput, read_unfinished, write_unfinished};
+pub use self::sensors::Sensors;

@@ -1,5 +1,7 @@
 //! Operators and goals of the planner.
 
+use formic_ecs::HashState;
+
 use super::facts::{Condition, Effect, Facts, hold};
 
 /// Something that the agent can do, for the planner: when, what comes of it, and what it costs. It
@@ -12,7 +14,7 @@ use super::facts::{Condition, Effect, Facts, hold};
 /// let chop = Operator::new("chop").when(has_axe.is(true)).then(wood.add(1)).cost(2);
 /// assert_eq!(chop.name(), "chop");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, HashState)]
 pub struct Operator {
     pub(super) name: String,
     pub(super) conditions: Vec<Condition>,
@@ -101,7 +103,7 @@ pub trait OperatorSet {
 /// let stocked = Goal::new("stocked").when(wood.at_least(3)).priority(2);
 /// assert_eq!(stocked.name(), "stocked");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, HashState)]
 pub struct Goal {
     pub(super) name: String,
     pub(super) conditions: Vec<Condition>,

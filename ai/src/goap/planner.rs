@@ -1,13 +1,12 @@
 //! Operators and goals put together, and plans made of them.
 
-use std::fmt;
-
-use formic_ecs::HashState;
+use formic_ecs::{HashState, StateHasher};
 
 use super::facts::{Change, Condition, Facts, hold, up_to};
 use super::operator::{Goal, Operator, OperatorSet};
-use super::problem::{Problem, UNREACHABLE};
+use super::problem::{Compiled, Problem, UNREACHABLE};
 use super::search::{Progress, Search};
+use super::search_input::SearchInput;
 
 /// All that agents of a kind can do and want, ready to make plans: shared by all of them.
 ///
@@ -41,6 +40,8 @@ pub struct Planner {
     pub(super) states_max: usize,
     /// The goals by falling priority.
     pub(super) order: Vec<usize>,
+    /// A hash of all of this that a search depends on.
+    fingerprint: u64,
 }
 
 /// A [`Planner`] in the making.
@@ -70,24 +71,32 @@ impl Plan {
 }
 
 /// Why operators and goals do not make a [`Planner`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlannerError {
     /// There is nothing to reach.
+    #[error("a planner needs at least one goal")]
     NoGoals,
     /// Two operators, or two goals, have the same name.
+    #[error("{0:?} is defined twice")]
     DefinedTwice(String),
     /// An operator or a goal asks for something that no value of a fact is.
+    #[error("{0:?} asks for what cannot be")]
     Impossible(String),
     /// An operator gives a fact a value out of its range, or changes it twice.
+    #[error("{0:?} changes a fact twice, or to what it cannot be")]
     BadEffect(String),
     /// A fact is of another planner.
+    #[error("{0:?} knows a fact that is not of the planner")]
     UnknownFact(String),
     /// The facts that matter for a goal need more than 64 bits.
+    #[error("the facts that matter for {0:?} need more than 64 bits")]
     TooManyFacts(String),
     /// No action of the agents carries out an operator.
+    #[error("no action is called {0:?}")]
     UnknownAction(String),
     /// A method of [`htn`](crate::htn) consists of a task that has neither an operator nor methods.
+    #[error("{by:?} names {task:?}, which has neither an operator nor methods")]
     UnknownTask {
         /// The task.
         task: String,
@@ -95,36 +104,9 @@ pub enum PlannerError {
         by: String,
     },
     /// A task can begin with itself again before anything is done.
+    #[error("{0:?} can begin with itself again before anything is done")]
     Endless(String),
 }
-
-impl fmt::Display for PlannerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoGoals => f.write_str("a planner needs at least one goal"),
-            Self::DefinedTwice(name) => write!(f, "{name:?} is defined twice"),
-            Self::Impossible(name) => write!(f, "{name:?} asks for what cannot be"),
-            Self::BadEffect(name) => {
-                write!(f, "{name:?} changes a fact twice, or to what it cannot be")
-            }
-            Self::UnknownFact(name) => {
-                write!(f, "{name:?} knows a fact that is not of the planner")
-            }
-            Self::TooManyFacts(name) => {
-                write!(f, "the facts that matter for {name:?} need more than 64 bits")
-            }
-            Self::UnknownAction(name) => write!(f, "no action is called {name:?}"),
-            Self::UnknownTask { task, by } => {
-                write!(f, "{by:?} names {task:?}, which has neither an operator nor methods")
-            }
-            Self::Endless(name) => {
-                write!(f, "{name:?} can begin with itself again before anything is done")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PlannerError {}
 
 impl PlannerBuilder {
     /// Neither operators nor goals yet.
@@ -189,11 +171,15 @@ impl PlannerBuilder {
             Problem::new(facts, operators, goal, self.pattern_states_max)
                 .ok_or_else(|| PlannerError::TooManyFacts(goal.name.clone()))
         };
-        let problems = self.goals.iter().map(problem).collect::<Result<_, _>>()?;
+        let problems = self.goals.iter().map(problem).collect::<Result<Vec<_>, _>>()?;
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by_key(|&goal| std::cmp::Reverse(self.goals[goal].priority));
         let Self { facts, operators, goals, states_max, .. } = self;
-        Ok(Planner { facts, operators, goals, problems, states_max, order })
+        let mut hasher = StateHasher::new();
+        let patterns: Vec<usize> = problems.iter().map(Problem::pattern_len).collect();
+        (&facts, &operators, &goals, &patterns).hash_state(&mut hasher);
+        let fingerprint = hasher.finish();
+        Ok(Planner { facts, operators, goals, problems, states_max, order, fingerprint })
     }
 }
 
@@ -250,39 +236,46 @@ impl Facts {
 }
 
 /// Why there is no plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPlan {
     /// The goal cannot be reached from here.
+    #[error("the goal cannot be reached")]
     Unreachable,
     /// More states were looked at than [`PlannerBuilder::states_max`] allows.
+    #[error("the goal was given up: too many states were looked at")]
     GaveUp,
+    /// The search was begun by another planner: before the game was changed, for instance.
+    #[error("another planner began to look for the plan")]
+    OtherPlanner,
 }
 
-impl fmt::Display for NoPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unreachable => "the goal cannot be reached",
-            Self::GaveUp => "the goal was given up: too many states were looked at",
-        })
+/// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
+#[derive(Clone, Debug)]
+pub struct Planning {
+    pub(super) input: SearchInput,
+    /// `None` until it is gone on with, in a loaded game as well.
+    search: Option<Search>,
+}
+
+/// What the search has found follows from the rest.
+impl HashState for Planning {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        self.input.hash_state(hasher);
     }
 }
 
-impl std::error::Error for NoPlan {}
-
-/// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
-#[derive(Clone, Debug, HashState)]
-pub struct Planning {
-    goal: usize,
-    costs: Vec<u32>,
-    search: Search,
+impl From<SearchInput> for Planning {
+    fn from(input: SearchInput) -> Self {
+        Self { input, search: None }
+    }
 }
 
 impl Planning {
     /// How many states were looked at.
     #[must_use]
     pub fn looked_at(&self) -> usize {
-        self.search.looked_at()
+        self.input.looked_at
     }
 }
 
@@ -363,29 +356,54 @@ impl Planner {
     pub fn begin(
         &self,
         goal: usize,
-        value: impl FnMut(usize) -> u32,
+        mut value: impl FnMut(usize) -> u32,
         mut cost: impl FnMut(usize) -> u32,
     ) -> Planning {
         let problem = &self.problems[goal];
-        let start = problem.pack(value);
+        let values = problem.fields.iter().map(|field| field.value(&mut value)).collect();
         let costs = problem.operators.iter();
         let costs = costs.map(|operator| cost(operator.operator).max(operator.cost)).collect();
-        Planning { goal, costs, search: Search::new(problem, start) }
+        let aims = vec![u32::try_from(goal).expect("there are fewer goals than 2^32")];
+        SearchInput { planner: self.fingerprint, aims, values, costs, looked_at: 0 }.into()
+    }
+
+    /// The search that comes of this input, as far as it had come; `None` where it is another
+    /// planner's.
+    fn search(&self, input: &SearchInput) -> Option<Search> {
+        let problem = match input.aims[..] {
+            [goal] if input.planner == self.fingerprint => self.problems.get(goal as usize)?,
+            _ => return None,
+        };
+        let start = problem.pack_fields(&input.values)?;
+        let is_cost = |(operator, &cost): (&Compiled, &u32)| cost >= operator.cost;
+        if input.costs.len() != problem.operators.len()
+            || !problem.operators.iter().zip(&input.costs).all(is_cost)
+            || input.looked_at > self.states_max
+        {
+            return None;
+        }
+        let mut search = Search::new(problem, start);
+        let progress = search.go_on(problem, &input.costs, input.looked_at);
+        (progress == Progress::GoesOn).then_some(search)
     }
 
     /// Goes on for so many states at most; `None` where there is more to do. The plan does not
     /// depend on how many at a time.
     ///
     /// # Errors
-    /// Returns an error if there is no plan, or it is too far; inside the `Some`.
-    ///
-    /// # Panics
-    /// Panics if the planning was begun by another planner, with fewer goals.
+    /// Returns an error if there is no plan, it is too far, or another planner began; inside the
+    /// `Some`.
     pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
-        let problem = &self.problems[planning.goal];
-        let left = self.states_max.saturating_sub(planning.search.looked_at());
-        let search = &mut planning.search;
-        match search.go_on(problem, &planning.costs, states.min(left)) {
+        let Planning { input, search } = planning;
+        if search.is_none() || input.planner != self.fingerprint {
+            *search = self.search(input);
+        }
+        let Some(search) = search else { return Some(Err(NoPlan::OtherPlanner)) };
+        let problem = &self.problems[input.aims[0] as usize];
+        let left = self.states_max.saturating_sub(input.looked_at);
+        let progress = search.go_on(problem, &input.costs, states.min(left));
+        input.looked_at = search.looked_at();
+        match progress {
             Progress::Found(operators, cost) => Some(Ok(Plan { operators, cost })),
             Progress::Unreachable => Some(Err(NoPlan::Unreachable)),
             Progress::GoesOn if search.looked_at() >= self.states_max => Some(Err(NoPlan::GaveUp)),

@@ -43,6 +43,11 @@ impl Field {
         32 - self.value_max.leading_zeros()
     }
 
+    /// The value of its fact, as far as it goes up.
+    pub(super) fn value(self, mut value: impl FnMut(usize) -> u32) -> u8 {
+        u8::try_from(value(self.fact).min(self.value_max)).unwrap_or(u8::MAX)
+    }
+
     fn mask(self) -> u64 {
         ((1 << self.bits()) - 1) << self.shift
     }
@@ -150,9 +155,23 @@ impl Problem {
 
     /// Packs the values that matter.
     pub(super) fn pack(&self, mut value: impl FnMut(usize) -> u32) -> u64 {
-        self.fields.iter().fold(0, |state, field| {
-            state | u64::from(value(field.fact).min(field.value_max)) << field.shift
-        })
+        let fields = self.fields.iter();
+        fields.fold(0, |state, field| state | u64::from(field.value(&mut value)) << field.shift)
+    }
+
+    /// Packs the values of the fields, in their order, if they are those of all of them.
+    pub(super) fn pack_fields(&self, values: &[u8]) -> Option<u64> {
+        let is_value = |(field, &value): (&Field, &u8)| u32::from(value) <= field.value_max;
+        if values.len() != self.fields.len() || !self.fields.iter().zip(values).all(is_value) {
+            return None;
+        }
+        let fields = self.fields.iter().zip(values);
+        Some(fields.fold(0, |state, (field, &value)| state | u64::from(value) << field.shift))
+    }
+
+    /// How many states the table has, which decides in which order equals are looked at.
+    pub(super) fn pattern_len(&self) -> usize {
+        self.pattern.len()
     }
 
     /// The costs in the world of the pattern alone, from each of its states: sweeps over all of

@@ -2,120 +2,114 @@
 
 use formic_ecs::Entity;
 
-use super::planner::{NoPlan, Plan, Planner};
+use super::operator::Operator;
+use super::planner::NoPlan;
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, PlanRecord, Verdict};
 
 /// Where the thoughts of an agent that is watched are written down.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     log: &'a DecisionLog,
     tick: u64,
     agent: Entity,
-    /// The goals that were thought about in this tick.
-    goals: Vec<Candidate>,
+    /// What was thought about in this tick.
+    pub(crate) candidates: Vec<Candidate>,
     /// Why it thinks.
     cause: Option<Label>,
 }
 
+fn label(operator: &Operator) -> Label {
+    operator.name().to_owned().into()
+}
+
 impl<'a> Watch<'a> {
-    pub(super) const fn new(log: &'a DecisionLog, tick: u64, agent: Entity) -> Self {
-        Self { log, tick, agent, goals: Vec::new(), cause: None }
+    pub(crate) const fn new(log: &'a DecisionLog, tick: u64, agent: Entity) -> Self {
+        Self { log, tick, agent, candidates: Vec::new(), cause: None }
     }
 
     /// An action of the plan has ended.
-    pub(super) fn action_ended(&mut self, planner: &Planner, operator: usize, is_done: bool) {
-        let name = planner.operators[operator].name();
+    pub(crate) fn action_ended(&mut self, operator: &Operator, is_done: bool) {
         let why = if is_done {
             Ending::Success
         } else {
-            self.cause = Some(format!("{name} has failed").into());
+            self.cause = Some(format!("{} has failed", operator.name()).into());
             Ending::Failed { error: None }
         };
-        self.log.note_end(self.agent, || name.to_owned().into(), why);
+        self.log.note_end(self.agent, || label(operator), why);
     }
 
     /// The next step of the plan begins.
-    pub(super) fn next_step(&self, planner: &Planner, goal: usize, operator: usize, step: usize) {
+    pub(crate) fn next_step(&self, goal: &str, operator: &Operator, step: u32) {
         self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
-            let (goal, name) = (planner.goals[goal].name(), planner.operators[operator].name());
-            let text = format!("{goal} with {name}, step {}", step + 1);
+            let text = format!("{goal} with {}, step {}", operator.name(), step + 1);
             decision.candidate(Candidate::new(text, Verdict::Chosen));
         });
     }
 
-    /// The next step of the plan cannot be taken.
-    pub(super) fn step_is_impossible(&mut self, planner: &Planner, operator: usize) {
-        let name = planner.operators[operator].name();
-        self.cause = Some(format!("{name} cannot be begun as things are").into());
-    }
-
-    /// The goal of a plan holds already, or its first step cannot be taken.
-    pub(super) fn plan_is_outdated(&mut self, planner: &Planner, goal: usize) {
-        let goal = planner.goals[goal].name();
-        self.cause = Some(format!("things changed while {goal} was planned for").into());
-    }
-
-    /// There is no step left.
-    pub(super) fn plan_is_done(&mut self) {
-        self.cause = Some(Label::plain("the plan is carried out"));
-    }
-
-    /// What became of a goal.
-    pub(super) fn goal(&mut self, planner: &Planner, goal: usize, verdict: Verdict) {
-        let goal = &planner.goals[goal];
-        self.goals.push(Candidate::new(goal.name().to_owned(), verdict).rank(goal.priority));
-    }
-
-    /// A goal has no plan.
-    pub(super) fn no_plan(&mut self, planner: &Planner, goal: usize, why: NoPlan) {
-        let verdict = match why {
-            NoPlan::Unreachable => Verdict::Unreachable,
-            NoPlan::GaveUp => Verdict::GaveUp,
-        };
-        self.goal(planner, goal, verdict);
-    }
-
-    /// A plan is carried out from now on; what was running, if it was, is dropped for it.
-    pub(super) fn plan(
-        mut self,
-        planner: &Planner,
-        goal: usize,
-        (plan, searched): (&Plan, usize),
-        dropped: Option<usize>,
-    ) {
-        self.goal(planner, goal, Verdict::Chosen);
-        let cause = self.cause.take().unwrap_or(Label::plain("it was told to think"));
-        self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
-            let name = |operator: usize| Label::from(planner.operators[operator].name().to_owned());
-            decision.candidates.append(&mut self.goals);
-            decision.plan = Some(PlanRecord {
-                steps: plan.operators.iter().map(|&operator| name(operator)).collect(),
-                cost: plan.cost,
-                searched,
-            });
-            if let Some(operator) = dropped {
-                decision.stop(name(operator), Ending::Replanned { why: cause.clone() });
-            }
-            decision.cause = Some(cause);
+    /// The plan is carried out, or its next step cannot be.
+    pub(crate) fn plan_ended(&mut self, next: Option<&Operator>) {
+        self.cause = Some(match next {
+            None => Label::plain("the plan is carried out"),
+            Some(next) => format!("{} cannot be begun as things are", next.name()).into(),
         });
     }
 
-    /// There is nothing to do, or the search goes on in the next tick.
-    pub(super) fn no_decision(mut self, planner: &Planner, dropped: Option<usize>) {
+    /// Things changed while a plan was made.
+    pub(crate) fn plan_is_outdated(&mut self, text: impl Into<Label>) {
+        self.cause = Some(text.into());
+    }
+
+    /// The plan that it was making when the game was saved is of another planner.
+    pub(crate) fn planner_is_another(&mut self) {
+        self.cause = Some(Label::plain("its planner is another one than when the game was saved"));
+    }
+
+    /// A plan was found; the action of `dropped` is not part of it.
+    pub(crate) fn plan(mut self, plan: PlanRecord, dropped: Option<&Operator>) {
+        let cause = self.cause.take().unwrap_or(Label::plain("it was told to think"));
+        let stopped = dropped.map(|it| (label(it), Ending::Replanned { why: cause.clone() }));
+        self.cause = Some(cause);
+        self.note(Some(plan), stopped);
+    }
+
+    /// No plan is followed. It is not written down again if nothing has happened since.
+    pub(crate) fn no_plan(self, dropped: Option<&Operator>) {
         let is_repeated = |last: crate::explain::Decision| {
-            last.candidates == self.goals && last.plan.is_none() && dropped.is_none()
+            last.candidates == self.candidates && last.plan.is_none() && dropped.is_none()
         };
-        let is_pending = self.log.is_pending(self.agent);
-        if !is_pending && self.log.last(self.agent).is_some_and(is_repeated) {
+        let is_news = self.cause.is_some() || self.log.is_pending(self.agent);
+        if !is_news && self.log.last(self.agent).is_some_and(is_repeated) {
             return;
         }
+        let why = Label::plain("there is nothing left to do, or to be done about it");
+        self.note(None, dropped.map(|it| (label(it), Ending::Replanned { why })));
+    }
+
+    fn note(mut self, plan: Option<PlanRecord>, stopped: Option<(Label, Ending)>) {
         self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
-            decision.candidates.append(&mut self.goals);
-            if let Some(operator) = dropped {
-                let name = planner.operators[operator].name().to_owned();
-                let why = Label::plain("there is nothing left to do, or to be done about it");
-                decision.stop(name, Ending::Replanned { why });
+            decision.candidates.append(&mut self.candidates);
+            decision.plan = plan;
+            if let Some((what, why)) = stopped {
+                decision.stop(what, why);
             }
-            decision.cause = self.cause.take();
+            decision.cause = self.cause;
         });
     }
+}
+
+/// What is said of a goal for which there is no plan.
+pub(crate) const fn verdict_of(why: NoPlan) -> Verdict {
+    match why {
+        NoPlan::Unreachable | NoPlan::OtherPlanner => Verdict::Unreachable,
+        NoPlan::GaveUp => Verdict::GaveUp,
+    }
+}
+
+/// The record of a plan.
+pub(crate) fn plan_record(
+    operators: &[Operator],
+    (steps, cost): (&[usize], u64),
+    searched: usize,
+) -> PlanRecord {
+    let steps = steps.iter().map(|&operator| label(&operators[operator])).collect();
+    PlanRecord { steps, cost, searched }
 }

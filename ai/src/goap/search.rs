@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use formic_ecs::{HashState, StateHasher};
-
 use super::problem::{Problem, UNREACHABLE};
 
 /// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: a state is
@@ -23,7 +21,7 @@ pub(super) struct Search {
     looked_at: usize,
 }
 
-#[derive(Clone, Copy, Debug, HashState)]
+#[derive(Clone, Copy, Debug)]
 struct SearchNode {
     state: u64,
     cost: u64,
@@ -34,7 +32,7 @@ struct SearchNode {
 
 /// In the order in which states are looked at: by the cost of the whole way, then those that are
 /// further, then those that were found first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, HashState)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ahead {
     total: u64,
     left: u64,
@@ -50,13 +48,6 @@ pub(super) enum Progress {
     Found(Vec<usize>, u64),
     /// There is no way.
     Unreachable,
-}
-
-/// The table is not in it: it follows from the nodes.
-impl HashState for Search {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        (&self.nodes, &self.open, self.looked_at).hash_state(hasher);
-    }
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -92,19 +83,26 @@ impl Search {
     /// Looks at so many states at most. `costs` has what each operator of the problem costs.
     pub(super) fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
         for _ in 0..states {
-            let Some(Reverse(ahead)) = self.open.pop() else { return Progress::Unreachable };
-            let node = self.nodes[ahead.node as usize];
-            if ahead.total != node.cost + ahead.left {
-                // A cheaper way to it was found, and it was looked at then.
-                continue;
-            }
+            let Some((number, node)) = self.next() else { return Progress::Unreachable };
             self.looked_at += 1;
             if problem.is_goal(node.state) {
-                return self.way(problem, ahead.node);
+                return self.way(problem, number);
             }
-            self.expand(problem, costs, node, ahead.node);
+            self.expand(problem, costs, node, number);
         }
         Progress::GoesOn
+    }
+
+    /// Takes the state that is to be looked at next.
+    fn next(&mut self) -> Option<(u32, SearchNode)> {
+        while let Some(Reverse(ahead)) = self.open.pop() {
+            let node = self.nodes[ahead.node as usize];
+            // Else a cheaper way to it was found, and it was looked at then.
+            if ahead.total == node.cost + ahead.left {
+                return Some((ahead.node, node));
+            }
+        }
+        None
     }
 
     fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode, from: u32) {

@@ -8,13 +8,13 @@ use formic_ecs::{
 use formic_jobs::Query;
 
 use super::domain::Domain;
-use super::record::Watch;
 use super::search::{Plan, Planning};
-use crate::action::{
-    ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
+use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
+use crate::explain::{Candidate, DecisionRecorder, Label, Verdict};
+use crate::goap::{
+    AtStep, Called, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
+    read_unfinished, verdict_of, write_unfinished,
 };
-use crate::explain::DecisionRecorder;
-use crate::goap::{Called, NoPlan, PlannedStep, Replan, Sensors};
 
 /// On an agent that plans by methods: how far it is.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -35,14 +35,22 @@ pub struct HtnAgent {
 #[repr(transparent)]
 pub struct PlannedTask(pub(super) u32);
 
-/// On an agent that plans by methods: the plan that it is making, if it takes more than one tick. An
-/// agent that is restored from a snapshot begins to think anew.
+/// On an agent that plans by methods: the plan that it is making, if it takes more than one tick.
+///
+/// An agent that is restored from a snapshot goes on with it, as a
+/// [`PlannerState`](crate::goap::PlannerState) says.
 #[derive(Debug, Default)]
 pub struct HtnState(pub(super) Option<Box<Planning>>);
 
 impl Component for HtnState {
     const HASH: HashRule<Self> = HashRule::Fields(|state, hasher| state.0.hash_state(hasher));
-    const CODEC: Codec<Self> = Codec::custom(|_, _| Ok(()), |_| Ok(Self::default()));
+    const CODEC: Codec<Self> = Codec::custom(
+        |state, out| {
+            write_unfinished(state.0.as_ref().map(|planning| &planning.input), out);
+            Ok(())
+        },
+        |bytes| Ok(Self(read_unfinished(bytes)?.map(|input| Box::new(input.into())))),
+    );
 }
 
 impl HtnAgent {
@@ -122,102 +130,69 @@ impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
             let (mut reported, mut switching, mut replan) = (reported, switching, replan);
             reported.set(false);
             let log = log.filter(|log| log.is_watched(entity));
-            let watch = log.map(|log| Watch::new(log, tick, entity, sensors.planner()));
-            let mut mind = Mind { agent, body, steps, tasks, state, sensors, item: &item, watch };
+            let watch = log.map(|log| Watch::new(log, tick, entity));
+            let follower = Follower { agent, body, steps, sensors, item: &item, watch };
+            let mut mind = Mind { follower, tasks, state };
             if mind.take_end() || replan.get() {
                 let is_done = mind.think(states);
                 replan.set(!is_done);
             }
-            if mind.body.is_switching() {
+            if mind.follower.body.is_switching() {
                 switching.set(true);
             }
         });
     }
 }
 
+impl AtStep for HtnAgent {
+    fn step_mut(&mut self) -> &mut u32 {
+        &mut self.step
+    }
+
+    fn failures_mut(&mut self) -> &mut u32 {
+        &mut self.failures
+    }
+}
+
 struct Mind<'m, 'i, Q: QueryData> {
-    agent: &'m mut HtnAgent,
-    body: &'m mut Body,
-    steps: &'m mut Buffer<PlannedStep>,
+    follower: Follower<'m, 'i, HtnAgent, Q, Domain>,
     tasks: &'m mut Buffer<PlannedTask>,
     state: &'m mut HtnState,
-    sensors: &'m Sensors<Q, Domain>,
-    item: &'m Q::Item<'i>,
-    watch: Option<Watch<'m>>,
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
-    fn value(&self, fact: usize) -> u32 {
-        self.sensors.value(fact, self.item)
-    }
-
-    fn can_begin(&self, operator: usize) -> bool {
-        let domain = self.sensors.planner();
-        domain.operators[operator].is_applicable(&domain.facts, |fact| self.value(fact))
-    }
-
-    /// The operator that it is at.
-    fn operator(&self) -> Option<usize> {
-        self.steps.get(self.agent.step()).map(|step| step.operator())
-    }
-
-    /// Goes on with the plan if an action has ended. Whether it has to think now.
+    /// Takes the end of its action, if it has one, and goes on with its plan. Whether it has to think.
     fn take_end(&mut self) -> bool {
-        let Some(operator) = self.operator() else { return false };
-        let Some(ended) = self.body.take_ended(self.sensors.action(operator)) else { return false };
-        let is_done = ended == ActionResult::Success;
-        if let Some(watch) = &mut self.watch {
-            watch.action_ended(operator, is_done);
-        }
+        let domain = self.follower.planner();
+        let Some(end) = self.follower.take_end(domain.task_name(domain.root)) else { return false };
         // Whatever it was thinking about has changed.
         self.state.0 = None;
-        if is_done {
-            self.agent.step += 1;
-            match self.operator() {
-                Some(next) if self.can_begin(next) => {
-                    self.body.begin(self.sensors.action(next));
-                    if let Some(watch) = &mut self.watch {
-                        watch.next_step(next, self.agent.step());
-                    }
-                    return false;
-                }
-                next => {
-                    if let Some(watch) = &mut self.watch {
-                        watch.plan_ended(next);
-                    }
-                    if next.is_some() {
-                        self.tasks.clear();
-                    }
-                }
-            }
-        } else {
-            self.agent.failures = self.agent.failures.wrapping_add(1);
+        if matches!(end, StepEnd::Failed | StepEnd::Impossible) {
             self.tasks.clear();
         }
-        self.steps.clear();
-        self.agent.step = 0;
-        true
+        end != StepEnd::GoesOn
     }
 
-    /// Looks at so many states at most. Whether a plan is there to be carried out.
+    /// Thinks on. Whether it has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
-        if self.agent.rest > 0 {
-            self.agent.rest -= 1;
+        if self.follower.agent.rest > 0 {
+            self.follower.agent.rest -= 1;
             return false;
         }
-        let domain = self.sensors.planner();
-        if self.operator().is_some() && self.state.0.is_none() {
+        let domain = self.follower.planner();
+        if self.follower.operator().is_some() && self.state.0.is_none() {
             // Told to think in the midst of a plan: from the root.
             self.tasks.clear();
         }
         loop {
+            let follower = &self.follower;
             if self.state.0.is_none() {
                 let tasks: Vec<u32> = match self.tasks.is_empty() {
                     true => vec![domain.root],
                     false => self.tasks.iter().map(|task| task.0).collect(),
                 };
-                let cost = |operator| self.sensors.cost_of(operator, self.item);
-                let begun = domain.begin_with(&tasks, |fact| self.value(fact), cost);
+                let cost = |operator| follower.sensors.cost_of(operator, follower.item);
+                let begun = domain.begin_with(&tasks, |fact| follower.value(fact), cost);
                 self.state.0 = Some(Box::new(begun));
             }
             let Some(planning) = &mut self.state.0 else { return false };
@@ -226,17 +201,21 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
             let searched = planning.looked_at();
             states = states.saturating_sub(searched - before);
             let Some(plan) = plan else {
-                if let Some(watch) = self.watch.take() {
-                    watch.goes_on();
-                }
+                self.no_plan(Verdict::Unfinished, None);
                 return false;
             };
             self.state.0 = None;
             match plan {
-                Ok(plan) if plan.operators.first().is_some_and(|&it| !self.can_begin(it)) => {
+                Err(NoPlan::OtherPlanner) => {
+                    self.tasks.clear();
+                    if let Some(watch) = &mut self.follower.watch {
+                        watch.planner_is_another();
+                    }
+                }
+                Ok(plan) if plan.operators.first().is_some_and(|&it| !follower.can_begin(it)) => {
                     // It took several ticks, and things have changed.
-                    if let Some(watch) = &mut self.watch {
-                        watch.plan_is_outdated();
+                    if let Some(watch) = &mut self.follower.watch {
+                        watch.plan_is_outdated(Label::plain("things changed while it planned"));
                     }
                 }
                 Ok(plan) if !plan.operators.is_empty() => {
@@ -246,49 +225,41 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 // What was left needs nothing to be done, or cannot be done: the root again.
                 Ok(_) | Err(_) if !self.tasks.is_empty() => self.tasks.clear(),
                 nothing => {
-                    self.give_up(nothing.err());
+                    let verdict = nothing.map_or_else(verdict_of, |_| Verdict::Holds);
+                    let running = self.follower.running();
+                    self.no_plan(verdict, running);
+                    self.follower.agent.rest = self.follower.sensors.ticks_of_rest();
+                    self.follower.drop_plan();
+                    self.follower.body.halt_all();
                     return false;
                 }
             }
         }
     }
 
-    /// There is nothing to do, or nothing that it can do.
-    fn give_up(&mut self, why: Option<NoPlan>) {
-        let running = self.running();
-        if let Some(watch) = self.watch.take() {
-            watch.no_plan(why, running, |fact| self.value(fact));
+    /// Writes down that no plan was made.
+    fn no_plan(&mut self, verdict: Verdict, dropped: Option<usize>) {
+        let domain = self.follower.planner();
+        let Some(mut watch) = self.follower.watch.take() else { return };
+        let is_impossible = verdict == Verdict::Unreachable;
+        let name = domain.task_name(domain.root).to_owned();
+        watch.candidates.push(Candidate::new(name, verdict));
+        if is_impossible {
+            watch.candidates.extend(domain.others(None, |fact| self.follower.value(fact)));
         }
-        self.agent.rest = self.sensors.ticks_of_rest();
-        self.steps.clear();
-        self.agent.step = 0;
-        self.body.halt_all();
+        watch.no_plan(dropped.map(|operator| &domain.operators[operator]));
     }
 
-    /// The operator whose action is running.
-    fn running(&self) -> Option<usize> {
-        self.operator().filter(|&operator| self.body.is_running(self.sensors.action(operator)))
-    }
-
-    /// Carries a plan out from now on.
     fn follow(&mut self, plan: &Plan, searched: usize) {
-        // An action that is running and comes first in the new plan as well goes on.
-        let running = self.running();
-        let goes_on = running.is_some() && running == plan.operators.first().copied();
-        let dropped = running.filter(|_| !goes_on);
-        if let Some(watch) = self.watch.take() {
-            watch.plan((plan, searched), dropped, |fact| self.value(fact));
+        let domain = self.follower.planner();
+        let dropped = self.follower.follow(&plan.operators);
+        if let Some(mut watch) = self.follower.watch.take() {
+            watch.candidates = domain.candidates(plan, |fact| self.follower.value(fact));
+            let record = plan_record(&domain.operators, (&plan.operators, plan.cost), searched);
+            watch.plan(record, dropped.map(|operator| &domain.operators[operator]));
         }
-        self.steps.clear();
-        self.steps.extend(plan.operators.iter().map(|&operator| PlannedStep::new(operator)));
         self.tasks.clear();
         self.tasks.extend(plan.rest.iter().map(|&task| PlannedTask(task)));
-        (self.agent.step, self.agent.plans) = (0, self.agent.plans.wrapping_add(1));
-        if !goes_on {
-            self.body.halt_all();
-            if let Some(first) = self.operator() {
-                self.body.begin(self.sensors.action(first));
-            }
-        }
+        self.follower.agent.plans = self.follower.agent.plans.wrapping_add(1);
     }
 }

@@ -1,6 +1,5 @@
 //! Domains as data: files of facts, operators and methods.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use formic_ecs::{Buffer, Entity, QueryData, World};
@@ -9,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::agent::{HtnAgent, HtnState, PlannedTask};
 use super::domain::{Domain, DomainBuilder, Method, PAUSE as PAUSE_TASK, Preference};
 use crate::action::{LoadError, load_file, read_ron, write_ron};
-use crate::goap::{ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors};
-use crate::reload::{Reload, exchange};
+use crate::goap::{
+    ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors, exchange_steps,
+};
+use crate::reload::Reload;
 
 /// A domain as it is written in a file, in RON.
 ///
@@ -129,45 +130,25 @@ impl Domain {
 impl<Q: QueryData + 'static> Reload for Sensors<Q, Domain> {
     fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
         let Ok(&mind) = world.get::<HtnAgent>(agent) else { return };
-        let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return };
-        let operators: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
         let Ok(tasks) = world.get::<Buffer<PlannedTask>>(agent) else { return };
-        let (domain, before) = (self.planner(), old.planner());
         let task = |task: u32| match task {
             PAUSE_TASK => Some(PAUSE_TASK),
-            task => domain.find_task(before.task_name(task)),
+            task => self.planner().find_task(old.planner().task_name(task)),
         };
         let rest: Option<Vec<u32>> = tasks.iter().map(|it| task(it.0)).collect();
-        let operator = |&operator: &usize| {
-            let name = before.operators[operator].name();
-            domain.operators.iter().position(|other| other.name() == name)
-        };
-        let kept: Option<Vec<usize>> = operators.iter().map(operator).collect();
-        let is_kept = kept.is_some() && rest.is_some();
-        let (kept, rest) = match (kept, rest) {
-            (Some(kept), Some(rest)) => (kept, rest),
-            _ => (Vec::new(), Vec::new()),
-        };
-        let action = |sensors: &Self, steps: &[usize]| -> BTreeSet<usize> {
-            let step = steps.get(mind.step()).copied();
-            step.map(|operator| sensors.action(operator)).into_iter().collect()
-        };
-        exchange(world, agent, &action(old, &operators), &action(self, &kept));
+        let (sensors, whose) = ((old, self), (&mut *world, agent));
+        let is_kept = exchange_steps(sensors, whose, mind.step(), rest.is_some());
         if let (Ok(mind), false) = (world.get_mut::<HtnAgent>(agent), is_kept) {
             mind.step = 0;
         }
-        if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
-            steps.clear();
-            steps.extend(kept.iter().map(|&operator| PlannedStep::new(operator)));
-        }
         if let Ok(tasks) = world.get_mut::<Buffer<PlannedTask>>(agent) {
             tasks.clear();
-            tasks.extend(rest.into_iter().map(PlannedTask));
+            tasks.extend(rest.into_iter().flatten().filter(|_| is_kept).map(PlannedTask));
         }
         if let Ok(state) = world.get_mut::<HtnState>(agent) {
             state.0 = None;
         }
-        if kept.is_empty() {
+        if world.get::<Buffer<PlannedStep>>(agent).is_ok_and(|steps| steps.is_empty()) {
             _ = world.set_enabled::<Replan>(agent, true);
         }
     }

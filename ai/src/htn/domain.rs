@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use formic_ecs::{HashState, StateHasher};
+
 use crate::goap::{Condition, Facts, Operator, OperatorSet, PlannerError, hold};
 
 /// One way to do a compound task: when it can be taken, and the tasks that it consists of, first to
@@ -45,8 +47,8 @@ impl Method {
         self
     }
 
-    /// Ends the plan here for now, if there is a step before: what follows is planned when the agent
-    /// has come this far, by how things are then.
+    /// Ends the plan here, if there is a step before. The rest is planned when the agent has come this
+    /// far, from the state of that moment.
     #[must_use]
     pub fn pause(mut self) -> Self {
         self.tasks.push(None);
@@ -67,7 +69,9 @@ impl Method {
 }
 
 /// Which of several plans is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize,
+)]
 #[non_exhaustive]
 pub enum Preference {
     /// The first, by the order in which the methods of each task were added: the designer has said
@@ -116,6 +120,8 @@ pub struct Domain {
     pub(super) least: Vec<u64>,
     /// For each task whether a plan may end inside it.
     pub(super) may_pause: Vec<bool>,
+    /// A hash of all of this that a search depends on.
+    pub(super) fingerprint: u64,
 }
 
 /// A task that has methods.
@@ -126,7 +132,7 @@ pub(super) struct Compound {
     pub(super) methods: Vec<u32>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, HashState)]
 pub(super) struct FlatMethod {
     pub(super) name: String,
     pub(super) compound: u32,
@@ -134,7 +140,7 @@ pub(super) struct FlatMethod {
     pub(super) tasks: Vec<u32>,
 }
 
-/// In the place of a task: the plan ends here for now.
+/// In the place of a task: a partial plan ends here.
 pub(super) const PAUSE: u32 = u32::MAX;
 
 /// The cost of what cannot be done.
@@ -252,9 +258,14 @@ impl DomainBuilder {
             states_max,
             least: Vec::new(),
             may_pause: Vec::new(),
+            fingerprint: 0,
         };
         domain.check_beginnings()?;
         domain.set_bounds();
+        let mut hasher = StateHasher::new();
+        let Domain { facts, operators, methods, .. } = &domain;
+        (facts, operators, methods, domain.preference).hash_state(&mut hasher);
+        domain.fingerprint = hasher.finish();
         Ok(domain)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use formic_ecs::{HashState, StateHasher};
 
 use super::domain::{Domain, IMPOSSIBLE, PAUSE, Preference};
-use crate::goap::NoPlan;
+use crate::goap::{NoPlan, Operator, SearchInput};
 
 /// A plan: what to do, first to last, and how it came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,14 +40,40 @@ impl Plan {
 }
 
 /// A plan in the making, which can be gone on with at any time; see [`Domain::begin`].
-///
+#[derive(Clone, Debug)]
+pub struct Planning {
+    pub(super) input: SearchInput,
+    /// `None` until it is gone on with, in a loaded game as well.
+    search: Option<Search>,
+}
+
+/// What the search has found follows from the rest.
+impl HashState for Planning {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        self.input.hash_state(hasher);
+    }
+}
+
+impl From<SearchInput> for Planning {
+    fn from(input: SearchInput) -> Self {
+        Self { input, search: None }
+    }
+}
+
+impl Planning {
+    /// How many states were looked at.
+    #[must_use]
+    pub const fn looked_at(&self) -> usize {
+        self.input.looked_at
+    }
+}
+
 /// Forward decomposition with total order, as in SHOP (Nau, Cao, Lotem and Muñoz-Avila 1999): what
 /// there is to look at is a state of the facts and the tasks that are still to be done. Depth first
 /// by the order of the methods, or best first by cost with what the tasks cost at least as the bound,
 /// which is consistent: the first plan that is found is the cheapest.
-#[derive(Clone, Debug)]
-pub struct Planning {
-    costs: Vec<u32>,
+#[derive(Clone, Debug, Default)]
+struct Search {
     nodes: Vec<Node>,
     open: BinaryHeap<Reverse<Ahead>>,
     /// Lists of tasks that share their ends, so that equal lists have equal numbers.
@@ -57,17 +83,9 @@ pub struct Planning {
     state_numbers: HashMap<Vec<u8>, u32>,
     /// The least cost by state, list, and whether there is a step before.
     known: HashMap<(u32, u32, bool), u64>,
-    looked_at: usize,
 }
 
-/// What is left of the lists and tables follows from the nodes.
-impl HashState for Planning {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        (&self.costs, &self.nodes, &self.states, self.looked_at).hash_state(hasher);
-    }
-}
-
-#[derive(Clone, Copy, Debug, HashState)]
+#[derive(Clone, Copy, Debug)]
 struct Node {
     state: u32,
     list: u32,
@@ -132,60 +150,85 @@ impl Domain {
         mut value: impl FnMut(usize) -> u32,
         mut cost: impl FnMut(usize) -> u32,
     ) -> Planning {
-        let state = (0..self.facts.names().len()).map(|fact| {
+        let values = (0..self.facts.names().len()).map(|fact| {
             let value = value(fact).min(self.facts.value_max(fact));
             u8::try_from(value).unwrap_or(u8::MAX)
         });
         let costs = self.operators.iter().enumerate();
         let costs = costs.map(|(place, operator)| cost(place).max(operator.least_cost()));
-        let mut planning = Planning {
-            costs: costs.collect(),
-            nodes: Vec::new(),
-            open: BinaryHeap::new(),
-            lists: Vec::new(),
-            list_numbers: HashMap::new(),
-            states: Vec::new(),
-            state_numbers: HashMap::new(),
-            known: HashMap::new(),
-            looked_at: 0,
-        };
-        let state = planning.state(state.collect());
-        let list = planning.list(self, tasks, NONE);
+        let (aims, values, costs) = (tasks.to_vec(), values.collect(), costs.collect());
+        SearchInput { planner: self.fingerprint, aims, values, costs, looked_at: 0 }.into()
+    }
+
+    /// The search that comes of this input, as far as it had come; `None` where it is another
+    /// domain's.
+    fn search(&self, input: &SearchInput) -> Option<Search> {
+        let SearchInput { planner, aims, values, costs, looked_at } = input;
+        let is_task = |&task: &u32| task == PAUSE || (task as usize) < self.least.len();
+        let is_value =
+            |(fact, &value): (usize, &u8)| u32::from(value) <= self.facts.value_max(fact);
+        let is_cost = |(operator, &cost): (&Operator, &u32)| cost >= operator.least_cost();
+        if *planner != self.fingerprint
+            || !aims.iter().all(is_task)
+            || values.len() != self.facts.names().len()
+            || !values.iter().enumerate().all(is_value)
+            || costs.len() != self.operators.len()
+            || !self.operators.iter().zip(costs).all(is_cost)
+            || *looked_at > self.states_max
+        {
+            return None;
+        }
+        let mut search = Search::default();
+        let state = search.state(values.clone());
+        let list = search.list(self, aims, NONE);
         let (from, operator, method) = (NONE, NONE, NONE);
-        planning.add(self, Node { state, list, cost: 0, from, operator, method, steps: 0 });
-        planning
+        search.add(self, Node { state, list, cost: 0, from, operator, method, steps: 0 });
+        let progress = search.go_on(self, costs, *looked_at).0;
+        progress.is_none().then_some(search)
     }
 
     /// Goes on for so many states at most; `None` where there is more to do. The plan does not
     /// depend on how it was cut.
     ///
     /// # Errors
-    /// Returns an error if there is no plan, or it is too far; inside the `Some`.
+    /// Returns an error if there is no plan, it is too far, or another domain began; inside the
+    /// `Some`.
     pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
-        let left = self.states_max.saturating_sub(planning.looked_at);
-        for _ in 0..states.min(left) {
-            let node = loop {
-                let Some(Reverse(ahead)) = planning.open.pop() else {
-                    return Some(Err(NoPlan::Unreachable));
-                };
-                if planning.settles(self, ahead.node) {
-                    break ahead.node;
-                }
-            };
-            planning.looked_at += 1;
-            if let Some(plan) = planning.expand(self, node) {
-                return Some(Ok(plan));
-            }
+        let Planning { input, search } = planning;
+        if search.is_none() || input.planner != self.fingerprint {
+            *search = self.search(input);
         }
-        (planning.looked_at >= self.states_max).then_some(Err(NoPlan::GaveUp))
+        let Some(search) = search else { return Some(Err(NoPlan::OtherPlanner)) };
+        let left = self.states_max.saturating_sub(input.looked_at);
+        let (plan, looked_at) = search.go_on(self, &input.costs, states.min(left));
+        input.looked_at += looked_at;
+        let is_far = plan.is_none() && input.looked_at >= self.states_max;
+        if is_far { Some(Err(NoPlan::GaveUp)) } else { plan }
     }
 }
 
-impl Planning {
-    /// How many states were looked at.
-    #[must_use]
-    pub const fn looked_at(&self) -> usize {
-        self.looked_at
+impl Search {
+    /// Looks at so many states at most; and how many it has looked at.
+    fn go_on(
+        &mut self,
+        domain: &Domain,
+        costs: &[u32],
+        states: usize,
+    ) -> (Option<Result<Plan, NoPlan>>, usize) {
+        for looked_at in 0..states {
+            let node = loop {
+                let Some(Reverse(ahead)) = self.open.pop() else {
+                    return (Some(Err(NoPlan::Unreachable)), looked_at);
+                };
+                if self.settles(domain, ahead.node) {
+                    break ahead.node;
+                }
+            };
+            if let Some(plan) = self.expand(domain, costs, node) {
+                return (Some(Ok(plan)), looked_at + 1);
+            }
+        }
+        (None, states)
     }
 
     fn state(&mut self, values: Vec<u8>) -> u32 {
@@ -237,7 +280,7 @@ impl Planning {
                     return;
                 }
                 *known = node.cost;
-                (node.cost + least, order)
+                (node.cost.saturating_add(least), order)
             }
         };
         self.nodes.push(node);
@@ -255,7 +298,7 @@ impl Planning {
     }
 
     /// Adds what can come next, or gives the plan if there is nothing left to do.
-    fn expand(&mut self, domain: &Domain, from: u32) -> Option<Plan> {
+    fn expand(&mut self, domain: &Domain, costs: &[u32], from: u32) -> Option<Plan> {
         let node = self.nodes[from as usize];
         let Some(&List { task, next, .. }) = self.lists.get(node.list as usize) else {
             return Some(self.plan(from, NONE));
@@ -270,7 +313,7 @@ impl Planning {
             let values = &self.states[node.state as usize];
             if let Some(changed) = apply(domain, done, values) {
                 let state = self.state(changed);
-                let cost = node.cost + u64::from(self.costs[task as usize]);
+                let cost = node.cost + u64::from(costs[task as usize]);
                 let steps = node.steps + 1;
                 let added = Node { state, list: next, cost, from, operator: task, method, steps };
                 self.add(domain, added);
@@ -316,7 +359,7 @@ impl Planning {
 }
 
 /// What becomes of values by an operator, if it can be applied.
-fn apply(domain: &Domain, operator: &crate::goap::Operator, values: &[u8]) -> Option<Vec<u8>> {
+fn apply(domain: &Domain, operator: &Operator, values: &[u8]) -> Option<Vec<u8>> {
     if !operator.is_applicable(&domain.facts, |fact| values[fact].into()) {
         return None;
     }

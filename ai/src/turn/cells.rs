@@ -68,6 +68,7 @@ impl Hasher for KeyHasher {
 type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// How positions are read, whatever their type.
+#[derive(Clone)]
 struct Position<C> {
     component: TypeId,
     in_world: fn(&World, Entity) -> Option<C>,
@@ -76,6 +77,7 @@ struct Position<C> {
 }
 
 /// A component that cells know how many of they have, or which entities have it.
+#[derive(Clone)]
 struct Aggregate {
     component: TypeId,
     has: fn(&World, Entity) -> bool,
@@ -305,13 +307,8 @@ impl<C: CellName> Cells<C> {
     /// # Errors
     /// Says in one line which cell or entity is wrong.
     pub fn check(&self, world: &World) -> Result<(), String> {
-        let aggregates = self.aggregates.iter().map(|&Aggregate { component, has, keeps_ids }| {
-            Aggregate { component, has, keeps_ids }
-        });
-        let mut fresh = Self { aggregates: aggregates.collect(), ..Self::new() };
-        if let Some(Position { component, in_world, in_action, all }) = self.position {
-            fresh.position = Some(Position { component, in_world, in_action, all });
-        }
+        let (position, aggregates) = (self.position.clone(), self.aggregates.clone());
+        let mut fresh = Self { position, aggregates, ..Self::new() };
         fresh.rebuild(world);
         let known = self.contents.iter().filter(|(_, content)| !content.entities.is_empty());
         let wrong = known

@@ -4,14 +4,13 @@ use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use formic_ecs::{Component, Entity, World};
+use formic_ecs::{Codec, CodecError, Component, Entity, World};
 
-use super::bytes::{Reader, put, put_counted};
 use super::error::TurnsSaveError;
 use super::schedule::Ticket;
 
 /// One step that can be taken back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Step {
     /// A component changed; what was there is the last value of the column of this number.
     Component(usize),
@@ -40,6 +39,14 @@ struct Saved<T> {
     values: VecDeque<(Entity, Option<(T, bool)>)>,
 }
 
+/// A journal as it is saved: the values of each component by its codec, under its name.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(super) struct SavedJournal {
+    forgotten: u64,
+    columns: Vec<(String, Vec<u8>)>,
+    steps: VecDeque<Step>,
+}
+
 /// What stands before a value in bytes.
 const ABSENT: u8 = 0;
 const DISABLED: u8 = 1;
@@ -49,9 +56,9 @@ trait AnySaved: Send + Sync {
     fn name(&self) -> &'static str;
     fn len(&self) -> usize;
     /// Writes all values.
-    fn write(&self, out: &mut Vec<u8>) -> Option<()>;
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError>;
     /// A column of the same component with the values that were written.
-    fn read(&self, bytes: &[u8]) -> Option<Box<dyn AnySaved>>;
+    fn read(&self, bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError>;
     /// Gives an entity back what it had. The value is off the list before any watcher runs.
     fn restore_last(&mut self, world: &mut World) -> Option<Entity>;
     fn forget_first(&mut self);
@@ -67,33 +74,27 @@ impl<T: Component + Clone> AnySaved for Saved<T> {
         self.values.len()
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Option<()> {
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError> {
         for (entity, value) in &self.values {
-            put(out, entity.to_bits());
-            let Some((value, is_enabled)) = value else {
-                out.push(ABSENT);
-                continue;
-            };
-            out.push(if *is_enabled { ENABLED } else { DISABLED });
-            T::CODEC.write(value, out).ok()?;
+            Codec::plain().write(entity, out)?;
+            out.push(value.as_ref().map_or(ABSENT, |(_, on)| if *on { ENABLED } else { DISABLED }));
+            value.iter().try_for_each(|(value, _)| T::CODEC.write(value, out))?;
         }
-        Some(())
+        Ok(())
     }
 
-    fn read(&self, bytes: &[u8]) -> Option<Box<dyn AnySaved>> {
-        let (mut reader, mut values) = (Reader(bytes), VecDeque::new());
-        while !reader.0.is_empty() {
-            let entity = reader.entity()?;
-            let (&mark, rest) = reader.0.split_first()?;
-            reader.0 = rest;
-            let value = match mark {
+    fn read(&self, mut bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError> {
+        let mut values = VecDeque::new();
+        while !bytes.is_empty() {
+            let entity = Codec::plain().read(&mut bytes)?;
+            let value = match Codec::<u8>::plain().read(&mut bytes)? {
                 ABSENT => None,
-                ENABLED | DISABLED => Some((T::CODEC.read(&mut reader.0).ok()?, mark == ENABLED)),
-                _ => return None,
+                mark @ (ENABLED | DISABLED) => Some((T::CODEC.read(&mut bytes)?, mark == ENABLED)),
+                _ => return Err(CodecError),
             };
             values.push_back((entity, value));
         }
-        Some(Box::new(Self { values }))
+        Ok(Box::new(Self { values }))
     }
 
     fn restore_last(&mut self, world: &mut World) -> Option<Entity> {
@@ -174,94 +175,61 @@ impl Journal {
         self.declared = self.columns.len();
     }
 
-    /// Writes all steps, and the values that they would bring back.
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TurnsSaveError> {
-        put(out, self.forgotten);
-        put(out, self.columns.len() as u64);
+    /// As it is saved, unless a value is of a component that was not declared.
+    pub(super) fn to_saved(&self) -> Result<SavedJournal, TurnsSaveError> {
+        let mut columns = Vec::new();
         for (number, (_, column)) in self.columns.iter().enumerate() {
-            let component = || column.name().to_owned();
+            let component = column.name().to_owned();
             if number >= self.declared && column.len() > 0 {
-                return Err(TurnsSaveError::Undeclared { component: component() });
+                return Err(TurnsSaveError::Undeclared { component });
             }
-            put_counted(out, column.name().as_bytes());
             let mut values = Vec::new();
-            let written = column.write(&mut values);
-            written.ok_or_else(|| TurnsSaveError::Component { component: component() })?;
-            put_counted(out, &values);
-        }
-        put(out, self.steps.len() as u64);
-        for step in &self.steps {
-            match *step {
-                Step::Component(column) => {
-                    put(out, 0);
-                    put(out, column as u64);
-                }
-                Step::Took(entity) => {
-                    put(out, 1);
-                    put(out, entity.to_bits());
-                }
-                Step::Scheduled(ticket) => {
-                    put(out, 2);
-                    ticket.write(out);
-                }
-                Step::Unscheduled(ticket, entity) => {
-                    put(out, 3);
-                    ticket.write(out);
-                    put(out, entity.to_bits());
-                }
+            if column.write(&mut values).is_err() {
+                return Err(TurnsSaveError::Component { component });
             }
+            columns.push((component, values));
         }
-        Ok(())
+        Ok(SavedJournal { forgotten: self.forgotten, columns, steps: self.steps.clone() })
     }
 
-    /// A journal of the same components with the steps that were written.
-    pub(super) fn read(&self, reader: &mut Reader<'_>) -> Result<Self, TurnsSaveError> {
-        const BAD: TurnsSaveError = TurnsSaveError::Malformed;
-        let forgotten = reader.number().ok_or(BAD)?;
-        let saved = reader.list(|reader| Some((reader.counted()?, reader.counted()?)));
-        let none = |(id, column): &(TypeId, Box<dyn AnySaved>)| Some((*id, column.read(&[])?));
-        let columns = self.columns[..self.declared].iter().map(none).collect::<Option<_>>();
-        let mut journal =
-            Self { columns: columns.ok_or(BAD)?, declared: self.declared, ..Self::default() };
-        journal.forgotten = forgotten;
-        // Where each column that was saved is here.
+    /// What was saved, as a journal of the same components as this one.
+    pub(super) fn loaded(&self, saved: SavedJournal) -> Result<Self, TurnsSaveError> {
+        let none = |(id, column): &(TypeId, Box<dyn AnySaved>)| Ok((*id, column.read(&[])?));
+        let columns = self.columns[..self.declared].iter().map(none);
+        let columns = columns.collect::<Result<_, CodecError>>();
+        let mut journal = Self {
+            columns: columns.map_err(|_| TurnsSaveError::Malformed)?,
+            declared: self.declared,
+            forgotten: saved.forgotten,
+            steps: saved.steps,
+        };
+        // The number here of each column that was saved.
         let mut places = Vec::new();
-        for (name, values) in saved.ok_or(BAD)? {
-            let is_it = |(_, column): &(_, Box<dyn AnySaved>)| column.name().as_bytes() == name;
-            let place = journal.columns.iter().position(is_it);
+        for (component, values) in saved.columns {
+            let place = journal.columns.iter().position(|(_, column)| column.name() == component);
             places.push(place);
-            let component = || String::from_utf8_lossy(name).into_owned();
             match place {
                 None if values.is_empty() => {}
-                None => return Err(TurnsSaveError::Undeclared { component: component() }),
-                Some(place) => {
-                    let read = journal.columns[place].1.read(values);
-                    let bad = || TurnsSaveError::Component { component: component() };
-                    journal.columns[place].1 = read.ok_or_else(bad)?;
-                }
+                None => return Err(TurnsSaveError::Undeclared { component }),
+                Some(place) => match journal.columns[place].1.read(&values) {
+                    Ok(read) => journal.columns[place].1 = read,
+                    Err(_) => return Err(TurnsSaveError::Component { component }),
+                },
             }
         }
-        let steps = reader.list(|reader| {
-            Some(match reader.number()? {
-                0 => Step::Component((*places.get(reader.size()?)?)?),
-                1 => Step::Took(reader.entity()?),
-                2 => Step::Scheduled(Ticket::read(reader)?),
-                3 => Step::Unscheduled(Ticket::read(reader)?, reader.entity()?),
-                _ => return None,
-            })
-        });
-        journal.steps = steps.ok_or(BAD)?.into();
         // There is a value for each step that brings one back, and none besides.
         let mut counts = vec![0; journal.columns.len()];
-        for step in &journal.steps {
+        for step in &mut journal.steps {
             if let Step::Component(column) = step {
+                let place = places.get(*column).copied().flatten();
+                *column = place.ok_or(TurnsSaveError::Malformed)?;
                 counts[*column] += 1;
             }
         }
         let lengths = journal.columns.iter().map(|(_, column)| column.len());
-        let is_whole =
-            lengths.eq(counts) && forgotten.checked_add(journal.steps.len() as u64).is_some();
-        is_whole.then_some(journal).ok_or(BAD)
+        let end = journal.forgotten.checked_add(journal.steps.len() as u64);
+        let is_whole = lengths.eq(counts) && end.is_some();
+        is_whole.then_some(journal).ok_or(TurnsSaveError::Malformed)
     }
 
     /// Writes down a step that is no change of a component.

@@ -8,7 +8,7 @@ use formic_ecs::Entity;
 use super::error::ScriptError;
 
 /// A turn in a [`TurnLog`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LoggedTurn<K> {
     /// The actor whose turn it was, if any.
     pub actor: Option<Entity>,

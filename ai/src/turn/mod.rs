@@ -91,7 +91,7 @@
 //!    before hooks), until nothing waits and nothing moves.
 //! 6. The actor gets its next turn, unless it is gone; the turn is logged.
 //!
-//! Where user code panics in the middle of it, the whole turn is taken back before the panic goes on.
+//! If user code panics in the middle of it, the whole turn is taken back before the panic goes on.
 //!
 //! All of it is bounded: actions, rewrites and points in a turn, turns that can be undone, and what a
 //! trace keeps. Order decides everywhere: of entities, rules, delays and tickets; nothing depends on
@@ -103,14 +103,13 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where rules speak about *what is about to happen*, and where it matters that a move can be refused,
+//! Use it if rules speak about *what is about to happen*, and where it matters that a move can be refused,
 //! foreseen, explained or taken back: roguelikes, tactics, puzzles, board games. Not where everything
 //! moves all the time: that is what systems are for, and inside a turn [`RealTime`]. The actions of
 //! [`crate::action`] are another thing: what an agent does over many ticks. A mind of this crate can
 //! well decide which kind comes next.
 
 mod action;
-mod bytes;
 mod cell_changes;
 mod cells;
 mod draft;

@@ -1,7 +1,6 @@
 //! Real time inside a turn: ordinary systems that run at every point of it.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use std::fmt;
 use std::sync::Arc;
 
 use formic_ecs::{Component, Entity, HashState, Present, World};
@@ -41,11 +40,7 @@ pub struct Point<'a, K: TurnActionKind> {
     pub(super) time: u64,
 }
 
-impl<K: TurnActionKind> fmt::Debug for Point<'_, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Point").field("time", &self.time).finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] Point<'_, K>: time);
 
 impl<K: TurnActionKind> Point<'_, K> {
     /// When it is, counted from the beginning of the turn.
@@ -116,11 +111,7 @@ pub struct RealTime<K: TurnActionKind> {
     is_running: bool,
 }
 
-impl<K: TurnActionKind> fmt::Debug for RealTime<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RealTime").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] RealTime<K>: name);
 
 impl<K: TurnActionKind> RealTime<K> {
     /// A hook of this name.

@@ -1,6 +1,5 @@
 //! The resolution of a turn: an action, all that follows from it, and what moves in real time.
 
-use std::fmt;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -102,22 +101,14 @@ pub struct TurnEnd {
 }
 
 /// It is another actor's turn: the one who decided was interrupted meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not the turn of {actor}{}", .next.map_or_else(String::new, |next| format!(" but of {next}")))]
 pub struct NotTheirTurn {
     /// Who decided.
     pub actor: Entity,
     /// Whose turn it is.
     pub next: Option<Entity>,
 }
-
-impl fmt::Display for NotTheirTurn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it is not the turn of {}", self.actor)?;
-        self.next.map_or(Ok(()), |next| write!(f, " but of {next}"))
-    }
-}
-
-impl std::error::Error for NotTheirTurn {}
 
 /// What was counted within a turn.
 #[derive(Default)]
@@ -340,7 +331,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.enqueue(kind, 0, Cause::Decision(actor));
         while stopped.is_none() {
             // Actions that are due come before the hooks of the same moment.
-            let due = self.pending.peek().map(|pending| pending.time);
+            let due = self.pending.first_key_value().map(|(&(time, _), _)| time);
             if let Some(due) = due.filter(|&due| self.hooks.is_empty() || due <= next_point) {
                 time = due;
                 stopped = self.one_action(world, &mut counted, &mut decision, draw);
@@ -389,9 +380,8 @@ impl<K: TurnActionKind> Turns<K> {
         if counted.commits + counted.rejections >= limit {
             return Some(Stopped::TooManyActions { limit, dropped: self.pending.len() });
         }
-        let pending = self.pending.pop()?;
-        let time = pending.time;
-        let processed = self.process(world, pending.kind, pending.cause, time);
+        let ((time, _), (kind, cause)) = self.pending.pop_first()?;
+        let processed = self.process(world, kind, cause, time);
         match processed.decision {
             Decision::Accepted => counted.commits += 1,
             Decision::Rejected(_) | Decision::Refused(_) => counted.rejections += 1,

@@ -1,7 +1,6 @@
 //! Rules: what speaks against a turn action, and what follows from it.
 
 use std::any::TypeId;
-use std::fmt;
 
 use formic_ecs::{Component, Entity};
 
@@ -93,12 +92,7 @@ pub struct Case<'a, K: TurnActionKind> {
     pub after: Situation<'a, K::Cell>,
 }
 
-impl<K: TurnActionKind> fmt::Debug for Case<'_, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, action, .. } = self;
-        f.debug_struct("Case").field("kind", kind).field("action", action).finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] Case<'_, K>: kind, action);
 
 /// What follows, by which rule's word, and how long after.
 #[derive(Debug)]
@@ -257,16 +251,7 @@ pub struct Rule<K: TurnActionKind> {
     pub(super) judge: Judge<K>,
 }
 
-impl<K: TurnActionKind> fmt::Debug for Rule<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, before, behind, .. } = self;
-        f.debug_struct("Rule")
-            .field("name", name)
-            .field("before", before)
-            .field("behind", behind)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] Rule<K>: name, before, behind);
 
 impl<K: TurnActionKind> Rule<K> {
     /// A rule that is asked about each entity that is given a component of this type.

@@ -21,6 +21,13 @@ pub(super) struct RuleBook<K: TurnActionKind> {
     due: Vec<u64>,
 }
 
+impl<K: TurnActionKind> Default for RuleBook<K> {
+    fn default() -> Self {
+        let (rules, names, by_component) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rules, names, by_component, always: Vec::new(), due: Vec::new() }
+    }
+}
+
 impl<K: TurnActionKind> RuleBook<K> {
     /// Puts rules in order: as they were added, but that each comes after those that precede it.
     pub(super) fn new(rules: Vec<Rule<K>>) -> Result<Self, RuleError> {

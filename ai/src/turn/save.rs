@@ -4,16 +4,24 @@ use std::collections::VecDeque;
 
 use formic_ecs::{Codec, Entity, World};
 
-use super::bytes::{Reader, put, put_counted};
 use super::draft::TurnActionKind;
 use super::error::TurnsSaveError;
+use super::journal::SavedJournal;
 use super::log::{LoggedTurn, TurnLog};
 use super::schedule::TurnSchedule;
 use super::turns::{Record, Turns, vacant_in};
 
-const FORMAT: u64 = 1;
-const NONE: u64 = 0;
-const SOME: u64 = 1;
+/// Turns as they are saved. The decisions of the log are bytes of their codec.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SavedTurns {
+    clock: u64,
+    vacant_next: u64,
+    schedule: TurnSchedule,
+    graves: VecDeque<(u64, Entity)>,
+    journal: SavedJournal,
+    records: VecDeque<Record>,
+    log: Vec<LoggedTurn<Vec<u8>>>,
+}
 
 impl<K: TurnActionKind> Turns<K> {
     /// Everything that lasts from one turn to the next as bytes, to be kept beside a
@@ -59,32 +67,24 @@ impl<K: TurnActionKind> Turns<K> {
     /// Returns [`TurnsSaveError`] if a value that undoing would bring back, or a decision, cannot be
     /// written.
     pub fn save(&self, kinds: Codec<K>) -> Result<Vec<u8>, TurnsSaveError> {
+        let mut log = Vec::new();
+        for &LoggedTurn { actor, ref kind, hash, broken_off } in &self.log.turns {
+            let mut bytes = Vec::new();
+            kinds.write(kind, &mut bytes).map_err(|_| TurnsSaveError::Decision)?;
+            log.push(LoggedTurn { actor, kind: bytes, hash, broken_off });
+        }
+        let saved = SavedTurns {
+            clock: self.clock,
+            vacant_next: self.vacant_next,
+            schedule: self.schedule.clone(),
+            graves: self.graves.clone(),
+            journal: self.journal.to_saved()?,
+            records: self.records.clone(),
+            log,
+        };
         let mut bytes = Vec::new();
-        let out = &mut bytes;
-        put(out, FORMAT);
-        put(out, self.clock);
-        put(out, self.vacant_next);
-        self.schedule.write(out);
-        put(out, self.graves.len() as u64);
-        for &(until, entity) in &self.graves {
-            put(out, until);
-            put(out, entity.to_bits());
-        }
-        self.journal.write(out)?;
-        put(out, self.records.len() as u64);
-        for &Record { journal_start, clock, sequence } in &self.records {
-            [journal_start, clock, sequence].into_iter().for_each(|number| put(out, number));
-        }
-        put(out, self.log.turns.len() as u64);
-        for turn in &self.log.turns {
-            put_maybe(out, turn.actor.map(|actor| actor.to_bits()));
-            put_maybe(out, turn.hash);
-            put_maybe(out, turn.broken_off.map(|steps| steps as u64));
-            let mut kind = Vec::new();
-            kinds.write(&turn.kind, &mut kind).map_err(|_| TurnsSaveError::Decision)?;
-            put_counted(out, &kind);
-        }
-        Ok(bytes)
+        let written = Codec::serde().write(&saved, &mut bytes);
+        written.map(|()| bytes).map_err(|_| TurnsSaveError::Malformed)
     }
 
     /// Goes on from what was [saved](Self::save) by turns that were built alike. The world is the one
@@ -97,69 +97,34 @@ impl<K: TurnActionKind> Turns<K> {
         &mut self,
         world: &World,
         kinds: Codec<K>,
-        bytes: &[u8],
+        mut bytes: &[u8],
     ) -> Result<(), TurnsSaveError> {
-        const BAD: TurnsSaveError = TurnsSaveError::Malformed;
-        let reader = &mut Reader(bytes);
-        if reader.number() != Some(FORMAT) {
-            return Err(BAD);
-        }
-        let clock = reader.number().ok_or(BAD)?;
-        let vacant_next = reader.number().ok_or(BAD)?;
-        let schedule = TurnSchedule::read(reader).ok_or(BAD)?;
-        let graves = reader.list(|reader| Some((reader.number()?, reader.entity()?)));
-        let graves: VecDeque<_> = graves.ok_or(BAD)?.into();
-        let journal = self.journal.read(reader)?;
-        let records = reader.list(|reader| {
-            let mut number = || reader.number();
-            Some(Record { journal_start: number()?, clock: number()?, sequence: number()? })
-        });
-        let records: VecDeque<Record> = records.ok_or(BAD)?.into();
-        let turns = reader.list(|reader| {
-            let actor = match maybe(reader)? {
-                None => None,
-                Some(bits) => Some(Entity::from_bits(bits)?),
-            };
-            let (hash, broken_off) = (maybe(reader)?, maybe(reader)?);
-            let broken_off = broken_off.map(usize::try_from).transpose().ok()?;
-            Some((actor, hash, broken_off, reader.counted()?))
-        });
+        let saved = Codec::<SavedTurns>::serde().read(&mut bytes).ok().filter(|_| bytes.is_empty());
+        let saved = saved.ok_or(TurnsSaveError::Malformed)?;
+        let (journal, records) = (self.journal.loaded(saved.journal)?, saved.records);
         let mut log = TurnLog::default();
-        for (actor, hash, broken_off, mut kind) in turns.ok_or(BAD)? {
+        for LoggedTurn { actor, kind, hash, broken_off } in saved.log {
+            let mut kind = &kind[..];
             let read = kinds.read(&mut kind).ok().filter(|_| kind.is_empty());
             let kind = read.ok_or(TurnsSaveError::Decision)?;
             log.turns.push(LoggedTurn { actor, kind, hash, broken_off });
         }
         // Turns are undone from the last one back: each has its place in the journal, and in the log.
         let starts = || records.iter().map(|record| record.journal_start);
-        let is_consistent = reader.0.is_empty()
-            && starts().is_sorted()
+        let is_consistent = starts().is_sorted()
             && starts().next().is_none_or(|first| first >= journal.start())
             && starts().next_back().is_none_or(|last| last <= journal.end())
             && records.len() <= log.turns.len();
         if !is_consistent {
-            return Err(BAD);
+            return Err(TurnsSaveError::Malformed);
         }
         self.abandon();
         self.trace.clear();
-        (self.clock, self.vacant_next, self.schedule) = (clock, vacant_next, schedule);
-        (self.graves, self.journal, self.records, self.log) = (graves, journal, records, log);
+        (self.clock, self.vacant_next) = (saved.clock, saved.vacant_next);
+        (self.schedule, self.graves) = (saved.schedule, saved.graves);
+        (self.journal, self.records, self.log) = (journal, records, log);
         self.vacant = vacant_in(world).into_iter().map(|(_, entity)| entity).collect();
         self.cells.rebuild(world);
         Ok(())
-    }
-}
-
-fn put_maybe(out: &mut Vec<u8>, number: Option<u64>) {
-    put(out, if number.is_some() { SOME } else { NONE });
-    number.into_iter().for_each(|number| put(out, number));
-}
-
-/// A number, or none; nothing where the bytes are neither.
-fn maybe(reader: &mut Reader<'_>) -> Option<Option<u64>> {
-    match reader.number()? {
-        NONE => Some(None),
-        SOME => reader.number().map(Some),
-        _ => None,
     }
 }

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use formic_ecs::{Entity, HashState, StateHasher};
 
-use super::bytes::{Reader, put};
-
 /// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
 /// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
 #[derive(
@@ -40,15 +38,6 @@ impl Ticket {
     pub const fn time(self) -> u64 {
         self.time
     }
-
-    pub(super) fn write(self, out: &mut Vec<u8>) {
-        [self.time, self.sequence, self.stamp].into_iter().for_each(|number| put(out, number));
-    }
-
-    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let mut number = || reader.number();
-        Some(Self { time: number()?, sequence: number()?, stamp: number()? })
-    }
 }
 
 /// Turns in the order of their time; those of one time in the order in which they were scheduled.
@@ -65,7 +54,7 @@ impl Ticket {
 /// assert_eq!(schedule.cancel(cancelled), None, "a ticket is good for one turn");
 /// assert!(schedule.iter().map(|(_, entity)| entity).eq([cat, rat]));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct TurnSchedule {
     turns: BTreeMap<Ticket, Entity>,
     pub(super) sequence: u64,
@@ -125,22 +114,6 @@ impl TurnSchedule {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
-    }
-
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.sequence);
-        put(out, self.stamp);
-        put(out, self.turns.len() as u64);
-        for (ticket, entity) in &self.turns {
-            ticket.write(out);
-            put(out, entity.to_bits());
-        }
-    }
-
-    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let (sequence, stamp) = (reader.number()?, reader.number()?);
-        let turns = reader.list(|reader| Some((Ticket::read(reader)?, reader.entity()?)))?;
-        Some(Self { turns: turns.into_iter().collect(), sequence, stamp })
     }
 
     pub(super) fn hash(&self, hasher: &mut StateHasher) {

@@ -54,11 +54,7 @@ impl<C> Clone for Situation<'_, C> {
 
 impl<C> Copy for Situation<'_, C> {}
 
-impl<C> fmt::Debug for Situation<'_, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Situation").field("after", &self.action).finish_non_exhaustive()
-    }
-}
+debug_fields!([C] Situation<'_, C>: action);
 
 impl<'a, C: CellName> Situation<'a, C> {
     pub(super) fn now(world: &'a World, cells: &'a Cells<C>) -> Self {
@@ -267,11 +263,7 @@ pub struct CellEntities<'a, C: CellName> {
     aggregate: Option<usize>,
 }
 
-impl<C: CellName> fmt::Debug for CellEntities<'_, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CellEntities").finish_non_exhaustive()
-    }
-}
+debug_fields!([C: CellName] CellEntities<'_, C>:);
 
 impl<C: CellName> Iterator for CellEntities<'_, C> {
     type Item = Entity;

@@ -119,8 +119,8 @@ pub struct Trace<K> {
     actions: Vec<TracedAction<K>>,
     rulings: Vec<TracedRuling>,
     points: Vec<TracedPoint>,
-    rules: Arc<[Arc<str>]>,
-    hooks: Arc<[Arc<str>]>,
+    pub(super) rules: Arc<[Arc<str>]>,
+    pub(super) hooks: Arc<[Arc<str>]>,
     pub(super) limit: usize,
     left_out: usize,
 }
@@ -129,13 +129,13 @@ pub struct Trace<K> {
 const DEPTH_MAX: usize = 20;
 
 impl<K> Trace<K> {
-    pub(super) fn new(rules: &[Arc<str>], hooks: Vec<Arc<str>>, limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self {
             actions: Vec::new(),
             rulings: Vec::new(),
             points: Vec::new(),
-            rules: rules.into(),
-            hooks: hooks.into(),
+            rules: Arc::default(),
+            hooks: Arc::default(),
             limit,
             left_out: 0,
         }

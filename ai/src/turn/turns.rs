@@ -1,10 +1,8 @@
 //! The turns of a game: everything that lasts from one to the next.
 
 use std::any::TypeId;
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::Arc;
 
 use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
@@ -21,38 +19,8 @@ use super::schedule::{Ticket, TurnSchedule};
 use super::situation::Situation;
 use super::trace::{Cause, Trace};
 
-/// What is to be done within a turn, and when.
-#[derive(Debug)]
-pub(super) struct Pending<K> {
-    pub(super) time: u64,
-    sequence: u64,
-    pub(super) kind: K,
-    pub(super) cause: Cause,
-}
-
-impl<K> PartialEq for Pending<K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<K> Eq for Pending<K> {}
-
-impl<K> PartialOrd for Pending<K> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The greatest is the one that comes first, as a heap wants it.
-impl<K> Ord for Pending<K> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.sequence).cmp(&(self.time, self.sequence))
-    }
-}
-
 /// What there was before a turn, beside the components.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Record {
     pub(super) journal_start: u64,
     pub(super) clock: u64,
@@ -100,7 +68,8 @@ pub struct Turns<K: TurnActionKind> {
 
     pub(super) action: TurnAction,
     pub(super) reactions: Reactions<K>,
-    pub(super) pending: BinaryHeap<Pending<K>>,
+    /// Actions that are to come, by when they are due and in which order they were asked for.
+    pub(super) pending: BTreeMap<(u64, u64), (K, Cause)>,
     pub(super) pending_sequence: u64,
     pub(super) requests: Vec<(u64, K)>,
     pub(super) touched: Vec<Entity>,
@@ -126,9 +95,9 @@ impl<K: TurnActionKind> Turns<K> {
     /// Turns of a game with these actions, to be told its rules.
     #[must_use]
     pub fn builder() -> TurnsBuilder<K> {
-        TurnsBuilder {
+        let turns = Turns {
             cells: Cells::new(),
-            rules: Vec::new(),
+            rules: RuleBook::default(),
             known: Vec::new(),
             hooks: Vec::new(),
             visible: Vec::new(),
@@ -142,9 +111,24 @@ impl<K: TurnActionKind> Turns<K> {
                 hash_every: 0,
                 step: 10,
             },
-            trace_limit: 1000,
-            vacancies: 0,
-        }
+            schedule: TurnSchedule::new(),
+            clock: 0,
+            vacant: VecDeque::new(),
+            vacant_next: 0,
+            graves: VecDeque::new(),
+            action: TurnAction::new(),
+            reactions: Reactions::default(),
+            pending: BTreeMap::new(),
+            pending_sequence: 0,
+            requests: Vec::new(),
+            touched: Vec::new(),
+            hook_changes: HookChanges::default(),
+            journal: Journal::default(),
+            records: VecDeque::new(),
+            log: TurnLog::default(),
+            trace: Trace::new(1000),
+        };
+        TurnsBuilder { turns, rules: Vec::new(), vacancies: 0 }
     }
 
     /// The world as it is, with its cells.
@@ -275,7 +259,7 @@ impl<K: TurnActionKind> Turns<K> {
     pub(super) fn enqueue(&mut self, kind: K, time: u64, cause: Cause) {
         let sequence = self.pending_sequence;
         self.pending_sequence += 1;
-        self.pending.push(Pending { time, sequence, kind, cause });
+        self.pending.insert((time, sequence), (kind, cause));
     }
 }
 
@@ -290,36 +274,20 @@ pub(super) fn vacant_in(world: &World) -> Vec<(Vacant, Entity)> {
 
 /// What [`Turns`] are to be told before the game begins.
 pub struct TurnsBuilder<K: TurnActionKind> {
-    cells: Cells<K::Cell>,
+    turns: Turns<K>,
     rules: Vec<Rule<K>>,
-    known: Vec<Known>,
-    hooks: Vec<RealTime<K>>,
-    visible: Vec<TypeId>,
-    seen: Option<Seen<K::Cell>>,
-    is_player: fn(&World, Entity) -> bool,
-    limits: Limits,
-    trace_limit: usize,
     vacancies: usize,
 }
 
-impl<K: TurnActionKind> fmt::Debug for TurnsBuilder<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rules, hooks, limits, .. } = self;
-        f.debug_struct("TurnsBuilder")
-            .field("rules", rules)
-            .field("hooks", hooks)
-            .field("limits", limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] TurnsBuilder<K>: rules);
 
 impl<K: TurnActionKind> TurnsBuilder<K> {
     /// A component that turns may change: who is despawned loses it.
     #[must_use]
     pub fn component<T: Component + Clone>(mut self) -> Self {
         let known = Known::of::<T>();
-        if self.known.iter().all(|other| other.component != known.component) {
-            self.known.push(known);
+        if self.turns.known.iter().all(|other| other.component != known.component) {
+            self.turns.known.push(known);
         }
         self
     }
@@ -327,7 +295,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// The component that says in which cell an entity is. There is one of these.
     #[must_use]
     pub fn position<P: CellPosition<Cell = K::Cell>>(mut self) -> Self {
-        self.cells.set_position::<P>();
+        self.turns.cells.set_position::<P>();
         self.component::<P>()
     }
 
@@ -337,7 +305,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// Beyond 64 components that are counted or kept.
     #[must_use]
     pub fn count<T: Component + Clone>(mut self) -> Self {
-        self.cells.add_aggregate::<T>(false);
+        self.turns.cells.add_aggregate::<T>(false);
         self.component::<T>()
     }
 
@@ -347,7 +315,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// Beyond 64 components that are counted or kept.
     #[must_use]
     pub fn set<T: Component + Clone>(mut self) -> Self {
-        self.cells.add_aggregate::<T>(true);
+        self.turns.cells.add_aggregate::<T>(true);
         self.component::<T>()
     }
 
@@ -361,7 +329,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// A hook that runs at every point inside a turn, after those that were added before.
     #[must_use]
     pub fn real_time(mut self, hook: RealTime<K>) -> Self {
-        self.hooks.push(hook);
+        self.turns.hooks.push(hook);
         self
     }
 
@@ -373,21 +341,21 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     #[must_use]
     pub fn step(mut self, step: u64) -> Self {
         assert!(step > 0, "time must pass between two points");
-        self.limits.step = step;
+        self.turns.limits.step = step;
         self
     }
 
     /// Whose turn waits for a decision from outside: who has this component.
     #[must_use]
     pub fn player<T: Component>(mut self) -> Self {
-        self.is_player = World::has::<T>;
+        self.turns.is_player = World::has::<T>;
         self
     }
 
     /// A component whose changes can be seen. Where none is named, all changes can.
     #[must_use]
     pub fn visible<T: Component>(mut self) -> Self {
-        self.visible.push(TypeId::of::<T>());
+        self.turns.visible.push(TypeId::of::<T>());
         self
     }
 
@@ -401,28 +369,28 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         + Sync
         + 'static,
     ) -> Self {
-        self.seen = Some(Box::new(seen));
+        self.turns.seen = Some(Box::new(seen));
         self
     }
 
     /// How many actions there may be in a turn, reactions included; 1,000 unless said otherwise.
     #[must_use]
     pub fn actions_max(mut self, count: usize) -> Self {
-        self.limits.actions = count;
+        self.turns.limits.actions = count;
         self
     }
 
     /// How many times an action may be rewritten; 16 unless said otherwise.
     #[must_use]
     pub fn rewrites_max(mut self, count: u32) -> Self {
-        self.limits.rewrites = count;
+        self.turns.limits.rewrites = count;
         self
     }
 
     /// How many points there may be in the real time of a turn; 10,000 unless said otherwise.
     #[must_use]
     pub fn points_max(mut self, count: usize) -> Self {
-        self.limits.points = count;
+        self.turns.limits.points = count;
         self
     }
 
@@ -430,14 +398,14 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// long.
     #[must_use]
     pub fn undo_max(mut self, count: usize) -> Self {
-        self.limits.undo = count;
+        self.turns.limits.undo = count;
         self
     }
 
     /// How many actions a trace keeps; 1,000 unless said otherwise, 0 for none.
     #[must_use]
     pub fn trace_max(mut self, count: usize) -> Self {
-        self.trace_limit = count;
+        self.turns.trace.limit = count;
         self
     }
 
@@ -445,7 +413,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// It takes time by the size of the world.
     #[must_use]
     pub fn hash_every(mut self, turns: usize) -> Self {
-        self.limits.hash_every = turns;
+        self.turns.limits.hash_every = turns;
         self
     }
 
@@ -463,41 +431,16 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// Returns an error if two rules have one name, one names a rule that there is not, or rules
     /// precede each other in a circle. The world is as it was.
     pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
-        let rules = RuleBook::new(self.rules)?;
-        let (mut journal, mut action) = (Journal::default(), TurnAction::new());
+        let mut turns = self.turns;
+        turns.rules = RuleBook::new(self.rules)?;
         let own = [declare::<Vacant> as Declare, declare::<Gone>];
-        let known = self.known.iter().map(|known| known.declare);
-        let hooks = self.hooks.iter().flat_map(RealTime::declarations);
+        let known = turns.known.iter().map(|known| known.declare);
+        let hooks = turns.hooks.iter().flat_map(RealTime::declarations);
         for declare in own.into_iter().chain(known).chain(hooks) {
-            declare(world, &mut journal, &mut action);
+            declare(world, &mut turns.journal, &mut turns.action);
         }
-        let hook_names: Vec<Arc<str>> = self.hooks.iter().map(RealTime::shared_name).collect();
-        let mut turns = Turns {
-            trace: Trace::new(rules.names(), hook_names, self.trace_limit),
-            cells: self.cells,
-            rules,
-            known: self.known,
-            hooks: self.hooks,
-            visible: self.visible,
-            seen: self.seen,
-            is_player: self.is_player,
-            limits: self.limits,
-            schedule: TurnSchedule::new(),
-            clock: 0,
-            vacant: VecDeque::new(),
-            vacant_next: 0,
-            graves: VecDeque::new(),
-            action,
-            reactions: Reactions::default(),
-            pending: BinaryHeap::new(),
-            pending_sequence: 0,
-            requests: Vec::new(),
-            touched: Vec::new(),
-            hook_changes: HookChanges::default(),
-            journal,
-            records: VecDeque::new(),
-            log: TurnLog::default(),
-        };
+        turns.trace.rules = turns.rules.names().into();
+        turns.trace.hooks = turns.hooks.iter().map(RealTime::shared_name).collect();
         turns.rebuild(world);
         turns.reserve(world, self.vacancies.saturating_sub(turns.vacancies()));
         Ok(turns)

@@ -3,7 +3,7 @@
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{Buffer, Component, ComponentError, Entity, RandomStream, World};
 
-use super::reasoner::{Reasoner, SCORES_MAX, Select};
+use super::reasoner::{Reasoner, Select};
 use crate::action::{ActionResult, Body, give_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
@@ -91,53 +91,12 @@ impl UtilityAgent {
         cooldowns: &[Cooldown],
     ) -> Option<usize> {
         match reasoner.select {
-            Select::Highest if reasoner.scores_all => {
-                self.highest_of_all(reasoner, inputs, cooldowns)
-            }
             Select::Highest => self.highest(reasoner, inputs, cooldowns),
             Select::FirstAbove(threshold) => {
                 self.first_above(reasoner, inputs, cooldowns, threshold)
             }
             Select::WeightedRandom => self.weighted(reasoner, inputs, cooldowns),
         }
-    }
-
-    /// [`highest`](Self::highest), without a branch that depends on the agent: agents differ, and a
-    /// branch that cannot be foreseen costs as much as several curves.
-    #[inline]
-    fn highest_of_all(
-        &self,
-        reasoner: &Reasoner,
-        inputs: &[f32],
-        cooldowns: &[Cooldown],
-    ) -> Option<usize> {
-        let mut scores = [0.0; SCORES_MAX];
-        for (score, spec) in scores.iter_mut().zip(reasoner.options.iter()) {
-            *score = spec.utility.score(inputs);
-        }
-        for (score, cooldown) in scores.iter_mut().zip(cooldowns) {
-            *score = if cooldown.0 > 0 { 0.0 } else { *score };
-        }
-        let (mut best, mut best_score, mut best_rank) = (NONE, 0.0, i32::MIN);
-        if let Some(spec) = reasoner.options.get(self.current as usize) {
-            let option = self.current as usize;
-            // Its own cooldown is over, or it would not run.
-            let score = spec.utility.running(scores[option], inputs);
-            scores[option] = score;
-            let is_on = score > 0.0;
-            best = if is_on { self.current } else { NONE };
-            best_score = score;
-            best_rank = if is_on { spec.utility.rank_value() } else { i32::MIN };
-        }
-        for (option, (spec, &score)) in (0..).zip(reasoner.options.iter().zip(&scores)) {
-            let rank = spec.utility.rank_value();
-            let is_above = (rank > best_rank) & (score > 0.0);
-            let is_better = is_above | ((rank == best_rank) & (score > best_score));
-            best = if is_better { option } else { best };
-            best_score = if is_better { score } else { best_score };
-            best_rank = if is_better { rank } else { best_rank };
-        }
-        (best != NONE).then_some(best as usize)
     }
 
     fn highest(

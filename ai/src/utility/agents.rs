@@ -1,7 +1,5 @@
 //! All agents that decide by utility, as the argument of a system.
 
-use std::fmt;
-
 use bytemuck::TransparentWrapper;
 use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
@@ -75,11 +73,7 @@ pub struct UtilityAgents<'a, Q: QueryData + 'static> {
     pool: &'a Pool,
 }
 
-impl<Q: QueryData> fmt::Debug for UtilityAgents<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UtilityAgents").field("query", &self.parts.0).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] UtilityAgents<'_, Q>:);
 
 impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
     type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);

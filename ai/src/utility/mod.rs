@@ -46,11 +46,11 @@
 //! # Ok::<(), formic_ai::utility::ReasonerError>(())
 //! ```
 //!
-//! `examples/cats.rs` has the whole of it.
+//! `examples/house_cats.rs` has the whole of it.
 //!
 //! # When to use it, and when not
 //!
-//! Where many needs compete and the agent should do something sensible in situations that no designer
+//! Use it if many needs compete and the agent should do something sensible in situations that no designer
 //! wrote down. Where the order of things matters (first open, then enter), let the options be
 //! composites or trees, or plan; where there must never be a surprise, write a state machine. The
 //! price is tuning: look at the scores, not at the behaviour ([`Reasoner::scores`]).

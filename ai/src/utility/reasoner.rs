@@ -1,7 +1,6 @@
 //! Reasoners: the options of an agent, and the choice among them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ fn beats(score: f32, best_score: f32, runs: bool) -> bool {
 }
 
 /// For so many options there is room for all scores.
-pub(super) const SCORES_MAX: usize = 16;
+const SCORES_MAX: usize = 16;
 
 /// In the order in which they were added.
 #[derive(Clone, Debug, Default)]
@@ -86,39 +85,23 @@ pub(super) struct OptionSpec {
 }
 
 /// Why options do not make a [`Reasoner`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReasonerError {
     /// There is nothing to choose from.
+    #[error("a reasoner needs at least one option")]
     NoOptions,
     /// An option names no action of the plan.
+    #[error("the option {0:?} names no action of the plan")]
     UnknownAction(String),
     /// An option has a curve, weight, inertia or momentum that is not a number, or is negative, or
     /// has weights that add up to nothing.
+    #[error("the option {0:?} has a curve or a weight that cannot be computed with")]
     NotANumber(String),
     /// An option has no considerations.
+    #[error("the option {0:?} has no considerations")]
     NoConsiderations(String),
 }
-
-impl fmt::Display for ReasonerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoOptions => f.write_str("a reasoner needs at least one option"),
-            Self::UnknownAction(name) => {
-                write!(f, "the option {name:?} names no action of the plan")
-            }
-            Self::NotANumber(name) => {
-                write!(
-                    f,
-                    "the option {name:?} has a curve or a weight that cannot be computed with"
-                )
-            }
-            Self::NoConsiderations(name) => write!(f, "the option {name:?} has no considerations"),
-        }
-    }
-}
-
-impl std::error::Error for ReasonerError {}
 
 impl Default for Reasoner {
     fn default() -> Self {

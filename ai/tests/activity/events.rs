@@ -270,7 +270,7 @@ fn an_answer_goes_to_its_subscriber_alone() {
     stage.send(Posted::about(bread, Ping { kind: 0, number: 5 }).answering(bea));
     assert_eq!(stage.tick(), [format!("bea hears 5 of {bread}"), "bea ticks".into()]);
     stage.post(bread, 0, 6);
-    assert_eq!(stage.tick().len(), 4, "what answers nobody goes to both");
+    assert_eq!(stage.tick().len(), 4, "what answers no request goes to both");
 }
 
 #[test]

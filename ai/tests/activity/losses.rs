@@ -58,7 +58,7 @@ fn a_task_that_is_replaced_or_removed_waits_for_nothing_and_uses_no_token_again(
         for token in [ann, bea] {
             stage.send(Posted::about(rock, Ping { kind: 0, number: 1 }).answering(token));
         }
-        assert_eq!(stage.tick(), [""; 0], "nobody has asked this any more");
+        assert_eq!(stage.tick(), [""; 0], "no activity asks this any more");
         stage.post(rock, 0, 2);
         assert_eq!(stage.tick(), [format!("cat hears 2 of {rock}"), "cat ticks".into()]);
     }

@@ -98,7 +98,7 @@ impl Activity for Step {
             Self::PickUp { by: Some(by), .. } if by == tick.agent() => {
                 Status::Finished(Ending::Success)
             }
-            Self::PickUp { by: Some(_), .. } => Status::Finished(Ending::Failed("somebody has it")),
+            Self::PickUp { by: Some(_), .. } => Status::Finished(Ending::Failed("another has it")),
             Self::PickUp { thing, .. } => {
                 let agent = tick.agent();
                 tick.subscribe(thing, PICKED_UP);

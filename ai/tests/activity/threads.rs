@@ -17,7 +17,7 @@ fn the_state_is_the_same_after_every_tick_for_any_number_of_threads() {
     let expected = run(Threads::None);
     // It is worth comparing: all states come up, and the ticks are different.
     for state in [State::Idle, State::Active, State::Blocked] {
-        assert!(expected.1.contains(&state), "nobody is {state:?}");
+        assert!(expected.1.contains(&state), "no thread may be {state:?}");
     }
     for threads in [1, 2, 3, 7] {
         assert_eq!(run(Threads::Own(threads)), expected, "{threads} threads");

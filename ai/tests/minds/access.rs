@@ -19,7 +19,7 @@ struct Legs {
 struct Walking<'a>(AgentAccess<'a, &'static mut Legs>);
 
 impl Walking<'_> {
-    fn write(&self, agent: Agent, walk: u32) -> ActionResult {
+    fn write(&self, agent: Agent<'_>, walk: u32) -> ActionResult {
         // As one passes over it.
         let Ok(mut legs) = self.0.claim(agent) else { return ActionResult::Failed };
         let legs = legs.get_mut();
@@ -32,15 +32,15 @@ impl Walking<'_> {
 impl Processor for Walking<'_> {
     type Action = Walk;
 
-    fn start(&self, agent: Agent, walk: &mut Walk) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, walk: &mut Walk) -> ActionResult {
         self.write(agent, walk.0)
     }
 
-    fn update(&self, agent: Agent, walk: &mut Walk) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, walk: &mut Walk) -> ActionResult {
         self.write(agent, walk.0)
     }
 
-    fn cleanup(&self, agent: Agent, _: &mut Walk, _: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, _: &mut Walk, _: Ended) {
         self.write(agent, 0);
     }
 }

@@ -8,7 +8,7 @@ use formic_ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
 use formic_ai::prelude::*;
 use formic_ai::utility::Curve;
 use reference::Reference;
-use stage::{Board, Senses, Stage, actions, library, plain_tree, random_tree};
+use stage::{Board, Senses, Stage, actions, library, library_with, plain_tree, random_tree};
 
 fn tree(text: &str) -> Tree<Senses> {
     Tree::parse(text, &library()).unwrap()
@@ -195,14 +195,33 @@ fn a_mind_needs_16_bytes() {
 
 #[test]
 fn flat_trees_do_what_the_recursive_interpreter_does_on_any_threads() {
-    const SEEDS: u64 = 400;
+    interpret(400, 0);
+}
+
+/// Trees that have to do with more than 64 actions and memories go another way.
+#[test]
+fn wide_trees_do_what_the_recursive_interpreter_does() {
+    interpret(150, 250);
+}
+
+/// Plays random trees for agents that have so many other actions before each of theirs, and as many
+/// memories that are not in use.
+fn interpret(seeds: u64, fillers: usize) {
     const TICKS: u64 = 24;
     let mut played = 0;
-    for seed in 0..SEEDS {
+    for seed in 0..seeds {
         let random = &mut RandomStream::new(seed);
         // Trees in which nothing is remembered go another way, by the leaves alone.
         let node = if seed % 3 == 0 { plain_tree(random, 5) } else { random_tree(random, 5) };
-        let made = Tree::new(&node, &library());
+        let waits = "wait(1) ".repeat(fillers);
+        let node = match fillers {
+            0 => node,
+            _ => Node::parse(&format!(
+                "selector {{ sequence {{ force_failure c0? {waits} }} {node} }}"
+            ))
+            .unwrap(),
+        };
+        let made = Tree::new(&node, &library_with(fillers));
         let Ok(made) = made else {
             let error = made.unwrap_err();
             let is_expected =
@@ -213,7 +232,7 @@ fn flat_trees_do_what_the_recursive_interpreter_does_on_any_threads() {
         played += 1;
         let threads = if seed % 40 == 0 { Threads::Own(2) } else { Threads::None };
         let agents = if seed % 40 == 0 { 300 } else { 4 };
-        let mut stage = Stage::new(made, threads);
+        let mut stage = Stage::with(made, threads, fillers);
         let mut pairs: Vec<(Entity, Reference)> = (0..agents)
             .map(|key| (stage.spawn(Board::default(), key), Reference::new(&node, key)))
             .collect();
@@ -234,7 +253,7 @@ fn flat_trees_do_what_the_recursive_interpreter_does_on_any_threads() {
             }
         }
     }
-    assert!(played > SEEDS / 2, "most trees make sense");
+    assert!(played > seeds / 2, "most trees make sense");
 }
 
 #[test]
@@ -346,8 +365,8 @@ fn trees_that_make_no_sense_are_refused() {
     assert_eq!(error("parallel(3, 1) { a0 a1 }"), TreeError::ImpossibleCount);
     assert_eq!(error("parallel(0, 1) { a0 a1 }"), TreeError::ImpossibleCount);
     assert_eq!(error("weighted { 0: a0 0: a1 }"), TreeError::BadWeight);
-    let waits = format!("sequence {{ {} }}", "wait(1) ".repeat(65));
-    assert_eq!(error(&waits), TreeError::TooManySlots { count: 65 });
+    let waits = format!("sequence {{ {} }}", "wait(1) ".repeat(1025));
+    assert_eq!(error(&waits), TreeError::TooManySlots { count: 1025 });
     let none = Tree::new(&Node::sequence([]), &library()).unwrap_err();
     assert_eq!(none, TreeError::ChildCount { count: 0 });
 }
@@ -373,7 +392,7 @@ fn an_agent_that_goes_leaves_nothing_behind_whatever_its_tree_was_at() {
 
 #[test]
 fn a_library_tells_what_it_has() {
-    let text = format!("{:?}", Library::<()>::new(&actions()).condition("idle", |()| true));
+    let text = format!("{:?}", Library::<()>::new(&actions(0)).condition("idle", |()| true));
     assert!(text.contains("\"a3\"") && text.contains("\"idle\""), "{text}");
 }
 

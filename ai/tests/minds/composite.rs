@@ -118,8 +118,8 @@ fn a_composite_with_nothing_or_too_much_in_it_is_refused() {
     let outer = |parts| ActionSet::new().composite("work", Composite::join(), parts);
     assert_eq!(outer(ActionSet::new()).spawn(&mut world, ()), Err(ActionSetError::Empty));
     assert_eq!(outer(outer(ActionSet::new())).spawn(&mut world, ()), Err(ActionSetError::Empty));
-    let many = (0..65).fold(ActionSet::new(), |actions, _| actions.action("a", instant("a")));
-    let error = ActionSetError::TooManyActions { count: 65 };
+    let many = (0..1025).fold(ActionSet::new(), |actions, _| actions.action("a", instant("a")));
+    let error = ActionSetError::TooManyActions { count: 1025 };
     assert_eq!(outer(many).spawn(&mut world, ()), Err(error));
     assert!(world.is_empty());
 }

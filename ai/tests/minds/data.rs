@@ -112,8 +112,8 @@ fn what_makes_no_sense_is_refused() {
         &format!("(actions: [(name: \"a\", kind: \"Join\", with: (), parts: [{part}])])"),
         "`with`",
     );
-    let many = (0..65).map(|it| format!("(name: \"{it}\", kind: \"Wait\"),")).collect::<String>();
-    contains(&format!("(actions: [{many}])"), "at most 64");
+    let many = (0..1025).map(|it| format!("(name: \"{it}\", kind: \"Wait\"),")).collect::<String>();
+    contains(&format!("(actions: [{many}])"), "at most 1024");
 }
 
 #[test]

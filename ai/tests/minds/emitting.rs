@@ -3,7 +3,7 @@
 use formic_ai::action::{self, Ended, WideProcessor};
 use formic_ai::prelude::*;
 use formic_ecs::CommandBuffer;
-use formic_jobs::EventSlot;
+use formic_jobs::GatherSlot;
 
 /// An action that fires so many shots, one per tick.
 #[derive(Component, Clone)]
@@ -43,29 +43,29 @@ impl Out for CommandBuffer {
     }
 }
 
-impl Out for EventSlot<Noise> {
+impl Out for GatherSlot<Noise> {
     fn put(&mut self, bullet: Bullet) {
         self.send(Noise(bullet));
     }
 }
 
-fn shot(agent: Agent, fire: &Fire, calibre: &Calibre) -> Bullet {
+fn shot(agent: Agent<'_>, fire: &Fire, calibre: &Calibre) -> Bullet {
     Bullet { by: agent.entity, calibre: calibre.0, shot: fire.shots - fire.left }
 }
 
 impl<O: Out> WideProcessor<&'static Calibre, O> for Firing {
     type Action = Fire;
 
-    fn start(&self, _: Agent, fire: &mut Fire, _: &mut &Calibre, _: &mut O) -> ActionResult {
+    fn start(&self, _: Agent<'_>, fire: &mut Fire, _: &Calibre, _: &mut O) -> ActionResult {
         fire.left = fire.shots;
         ActionResult::Running
     }
 
     fn update(
         &self,
-        agent: Agent,
+        agent: Agent<'_>,
         fire: &mut Fire,
-        calibre: &mut &Calibre,
+        calibre: &Calibre,
         out: &mut O,
     ) -> ActionResult {
         out.put(shot(agent, fire, calibre));
@@ -74,14 +74,7 @@ impl<O: Out> WideProcessor<&'static Calibre, O> for Firing {
     }
 
     /// The last one, whatever ends it.
-    fn cleanup(
-        &self,
-        agent: Agent,
-        fire: &mut Fire,
-        calibre: &mut &Calibre,
-        _: Ended,
-        out: &mut O,
-    ) {
+    fn cleanup(&self, agent: Agent<'_>, fire: &mut Fire, calibre: &Calibre, _: Ended, out: &mut O) {
         out.put(shot(agent, fire, calibre));
     }
 }

@@ -24,7 +24,7 @@ struct Deed(&'static str);
 struct Doing<'a>(AgentAccess<'a, Senses>);
 
 impl Doing<'_> {
-    fn note(&self, agent: Agent, what: &str, deed: &Deed) {
+    fn note(&self, agent: Agent<'_>, what: &str, deed: &Deed) {
         if let Ok(mut board) = self.0.claim(agent) {
             board.get_mut().log.push(format!("{what} {}", deed.0));
         }
@@ -34,17 +34,17 @@ impl Doing<'_> {
 impl Processor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.note(agent, "begins", deed);
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, _: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, _: &mut Deed) -> ActionResult {
         let Ok(mut board) = self.0.claim(agent) else { return ActionResult::Failed };
         board.get_mut().end.take().unwrap_or(ActionResult::Running)
     }
 
-    fn cleanup(&self, agent: Agent, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, deed: &mut Deed, ended: Ended) {
         self.note(agent, &format!("{ended:?}:"), deed);
     }
 }

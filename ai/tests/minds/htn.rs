@@ -339,11 +339,11 @@ struct Going<'a>(AgentAccess<'a, &'static mut Purse>);
 impl Processor for Going<'_> {
     type Action = Deed;
 
-    fn start(&self, _: Agent, _: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         let Ok(mut purse) = self.0.claim(agent) else { return ActionResult::Failed };
         let purse = purse.get_mut();
         if std::mem::take(&mut purse.fails) {

@@ -133,7 +133,7 @@ fn an_action_that_is_gone_counts_as_failed_and_disturbs_nobody() {
         stage.ticks(6);
         assert_eq!((stage.place(agent), stage.agent(agent).current()), (place, place));
         assert_eq!(stage.agent(other).advances(), before + 4);
-        assert_eq!(stage.world.get::<Body>(agent).unwrap().running(), 0);
+        assert_eq!(stage.world.get::<Body>(agent).unwrap().running().count(), 0);
         assert!(stage.executing().len() <= 1);
     }
 }

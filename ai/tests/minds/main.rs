@@ -4,6 +4,7 @@
 
 mod access;
 mod bt;
+mod choosing;
 mod composite;
 mod data;
 mod emitting;
@@ -13,8 +14,10 @@ mod goap;
 mod htn;
 mod interop;
 mod lifetime;
+mod limits;
 mod mind_files;
 mod model;
+mod saves;
 mod sequence;
 mod support;
 mod utility;

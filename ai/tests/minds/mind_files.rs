@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use formic_ai::bt::{Tree, TreeAgent, Trees};
 use formic_ai::fsm::{FsmAgent, Library, Machine, MachineFile, Machines};
 use formic_ai::goap::{GoapAgent, Planner, Planners, Sensors};
-use formic_ai::htn::Domain;
+use formic_ai::htn::{Domain, HtnAgent, HtnPlanners};
 use formic_ai::reload::{MindFile, load_folder};
 use formic_ai::utility::{Reasoner, UtilityAgent, UtilityAgents};
 
@@ -283,6 +283,76 @@ fn a_plan_is_gone_on_with_where_its_steps_are_still_there() {
     assert_eq!((agent(&stage).goal(), running(&stage)), (None, vec![]));
     stage.ticks(2);
     assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![2]));
+}
+
+type HtnSensors = Sensors<&'static Senses, Domain>;
+
+fn decompose(mut planners: HtnPlanners<&'static Senses>, file: Res<MindFile<HtnSensors>>) {
+    planners.think(file.mind(), 100);
+}
+
+/// A cat that plays or sleeps first, and dines then, which is planned for later.
+fn htn_text(first: &str, more: &str) -> String {
+    format!(
+        r#"(
+    facts: [],
+    operators: [(name: "{first}"), (name: "eat"){more}],
+    methods: [
+        (of: "live", name: "well", tasks: ["{first}", "...", "dine"]),
+        (of: "dine", name: "at home", tasks: ["eat"]),
+    ],
+    root: "live",
+)"#
+    )
+}
+
+#[test]
+fn a_decomposition_and_what_is_left_of_it_are_gone_on_with_where_their_tasks_are_still_there() {
+    let path = file("domain.ron");
+    std::fs::write(&path, htn_text("sleep", "")).unwrap();
+    let mind = MindFile::load(&path, |text| {
+        let sensors = HtnSensors::new(Domain::parse(text)?, &actions());
+        Ok(sensors.expect("all operators are actions"))
+    });
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        HtnAgent::drive(world, agent).unwrap();
+        world.insert_resource(mind);
+    };
+    let mut stage = Stage::new(drive, |minds| minds.add(decompose.as_mind()));
+    stage.ticks(2);
+    assert_eq!(running(&stage), [1]);
+    let reload =
+        |stage: &mut Stage| MindFile::<HtnSensors>::reload(&mut stage.world, &[stage.agent]);
+    let agent = |stage: &Stage| *stage.world.get::<HtnAgent>(stage.agent).unwrap();
+    // One operator more: all tasks have other numbers, also the one that is left for later.
+    std::fs::write(&path, htn_text("sleep", ", (name: \"play\")")).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((agent(&stage).plans(), running(&stage)), (1, vec![1]));
+    stage.end(ActionResult::Success);
+    stage.ticks(2);
+    assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![0]), "it dines");
+    // The operator that it is at is still there, and the first one of the plan was passed.
+    std::fs::write(&path, htn_text("play", "")).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![0]));
+    stage.end(ActionResult::Success);
+    stage.ticks(2);
+    assert_eq!((agent(&stage).plans(), running(&stage)), (3, vec![2]), "it begins anew");
+    // What it does is no operator any more.
+    std::fs::write(&path, htn_text("sleep", "")).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((agent(&stage).step(), running(&stage)), (0, vec![]));
+    stage.ticks(2);
+    assert_eq!((agent(&stage).plans(), running(&stage)), (4, vec![1]));
+    // A broken file is reported, and the mind stays as it was.
+    std::fs::write(&path, htn_text("sleep", "").replace("\"dine\"]", "\"dime\"]")).unwrap();
+    assert!(!reload(&mut stage));
+    let file = stage.world.resource::<MindFile<HtnSensors>>().unwrap();
+    let said = file.problem().unwrap().to_string();
+    assert!(said.contains("domain.ron: line 5, ") && said.contains("\"dime\""), "{said}");
+    stage.ticks(1);
+    assert_eq!(running(&stage), [1]);
 }
 
 fn climb(mut trees: Trees<&'static Senses>, file: Res<MindFile<Tree<&'static Senses>>>) {

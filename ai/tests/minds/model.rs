@@ -90,7 +90,7 @@ struct Acting<'a, T> {
 }
 
 impl<T> Acting<'_, T> {
-    fn log(&self, agent: Agent, call: Call) {
+    fn log(&self, agent: Agent<'_>, call: Call) {
         self.logs.claim(agent).expect("one action of an agent executes").get_mut().0.push(call);
     }
 }
@@ -98,17 +98,17 @@ impl<T> Acting<'_, T> {
 impl<T: Kind> Processor for Acting<'_, T> {
     type Action = T;
 
-    fn start(&self, agent: Agent, action: &mut T) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
         self.log(agent, Call::Start(action.script().seed));
         action.script().start()
     }
 
-    fn update(&self, agent: Agent, action: &mut T) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
         self.log(agent, Call::Update(action.script().seed));
         action.script().update()
     }
 
-    fn cleanup(&self, agent: Agent, action: &mut T, ended: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, action: &mut T, ended: Ended) {
         if ended == Ended::Interrupted {
             assert!(self.logs.claim(agent).is_err(), "only the agent's end interrupts a sequence");
             return;

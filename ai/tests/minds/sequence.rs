@@ -135,14 +135,14 @@ fn a_sequence_without_actions_or_with_too_many_is_refused_and_nothing_is_spawned
     let mut world = World::new();
     assert_eq!(Sequence::new().spawn(&mut world, ()), Err(ActionSetError::Empty));
     let long = |count| (0..count).fold(Sequence::new(), |it, _| it.then(instant("a")));
-    let error = ActionSetError::TooManyActions { count: 65 };
-    assert_eq!(long(65).spawn(&mut world, ()), Err(error));
+    let error = ActionSetError::TooManyActions { count: 1025 };
+    assert_eq!(long(1025).spawn(&mut world, ()), Err(error));
     assert!(world.is_empty());
     let entity = world.spawn(());
     assert_eq!(Sequence::new().attach(&mut world, entity), Err(ActionSetError::Empty));
     assert!(!world.has::<SequenceAgent>(entity));
-    assert_eq!(long(64).attach(&mut world, entity), Ok(()));
-    assert_eq!(world.len(), 1 + 64);
+    assert_eq!(long(1024).attach(&mut world, entity), Ok(()));
+    assert_eq!(world.len(), 1 + 1024);
 }
 
 #[test]
@@ -200,10 +200,10 @@ fn a_system_may_record_commands_beside_its_actions() {
     struct Shouting;
     impl Processor for Shouting {
         type Action = Shout;
-        fn start(&self, _agent: Agent, _action: &mut Shout) -> ActionResult {
+        fn start(&self, _agent: Agent<'_>, _action: &mut Shout) -> ActionResult {
             Success
         }
-        fn update(&self, _agent: Agent, _action: &mut Shout) -> ActionResult {
+        fn update(&self, _agent: Agent<'_>, _action: &mut Shout) -> ActionResult {
             unreachable!("it ends as it starts")
         }
     }

@@ -61,19 +61,19 @@ struct Doing<'a>(&'a Trace);
 impl Processor for Doing<'_> {
     type Action = Task;
 
-    fn start(&self, _agent: Agent, task: &mut Task) -> ActionResult {
+    fn start(&self, _agent: Agent<'_>, task: &mut Task) -> ActionResult {
         task.begun += 1;
         task.at = 0;
         self.0.note(task, "starts");
         task.next()
     }
 
-    fn update(&self, _agent: Agent, task: &mut Task) -> ActionResult {
+    fn update(&self, _agent: Agent<'_>, task: &mut Task) -> ActionResult {
         self.0.note(task, "goes on");
         task.next()
     }
 
-    fn cleanup(&self, _agent: Agent, task: &mut Task, ended: Ended) {
+    fn cleanup(&self, _agent: Agent<'_>, task: &mut Task, ended: Ended) {
         let how = match ended {
             Ended::Success => "is done",
             Ended::Failed => "has failed",

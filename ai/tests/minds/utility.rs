@@ -1,7 +1,7 @@
 //! Utility: scores, curves, and how one option is chosen.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-#[path = "../../examples/cats.rs"]
+#[path = "../../examples/house_cats.rs"]
 #[expect(dead_code, reason = "its main is for those who run it")]
 mod cats;
 
@@ -348,11 +348,11 @@ struct Shared(Reasoner);
 struct Work;
 impl Processor for Work {
     type Action = Doing;
-    fn start(&self, _: Agent, doing: &mut Doing) -> ActionResult {
+    fn start(&self, _: Agent<'_>, doing: &mut Doing) -> ActionResult {
         doing.done = 0;
         ActionResult::Running
     }
-    fn update(&self, _: Agent, doing: &mut Doing) -> ActionResult {
+    fn update(&self, _: Agent<'_>, doing: &mut Doing) -> ActionResult {
         doing.done += 1;
         if doing.done < doing.ticks { ActionResult::Running } else { ActionResult::Success }
     }

@@ -1,7 +1,7 @@
 //! The frame of 100 small systems: ten kinds of rows, and for each of them four systems that
 //! write, four that count, one that records commands, and one that does nothing.
 //!
-//! What they do gives the same in any order that keeps writers apart, since the libraries order
+//! Their work gives the same in any order that keeps writers apart, since the libraries order
 //! their systems differently.
 
 /// Rows of each kind.

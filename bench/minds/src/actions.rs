@@ -21,6 +21,9 @@ pub(crate) fn rows() -> Vec<Row> {
             vec![ticks(1_000_000, crowd(1_000_000, &sequence), 1_000_000)]
         }),
         Row::new("action: asleep, 1M of them, per chunk", None, asleep),
+        Row::new("action: 1,000 agents go on to the next of their actions", None, || {
+            vec![steps("formic, 1,024 actions", 1024), steps("formic, 64 actions", 64)]
+        }),
     ]
 }
 
@@ -31,10 +34,10 @@ struct Counting;
 
 impl Processor for Counting {
     type Action = Count;
-    fn start(&self, _: Agent, _: &mut Count) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Count) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, _: Agent, count: &mut Count) -> ActionResult {
+    fn update(&self, _: Agent<'_>, count: &mut Count) -> ActionResult {
         count.0 = count.0.wrapping_add(1);
         if count.0 == u32::MAX { ActionResult::Success } else { ActionResult::Running }
     }
@@ -53,10 +56,10 @@ struct Walking<'a>(AgentAccess<'a, &'static mut Position>);
 
 impl Processor for Walking<'_> {
     type Action = Walk;
-    fn start(&self, _: Agent, _: &mut Walk) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Walk) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, agent: Agent, walk: &mut Walk) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, walk: &mut Walk) -> ActionResult {
         let Ok(mut position) = self.0.claim(agent) else { return ActionResult::Failed };
         position.get_mut().0 += walk.0;
         ActionResult::Running
@@ -95,6 +98,36 @@ fn plain_count() -> Contender {
             *count = std::hint::black_box(count.wrapping_add(1));
         }
     })
+}
+
+/// An action that takes no time.
+#[derive(Component, Clone)]
+struct Step;
+
+struct Stepping;
+
+impl Processor for Stepping {
+    type Action = Step;
+    fn start(&self, _: Agent, _: &mut Step) -> ActionResult {
+        ActionResult::Success
+    }
+}
+
+fn step(mut actions: Actions<'_, Step>) {
+    actions.process(&Stepping);
+}
+
+/// Agents with so many actions, which they do in turn, one in a tick.
+fn steps(column: &'static str, actions: usize) -> Contender {
+    let mut world = World::new();
+    let sequence = (0..actions).fold(Sequence::new(), |sequence, _| sequence.then(Step));
+    (0..1_000).for_each(|_| _ = sequence.spawn(&mut world, ()).expect("it has actions"));
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(step.as_action())
+        .build(&mut world)
+        .expect("it has no circle");
+    let pool = Pool::new(Threads::None).expect("no threads are asked for");
+    Contender::new(column, 1_000, move || drop(schedule.run(&mut world, &pool)))
 }
 
 /// Ten actions for each agent, none of which executes.

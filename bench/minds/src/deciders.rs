@@ -112,10 +112,10 @@ struct Living<'a>(AgentAccess<'a, &'static mut Needs>);
 
 impl Processor for Living<'_> {
     type Action = Pastime;
-    fn start(&self, _: Agent, _: &mut Pastime) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Pastime) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, cat: Agent, pastime: &mut Pastime) -> ActionResult {
+    fn update(&self, cat: Agent<'_>, pastime: &mut Pastime) -> ActionResult {
         let Ok(mut needs) = self.0.claim(cat) else { return ActionResult::Failed };
         let needs = needs.get_mut();
         needs.hunger = (needs.hunger + pastime.hunger * 0.1).clamp(0.0, 100.0);

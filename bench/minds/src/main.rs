@@ -8,9 +8,11 @@ mod activities;
 #[path = "../../jobs/src/allocations.rs"]
 mod allocations;
 mod deciders;
+mod decomposition;
 mod domain;
 mod harness;
 mod plans;
+mod reload;
 mod turns;
 
 use std::process::ExitCode;
@@ -20,11 +22,18 @@ use harness::{Options, Row};
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
         Ok(options) => {
-            let rows: Vec<Row> =
-                [actions::rows, activities::rows, deciders::rows, plans::rows, turns::rows]
-                    .into_iter()
-                    .flat_map(|rows| rows())
-                    .collect();
+            let rows: Vec<Row> = [
+                actions::rows,
+                activities::rows,
+                deciders::rows,
+                plans::rows,
+                decomposition::rows,
+                reload::rows,
+                turns::rows,
+            ]
+            .into_iter()
+            .flat_map(|rows| rows())
+            .collect();
             harness::run(rows, &options)
         }
         Err(message) => {

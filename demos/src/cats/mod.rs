@@ -30,9 +30,8 @@ use clap::Args;
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 use formic_ai::utility::{Reasoner, UtilityAgent};
-use formic_ecs::StateHash;
 
-use formic_jobs::{Save, SaveRules};
+use formic_jobs::SaveRules;
 
 use self::actions::TimeStep;
 use self::diary::Diary;
@@ -47,7 +46,6 @@ use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -164,28 +162,12 @@ fn spawn_cats(
 }
 
 impl Simulation for CatWorld {
-    fn tick(&mut self) {
-        self.engine.tick();
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn save(&self) -> Result<Save, String> {
-        self.engine.save().map_err(|error| error.to_string())
-    }
-
-    fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
-
-    fn state_hash(&self) -> StateHash {
-        self.engine.world.state_hash()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn counters(&self) -> Vec<Counter> {

@@ -1,30 +1,21 @@
 //! The cats as they are shown live: each where its needs are, as in the picture.
 
+use formic::inspect::{Ground, Kind, Mark, Scene, View};
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
 use glam::Vec2;
 
-use super::actions::{Eat, Play, Sleep};
 use super::mind::{OPTIONS, inputs};
-use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
+use super::needs::{Hunger, Tiredness};
 use super::picture::{COLOURS, HUNGER_MAX, TIREDNESS_MAX, darker, lighter};
 use super::{CatWorld, TICK_SECONDS};
-use crate::engine::Engine;
 use crate::raster::Colour;
-use crate::view::{Ground, Inspector, Kind, Mark, Scene, View};
+use crate::simulation::Simulation;
 
 /// How many tiles a point of need has.
 const TILES: u16 = 4;
 
 impl View for CatWorld {
-    fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
     fn scene(&self) -> Scene {
         let chosen = OPTIONS.into_iter().zip(COLOURS);
         let chosen = chosen.map(|(name, colour)| Kind::new(name, lighter(colour)));
@@ -72,20 +63,6 @@ impl View for CatWorld {
             let kind = u8::try_from(agent.current().unwrap_or(OPTIONS.len())).unwrap_or_default();
             marks.push(Mark { entity, at, kind, world: 0 });
         });
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Hunger>()
-            .show::<Tiredness>()
-            .show::<Temper>()
-            .show::<TimeSpent>()
-            .show::<UtilityAgent>()
-            .show::<Body>()
-            .show::<Action>()
-            .show::<Eat>()
-            .show::<Sleep>()
-            .show::<Play>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

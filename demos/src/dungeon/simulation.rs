@@ -1,7 +1,7 @@
 //! The dungeon as the shell sees it.
 
 use formic_ecs::StateHash;
-use formic_jobs::Save;
+use formic_jobs::{Save, Step};
 use formic_nav::{PathStatsSum, SearchReport};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
@@ -9,12 +9,25 @@ use crate::dungeon::digest::digest;
 use crate::dungeon::picture::picture;
 use crate::dungeon::works::WorksCount;
 use crate::dungeon::world::Dungeon;
+use crate::engine::Engine;
 use crate::raster::Raster;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
-use crate::view::View;
 
 impl Simulation for Dungeon {
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    fn step(&mut self) -> Step {
+        self.begin_tick();
+        self.engine.step()
+    }
+
     fn tick(&mut self) {
         self.begin_tick();
         self.engine.tick();
@@ -64,14 +77,6 @@ impl Simulation for Dungeon {
     fn input(&mut self, input: &str) -> Result<(), String> {
         let cheat: Cheat = input.parse().map_err(|error: CheatError| error.to_string())?;
         self.apply(cheat).map_err(|refusal| format!("{cheat}: {refusal}"))
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
     }
 
     fn raster(&self) -> Raster {

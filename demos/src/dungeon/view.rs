@@ -1,20 +1,14 @@
 //! The dungeon as it is shown live.
 
+use formic::inspect::{Cheat as Button, Ground, Kind, Mark, Scene, Touch, View};
 use formic_ecs::Entity;
-use formic_jobs::Step;
-use formic_nav::{
-    Cell, Facing, PathPending, PathRequest, PathStats, Position, RequestStatus, Route, Speed,
-    Wander,
-};
+use formic_nav::{Cell, PathRequest, PathStats, Position, RequestStatus, Route, Wander};
 use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::picture::{FACE, floor_colour};
-use crate::dungeon::watch::Watch;
 use crate::dungeon::world::Dungeon;
-use crate::engine::Engine;
 use crate::raster::{Colour, region_colour};
-use crate::view::{Cheat as Button, Ground, Inspector, Kind, Mark, Scene, Touch, View};
 
 /// Rock and its face come before the regions in the palette.
 const ROCK_TILE: u8 = 0;
@@ -37,19 +31,6 @@ const BUTTONS: [Button; 5] = [
 ];
 
 impl View for Dungeon {
-    fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
-    fn step(&mut self) -> Step {
-        self.begin_tick();
-        self.engine.step()
-    }
-
     fn scene(&self) -> Scene {
         let grid = self.terrain().grid();
         Scene {
@@ -111,19 +92,6 @@ impl View for Dungeon {
         };
         let middles = between.iter().map(|cell| cell.centre());
         std::iter::once(position.0).chain(middles).chain([goal]).collect()
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Position>()
-            .show::<Facing>()
-            .show::<Speed>()
-            .show::<PathRequest>()
-            .show::<Wander>()
-            .show::<PathStats>()
-            .show::<Watch>()
-            .show::<Route>()
-            .show::<PathPending>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

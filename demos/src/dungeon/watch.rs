@@ -7,7 +7,7 @@ mod tests;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::Component;
 use formic_jobs::{Query, Res};
-use formic_nav::{Cell, PathStats, Position, Terrain, path_cost};
+use formic_nav::{Cell, PathStats, Position, Terrain};
 use glam::Vec2;
 
 /// What an imp looked like a tick ago, and what it did wrong so far.
@@ -30,17 +30,16 @@ impl Watch {
 
 /// Compares where every imp stands with where it stood.
 ///
-/// An imp walks less than half a cell in a tick, and so along one straight line,
-/// from its cell to the same one or to the next. The step between the two is
-/// judged by `formic_nav::path_cost`, which shares no code with the searches. An imp that
-/// was put aside by a wall has not walked.
+/// An imp walks less than half a cell in a tick, and so along one straight line or around the middle
+/// of a cell. Whether the line is in the open is asked of the cells along it, by no code that
+/// finds or walks paths. An imp that was put aside by a wall has not walked.
 pub(super) fn watch(mut imps: Query<(&Position, &PathStats, &mut Watch)>, terrain: Res<Terrain>) {
     imps.par_for_each(|(position, stats, watch)| {
         let cell = position.cell().filter(|&cell| terrain.is_open(cell));
         let was_put_aside = stats.pushed_out != watch.pushed_out;
         match cell {
             None => watch.ticks_in_rock += 1,
-            Some(cell) if !was_put_aside && !may_step(&terrain, watch.position, cell) => {
+            Some(_) if !was_put_aside && !is_in_the_open(&terrain, watch.position, position.0) => {
                 watch.illegal_moves += 1;
             }
             Some(_) => {}
@@ -50,7 +49,9 @@ pub(super) fn watch(mut imps: Query<(&Position, &PathStats, &mut Watch)>, terrai
     });
 }
 
-fn may_step(terrain: &Terrain, from: Vec2, to: Cell) -> bool {
-    let Some(from) = Cell::containing(from) else { return false };
-    from == to || path_cost(terrain.grid(), terrain.rule(), &[from, to]).is_ok()
+fn is_in_the_open(terrain: &Terrain, from: Vec2, to: Vec2) -> bool {
+    (0..=32_u8).all(|part| {
+        let place = from.lerp(to, f32::from(part) / 32.0);
+        Cell::containing(place).is_some_and(|cell| terrain.is_open(cell))
+    })
 }

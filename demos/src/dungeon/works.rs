@@ -1,6 +1,6 @@
 //! The works: tunnels are dug and corridors bricked up, a tile every few ticks.
 //!
-//! What happens is a function of the seed and of the map as it has become. The
+//! All of it is a function of the seed and of the map as it has become. The
 //! more has been dug than filled, the likelier the next project fills, so the map
 //! lives on for ever.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]

@@ -56,17 +56,12 @@ pub(super) fn sensors(actions: &ActionSet) -> Sensors<Senses> {
         .fact(strong, |(_, strength): &Sensed<'_>| u32::from(is_strong(strength)))
         .fact(known, |(war, _): &Sensed<'_>| war.known_ticks.min(1))
         .fact(mustered, |(war, _): &Sensed<'_>| war.mustered_ticks.min(1))
-        .fact(beaten, |(war, strength): &Sensed<'_>| u32::from(is_beaten(war, strength)))
+        .fact(beaten, |(war, strength): &Sensed<'_>| u32::from(war.is_beaten(strength)))
         .fact(threatened, |(war, _): &Sensed<'_>| war.threatened)
 }
 
 fn is_strong(strength: &Strength) -> bool {
     strength.ships * 3 >= strength.ships_max * 2
-}
-
-/// The squadrons are of one size, so its own says how many ships the enemy should have.
-pub(super) fn is_beaten(war: &War, strength: &Strength) -> bool {
-    war.foe_ships * 3 <= strength.ships_max
 }
 
 /// Tells admirals what has changed; one that hears of an enemy at the base plans anew.

@@ -3,9 +3,8 @@
 
 use formic_ai::prelude::*;
 
-use super::parts::{Bullet, Hull, Member, Position, Side, Strength, TICK_SECONDS, Velocity};
+use super::parts::{Bullet, Hull, Member, Position, Side, Strength, TICK_SECONDS, Toll, Velocity};
 use super::radar::Radar;
-use super::tally::Toll;
 
 /// In metres per second.
 pub(super) const SPEED: f32 = 60.0;

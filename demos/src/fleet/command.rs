@@ -4,7 +4,6 @@
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 
-use super::admirals::is_beaten;
 use super::parts::{Orders, Strength, War};
 
 /// Action: give orders and see them carried out.
@@ -62,7 +61,7 @@ struct Commanding<'a>(AgentAccess<'a, Staff>);
 impl Processor for Commanding<'_> {
     type Action = Command;
 
-    fn start(&self, admiral: Agent, command: &mut Command) -> ActionResult {
+    fn start(&self, admiral: Agent<'_>, command: &mut Command) -> ActionResult {
         let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
         let (orders, ..) = claim.get_mut();
         command.ticks_left = command.ticks();
@@ -75,13 +74,13 @@ impl Processor for Commanding<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, admiral: Agent, command: &mut Command) -> ActionResult {
+    fn update(&self, admiral: Agent<'_>, command: &mut Command) -> ActionResult {
         let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
         let (_, war, strength) = claim.get_mut();
         command.ticks_left = command.ticks_left.saturating_sub(1);
         let is_over = command.ticks_left == 0;
         match command.order {
-            Order::Strike if is_beaten(war, strength) => return ActionResult::Success,
+            Order::Strike if war.is_beaten(strength) => return ActionResult::Success,
             Order::Strike if is_over || strength.ships * 3 < strength.ships_max => {
                 return ActionResult::Failed;
             }

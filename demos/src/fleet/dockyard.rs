@@ -11,11 +11,10 @@ use glam::Vec2;
 
 use super::admirals::{self, Admirals};
 use super::parts::{
-    Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Velocity, War,
+    Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Toll, Velocity, War,
 };
 use super::ships::{self, Ships};
 use super::sky::{Sky, Squadron};
-use super::tally::Toll;
 use super::turrets::{self, Turrets};
 
 const SHIP_HULL: u32 = 24;

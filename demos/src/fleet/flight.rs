@@ -47,11 +47,11 @@ struct Cruising<'a> {
 impl Processor for Cruising<'_> {
     type Action = Cruise;
 
-    fn start(&self, _: Agent, _: &mut Cruise) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Cruise) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Agent, _: &mut Cruise) -> ActionResult {
+    fn update(&self, ship: Agent<'_>, _: &mut Cruise) -> ActionResult {
         let Ok(mut claim) = self.pilots.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, member, station) = claim.get_mut();
         let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
@@ -75,11 +75,11 @@ struct Closing<'a>(AgentAccess<'a, Hunter>);
 impl Processor for Closing<'_> {
     type Action = Close;
 
-    fn start(&self, _: Agent, _: &mut Close) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Close) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Agent, _: &mut Close) -> ActionResult {
+    fn update(&self, ship: Agent<'_>, _: &mut Close) -> ActionResult {
         let Ok(mut claim) = self.0.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, aim) = claim.get_mut();
         if aim.has_target() {
@@ -103,11 +103,11 @@ struct Retreating<'a> {
 impl Processor for Retreating<'_> {
     type Action = Retreat;
 
-    fn start(&self, _: Agent, _: &mut Retreat) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Retreat) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Agent, _: &mut Retreat) -> ActionResult {
+    fn update(&self, ship: Agent<'_>, _: &mut Retreat) -> ActionResult {
         let Ok(mut claim) = self.patients.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, hull, member) = claim.get_mut();
         let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };

@@ -38,15 +38,11 @@ struct Firing<'a>(AgentAccess<'a, Gunner>);
 impl WideProcessor<(), CommandBuffer> for Firing<'_> {
     type Action = Fire;
 
-    fn start(&self, _: Agent, _: &mut Fire, (): &mut (), _: &mut CommandBuffer) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(
         &self,
-        unit: Agent,
+        unit: Agent<'_>,
         _: &mut Fire,
-        (): &mut (),
+        (): (),
         commands: &mut CommandBuffer,
     ) -> ActionResult {
         let Ok(mut claim) = self.0.claim(unit) else { return ActionResult::Failed };
@@ -82,11 +78,11 @@ struct Cooling<'a>(AgentAccess<'a, &'static mut Gun>);
 impl Processor for Cooling<'_> {
     type Action = Cool;
 
-    fn start(&self, _: Agent, _: &mut Cool) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Cool) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, turret: Agent, _: &mut Cool) -> ActionResult {
+    fn update(&self, turret: Agent<'_>, _: &mut Cool) -> ActionResult {
         let Ok(mut gun) = self.0.claim(turret) else { return ActionResult::Failed };
         let gun = gun.get_mut();
         gun.heat = gun.heat.saturating_sub(1);
@@ -103,11 +99,11 @@ struct Repairing<'a>(AgentAccess<'a, &'static mut Hull>);
 impl Processor for Repairing<'_> {
     type Action = Repair;
 
-    fn start(&self, _: Agent, _: &mut Repair) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Repair) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, turret: Agent, _: &mut Repair) -> ActionResult {
+    fn update(&self, turret: Agent<'_>, _: &mut Repair) -> ActionResult {
         let Ok(mut hull) = self.0.claim(turret) else { return ActionResult::Failed };
         if hull.get_mut().mend(1) { ActionResult::Success } else { ActionResult::Running }
     }

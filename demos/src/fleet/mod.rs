@@ -41,15 +41,16 @@ mod view;
 
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
-use formic_ecs::{Codec, StateHash};
-use formic_jobs::{Save, SaveRules};
+use formic_ecs::Codec;
+use formic_jobs::SaveRules;
 
 use self::admirals::Admirals;
 use self::dockyard::Dockyard;
+use self::parts::Toll;
 use self::radar::Radar;
 use self::ships::Ships;
 use self::sky::Sky;
-use self::tally::{Tally, Toll};
+use self::tally::Tally;
 use self::turrets::Turrets;
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
@@ -59,7 +60,6 @@ use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -123,28 +123,12 @@ impl Fleet {
 }
 
 impl Simulation for Fleet {
-    fn tick(&mut self) {
-        self.engine.tick();
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn save(&self) -> Result<Save, String> {
-        self.engine.save().map_err(|error| error.to_string())
-    }
-
-    fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
-
-    fn state_hash(&self) -> StateHash {
-        self.engine.world.state_hash()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn counters(&self) -> Vec<Counter> {

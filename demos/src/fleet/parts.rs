@@ -1,7 +1,7 @@
 //! The components of units. Places are in metres, times in ticks.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Component, Entity};
+use formic_ecs::{Component, Entity, World};
 use glam::Vec2;
 
 /// How much time a tick is, in seconds.
@@ -155,6 +155,11 @@ impl War {
             built: 0,
         }
     }
+
+    /// The squadrons are of one size, so its own says how many ships the enemy should have.
+    pub(super) fn is_beaten(&self, strength: &Strength) -> bool {
+        self.foe_ships * 3 <= strength.ships_max
+    }
 }
 
 /// A gun, and how hot it is.
@@ -179,4 +184,27 @@ pub(super) struct Bullet {
     pub(super) ticks_left: u32,
     /// Whom it does not hit.
     pub(super) side: Side,
+}
+
+/// What systems have counted since the war began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Toll {
+    pub(super) fired: u64,
+    pub(super) hits: u64,
+    pub(super) ships_lost: u64,
+    pub(super) turrets_lost: u64,
+    pub(super) ships_built: u64,
+    pub(super) turrets_built: u64,
+}
+
+impl Toll {
+    pub(super) fn numbers(&self) -> [u64; 6] {
+        let &Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built } = self;
+        [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built]
+    }
+
+    pub(super) fn load(&mut self, numbers: [u64; 6], _: &World) {
+        let [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built] = numbers;
+        *self = Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built };
+    }
 }

@@ -6,33 +6,10 @@ use formic_ai::fsm::FsmAgent;
 use formic_ai::goap::GoapAgent;
 use formic_ai::prelude::*;
 
-use super::parts::{Bullet, Hull, Member, Position, Strength, Velocity, War};
+use super::parts::{Bullet, Hull, Member, Position, Strength, Toll, Velocity, War};
 use super::ships::Ships;
 use crate::simulation::Counter;
 use crate::text::grouped;
-
-/// What systems have counted since the war began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Toll {
-    pub(super) fired: u64,
-    pub(super) hits: u64,
-    pub(super) ships_lost: u64,
-    pub(super) turrets_lost: u64,
-    pub(super) ships_built: u64,
-    pub(super) turrets_built: u64,
-}
-
-impl Toll {
-    pub(super) fn numbers(&self) -> [u64; 6] {
-        let &Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built } = self;
-        [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built]
-    }
-
-    pub(super) fn load(&mut self, numbers: [u64; 6], _: &World) {
-        let [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built] = numbers;
-        *self = Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built };
-    }
-}
 
 /// What there is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +104,7 @@ pub(super) fn check_units(world: &World) -> Result<(), String> {
         if !position.0.is_finite() {
             return Err(format!("unit {unit} is at {}", position.0));
         }
-        if body.running().count_ones() > 1 {
+        if body.running().count() > 1 {
             return Err(format!("unit {unit} does two things at once"));
         }
         let (ships, turrets) = squadrons.entry(member.admiral).or_default();

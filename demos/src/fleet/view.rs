@@ -1,21 +1,18 @@
 //! The war as it is shown live.
 
+use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
 use formic_ai::fsm::FsmAgent;
 use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::Fleet;
 use super::guns::{Cool, Fire, RANGE};
-use super::parts::{
-    Aim, Bullet, Gun, Hull, Member, Orders, Position, Side, Station, Strength, TICK_SECONDS,
-    Velocity, War,
-};
+use super::parts::{Aim, Bullet, Hull, Orders, Position, Side, TICK_SECONDS, Velocity};
 use super::picture::{BASE, SPACE, colour};
 use super::ships::Ships;
 use super::sky::Sky;
-use crate::engine::Engine;
 use crate::raster::Colour;
-use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
+use crate::simulation::Simulation;
 
 /// How bright a unit is, and a bullet.
 const UNIT_LIGHT: u32 = 255;
@@ -35,14 +32,6 @@ const fn of_side(kind: u8, side: Side) -> u8 {
 }
 
 impl View for Fleet {
-    fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
     fn scene(&self) -> Scene {
         let kind = |name, side, light| Kind::new(name, colour(side, light));
         Scene {
@@ -95,25 +84,6 @@ impl View for Fleet {
             (Ok(position), Ok(aim)) if aim.has_target() => vec![position.0, aim.at],
             _ => Vec::new(),
         }
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Position>()
-            .show::<Velocity>()
-            .show::<Side>()
-            .show::<Hull>()
-            .show::<Aim>()
-            .show::<Member>()
-            .show::<Station>()
-            .show::<Orders>()
-            .show::<Strength>()
-            .show::<War>()
-            .show::<Gun>()
-            .show::<Bullet>()
-            .show::<FsmAgent>()
-            .show::<Body>()
-            .show::<Action>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

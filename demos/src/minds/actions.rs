@@ -57,12 +57,12 @@ struct Gathering<'a>(AgentAccess<'a, Gatherer>);
 impl Processor for Gathering<'_> {
     type Action = Gather;
 
-    fn start(&self, _: Agent, gather: &mut Gather) -> ActionResult {
+    fn start(&self, _: Agent<'_>, gather: &mut Gather) -> ActionResult {
         gather.seconds_left = GATHER_SECONDS;
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, gather: &mut Gather) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, gather: &mut Gather) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (basket, books) = claim.get_mut();
         books.ticks[GATHER] += 1;
@@ -89,7 +89,7 @@ struct Eating<'a>(AgentAccess<'a, Eater>);
 impl Processor for Eating<'_> {
     type Action = Eat;
 
-    fn start(&self, agent: Agent, eat: &mut Eat) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (_, basket, _) = claim.get_mut();
         if basket.0 == 0 {
@@ -99,7 +99,7 @@ impl Processor for Eating<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, eat: &mut Eat) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (needs, basket, books) = claim.get_mut();
         books.ticks[EAT] += 1;
@@ -124,11 +124,11 @@ struct Sleeping<'a>(AgentAccess<'a, Sleeper>);
 impl Processor for Sleeping<'_> {
     type Action = Sleep;
 
-    fn start(&self, _: Agent, _: &mut Sleep) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Sleep) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, _: &mut Sleep) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, _: &mut Sleep) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (needs, books) = claim.get_mut();
         books.ticks[SLEEP] += 1;
@@ -146,14 +146,14 @@ struct Hiding<'a>(AgentAccess<'a, Hider>);
 impl Processor for Hiding<'_> {
     type Action = Hide;
 
-    fn start(&self, agent: Agent, _: &mut Hide) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (_, shelter, _) = claim.get_mut();
         shelter.0 = 1;
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, _: &mut Hide) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (wolf, _, books) = claim.get_mut();
         books.ticks[HIDE] += 1;
@@ -161,7 +161,7 @@ impl Processor for Hiding<'_> {
     }
 
     /// However it ends, it leaves the shelter.
-    fn cleanup(&self, agent: Agent, _: &mut Hide, _: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, _: &mut Hide, _: Ended) {
         if let Ok(mut claim) = self.0.claim(agent) {
             claim.get_mut().1.0 = 0;
         }

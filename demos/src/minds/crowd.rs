@@ -292,7 +292,7 @@ impl Crowd {
             }
         }
         for (forager, body) in self.engine.world.query_ref::<(Entity, &Body)>() {
-            if body.running().count_ones() > 1 {
+            if body.running().count() > 1 {
                 return Err(format!("{}: forager {forager} does two things at once", self.name()));
             }
         }

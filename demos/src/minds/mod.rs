@@ -34,16 +34,16 @@ mod view;
 use std::sync::Arc;
 
 use formic_ecs::{StateHash, World};
-use formic_jobs::Save;
+use formic_jobs::{Save, Step};
 use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};
 use crate::card::{Demo, no_arguments};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -107,6 +107,24 @@ fn merged<'a>(traces: impl Iterator<Item = (&'a str, String)>) -> Option<String>
 }
 
 impl Simulation for Minds {
+    fn engine(&self) -> &Engine {
+        &self.in_focus().engine
+    }
+
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.crowds[self.focus].engine
+    }
+
+    /// The crowd in focus is stepped through; the others live their tick when its own is over.
+    fn step(&mut self) -> Step {
+        let focus = self.focus;
+        let step = self.crowds[focus].step();
+        if !self.crowds[focus].engine.schedule().is_stepping() {
+            self.others().for_each(Crowd::tick);
+        }
+        step
+    }
+
     fn worlds(&self) -> Vec<(&str, &World)> {
         self.crowds.iter().map(|crowd| (crowd.name(), &crowd.engine.world)).collect()
     }
@@ -120,14 +138,6 @@ impl Simulation for Minds {
         let traces =
             self.crowds.iter().map(|crowd| (crowd.name(), crowd.engine.schedule().trace_json()));
         merged(traces)
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
     }
 
     /// The saves of all crowds, each by its name, attached to that of the first.

@@ -1,19 +1,18 @@
 //! The crowds as they are shown live, side by side: each forager where its needs are.
 
+use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
 use formic_ai::prelude::*;
-use formic_jobs::Step;
 use glam::Vec2;
 
 use super::Minds;
 use super::crowd::Crowd;
 use super::forager::{
-    Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf, has_berries,
-    is_hungry, is_tired, is_wolf_near,
+    Basket, EAT, GATHER, HIDE, Needs, SLEEP, TICK_SECONDS, Wolf, has_berries, is_hungry, is_tired,
+    is_wolf_near,
 };
 use super::picture::COLOURS;
-use crate::engine::Engine;
 use crate::raster::Colour;
-use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
+use crate::simulation::Simulation;
 
 /// How many panels there are in a row.
 const COLUMNS: u16 = 3;
@@ -39,14 +38,6 @@ const CHEATS: [Cheat; 1] =
     [Cheat { name: "wolf", label: "Let the wolf come", key: "w", touch: Touch::None }];
 
 impl View for Minds {
-    fn engine(&self) -> &Engine {
-        &self.in_focus().engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.crowds[self.focus].engine
-    }
-
     fn world_names(&self) -> Vec<&'static str> {
         self.crowds.iter().map(Crowd::name).collect()
     }
@@ -57,16 +48,6 @@ impl View for Minds {
 
     fn set_focus(&mut self, world: u8) {
         self.focus = usize::from(world).min(self.crowds.len() - 1);
-    }
-
-    /// The crowd in focus is stepped through; the others live their tick when its own is over.
-    fn step(&mut self) -> Step {
-        let focus = self.focus;
-        let step = self.crowds[focus].step();
-        if !self.crowds[focus].engine.schedule().is_stepping() {
-            self.others().for_each(Crowd::tick);
-        }
-        step
     }
 
     fn scene(&self) -> Scene {
@@ -120,22 +101,6 @@ impl View for Minds {
                 marks.push(Mark { entity, at, kind, world: number });
             });
         }
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Needs>()
-            .show::<Basket>()
-            .show::<Wolf>()
-            .show::<Shelter>()
-            .show::<Books>()
-            .show::<Body>()
-            .show::<SequenceAgent>()
-            .show::<formic_ai::fsm::FsmAgent>()
-            .show::<formic_ai::bt::TreeAgent>()
-            .show::<formic_ai::utility::UtilityAgent>()
-            .show::<formic_ai::goap::GoapAgent>()
-            .show::<Action>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

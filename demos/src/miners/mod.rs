@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use formic_ai::action::{self, AgentSystem, LoadError};
 use formic_ai::prelude::*;
-use formic_ecs::{Bundle, StateHash};
-use formic_jobs::{Save, SaveRules};
+use formic_ecs::Bundle;
+use formic_jobs::SaveRules;
 use glam::Vec2;
 
 use self::components::{
@@ -32,7 +32,6 @@ use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -181,28 +180,12 @@ impl Miners {
 }
 
 impl Simulation for Miners {
-    fn tick(&mut self) {
-        self.engine.tick();
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn save(&self) -> Result<Save, String> {
-        self.engine.save().map_err(|error| error.to_string())
-    }
-
-    fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
-
-    fn state_hash(&self) -> StateHash {
-        self.engine.world.state_hash()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn counters(&self) -> Vec<Counter> {

@@ -35,7 +35,7 @@ struct Walking<'a> {
 impl Processor for Walking<'_> {
     type Action = MoveTo;
 
-    fn start(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
         let Ok((speed, standing, workplace)) = self.walkers.get(agent.entity) else {
             return ActionResult::Failed;
         };
@@ -58,7 +58,7 @@ impl Processor for Walking<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
         let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
         action.seconds += self.seconds;
         if action.seconds >= action.seconds_total {
@@ -90,7 +90,7 @@ struct Performing<'a> {
 impl Processor for Performing<'_> {
     type Action = PlayAnimation;
 
-    fn start(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
         action.request = animator.get_mut().play(action.clip);
         match self.playing.set(agent.entity, true) {
@@ -99,7 +99,7 @@ impl Processor for Performing<'_> {
         }
     }
 
-    fn update(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
         if animator.get_mut().has_finished(action.request) {
             ActionResult::Success
@@ -126,7 +126,7 @@ struct Adding<'a>(ComponentLookup<'a, Carrier>);
 impl SerialProcessor for Adding<'_> {
     type Action = AddItem;
 
-    fn start(&mut self, agent: Agent, action: &mut AddItem) -> ActionResult {
+    fn start(&mut self, agent: Agent<'_>, action: &mut AddItem) -> ActionResult {
         let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
             return ActionResult::Failed;
         };
@@ -139,7 +139,7 @@ impl SerialProcessor for Adding<'_> {
         ActionResult::Success
     }
 
-    fn update(&mut self, _agent: Agent, _action: &mut AddItem) -> ActionResult {
+    fn update(&mut self, _agent: Agent<'_>, _action: &mut AddItem) -> ActionResult {
         ActionResult::Success
     }
 }
@@ -154,7 +154,7 @@ struct Removing<'a>(ComponentLookup<'a, Carrier>);
 impl SerialProcessor for Removing<'_> {
     type Action = RemoveItem;
 
-    fn start(&mut self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
+    fn start(&mut self, agent: Agent<'_>, action: &mut RemoveItem) -> ActionResult {
         let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
             return ActionResult::Failed;
         };
@@ -167,7 +167,7 @@ impl SerialProcessor for Removing<'_> {
         ActionResult::Success
     }
 
-    fn update(&mut self, _agent: Agent, _action: &mut RemoveItem) -> ActionResult {
+    fn update(&mut self, _agent: Agent<'_>, _action: &mut RemoveItem) -> ActionResult {
         ActionResult::Success
     }
 }

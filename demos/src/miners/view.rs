@@ -1,35 +1,21 @@
 //! The miners as they are shown live.
 
+use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
 use formic_ai::prelude::*;
-use formic_jobs::Step;
 use glam::Vec2;
 
 use super::components::{
-    AddItem, Animator, Books, Clip, Inventory, Item, MoveTo, Place, PlayAnimation, Playing,
-    Position, RemoveItem, Speed, Standing, Workplace,
+    Animator, Books, Clip, Inventory, Item, MoveTo, Place, PlayAnimation, Position, Workplace,
 };
 use super::picture::{AT_WORK, EMPTY_HANDED, LADEN, MEADOW, STONE, TOWER};
 use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
-use crate::engine::Engine;
-use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
+use crate::simulation::Simulation;
 
 const WALKS_EMPTY: u8 = 0;
 const WALKS_LADEN: u8 = 1;
 const MINES_GOLD: u8 = 2;
 
 impl View for Miners {
-    fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
-    fn step(&mut self) -> Step {
-        self.engine.step()
-    }
-
     fn scene(&self) -> Scene {
         Scene {
             size: SIZE,
@@ -77,25 +63,6 @@ impl View for Miners {
         let Ok(position) = self.world().get::<Position>(agent) else { return Vec::new() };
         let walk = self.current_action(agent).and_then(|it| self.world().get::<MoveTo>(it).ok());
         walk.map_or_else(Vec::new, |walk| vec![position.0, walk.to])
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Position>()
-            .show::<Speed>()
-            .show::<Standing>()
-            .show::<Workplace>()
-            .show::<Inventory>()
-            .show::<Books>()
-            .show::<Animator>()
-            .show::<Playing>()
-            .show::<SequenceAgent>()
-            .show::<Body>()
-            .show::<Action>()
-            .show::<MoveTo>()
-            .show::<PlayAnimation>()
-            .show::<AddItem>()
-            .show::<RemoveItem>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

@@ -1,19 +1,6 @@
-//! Colours, and a colour for each region.
+//! A colour for each region.
 
-/// A colour as red, green and blue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Colour(pub [u8; 3]);
-
-impl Colour {
-    /// No light at all.
-    pub const BLACK: Self = Self([0, 0, 0]);
-    /// All light; keep it for agents, no region has it.
-    pub const WHITE: Self = Self([255, 255, 255]);
-    /// Full red, for things gone wrong.
-    pub const RED: Self = Self([255, 0, 0]);
-    /// Rock; darker than any region.
-    pub const ROCK: Self = Self([30, 28, 34]);
-}
+use formic::inspect::Colour;
 
 /// The colour of region `index`: always the same, and neighbours in the
 /// numbering far apart.

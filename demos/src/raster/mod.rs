@@ -9,7 +9,9 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-pub use crate::raster::colour::{Colour, region_colour};
+pub use formic::inspect::Colour;
+
+pub use crate::raster::colour::region_colour;
 pub use crate::raster::draw::{Point, Rectangle};
 
 /// A picture in memory, row by row from the top left.

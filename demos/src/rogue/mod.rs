@@ -54,13 +54,13 @@ use self::command::Command;
 use self::game::{Game, Play, Player, Status};
 use self::things::{Barrel, Foe, Health};
 use crate::card::{Demo, own_arguments};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -117,9 +117,12 @@ impl Rogue {
 }
 
 impl Simulation for Rogue {
-    /// A command to the hero, and all other turns until the next.
-    fn tick(&mut self) {
-        self.game.engine.tick();
+    fn engine(&self) -> &Engine {
+        &self.game.engine
+    }
+
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.game.engine
     }
 
     fn is_over(&self) -> bool {
@@ -141,14 +144,6 @@ impl Simulation for Rogue {
 
     fn input(&mut self, input: &str) -> Result<(), String> {
         self.game.say(input.parse()?)
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
     }
 
     fn save(&self) -> Result<Save, String> {

@@ -116,6 +116,19 @@ fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, Style) {
     }
 }
 
+/// The line of the panel for the foes of one kind that the hero sees.
+pub(super) fn foes_line(letter: char, count: usize, asleep: usize) -> String {
+    let name = match letter {
+        'r' => "rat",
+        'g' => "goblin",
+        _ => "archer",
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    let sleeping = if asleep > 0 { format!(", {asleep} asleep") } else { String::new() };
+    // The letter of the map in its own column, so that "a 1 archer" does not read as a count.
+    format!(" {letter}: {count} {name}{plural}{sleeping}")
+}
+
 fn panel(scene: &Scene<'_>) -> Vec<(String, Style)> {
     let now = &scene.now;
     let health = now.get::<Health>(scene.hero).copied().unwrap_or(Health { now: 0, most: 20 });
@@ -134,15 +147,7 @@ fn panel(scene: &Scene<'_>) -> Vec<(String, Style)> {
         count.1 += usize::from(now.has::<Asleep>(foe));
     }
     for (Reverse(letter), (count, asleep)) in foes {
-        let name = match letter {
-            'r' => "rat",
-            'g' => "goblin",
-            _ => "archer",
-        };
-        let plural = if count == 1 { "" } else { "s" };
-        let sleeping = if asleep > 0 { format!(", {asleep} asleep") } else { String::new() };
-        // The letter of the map in its own column, so that "a 1 archer" does not read as a count.
-        lines.push((format!(" {letter}: {count} {name}{plural}{sleeping}"), Style::default()));
+        lines.push((foes_line(letter, count, asleep), Style::default()));
     }
     lines.push(blank);
     lines.extend(KEYS.lines().map(|line| (format!(" {line}"), DIM)));

@@ -35,7 +35,7 @@ fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
     (way, (at.0 + way.0, at.1 + way.1), (at.0 + 2 * way.0, at.1 + 2 * way.1))
 }
 
-fn put(game: &mut Game, cell: Cell, bundle: impl formic_ecs::Bundle) -> Entity {
+fn put(game: &mut Game, cell: Cell, bundle: impl Bundle) -> Entity {
     let thing = game.engine.world.spawn(bundle);
     game.engine.world.insert(thing, Position::from(cell)).map_err(drop).unwrap();
     with_play(&mut game.engine.world, |play, world| play.turns.rebuild(world));
@@ -212,6 +212,13 @@ fn why_begins_with_what_cost_the_hero_health() {
         }
     }
     panic!("nothing ever hurt the hero");
+}
+
+#[test]
+fn one_foe_is_named_in_the_singular() {
+    assert_eq!(screen::foes_line('a', 1, 0), " a: 1 archer");
+    assert_eq!(screen::foes_line('g', 3, 2), " g: 3 goblins, 2 asleep");
+    assert_eq!(screen::foes_line('r', 1, 1), " r: 1 rat, 1 asleep");
 }
 
 #[test]

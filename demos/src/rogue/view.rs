@@ -1,5 +1,6 @@
 //! The roguelike as it is shown live: what the hero sees, remembers, and what is dark.
 
+use formic::inspect::{Cheat, Ground, Kind, Mark, Scene, Touch, View};
 use formic_ai::explain::DecisionLog;
 use formic_ecs::prelude::*;
 use glam::Vec2;
@@ -9,13 +10,9 @@ use super::command::Command;
 use super::game::Status;
 use super::picture::{Window, colour};
 use super::sight::{WAYS, cell_of, field, first_step};
-use super::things::{
-    Asleep, Blow, Bow, Cell, Closed, Door, Flame, Foe, Hands, Health, Hero, Look, Position, Potion,
-    Solid, Stairs, Velocity,
-};
-use crate::engine::Engine;
+use super::things::{Asleep, Cell, Closed, Flame, Foe, Health, Look, Position, Solid};
 use crate::raster::Colour;
-use crate::view::{Cheat, Ground, Inspector, Kind, Mark, Scene, Touch, View};
+use crate::simulation::Simulation;
 
 /// The letters of the legend; the last one stands for all others.
 const KINDS: [(char, &str); 12] = [
@@ -69,19 +66,11 @@ const CHEATS: [Cheat; 13] = [
 ];
 
 impl View for Rogue {
-    fn engine(&self) -> &Engine {
-        &self.game.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.game.engine
-    }
-
     fn scene(&self) -> Scene {
         let Window { width, height, .. } = Window::around_hero(&self.game);
         let kind = |(letter, name)| {
             let shown = if letter == ASLEEP { Colour([110, 110, 120]) } else { colour(letter) };
-            Kind { name, colour: shown, letter: Some(letter) }
+            Kind::letter(name, shown, letter)
         };
         Scene {
             size: Vec2::new(number(width), number(height)),
@@ -140,24 +129,6 @@ impl View for Rogue {
                 marks.push(Mark { entity, at, kind: kind_of(letter), world: 0 });
             }
         });
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Position>()
-            .show::<Look>()
-            .show::<Health>()
-            .show::<Blow>()
-            .show::<Bow>()
-            .show::<Velocity>()
-            .show::<Flame>()
-            .show::<Foe>()
-            .show::<Door>()
-            .show::<Closed>()
-            .show::<Potion>()
-            .show::<Hero>()
-            .show::<Hands>()
-            .show::<Stairs>()
     }
 
     /// What it is, and for the hero every rule that spoke since the last command.

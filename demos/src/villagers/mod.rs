@@ -25,8 +25,8 @@ mod view;
 use clap::Args;
 use formic_ai::activity::{self, ActivitySlot, State};
 use formic_ai::prelude::*;
-use formic_ecs::{StateHash, StateHasher};
-use formic_jobs::{Save, SaveRules};
+use formic_ecs::StateHasher;
+use formic_jobs::SaveRules;
 use glam::Vec2;
 
 use self::chores::{Chore, Kind};
@@ -40,7 +40,6 @@ use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -195,28 +194,12 @@ impl Villagers {
 }
 
 impl Simulation for Villagers {
-    fn tick(&mut self) {
-        self.engine.tick();
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn save(&self) -> Result<Save, String> {
-        self.engine.save().map_err(|error| error.to_string())
-    }
-
-    fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
-
-    fn state_hash(&self) -> StateHash {
-        self.engine.world.state_hash()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn counters(&self) -> Vec<Counter> {

@@ -39,7 +39,12 @@ pub(super) fn draw(world: &World) -> Raster {
         raster.disc(point(position.0), 1, colour);
     }
     for (_, position) in world.query_ref::<(&Wolf, &Position)>() {
-        raster.disc(point(position.0), 3, Colour::RED);
+        // A cross, which is told apart without its colour.
+        let Point { x, y } = point(position.0);
+        raster.disc(Point { x, y }, 4, Colour::RED);
+        for (from, to) in [((x - 3, y - 3), (x + 3, y + 3)), ((x - 3, y + 3), (x + 3, y - 3))] {
+            raster.line(Point::new(from.0, from.1), Point::new(to.0, to.1), Colour::WHITE);
+        }
     }
     raster
 }

@@ -1,18 +1,17 @@
 //! The village as it is shown live.
 
-use formic_ai::activity::{ActivitySlot, Blocking, State};
+use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
+use formic_ai::activity::{ActivitySlot, State};
 use formic_ai::prelude::*;
-use formic_jobs::Step;
 use glam::Vec2;
 
 use super::chores::{Chore, Kind as ChoreKind};
 use super::country::somewhere;
-use super::parts::{Block, Books, Dig, Pickaxe, Position, Walk, Wolf};
+use super::parts::{Block, Books, Position, Walk, Wolf};
 use super::picture::{ASLEEP, AWAKE, EATING, FLEEING, HOUSE, MEADOW, STONE};
 use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
-use crate::engine::Engine;
 use crate::raster::Colour;
-use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
+use crate::simulation::Simulation;
 
 /// What lies about is drawn first, and thereby under those who walk over it.
 const STONES: u8 = 0;
@@ -25,18 +24,6 @@ const WOLVES: u8 = 5;
 const CHEATS: [Cheat; 1] = [Cheat { name: "wolf", label: "A wolf", key: "w", touch: Touch::Place }];
 
 impl View for Villagers {
-    fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
-    fn step(&mut self) -> Step {
-        self.engine.step()
-    }
-
     fn scene(&self) -> Scene {
         Scene {
             size: SIZE,
@@ -44,12 +31,12 @@ impl View for Villagers {
             ticks_per_second: TICKS_PER_SECOND,
             mark_radius: 0.4,
             kinds: vec![
-                Kind::new("stones", STONE),
+                Kind::thing("stones", STONE),
                 Kind::new("asleep until something happens", ASLEEP),
                 Kind::new("awake", AWAKE),
                 Kind::new("at a meal", EATING),
                 Kind::new("in flight", FLEEING),
-                Kind::new("wolves", Colour::RED),
+                Kind::letter("wolves", Colour::RED, 'W'),
             ],
         }
     }
@@ -100,19 +87,6 @@ impl View for Villagers {
             _ => return Vec::new(),
         };
         vec![position.0, to]
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new()
-            .show::<Position>()
-            .show::<Books>()
-            .show::<Walk>()
-            .show::<Dig>()
-            .show::<Pickaxe>()
-            .show::<ActivitySlot<Chore>>()
-            .show::<Blocking>()
-            .show::<Block>()
-            .show::<Wolf>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

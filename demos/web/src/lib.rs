@@ -3,7 +3,7 @@
 //! JavaScript and the module share one memory and hand over numbers and the addresses of two
 //! buffers: the inbox, which the page writes requests to, and the outbox, which it reads answers and
 //! frames from. An address holds until the next call. Everything else is a
-//! [`Session`], the same that `demos serve` has on its thread.
+//! [`Session`], the same that `demos serve` has.
 //!
 //! The attribute that exports a function under its own name counts as unsafe, since two functions of
 //! one name would be one. No other item of the program has a name that begins with `formic_`.
@@ -12,10 +12,12 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use formic::inspect::{Known, Request, Session};
 use formic_demos::card::Demo;
-use formic_demos::session::{Known, Request, Session};
+use formic_demos::session::Live;
 use formic_demos::setup::Setup;
 use formic_demos::{cats, dungeon, miners};
+use formic_ecs::Entity;
 
 /// The demos that the page offers, the one that it opens with first.
 const DEMOS: &[&Demo] = &[&dungeon::DEMO, &miners::DEMO, &cats::DEMO];
@@ -23,7 +25,7 @@ const DEMOS: &[&Demo] = &[&dungeon::DEMO, &miners::DEMO, &cats::DEMO];
 /// What one page has.
 #[derive(Debug, Default)]
 struct Page {
-    session: Option<Session>,
+    live: Option<(Session, Live)>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
 }
@@ -34,8 +36,10 @@ thread_local! {
 }
 
 /// Calls `on` with the session; `otherwise` where none was opened.
-fn with_session<T>(otherwise: T, on: impl FnOnce(&mut Session) -> T) -> T {
-    PAGE.with_borrow_mut(|page| page.session.as_mut().map_or(otherwise, on))
+fn with_session<T>(otherwise: T, on: impl FnOnce(&mut Session, &mut Live) -> T) -> T {
+    PAGE.with_borrow_mut(|page| {
+        page.live.as_mut().map_or(otherwise, |(session, live)| on(session, live))
+    })
 }
 
 /// Fills the outbox and returns how many bytes are in it.
@@ -50,10 +54,10 @@ fn send(bytes: Vec<u8>) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn formic_open(agents: u32, seed: u64) -> u32 {
     let setup = Setup { agents, ticks: 0, seed, threads: 1 };
-    let session = Session::open(DEMOS, DEMOS[0], setup).ok();
+    let live = Live::open(DEMOS, DEMOS[0], setup).ok();
     PAGE.with_borrow_mut(|page| {
-        page.session = session;
-        page.session.is_some().into()
+        page.live = live.map(|live| (Session::new(&live), live));
+        page.live.is_some().into()
     })
 }
 
@@ -62,9 +66,9 @@ pub extern "C" fn formic_open(agents: u32, seed: u64) -> u32 {
 pub extern "C" fn formic_live(elapsed_ms: f64, ticks_max: u32) -> u32 {
     // A time that is none, or a long one, is as good as a second.
     let elapsed = if (0.0..1e3).contains(&elapsed_ms) { elapsed_ms } else { 1e3 };
-    with_session(0, |session| {
+    with_session(0, |session, live| {
         let mut lived = 0;
-        session.live(Duration::from_secs_f64(elapsed / 1e3), || {
+        session.live(live, Duration::from_secs_f64(elapsed / 1e3), || {
             lived += 1;
             lived > ticks_max
         });
@@ -77,15 +81,18 @@ pub extern "C" fn formic_live(elapsed_ms: f64, ticks_max: u32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn formic_version() -> u32 {
     let low = u64::from(u32::MAX);
-    with_session(0, |session| u32::try_from(session.version() & low).unwrap_or(u32::MAX))
+    with_session(0, |session, _| u32::try_from(session.version() & low).unwrap_or(u32::MAX))
 }
 
-/// Puts a frame into the outbox for a page that knows this ground and these ids, with the paths of
-/// all agents or without. Returns its length in bytes.
+/// Puts a frame into the outbox for a page that knows this ground and these ids and has chosen this
+/// entity (0 for none), with the paths of all agents or without. Returns its length in bytes.
 #[unsafe(no_mangle)]
-pub extern "C" fn formic_frame(ground: u32, ids: u32, paths: u32) -> usize {
+pub extern "C" fn formic_frame(ground: u32, ids: u32, paths: u32, chosen: u64) -> usize {
     let known = Known { ground, ids, paths: paths != 0 };
-    send(with_session(Vec::new(), |session| session.frame(known.paths).message(&known)))
+    let chosen = Entity::from_bits(chosen);
+    send(with_session(Vec::new(), |session, live| {
+        session.frame(live, known.paths, chosen).message(&known)
+    }))
 }
 
 /// Makes room for a request of so many bytes. Returns where the page is to write it.
@@ -108,7 +115,7 @@ pub extern "C" fn formic_answer() -> usize {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let body = inbox.get(line_end + 1..).unwrap_or_default();
     let request = Request { is_post: method == "POST", path, query, body };
-    send(with_session(Vec::new(), |session| session.answer(&request).bytes))
+    send(with_session(Vec::new(), |session, live| session.answer(live, &request).bytes))
 }
 
 /// Where the outbox is.

@@ -1,5 +1,6 @@
-//! `#[derive(Component)]` for `ecs-core`. See `formic_ecs::Component` for what it accepts.
+//! The derives of `ecs-core`. See the traits of the same names for what they accept.
 
+mod bundle;
 mod root;
 
 use proc_macro::TokenStream;
@@ -7,7 +8,7 @@ use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{
-    Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
+    Attribute, Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
     parse_macro_input, parse_quote,
 };
 
@@ -17,6 +18,13 @@ use syn::{
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Implements `formic_ecs::Bundle` for a struct of bundles.
+#[proc_macro_derive(Bundle, attributes(bundle))]
+pub fn derive_bundle(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    bundle::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Implements `formic_ecs::HashState`: every field is taken in.
@@ -65,6 +73,7 @@ const OPTIONS: &[&str] = &[
     "crate",
     "unhashed",
     "was",
+    "editable",
 ];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
@@ -96,6 +105,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         quote! { const #constant: bool = true; }
     });
     let name = name_fn(&options);
+    let shown = shown(input, &options);
     let fields = fields_fn(&input.data, &options)?;
     let was = match options.was.as_slice() {
         [] => Tokens::new(),
@@ -112,6 +122,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #map_entities
             #codec
             #hash
+            #shown
             #was
             #name
             #fields
@@ -131,6 +142,29 @@ fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
     }
 }
 
+/// The path of `formic_ecs` that `#[ATTRIBUTE(crate = PATH)]` gives.
+fn root_option(attributes: &[Attribute], name: &str) -> Result<Option<Path>> {
+    let mut root = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("crate") {
+                return Err(meta.error("the option on this type is: crate"));
+            }
+            root = Some(meta.value()?.call(Path::parse_mod_style)?);
+            Ok(())
+        })?;
+    }
+    Ok(root)
+}
+
+/// The fields of what has to be a struct.
+fn fields_of_struct<'a>(input: &'a DeriveInput, name: &str) -> Result<&'a Fields> {
+    match &input.data {
+        Data::Struct(data) => Ok(&data.fields),
+        _ => Err(Error::new_spanned(&input.ident, format!("{name} is derived for structs alone"))),
+    }
+}
+
 /// Writes a constant of the trait that is what the type itself answers.
 fn probe(constant: &str) -> Tokens {
     let constant = Ident::new(constant, Span::call_site());
@@ -138,6 +172,7 @@ fn probe(constant: &str) -> Tokens {
         "CLONE" => quote! { fn(&Self) -> Self },
         "BYTES" => quote! { fn(&[Self]) -> &[u8] },
         "DEBUG" => quote! { _formic_ecs::DebugFn<Self> },
+        "DEFAULT" => quote! { fn() -> Self },
         _ => map_fn(),
     };
     probe_typed(&constant, &quote! { ::core::option::Option<#kind> })
@@ -175,7 +210,21 @@ fn codec(input: &DeriveInput, options: &Options) -> Tokens {
 fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
     let texts = |fields: &Fields| {
         let texts = fields.iter().map(|field| {
-            let kept = FieldOptions::read(field)?.name.map(|name| name.value());
+            let kept = FieldOptions::read(field)?.name;
+            match (&kept, &options.saving) {
+                (Some(name), Some(Saving::Serde)) => {
+                    let message = "#[component(name = ...)] on a field is for plain data: serde saves \
+                                   this field, use #[serde(rename = ...)] or #[serde(alias = ...)]";
+                    return Err(Error::new_spanned(name, message));
+                }
+                (Some(name), Some(Saving::Transient)) => {
+                    let message = "#[component(name = ...)] on a field is for what is saved: values \
+                                   of a transient component are not";
+                    return Err(Error::new_spanned(name, message));
+                }
+                _ => {}
+            }
+            let kept = kept.map(|name| name.value());
             let name = kept.or_else(|| field.ident.as_ref().map(|name| name.unraw().to_string()));
             let (name, kind) = (name.unwrap_or_default(), &field.ty);
             Ok(quote! { (#name, ::core::any::type_name::<#kind>()) })
@@ -189,6 +238,11 @@ fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
         }
         Data::Enum(data) => {
             let variants = data.variants.iter().map(|variant| {
+                if let Some(attribute) = component_attributes(&variant.attrs).next() {
+                    let message =
+                        "#[component(...)] stands on the type or on a field, not on a variant";
+                    return Err(Error::new_spanned(attribute, message));
+                }
                 let texts = texts(&variant.fields)?;
                 let number = variant.discriminant.iter().map(|(_, number)| number);
                 let ident = variant.ident.unraw();
@@ -209,6 +263,112 @@ fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
             _formic_ecs::__private::#text
         }
     })
+}
+
+/// Writes how the fields are shown to a person and set from a text, and how a value is made that
+/// nothing is said about.
+fn shown(input: &DeriveInput, options: &Options) -> Tokens {
+    if options.buffer.is_some() || !input.generics.params.is_empty() {
+        return Tokens::new();
+    }
+    let default = match &input.data {
+        Data::Struct(data) if data.fields.is_empty() => quote! {
+            const DEFAULT: ::core::option::Option<fn() -> Self> =
+                ::core::option::Option::Some(|| Self {});
+        },
+        _ => probe("DEFAULT"),
+    };
+    let (read, write) = match &input.data {
+        // There are no references to the fields of a packed type.
+        _ if is_packed(input) => return default,
+        Data::Struct(data) => {
+            let (pattern, read, write) = shown_fields(&data.fields, 0, options.editable);
+            (
+                quote! { let Self #pattern = value; #read },
+                quote! { let Self #pattern = value; #write },
+            )
+        }
+        Data::Enum(data) if !data.variants.is_empty() => shown_variants(data, options.editable),
+        _ => return default,
+    };
+    let write = if options.editable {
+        quote! { |value, place, text| { _ = place; #write } }
+    } else {
+        // Fields may be private because unsafe code relies on them.
+        quote! { |_, _, text| _formic_ecs::__private::not_editable(text) }
+    };
+    quote! {
+        #default
+        const FIELDS: ::core::option::Option<_formic_ecs::FieldFns<Self>> = {
+            #[allow(unused_imports)]
+            use _formic_ecs::__private::{
+                ShowDebug as _, ShowFour as _, ShowNothing as _, ShowText as _, ShowThree as _,
+                ShowTwo as _,
+            };
+            ::core::option::Option::Some(_formic_ecs::FieldFns {
+                read: |value, see| { _ = &see; #read },
+                write: #write,
+            })
+        };
+    }
+}
+
+/// The pattern that names some fields, and the code that reads and writes them; their places begin
+/// with `first`.
+fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
+    let members: Vec<Member> = fields.members().collect();
+    let names: Vec<Ident> =
+        (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
+    let places = first..first + members.len();
+    let texts = fields.iter().zip(0_usize..).map(|(field, number)| {
+        field.ident.as_ref().map_or_else(|| number.to_string(), |name| name.unraw().to_string())
+    });
+    let types = fields.iter().map(|field| &field.ty);
+    let shown = quote! { _formic_ecs::__private::Shown::of };
+    let read = quote! {
+        #( see(_formic_ecs::__private::field_text(
+            #texts,
+            ::core::any::type_name::<#types>(),
+            (&&&&&&#shown(#names)).show(#names),
+            #editable,
+        )); )*
+    };
+    let write = quote! {
+        match place {
+            #( #places => (&&&&&&#shown(&*#names)).set(#names, text), )*
+            _ => _formic_ecs::__private::not_editable(text),
+        }
+    };
+    (quote! { { #(#members: #names),* } }, read, write)
+}
+
+/// The code that reads and writes the variant of an enum, which is the first of its fields, and the
+/// fields of the variant.
+fn shown_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) {
+    let is_unit = |variant: &&syn::Variant| variant.fields.is_empty();
+    let units: Vec<&Ident> = data.variants.iter().filter(is_unit).map(|it| &it.ident).collect();
+    let texts: Vec<String> = units.iter().map(|ident| ident.unraw().to_string()).collect();
+    let is_editable = editable && !units.is_empty();
+    let arms = data.variants.iter().map(|variant| {
+        let (pattern, read, write) = shown_fields(&variant.fields, 1, editable);
+        let (ident, text) = (&variant.ident, variant.ident.unraw().to_string());
+        let read = quote! {
+            Self::#ident #pattern => {
+                see(_formic_ecs::__private::variant_text(#text, #is_editable));
+                #read
+            }
+        };
+        (read, quote! { Self::#ident #pattern => #write, })
+    });
+    let (reads, writes): (Vec<Tokens>, Vec<Tokens>) = arms.unzip();
+    let write = quote! {
+        #( if place == 0 && text == #texts {
+            *value = Self::#units {};
+            return ::core::result::Result::Ok(());
+        } )*
+        match value { #(#writes)* }
+    };
+    (quote! { match value { #(#reads)* } }, write)
 }
 
 /// Writes how the state hash sees values.
@@ -315,6 +475,7 @@ struct Options {
     /// Where `formic_ecs` is.
     root: Option<Path>,
     unhashed: bool,
+    editable: bool,
     /// Earlier names.
     was: Vec<LitStr>,
 }
@@ -329,9 +490,7 @@ impl Options {
     /// Reads the options on the type.
     fn read(input: &DeriveInput) -> Result<Self> {
         let mut options = Self::default();
-        for attribute in
-            input.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
-        {
+        for attribute in component_attributes(&input.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if !OPTIONS.iter().any(|option| meta.path.is_ident(option)) {
                     let allowed = OPTIONS.join(", ");
@@ -349,6 +508,8 @@ impl Options {
                     options.hides = true;
                 } else if meta.path.is_ident("unhashed") {
                     options.unhashed = true;
+                } else if meta.path.is_ident("editable") {
+                    options.editable = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("was") {
@@ -421,6 +582,10 @@ fn is_entity(field: &Field) -> Result<bool> {
     Ok(FieldOptions::read(field)?.entity)
 }
 
+fn component_attributes(all: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    all.iter().filter(|attribute| attribute.path().is_ident("component"))
+}
+
 /// The options on a field.
 #[derive(Default)]
 struct FieldOptions {
@@ -432,9 +597,7 @@ struct FieldOptions {
 impl FieldOptions {
     fn read(field: &Field) -> Result<Self> {
         let mut options = Self::default();
-        for attribute in
-            field.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
-        {
+        for attribute in component_attributes(&field.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("entity") {
                     options.entity = true;
@@ -447,5 +610,52 @@ impl FieldOptions {
             })?;
         }
         Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_would_have_no_effect_is_an_error_that_names_it() {
+        let check = |input: DeriveInput, message: &str| {
+            let error = expand(&input).expect_err("it is refused").to_string();
+            assert!(error.contains(message), "{error}");
+        };
+        check(
+            parse_quote! {
+                #[component(serde)]
+                struct Name {
+                    #[component(name = "title")]
+                    text: String,
+                }
+            },
+            "#[serde(rename = ...)]",
+        );
+        check(
+            parse_quote! {
+                #[component(transient)]
+                enum Cache {
+                    Full(#[component(name = "value")] u32),
+                }
+            },
+            "values of a transient component",
+        );
+        check(
+            parse_quote! {
+                enum Mood {
+                    #[component(name = "happy")]
+                    Glad,
+                }
+            },
+            "not on a variant",
+        );
+        check(
+            parse_quote! {
+                struct Gold(#[component(serde)] u32);
+            },
+            "the options on a field are: entity, name",
+        );
     }
 }

@@ -1,13 +1,13 @@
 //! Recorded changes to all entities that pass a filter.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::CommandBuffer;
-use super::deferred::NOBODY;
-use crate::bundle::Bundle;
+use super::deferred::NO_ENTITY;
+use crate::bundle::{Bundle, mapped};
 use crate::component::Component;
 use crate::query::QueryFilter;
+use crate::text::debug_fields;
 
 /// A command on all entities that pass a filter when it is played, made by
 /// [`CommandBuffer::bulk`].
@@ -32,11 +32,7 @@ pub struct BulkCommands<'a, F: QueryFilter + 'static> {
     filter: PhantomData<fn() -> F>,
 }
 
-impl<F: QueryFilter + 'static> fmt::Debug for BulkCommands<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BulkCommands").finish_non_exhaustive()
-    }
-}
+debug_fields!([F: QueryFilter + 'static] BulkCommands<'_, F>:);
 
 impl CommandBuffer {
     /// All entities that pass a filter when the command is played, see
@@ -72,9 +68,9 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// commands.play(&mut world);
     /// assert_eq!(world.get(spark), Ok(&Heat(9)));
     /// ```
-    pub fn insert<B: Bundle + Clone>(self, mut bundle: B) {
-        self.commands.record_call("bulk insert", NOBODY, move |world, _, deferred| {
-            bundle.map_entities(&mut |entity| deferred.resolve(entity));
+    pub fn insert<B: Bundle + Clone>(self, bundle: B) {
+        self.commands.record_call("bulk insert", NO_ENTITY, move |world, _, deferred| {
+            let bundle = mapped(bundle, &mut |entity| deferred.resolve(entity));
             world.bulk::<F>().insert(bundle);
             Ok(())
         });

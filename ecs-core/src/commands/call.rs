@@ -4,13 +4,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::deferred::Deferred;
-use super::exclusive::Exclusive;
+use super::deferred::{Deferred, Outcome};
+use super::payload::Exclusive;
 use crate::entity::Entity;
-use crate::error::CommandFailureReason;
 use crate::world::World;
 
-pub(super) type Outcome = Result<(), CommandFailureReason>;
 /// Gets the entity that it is about, which is the real one, and what is needed to find others.
 type CallFn = dyn FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send;
 

@@ -3,7 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::entity::Entity;
+use crate::error::CommandFailureReason;
 use crate::sync::Serial;
+
+/// What became of a command.
+pub(crate) type Outcome = Result<(), CommandFailureReason>;
 
 static TAGS: Serial = Serial::starting_at(0);
 /// Tags have 30 bits; two buffers that share one after a billion others cannot meet in practice.
@@ -16,14 +20,14 @@ fn fresh_tag() -> u32 {
 }
 
 /// Stands where a command is about no entity: no buffer defers it, see [`Deferred::next`].
-pub(super) const NOBODY: Entity = match Entity::from_bits(u64::MAX) {
+pub(super) const NO_ENTITY: Entity = match Entity::from_bits(u64::MAX) {
     Some(entity) => entity,
     None => unreachable!(),
 };
 
 /// The entities that a buffer will spawn.
 #[derive(Debug, Default)]
-pub(super) struct Deferred {
+pub(crate) struct Deferred {
     /// One as a rule; those of appended buffers behind it.
     tags: Vec<Tag>,
     /// How many entities the buffer will spawn.
@@ -53,7 +57,7 @@ impl Deferred {
         }
         let last = self.tags.last_mut().expect("there is one now");
         let entity = Entity::deferred(last.tag, last.count);
-        // The largest index is never given: it is that of `NOBODY`.
+        // The largest index is never given: it is that of `NO_ENTITY`.
         last.count = last.count.checked_add(1).expect("fewer than 2^32 entities");
         self.count += 1;
         entity
@@ -87,7 +91,7 @@ impl Deferred {
 
     /// What a handle stands for: itself, unless this buffer deferred it.
     #[inline]
-    pub(super) fn resolve(&self, entity: Entity) -> Entity {
+    pub(crate) fn resolve(&self, entity: Entity) -> Entity {
         if entity.is_deferred() { self.look_up(entity) } else { entity }
     }
 

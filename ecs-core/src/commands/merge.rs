@@ -108,13 +108,14 @@ impl Group<'_, '_> {
             let Record { sort_key, action, .. } = stream.at(index).1;
             let outcome = match (action, stage) {
                 (Action::Spawn(payload), Stage::Nowhere) if entities.is_reserved(*entity) => {
-                    let placement = (payload.functions.placement)(bundles, registry, archetypes);
+                    let bundle = (payload.functions.index)(bundles, registry);
+                    let placement = bundles.placement_at(bundle, registry, archetypes);
                     plan.bundles.push(index);
                     Ok(Stage::In(placement.archetype))
                 }
                 (Action::Insert(payload), Stage::In(here)) => {
-                    let functions = payload.functions;
-                    let target = (functions.insertion)(bundles, here, registry, archetypes).target;
+                    let bundle = (payload.functions.index)(bundles, registry);
+                    let target = bundles.insertion_at(bundle, here, registry, archetypes).target;
                     plan.bundles.push(index);
                     let before = archetypes.get(here).components();
                     for column in &archetypes.get(target).columns {
@@ -127,11 +128,12 @@ impl Group<'_, '_> {
                     Ok(Stage::In(target))
                 }
                 (Action::Remove(functions), Stage::In(here)) => {
-                    match (functions.removal)(bundles, here, registry, archetypes) {
+                    let bundle = (functions.index)(bundles, registry);
+                    match bundles.removal_at(bundle, here, registry, archetypes) {
                         Some(transition) => Ok(Stage::In(transition.target)),
                         None => {
                             let here = archetypes.get(here);
-                            let missing = (functions.first_missing)(bundles, here, registry);
+                            let missing = bundles.first_missing(bundle, here, registry);
                             Err(CommandFailureReason::MissingComponent(missing))
                         }
                     }
@@ -276,7 +278,8 @@ impl Plan {
                 continue;
             };
             slots.clear();
-            for &id in (payload.functions.ids)(bundles, registry) {
+            let bundle = (payload.functions.index)(bundles, registry);
+            for &id in bundles.ids(bundle) {
                 let free = archetype.column_of(id).filter(|&column| !given[column]);
                 slots.push(free.map_or(Slot::Leave, |column| {
                     given[column] = true;

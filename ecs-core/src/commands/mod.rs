@@ -1,17 +1,14 @@
 //! Command buffers: structural changes that are written down now and made later.
 
-mod arena;
 mod bulk;
 mod call;
 mod changes;
 mod deferred;
-mod erased;
-mod exclusive;
 mod merge;
+mod payload;
 mod playback;
 mod runs;
 mod stream;
-mod take;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -20,10 +17,9 @@ use crate::bundle::Bundle;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::world::World;
-use arena::Arena;
 use call::Calls;
 use deferred::Deferred;
-use erased::{BundleFns, ComponentFns, Payload};
+use payload::{Arena, BundleFns, ComponentFns, Payload};
 
 pub use bulk::BulkCommands;
 pub use playback::Playback;
@@ -276,7 +272,7 @@ impl CommandBuffer {
     /// ```
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
-        self.record(entity, Action::Remove(BundleFns::of::<B>()));
+        self.record(entity, Action::Remove(BundleFns::of::<B::Parts>()));
     }
 
     /// Switches a component of an entity on or off.
@@ -324,9 +320,10 @@ impl CommandBuffer {
         bundle: B,
         action: impl FnOnce(Payload) -> Action<Payload>,
     ) {
+        let parts = bundle.into_parts();
         // The record cannot fail once the payload is stored: nothing else would drop it.
         self.records.reserve(1);
-        let payload = Payload::store(bundle, &mut self.arena);
+        let payload = Payload::store(parts, &mut self.arena);
         self.record(entity, action(payload));
     }
 
@@ -421,7 +418,7 @@ impl CommandBuffer {
     /// assert!(world.is_empty());
     /// ```
     pub fn clear(&mut self) {
-        take::drop_all(self);
+        payload::drop_all(self);
     }
 
     /// Back to the state of a new buffer: the payloads have been taken.

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::deferred::NOBODY;
-use super::erased::Held;
+use super::deferred::NO_ENTITY;
 use super::merge::{Group, Plan};
+use super::payload::Held;
 use super::runs;
 use super::stream::{Order, Place, Stream};
 use super::{Action, CommandBuffer};
@@ -194,7 +194,7 @@ impl Playing<'_> {
         let sort_key = self.stream.at(self.stream.next).1.sort_key;
         let Some((call, deferred)) = self.stream.take_call() else { return };
         let command = call.name;
-        let outcome = if entity.is_deferred() && entity != NOBODY {
+        let outcome = if entity.is_deferred() && entity != NO_ENTITY {
             drop(call);
             Err(CommandFailureReason::ForeignDeferred)
         } else {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "writes payloads into the rows of entities that move together")]
 
 use super::Action;
-use super::erased::{BundleFns, Payload};
+use super::payload::{BundleFns, Payload};
 use super::stream::Stream;
 use crate::archetype::ArchetypeId;
 use crate::component::ArchetypeFlags;
@@ -93,12 +93,14 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
     // With what flags of the source and of the target a hook has to be told.
     let (transition, columns, told) = match kind {
         Kind::Insert(functions) => {
-            let insertion = (functions.insertion)(bundles, from, registry, archetypes);
+            let index = (functions.index)(bundles, registry);
+            let insertion = bundles.insertion_at(index, from, registry, archetypes);
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
             (Some(insertion), &*insertion.columns, told)
         }
         Kind::Remove(functions) => {
-            let removal = (functions.removal)(bundles, from, registry, archetypes);
+            let index = (functions.index)(bundles, registry);
+            let removal = bundles.removal_at(index, from, registry, archetypes);
             let Some(removal) = removal else { return };
             let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
             (Some(removal), &[][..], told)
@@ -139,7 +141,7 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
         // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
         // row (I-1): this is where the table has it, which was written for those of this run that
         // have moved.
-        unsafe { moves.leave(here.address, 1) };
+        unsafe { moves.leave_one(entity, here.address) };
         true
     });
 }
@@ -147,7 +149,8 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
 fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut World) {
     let version = world.next_version();
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
-    let placement = (functions.placement)(bundles, registry, archetypes);
+    let index = (functions.index)(bundles, registry);
+    let placement = bundles.placement_at(index, registry, archetypes);
     let target = archetypes.get_mut(placement.archetype);
     if target.flags.any(ArchetypeFlags::ON_ADD) {
         return;

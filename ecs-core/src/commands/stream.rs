@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::call::StoredCall;
 use super::deferred::Deferred;
-use super::erased::Held;
+use super::payload::Held;
 use super::{Action, CommandBuffer, Record};
 use crate::entity::Entity;
 

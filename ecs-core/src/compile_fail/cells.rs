@@ -53,8 +53,8 @@
 //! ```compile_fail,E0505
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity, entity).unwrap();
+//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, row: Claimant<'_>) {
+//!     let mut claim = claims.claim(&row, row.entity()).unwrap();
 //!     let a = claim.get_mut();
 //!     drop(claim);
 //!     a.0 = 1;
@@ -63,8 +63,8 @@
 //! ```
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity, entity).unwrap();
+//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, row: Claimant<'_>) {
+//!     let mut claim = claims.claim(&row, row.entity()).unwrap();
 //!     let a = claim.get_mut();
 //!     a.0 = 1;
 //!     drop(claim);
@@ -76,8 +76,8 @@
 //! ```compile_fail,E0505
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity, entity).unwrap();
+//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, row: Claimant<'_>) {
+//!     let mut claim = claims.claim(&row, row.entity()).unwrap();
 //!     drop(claims);
 //!     claim.get_mut().0 = 1;
 //! }
@@ -85,8 +85,8 @@
 //! ```
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity, entity).unwrap();
+//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, row: Claimant<'_>) {
+//!     let mut claim = claims.claim(&row, row.entity()).unwrap();
 //!     claim.get_mut().0 = 1;
 //!     drop(claim);
 //!     drop(claims);
@@ -137,4 +137,102 @@
 //! let number = &mut *guard;
 //! *number += 1;
 //! drop(guard);
+//! ```
+//!
+//! # A claimant does not outlive its query
+//!
+//! ```compile_fail,E0505
+//! # use formic_ecs::prelude::*;
+//! fn keep(mut rows: formic_ecs::BorrowedQuery<'_, Claimant>) {
+//!     let kept: Vec<Claimant> = rows.query().into_iter().collect();
+//!     drop(rows);
+//!     drop(kept);
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! fn keep(mut rows: formic_ecs::BorrowedQuery<'_, Claimant>) {
+//!     let kept: Vec<Claimant> = rows.query().into_iter().collect();
+//!     drop(kept);
+//!     drop(rows);
+//! }
+//! ```
+//!
+//! # A claimant is not copied, not even by leave of a reference
+//!
+//! ```compile_fail,E0507
+//! # use formic_ecs::prelude::*;
+//! fn copy<'a>(row: &Claimant<'a>) -> Claimant<'a> {
+//!     *row
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! fn pass<'a>(row: Claimant<'a>) -> Claimant<'a> {
+//!     row
+//! }
+//! ```
+//!
+//! # A claimant, a reference to it, and a claim stay on their thread
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn send(row: Claimant<'static>) -> Box<dyn Send> {
+//!     Box::new(row)
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn send(row: &'static Claimant<'static>) -> Box<dyn Send> {
+//!     Box::new(row)
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn send(claim: formic_ecs::Claim<'static, Entity>) -> Box<dyn Send> {
+//!     Box::new(claim)
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! fn send(row: &'static Entity) -> Box<dyn Send> {
+//!     Box::new(row)
+//! }
+//! ```
+//!
+//! # Nor does a query or a view of claimants leave its thread, in a mutex or otherwise
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn share(rows: &'static std::sync::Mutex<formic_ecs::BorrowedQuery<'static, (Claimant<'static>, Entity)>>) -> Box<dyn Send> {
+//!     Box::new(rows)
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn share(rows: &'static std::sync::Mutex<formic_ecs::View<'static, Claimant<'static>>>) -> Box<dyn Send> {
+//!     Box::new(rows)
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn share(rows: &'static std::sync::Mutex<formic_ecs::BorrowedQuery<'static, (&'static mut A, Entity)>>) -> Box<dyn Send> {
+//!     Box::new(rows)
+//! }
+//! ```
+//!
+//! # Two queries that are asked at the same time have no claimants
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! fn twice(world: &World) -> usize {
+//!     world.query_ref::<Claimant>().count() + world.query_ref::<Claimant>().count()
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! fn twice(world: &mut World) -> usize {
+//!     world.query::<Claimant>().count() + world.query::<Claimant>().count()
+//! }
 //! ```

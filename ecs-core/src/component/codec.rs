@@ -381,7 +381,7 @@ impl<T> Codec<T> {
     }
 
     /// Writes values one after the other.
-    pub(super) fn write_all(&self, values: &[T], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    pub(crate) fn write_all(&self, values: &[T], out: &mut Vec<u8>) -> Result<(), CodecError> {
         match self.0 {
             Way::Unsaved => Err(CodecError),
             Way::Plain { bytes, .. } => {
@@ -420,7 +420,7 @@ impl<T> Codec<T> {
 
     /// Takes the bytes of this many values, if values are their bytes; they have been seen to be
     /// values (I-20).
-    pub(super) fn take_plain<'a>(
+    pub(crate) fn take_plain<'a>(
         &self,
         source: &mut &'a [u8],
         count: usize,

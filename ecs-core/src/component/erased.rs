@@ -1,11 +1,13 @@
 //! The operations of a component type behind untyped pointers.
 #![expect(unsafe_code, reason = "calls a type's functions through pointers to its rows")]
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::{CodecError, CodecKind, Component};
+use super::{CodecError, CodecKind, Component, FieldText};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
@@ -13,6 +15,8 @@ pub(crate) type DropFn = unsafe fn(NonNull<u8>);
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
+/// Lends a default value, which belongs to the callee where that returns `true`.
+pub(crate) type DefaultFn = fn(&mut dyn FnMut(NonNull<u8>) -> bool);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
@@ -36,6 +40,10 @@ pub(crate) struct ErasedFns {
     pub(crate) is_hashed: bool,
     /// Writes the value for a person to read.
     pub(crate) debug: Option<DebugFn>,
+    /// How the fields are written and set, if that is known.
+    pub(crate) fields: Option<ErasedFields>,
+    /// Makes a value that nothing is said about.
+    pub(crate) default: Option<DefaultFn>,
     /// The bytes of some values, one after the other, for as long as the values may be read. The
     /// numbers are how many there are, and the size of each.
     pub(crate) bytes: Option<BytesFn>,
@@ -43,6 +51,15 @@ pub(crate) struct ErasedFns {
     pub(crate) map_entities: Option<MapFn>,
     /// How values are saved.
     pub(crate) codec: ErasedCodec,
+}
+
+/// How the fields of a value are written and set that is known only by its pointer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErasedFields {
+    /// Calls the function with every field.
+    pub(crate) read: unsafe fn(NonNull<u8>, &mut dyn FnMut(FieldText)),
+    /// Sets the field of this number from a text.
+    pub(crate) write: unsafe fn(NonNull<u8>, usize, &str) -> Result<(), String>,
 }
 
 /// How values of a component type are saved that are known only by their pointers.
@@ -65,6 +82,10 @@ impl ErasedFns {
             hash: hash_value::<T>,
             is_hashed: T::HASH.is_whole(),
             debug: T::DEBUG.map(|_| debug_value::<T> as DebugFn),
+            fields: T::FIELDS
+                .is_some()
+                .then_some(ErasedFields { read: read_fields::<T>, write: write_field::<T> }),
+            default: T::DEFAULT.map(|_| lend_default::<T> as DefaultFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
             codec: ErasedCodec {
@@ -83,6 +104,8 @@ impl ErasedFns {
             hash: hash_plain,
             is_hashed: true,
             debug: None,
+            fields: None,
+            default: None,
             bytes: Some(plain_bytes),
             map_entities: None,
             codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
@@ -133,6 +156,36 @@ unsafe fn debug_value<T: Component>(value: NonNull<u8>, f: &mut fmt::Formatter<'
 }
 
 /// # Safety
+/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+unsafe fn read_fields<T: Component>(value: NonNull<u8>, see: &mut dyn FnMut(FieldText)) {
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    let value = unsafe { value.cast::<T>().as_ref() };
+    let fields = T::FIELDS.expect("`of` makes this function only for types that have one");
+    (fields.read)(value, see);
+}
+
+/// # Safety
+/// `value` points at an initialised `T` (I-2, I-9) that has no other user.
+unsafe fn write_field<T: Component>(
+    value: NonNull<u8>,
+    field: usize,
+    text: &str,
+) -> Result<(), String> {
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
+    let value = unsafe { value.cast::<T>().as_mut() };
+    let fields = T::FIELDS.expect("`of` makes this function only for types that have one");
+    (fields.write)(value, field, text)
+}
+
+fn lend_default<T: Component>(take: &mut dyn FnMut(NonNull<u8>) -> bool) {
+    let make = T::DEFAULT.expect("`of` makes this function only for types that have one");
+    let mut value = ManuallyDrop::new(make());
+    if !take(NonNull::from(&mut *value).cast()) {
+        drop(ManuallyDrop::into_inner(value));
+    }
+}
+
+/// # Safety
 /// `value` points at `size` initialised bytes (I-2, I-16), which no thread writes.
 unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) {
     // SAFETY: the caller vouches for so many initialised bytes (I-16) that no thread writes.
@@ -141,7 +194,7 @@ unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) 
 
 /// # Safety
 /// None is asked: it touches nothing.
-pub(super) unsafe fn hash_nothing(_value: NonNull<u8>, _size: usize, _hasher: &mut StateHasher) {}
+pub(crate) unsafe fn hash_nothing(_value: NonNull<u8>, _size: usize, _hasher: &mut StateHasher) {}
 
 /// # Safety
 /// `values` points at `count` initialised values of `T` (I-2, I-9) that no thread writes while the

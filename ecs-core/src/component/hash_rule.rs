@@ -126,7 +126,7 @@ impl<T> HashRule<T> {
     }
 
     /// Takes in several values.
-    pub(super) fn hash_all(&self, values: &[T], hasher: &mut StateHasher) {
+    pub(crate) fn hash_all(&self, values: &[T], hasher: &mut StateHasher) {
         match self {
             // A value without a size has no bytes, and bytemuck refuses to cast to none.
             Self::Bytes(_) if size_of::<T>() == 0 => {}

@@ -1,14 +1,13 @@
 //! The component trait, and the ids by which a world knows the types it has met.
 
-mod buffer;
 mod codec;
-mod descriptor;
 mod erased;
 mod fields;
 mod flags;
 mod hash_rule;
 mod registry;
 mod set;
+mod shown;
 mod tags;
 
 use core::fmt;
@@ -18,22 +17,27 @@ use crate::entity::Entity;
 use crate::hash::StateHasher;
 use crate::name::Name;
 
-pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
-pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub(crate) use erased::{
-    CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedFns,
-    MapFn as MapErasedFn,
+    CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedCodec,
+    ErasedFns, MapFn as MapErasedFn, hash_nothing,
 };
 pub(crate) use fields::are_still_values;
 #[doc(hidden)]
 pub use fields::{FieldTexts, enum_text, struct_text};
 pub(crate) use flags::ArchetypeFlags;
 pub use hash_rule::HashRule;
+pub(crate) use registry::Kind;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
-pub use tags::{Despawned, Prefab};
+pub use shown::{DefaultFn, FieldFns, FieldText};
+#[doc(hidden)]
+pub use shown::{
+    ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
+    not_editable, variant_text,
+};
+pub use tags::Despawned;
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///
@@ -66,7 +70,9 @@ pub use tags::{Despawned, Prefab};
 /// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
 /// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).
 ///   For what is no part of the game's state, such as caches and handles of the system.
-/// * `buffer = N`: the type is the element of a [`Buffer`], with this many elements in the chunk.
+/// * `editable`: a text may set its fields, private ones too, by
+///   [`World::set_field_by_id`](crate::World::set_field_by_id). Not for types that rely on what is in them.
+/// * `buffer = N`: the type is the element of a [`Buffer`](crate::Buffer), with this many elements in the chunk.
 ///   It is no component itself then; the other options are those of the buffer.
 /// * `crate = path`: where this crate is, if the derive does not find it in the manifest. It finds
 ///   `formic-ecs`, renamed or not, and the facade `formic`.
@@ -157,6 +163,10 @@ pub trait Component: Send + Sync + Sized + 'static {
     const HASH: HashRule<Self>;
     /// How to write a value for a person to read.
     const DEBUG: Option<DebugFn<Self>> = None;
+    /// How to write the fields of a value for a person to read, and to set one from a text.
+    const FIELDS: Option<FieldFns<Self>> = None;
+    /// How to make a value that nothing is said about.
+    const DEFAULT: Option<DefaultFn<Self>> = None;
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
@@ -179,7 +189,9 @@ pub trait Component: Send + Sync + Sized + 'static {
     const WAS: &'static [&'static str] = &[];
 
     /// The name in messages, in the state hash and in snapshots. No two types of a world that are
-    /// saved may have the same.
+    /// saved may have the same. Buffers and the sides of relations without a name of their own are the
+    /// exception: hashes and snapshots have them by names that no new version changes, which
+    /// [`World::component_info`](crate::World::component_info) tells.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -191,6 +203,14 @@ pub trait Component: Send + Sync + Sized + 'static {
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
+    }
+
+    /// The name in worlds, hashes and snapshots. Of the crate's own generic types it does not change
+    /// when they go to another module.
+    #[doc(hidden)]
+    #[must_use]
+    fn lasting_name() -> Name {
+        Name::from(Self::name())
     }
 
     /// The fields of plain data as text: names and types. A snapshot notes it, and is restored only
@@ -406,6 +426,7 @@ pub struct Probe<T>(PhantomData<T>);
 pub trait ProbeFallback<T: 'static> {
     const CLONE: Option<CloneFn<T>> = None;
     const DEBUG: Option<DebugFn<T>> = None;
+    const DEFAULT: Option<DefaultFn<T>> = None;
     const BYTES: Option<BytesFn<T>> = None;
     const MAP_ENTITIES: Option<MapEntitiesFn<T>> = None;
     const CODEC: Codec<T> = Codec::UNSAVED;
@@ -421,6 +442,11 @@ impl<T: Clone> Probe<T> {
 impl<T: fmt::Debug> Probe<T> {
     #[doc(hidden)]
     pub const DEBUG: Option<DebugFn<T>> = Some(<T as fmt::Debug>::fmt);
+}
+
+impl<T: Default> Probe<T> {
+    #[doc(hidden)]
+    pub const DEFAULT: Option<DefaultFn<T>> = Some(T::default);
 }
 
 impl<T: MapEntities> Probe<T> {

@@ -4,16 +4,16 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::{ArchetypeFlags, CodecKind, Component, ComponentDescriptor, ComponentId, ErasedFns};
-use crate::error::{RegisterError, UnknownComponent};
+use super::{ArchetypeFlags, CodecKind, Component, ComponentId, ErasedFns};
+use crate::error::UnknownComponent;
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
 
 /// What stands behind a component id.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// A Rust type.
-    Type(TypeId),
+    /// A Rust type, with its name.
+    Type(TypeId, &'static str),
     /// Bytes that were given a meaning at run time.
     Bytes,
     /// Values that were given functions at run time.
@@ -119,7 +119,15 @@ impl ComponentInfo {
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
-            Kind::Type(id) => Some(id),
+            Kind::Type(id, _) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The name of the Rust type, if there is one.
+    pub(crate) const fn type_name(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Type(_, name) => Some(name),
             _ => None,
         }
     }
@@ -168,6 +176,21 @@ impl ComponentInfo {
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
         self.flags.any(ArchetypeFlags::CLEANUP)
+    }
+
+    /// Whether [`World::insert_default_by_id`](crate::World::insert_default_by_id) can make a value.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Default)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert!(world.component_info(gold)?.has_default());
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
+    /// ```
+    #[must_use]
+    pub const fn has_default(&self) -> bool {
+        self.erased.default.is_some() && !self.managed
     }
 
     /// Whether it can be switched off and on per entity.
@@ -220,11 +243,11 @@ impl Registry {
             return id;
         }
         // A name is user code: nothing has changed yet.
-        let (name, fields) = (Name::from(T::name()), T::fields());
+        let (name, fields) = (T::lasting_name(), T::fields());
         let id = self.next_id().expect("fewer than 2^32 - 1 components");
         self.push(ComponentInfo {
             id,
-            kind: Kind::Type(TypeId::of::<T>()),
+            kind: Kind::Type(TypeId::of::<T>(), T::name()),
             name,
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
@@ -240,52 +263,13 @@ impl Registry {
         id
     }
 
-    /// Gives a component an id that no Rust type stands for.
-    pub(crate) fn register_dynamic(
-        &mut self,
-        descriptor: ComponentDescriptor,
-    ) -> Result<ComponentId, RegisterError> {
-        let ComponentDescriptor { name, layout, enableable, tracked, is_bytes, erased } =
-            descriptor;
-        let (size, align) = (layout.size(), layout.align());
-        if self.names.contains_key(&name) {
-            return Err(RegisterError::NameTaken(name));
-        }
-        if size > ComponentDescriptor::SIZE_MAX {
-            return Err(RegisterError::TooLarge { name, size });
-        }
-        if align > ComponentDescriptor::ALIGN_MAX {
-            return Err(RegisterError::TooAligned { name, align });
-        }
-        if size % align != 0 {
-            return Err(RegisterError::Unpadded(name));
-        }
-        let id = self.next_id().ok_or(RegisterError::TooMany)?;
-        let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
-        self.push(ComponentInfo {
-            id,
-            kind,
-            name,
-            layout,
-            enableable,
-            tracked,
-            erased,
-            was: &[],
-            fields: Name::from(""),
-            flags: ArchetypeFlags::NONE,
-            hides: false,
-            managed: false,
-        });
-        Ok(id)
-    }
-
     /// The id of the next component, if there can be one more.
-    fn next_id(&self) -> Option<ComponentId> {
+    pub(crate) fn next_id(&self) -> Option<ComponentId> {
         let id = ComponentId(u32::try_from(self.infos.len()).ok()?);
         (id != ComponentId::UNKNOWN).then_some(id)
     }
 
-    fn push(&mut self, info: ComponentInfo) {
+    pub(crate) fn push(&mut self, info: ComponentInfo) {
         self.names.entry(info.name.clone()).or_insert(info.id);
         self.infos.push(info);
     }

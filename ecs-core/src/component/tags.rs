@@ -1,38 +1,6 @@
-//! The components that the store itself gives a meaning to.
+//! The component that the store itself gives a meaning to.
 
-use super::{CloneFn, Codec, Component, HashRule};
-
-/// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
-/// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
-///
-/// To be inserted and removed like any other component. Looking an entity up by its handle finds
-/// it as ever.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::Prefab;
-/// # #[derive(Component, Clone)] struct Health(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn((Prefab, Health(10)));
-/// assert_eq!(world.query::<&Health>().count(), 0);
-/// assert_eq!(world.query_filtered::<&Health, With<Prefab>>().count(), 1);
-/// world.instantiate(imp, 5)?;
-/// assert_eq!(world.query::<&Health>().count(), 5);
-/// # Ok::<(), formic_ecs::InstantiateError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prefab;
-
-impl Component for Prefab {
-    const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
-    const HASH: HashRule<Self> = HashRule::Fields(|Self, _| {});
-    const HIDES: bool = true;
-    const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self));
-
-    fn name() -> &'static str {
-        "formic_ecs::Prefab"
-    }
-}
+use super::{Codec, Component, HashRule};
 
 /// The entity was despawned, and is only there until its last cleanup component is removed.
 ///

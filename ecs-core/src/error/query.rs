@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::NoSuchEntity;
 use crate::entity::Entity;
+use crate::text::from_error;
 
 /// Why a query has nothing to say about an entity.
 ///
@@ -35,11 +36,7 @@ impl fmt::Display for QueryEntityError {
 
 impl core::error::Error for QueryEntityError {}
 
-impl From<NoSuchEntity> for QueryEntityError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
-}
+from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 
 /// Why several entities could not be handed out at once.
 ///

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, Registry};
 use crate::error::AccessConflict;
-use crate::sync::{Ordering, ProtocolU64};
+use crate::name::Name;
+use crate::sync::{Ordering, ProtocolU32, ProtocolU64};
 
 /// The components that something reads and writes, their values, their enabled bits and their
 /// versions apart.
@@ -37,6 +38,7 @@ pub struct Access {
     names: Vec<ComponentId>,
     /// A component whose values were asked for twice, once of them to write.
     clash: Option<ComponentId>,
+    has_claimants: bool,
 }
 
 /// What a filter on an enabled bit does, in a message.
@@ -84,6 +86,24 @@ impl Access {
         part.version_reads.iter().for_each(|&id| self.add_version_read(id));
         part.names.iter().for_each(|&id| self.add_name(id));
         self.clash = self.clash.or(part.clash);
+        self.has_claimants |= part.has_claimants;
+    }
+
+    pub(crate) fn add_claimants(&mut self) {
+        self.has_claimants = true;
+    }
+
+    /// Whether rows are handed out as [`Claimant`](crate::Claimant)s, which one user does at a time.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// let mut world = World::new();
+    /// assert!(world.plan::<(Entity, Claimant), ()>().access().has_claimants());
+    /// assert!(!world.plan::<Entity, ()>().access().has_claimants());
+    /// ```
+    #[must_use]
+    pub const fn has_claimants(&self) -> bool {
+        self.has_claimants
     }
 
     pub(crate) fn add_name(&mut self, id: ComponentId) {
@@ -187,6 +207,7 @@ impl Access {
         other.bit_reads.iter().for_each(|&id| add(&mut self.bit_reads, id));
         other.bit_writes.iter().for_each(|&id| add(&mut self.bit_writes, id));
         other.version_reads.iter().for_each(|&id| add(&mut self.version_reads, id));
+        self.has_claimants |= other.has_claimants;
     }
 
     /// The components over which this and another access cannot go on at the same time: one
@@ -251,27 +272,65 @@ fn overlap<'a>(
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
+    /// For each turn of the cell.
+    claim_loops: Vec<ClaimLoops>,
+}
+
+/// The loops of one user of a cell that hand out [`Claimant`](crate::Claimant)s: one at a time, so
+/// that no row has two claimants on different threads.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimLoops {
+    /// [`WRITER`] while there is one.
+    word: ProtocolU64,
+    begun: ProtocolU32,
+}
+
+impl ClaimLoops {
+    fn begin(&self) -> bool {
+        let is_free = take_write(&self.word);
+        if is_free {
+            // Relaxed: threads that the loop hands rows to see it by way of how they get them.
+            self.begun.fetch_add(1, Ordering::Relaxed);
+        }
+        is_free
+    }
+
+    /// How many have begun.
+    #[inline]
+    pub(crate) fn begun(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed)
+    }
 }
 
 const WRITER: u64 = u64::MAX;
 
 impl Borrows {
-    /// Makes words for components up to this number of them.
-    pub(crate) fn grow(&mut self, component_count: usize) {
+    /// Makes words for components up to this number of them, and for this many turns.
+    pub(crate) fn grow(&mut self, component_count: usize, turn_count: usize) {
         while self.words.len() < component_count {
             self.words.push(ProtocolU64::new(0));
+        }
+        if self.claim_loops.len() < turn_count {
+            self.claim_loops.resize_with(turn_count, ClaimLoops::default);
         }
     }
 
     /// Forgets who used what. No user is left: a guard that was leaked is all there can be.
     pub(crate) fn reset(&mut self) {
         self.words.iter_mut().for_each(|word| *word = ProtocolU64::new(0));
+        self.claim_loops.iter_mut().for_each(|loops| *loops = ClaimLoops::default());
     }
 
-    /// Takes all that `access` asks for, or nothing.
+    /// The loops of one turn.
+    pub(crate) fn claim_loops(&self, turn: usize) -> &ClaimLoops {
+        &self.claim_loops[turn]
+    }
+
+    /// Takes all that `access` asks for, in this turn, or nothing.
     pub(crate) fn take<'w>(
         &'w self,
         access: &'w Access,
+        turn: usize,
         registry: &Registry,
     ) -> Result<BorrowGuard<'w>, AccessConflict> {
         let Access { writes, reads, .. } = access;
@@ -289,7 +348,12 @@ impl Borrows {
                 return Err(conflict(id, false, registry));
             }
         }
-        Ok(BorrowGuard { borrows: self, access })
+        let claim_loops = access.has_claimants.then(|| &self.claim_loops[turn]);
+        if claim_loops.is_some_and(|loops| !loops.begin()) {
+            self.leave(writes, reads);
+            return Err(AccessConflict { name: Name::from("Claimant"), wanted_write: true });
+        }
+        Ok(BorrowGuard { borrows: self, access, claim_loops })
     }
 
     fn leave(&self, writes: &[ComponentId], reads: &[ComponentId]) {
@@ -332,10 +396,14 @@ pub(crate) fn leave_read(word: &ProtocolU64) {
 pub(crate) struct BorrowGuard<'w> {
     borrows: &'w Borrows,
     access: &'w Access,
+    claim_loops: Option<&'w ClaimLoops>,
 }
 
 impl Drop for BorrowGuard<'_> {
     fn drop(&mut self) {
         self.borrows.leave(&self.access.writes, &self.access.reads);
+        if let Some(loops) = self.claim_loops {
+            leave_write(&loops.word);
+        }
     }
 }

@@ -3,11 +3,12 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::marker::PhantomData;
 
-use super::access::BorrowGuard;
-use super::chunk::Source;
+use super::access::{BorrowGuard, ClaimLoops};
 use super::column::RowToken;
-use super::data::QueryData;
+use super::cursor::Source;
+use super::data::{Claimant, QueryData};
 use super::view::opened;
 use super::view_plan::{Lookups, ViewPlan};
 use crate::entity::Entity;
@@ -15,17 +16,17 @@ use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{ChangeWindow, Writers};
 use crate::sync::{Ordering, ProtocolU32};
 
-/// A word per entity slot: which row has taken the entity that is there, in which pass, and whether
+/// A word per entity slot: which row has taken the entity that is there, in which loop, and whether
 /// it holds a claim on it at this moment (I-12).
 ///
 /// ```text
-/// pass                       | held | index of the row's entity
+/// number of the loop         | held | index of the row's entity
 /// 31 - `index_bits` bits     |  1   | `index_bits` bits
 /// ```
 ///
-/// A word keeps the row until the pass ends, so that a second row is found whenever it comes. What
-/// an earlier pass has left counts for nothing, and the words are cleared only where the numbers of
-/// passes begin again, or an index needs another bit.
+/// A word keeps the row until the loop ends, so that a second row is found whenever it comes. What
+/// an earlier loop has left counts for nothing; what it holds is held as long as the view is the same.
+/// The words are cleared only where the numbers of loops begin again, or an index needs another bit.
 ///
 /// Taking a word acquires and leaving it releases: who claims an entity next sees what was written
 /// before. The models are in `loom_models`.
@@ -33,38 +34,41 @@ use crate::sync::{Ordering, ProtocolU32};
 pub(crate) struct ClaimWords {
     words: Vec<ProtocolU32>,
     index_bits: u32,
-    /// Of the first half of this pass; the second half has the next number. 0 is no pass.
-    pass: u32,
+    /// The number of the first loop of this view. 0 is that of none.
+    first_loop: u32,
 }
 
-/// Two numbers of passes have to fit beside an index, and zero.
-const INDEX_BITS_MAX: u32 = 29;
+/// How many loops of one view have numbers of their own; later ones have the last of these.
+const LOOPS: u32 = 4;
+
+/// Twice the numbers of a view have to fit beside an index, and zero with them.
+const INDEX_BITS_MAX: u32 = 28;
 
 /// Why a word was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The same row holds it.
     Held,
-    /// The row of the entity with this index has taken it in the same pass.
+    /// The row of the entity with this index has taken it in the same loop, or holds it.
     By(u32),
 }
 
 impl ClaimWords {
-    /// Begins a pass, with words for this many slots, none of them taken.
+    /// Begins a view, with words for this many slots, none of them taken.
     ///
-    /// Panics if there are more than 2^29 of them.
+    /// Panics if there are more than 2^28 of them.
     pub(crate) fn prepare(&mut self, slot_count: usize) {
         let index_bits = usize::BITS - slot_count.leading_zeros();
         assert!(
             index_bits <= INDEX_BITS_MAX,
             "exclusive access needs fewer than 2^{INDEX_BITS_MAX} entity slots"
         );
-        let pass_max = (1 << (31 - index_bits)) - 1;
-        self.pass += 2;
-        if index_bits != self.index_bits || self.pass + 1 > pass_max {
+        let loop_max = (1 << (31 - index_bits)) - 1;
+        self.first_loop += LOOPS;
+        if index_bits != self.index_bits || self.first_loop + LOOPS - 1 > loop_max {
             self.words.clear();
             self.index_bits = index_bits;
-            self.pass = 1;
+            self.first_loop = 1;
         }
         while self.words.len() < slot_count {
             self.words.push(ProtocolU32::new(0));
@@ -75,24 +79,24 @@ impl ClaimWords {
         1 << self.index_bits
     }
 
-    fn pass_of(&self, word: u32) -> u32 {
+    fn loop_of(&self, word: u32) -> u32 {
         word >> (self.index_bits + 1)
     }
 
-    /// Takes the word of a slot for a row; gives what [`leave`](Self::leave) is to leave there. Both
-    /// are below the number of slots.
+    /// Takes the word of a slot for a row, in a loop that comes after `earlier` ones in this view; gives
+    /// what [`leave`](Self::leave) is to leave there. Both are below the number of slots.
     #[inline]
-    pub(crate) fn take(&self, slot: usize, row: u32, is_late: bool) -> Result<u32, Refused> {
-        let pass = self.pass + u32::from(is_late);
-        let mine = pass << (self.index_bits + 1) | row;
+    pub(crate) fn take(&self, slot: usize, row: u32, earlier: u32) -> Result<u32, Refused> {
+        let number = self.first_loop + earlier.min(LOOPS - 1);
+        let mine = number << (self.index_bits + 1) | row;
         let word = &self.words[slot];
         // Relaxed: what counts is what the exchange finds.
         let mut seen = word.load(Ordering::Relaxed);
         loop {
-            // Left by this row, in an earlier pass, or in the first half of this one.
+            // Left by this row, in an earlier view, or in an earlier loop of this one.
             let is_free = seen == mine
-                || self.pass_of(seen) < self.pass
-                || self.pass_of(seen) < pass && seen & self.held() == 0;
+                || self.loop_of(seen) < self.first_loop
+                || self.loop_of(seen) < number && seen & self.held() == 0;
             if !is_free {
                 let other = seen & (self.held() - 1);
                 let is_held = seen & self.held() != 0;
@@ -131,32 +135,45 @@ impl ClaimWords {
 /// one is done with it. So two rows that write to one target are an error every time, on any number
 /// of threads, and never a result that depends on which of them was first.
 ///
-/// Rows are told apart by the entities that they name, so each has to name its own. Several rows that
-/// name the same one, or the two halves of a pass ([`claim_late`](Self::claim_late)) that overlap, still
-/// exclude each other, but whether they are refused depends on timing.
+/// A row shows that it is itself by its [`Claimant`], which the query hands out. Where one query with
+/// claimants follows another in the same view, so that no row of the first is left, what its rows have
+/// claimed and dropped is free again.
 ///
 /// For targets that many rows write to, collect what is to be written and apply it afterwards, as
 /// `Scatter` of `formic-jobs` does.
 ///
 /// ```
-/// use formic_ecs::prelude::*;
 /// use formic_ecs::ClaimError;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
-/// let [agent, thief] = [world.spawn(Gold(0)), world.spawn(Gold(0))];
-/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let [agent, thief] = [world.spawn(()), world.spawn(())];
+/// let purse = world.spawn(Gold(0));
+/// let (mut rows, mut plan) = (world.plan::<Claimant, Without<Gold>>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
-/// let purses = cell.claims(&mut plan)?;
-/// purses.claim(agent, agent).expect("no other row has it").get_mut().0 += 5;
-/// assert_eq!(purses.claim(agent, agent).expect("it has it").get_mut().0, 5);
-/// let refused = purses.claim(thief, agent).unwrap_err();
-/// assert_eq!(refused, ClaimError::Contested { target: agent, rows: [agent, thief] });
-/// # Ok::<(), formic_ecs::AccessConflict>(())
+/// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+/// rows.query().for_each(|row| {
+///     for _ in 0..2 {
+///         match purses.claim(&row, purse) {
+///             Ok(mut purse) => purse.get_mut().0 += 5,
+///             Err(refused) => {
+///                 let rows = [agent, thief];
+///                 assert_eq!(refused, ClaimError::Contested { target: purse, rows });
+///             }
+///         }
+///     }
+/// });
+/// # drop((rows, purses));
+/// assert_eq!(world.get::<Gold>(purse)?.0, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ExclusiveView<'w, Q: QueryData> {
     source: Source<'w>,
     lookups: Lookups<'w, Q>,
     words: &'w ClaimWords,
+    loops: &'w ClaimLoops,
+    /// How many loops had begun before this view.
+    begun: u32,
     _guard: BorrowGuard<'w>,
 }
 
@@ -171,9 +188,8 @@ pub struct ExclusiveView<'w, Q: QueryData> {
 /// let imp = world.spawn(Gold(1));
 /// let mut purses = world.claim_plan::<&mut Gold>();
 /// assert_eq!(purses.access().writes().len(), 1);
-/// world.cell().claims(&mut purses)?.claim(imp, imp)?.get_mut().0 = 2;
-/// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let purses = world.cell().claims(&mut purses)?;
+/// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
@@ -220,12 +236,14 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     pub(crate) unsafe fn new(
         source: Source<'w>,
         plan: &'w ExclusivePlan<Q>,
+        loops: &'w ClaimLoops,
         guard: BorrowGuard<'w>,
     ) -> Self {
         // Others stamp rows of the same chunks meanwhile.
         let moment = ChangeWindow { writers: Writers::Several, ..source.moment };
         let source = Source { moment, ..source };
-        Self { source, lookups: plan.view.lookups(source), words: &plan.words, _guard: guard }
+        let (lookups, words) = (plan.view.lookups(source), &plan.words);
+        Self { source, lookups, words, loops, begun: loops.begun(), _guard: guard }
     }
 
     #[cfg(test)]
@@ -233,68 +251,36 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         self.source.moment.writers
     }
 
-    /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
-    /// is named by its entity, which no other row names.
+    /// Exclusive access of a row to the components of a target, until the claim is dropped.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [imp, purse] = [world.spawn(()), world.spawn(Gold(3))];
-    /// let mut plan = world.claim_plan::<&mut Gold>();
-    /// let claims = world.cell().claims(&mut plan)?;
-    /// let mut claim = claims.claim(imp, purse)?;
+    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let cell = world.cell();
+    /// let (mut rows, claims) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+    /// let mut query = rows.query();
+    /// let [imp, thief] = query.get_many_mut([imp, purse])?;
+    /// let mut claim = claims.claim(&imp, purse)?;
     /// claim.get_mut().0 += 1;
-    /// assert!(claims.claim(imp, purse).is_err(), "it holds it already");
+    /// assert!(claims.claim(&imp, purse).is_err(), "it holds it already");
     /// drop(claim);
-    /// assert!(claims.claim(imp, purse).is_ok());
-    /// assert!(claims.claim(purse, purse).is_err(), "the imp has taken it");
+    /// assert!(claims.claim(&imp, purse).is_ok());
+    /// assert!(claims.claim(&thief, purse).is_err(), "the imp has taken it");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world,
+    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world, or the row in another,
     /// [`ClaimError::Missing`] if it lacks a component, [`ClaimError::Contested`] if another row has
-    /// claimed it in this view, and [`ClaimError::Held`] if this row holds a claim on it.
+    /// claimed it, and [`ClaimError::Held`] if this row holds a claim on it.
     // Always: it is the inner loop of every action system, and half of its work folds away where
     // the columns are known.
     #[inline(always)]
-    pub fn claim(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.claim_in(row, target, false)
-    }
-
-    /// [`claim`](Self::claim) in the second half of a pass, which the caller begins when all rows of
-    /// the first half are done: what these have claimed is free again. A row of the first half that
-    /// comes after one of the second half is refused.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// let purse = world.spawn(Gold(3));
-    /// let mut plan = world.claim_plan::<&mut Gold>();
-    /// let claims = world.cell().claims(&mut plan)?;
-    /// claims.claim(ada, purse)?.get_mut().0 += 1;
-    /// claims.claim_late(bob, purse)?.get_mut().0 += 1;
-    /// assert!(claims.claim(ada, purse).is_err(), "too late");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`claim`](Self::claim).
-    #[inline(always)]
-    pub fn claim_late(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.claim_in(row, target, true)
-    }
-
-    #[inline(always)]
-    fn claim_in(
-        &self,
-        row: Entity,
-        target: Entity,
-        is_late: bool,
-    ) -> Result<Claim<'_, Q>, ClaimError> {
+    pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        let row = row.entity();
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
         // stands.
         // SAFETY: the plan was extended over the source as this view was made (`new`), and the
@@ -310,9 +296,11 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
             return Err(NoSuchEntity(row).into());
         }
         let slot = target.index() as usize;
-        match self.words.take(slot, row.index(), is_late) {
+        let earlier = self.loops.begun().saturating_sub(self.begun);
+        match self.words.take(slot, row.index(), earlier) {
             Ok(mine) => {
-                Ok(Claim { fetch, row: place, release: Release { words: self.words, slot, mine } })
+                let release = Release { words: self.words, slot, mine, marker: PhantomData };
+                Ok(Claim { fetch, row: place, release })
             }
             Err(why) => Err(self.refusal(row, target, why)),
         }
@@ -334,6 +322,8 @@ struct Release<'a> {
     words: &'a ClaimWords,
     slot: usize,
     mine: u32,
+    /// Claims stay on the thread of their row, so that it knows what it holds.
+    marker: PhantomData<*mut ()>,
 }
 
 impl Drop for Release<'_> {
@@ -353,14 +343,15 @@ impl Drop for Release<'_> {
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
-/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
-/// let purses = cell.claims(&mut plan)?;
-/// let (mut from, mut to) = (purses.claim(ada, ada)?, purses.claim(ada, bob)?);
+/// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+/// let row = rows.query().into_get(ada)?;
+/// let (mut from, mut to) = (purses.claim(&row, ada)?, purses.claim(&row, bob)?);
 /// from.get_mut().0 -= 2;
 /// to.get_mut().0 += 2;
 /// drop((from, to)); // now the same row can have them again
-/// assert_eq!(purses.claim(ada, bob)?.get_mut().0, 2);
+/// assert_eq!(purses.claim(&row, bob)?.get_mut().0, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Claim<'a, Q: QueryData> {
@@ -377,9 +368,11 @@ impl<Q: QueryData> Claim<'_, Q> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
-    /// let mut plan = world.claim_plan::<&mut Gold>();
-    /// let purses = world.cell().claims(&mut plan)?;
-    /// let mut claim = purses.claim(purse, purse)?;
+    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let cell = world.cell();
+    /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+    /// let row = rows.query().into_get(purse)?;
+    /// let mut claim = purses.claim(&row, purse)?;
     /// claim.get_mut().0 -= 1;
     /// assert_eq!(claim.get_mut().0, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -404,26 +397,26 @@ impl<Q: QueryData> fmt::Debug for Claim<'_, Q> {
 mod tests {
     use super::*;
 
-    /// What a slot was left with counts for nothing when the numbers of passes begin again.
+    /// What a slot was left with counts for nothing when the numbers of loops begin again.
     #[test]
-    fn words_are_cleared_when_the_numbers_of_passes_begin_again() {
+    fn words_are_cleared_when_the_numbers_of_loops_begin_again() {
         let slots = 1 << 18;
         let mut words = ClaimWords::default();
         words.prepare(slots);
-        let first = words.pass;
-        _ = words.take(0, 1, false).expect("free, and never left");
-        let mine = words.take(1, 1, true).expect("free");
+        let first = words.first_loop;
+        _ = words.take(0, 1, 0).expect("free, and never left");
+        let mine = words.take(1, 1, LOOPS - 1).expect("free");
         words.leave(1, mine);
-        let mut passes = 0;
+        let mut views = 0;
         loop {
             words.prepare(slots);
-            passes += 1;
-            if words.pass <= first {
+            views += 1;
+            if words.first_loop <= first {
                 break;
             }
         }
-        assert!(passes > 1000, "{passes} passes are few");
-        assert!(words.take(0, 2, false).is_ok() && words.take(1, 2, false).is_ok());
+        assert!(views > 1000, "{views} views are few");
+        assert!(words.take(0, 2, 0).is_ok() && words.take(1, 2, 0).is_ok());
     }
 
     #[test]
@@ -431,29 +424,35 @@ mod tests {
         let mut words = ClaimWords::default();
         words.prepare(3);
         for slot in 0..3 {
-            _ = words.take(slot, 2, true).expect("free");
+            _ = words.take(slot, 2, 1).expect("free");
         }
         words.prepare(200);
-        assert!((0..200).all(|slot| words.take(slot, 199, false).is_ok()));
-        assert_eq!(words.take(7, 199, false), Err(Refused::Held));
-        assert_eq!(words.take(7, 198, false), Err(Refused::By(199)));
+        assert!((0..200).all(|slot| words.take(slot, 199, 0).is_ok()));
+        assert_eq!(words.take(7, 199, 0), Err(Refused::Held));
+        assert_eq!(words.take(7, 198, 0), Err(Refused::By(199)));
     }
 
-    /// The row itself has gone on to the second half: it holds nothing, and comes too late all the same.
     #[test]
-    fn a_row_does_not_go_back_to_the_first_half_of_a_pass() {
+    fn what_a_loop_has_left_is_free_in_the_next_and_what_it_holds_is_not() {
         let mut words = ClaimWords::default();
         words.prepare(8);
-        let mine = words.take(5, 1, true).expect("free");
-        assert_eq!(words.take(5, 1, false), Err(Refused::Held));
-        words.leave(5, mine);
-        assert_eq!(words.take(5, 1, false), Err(Refused::By(1)));
-        assert_eq!(words.take(5, 1, true), Ok(mine));
+        for earlier in 0..LOOPS {
+            let mine = words.take(5, 1, earlier).expect("free");
+            assert_eq!(words.take(5, 1, earlier + 1), Err(Refused::Held));
+            assert_eq!(words.take(5, 2, earlier + 1), Err(Refused::By(1)));
+            words.leave(5, mine);
+            assert_eq!(words.take(5, 2, earlier), Err(Refused::By(1)));
+        }
+        // From here on all are one loop.
+        assert_eq!(words.take(5, 2, LOOPS), Err(Refused::By(1)));
+        assert!(words.take(5, 1, LOOPS + 7).is_ok());
+        words.prepare(8);
+        assert!(words.take(5, 2, 0).is_ok(), "another view");
     }
 
     #[test]
-    #[should_panic(expected = "fewer than 2^29 entity slots")]
-    fn so_many_slots_that_no_pass_has_a_number_are_refused() {
-        ClaimWords::default().prepare(1 << 29);
+    #[should_panic(expected = "fewer than 2^28 entity slots")]
+    fn so_many_slots_that_no_loop_has_a_number_are_refused() {
+        ClaimWords::default().prepare(1 << 28);
     }
 }

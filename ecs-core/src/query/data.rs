@@ -1,5 +1,6 @@
 //! The data that a query can ask for in each row.
 
+mod claimant;
 mod component;
 mod enabled;
 mod entity;
@@ -19,14 +20,15 @@ use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, ChunkVersions, Chunks};
 
+pub use claimant::Claimant;
 pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
 pub use present::Present;
 pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 
 /// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
-/// [`Entity`](crate::Entity), [`Enabled<T>`], [`EnabledMut<T>`], `Option` and [`Present`] of these,
-/// and tuples of them, nested as deep as you like.
+/// [`Entity`](crate::Entity), [`Claimant`], [`Enabled<T>`], [`EnabledMut<T>`], `Option` and [`Present`]
+/// of these, and tuples of them, nested as deep as you like.
 ///
 /// A component that is disabled is absent: `&T` passes over the row, `Option<&T>` gives `None`.
 /// [`Present<&T>`](Present) gives it all the same.

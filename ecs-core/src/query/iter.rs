@@ -1,108 +1,15 @@
-//! A query with the right to be asked.
-#![expect(unsafe_code, reason = "opens each chunk of a query once")]
-
-mod answers;
-mod borrowed;
-
-use alloc::vec::Vec;
-use core::fmt;
+//! Walking a query, and asking it about all of its rows or about some entities.
 
 use super::access::BorrowGuard;
-use super::chunk::{Chunk, ChunkIter, Source, open, rows};
-use super::data::{ColumnData, QueryData, ReadOnly};
+use super::cursor::{Chunk, ChunkIter, OpenedChunks, Query};
+use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
-use super::parallel::{ParallelChunks, ParallelScratch};
-use super::pass::{visit_rows, visit_runs};
-use super::plan::MatchOf;
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError};
-use crate::mask::Rows;
-use crate::storage::{ChangeWindow, RowAddress, Slice};
-
-pub use borrowed::BorrowedQuery;
-
-/// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
-///
-/// Rows come archetype by archetype in order of first use, chunk by chunk, in row order. The
-/// order depends on the operations that made the world and on nothing else.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] struct Position(f32);
-/// # #[derive(Component)] struct Velocity(f32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..100).map(|i| (Position(0.0), Velocity(i as f32))));
-///
-/// for (position, velocity) in world.query::<(&mut Position, &Velocity)>() {
-///     position.0 += velocity.0;
-/// }
-/// // The same, as fast as a plain loop.
-/// world.query::<(&mut Position, &Velocity)>().for_each(|(p, v)| p.0 += v.0);
-/// // The same with slices, a run of rows at a time.
-/// world.query::<(&mut Position, &Velocity)>().for_each_chunk(|(positions, velocities)| {
-///     for (position, velocity) in positions.iter_mut().zip(velocities) {
-///         position.0 += velocity.0;
-///     }
-/// });
-/// assert_eq!(world.query::<&Position>().map(|p| p.0).sum::<f32>(), 3.0 * 4950.0);
-/// ```
-pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
-    source: Source<'w>,
-    matches: Matches<'w, Q, F>,
-}
-
-enum Matches<'w, Q: QueryData, F: QueryFilter> {
-    Planned(&'w [MatchOf<Q, F>]),
-    Once(Vec<MatchOf<Q, F>>),
-}
-
-impl<Q: QueryData, F: QueryFilter> Matches<'_, Q, F> {
-    fn as_slice(&self) -> &[MatchOf<Q, F>] {
-        match self {
-            Self::Planned(matches) => matches,
-            Self::Once(matches) => matches,
-        }
-    }
-}
-
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Query")
-            .field("archetypes", &self.matches.as_slice().len())
-            .finish_non_exhaustive()
-    }
-}
+use crate::error::{QueryEntityError, QuerySingleError};
+use crate::storage::{ChangeWindow, Slice};
+use crate::text::debug_fields;
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
-    /// # Safety
-    /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
-    /// and gives it away with the query; `matches` are those of this query in them (I-8).
-    pub(crate) unsafe fn planned(source: Source<'w>, matches: &'w [MatchOf<Q, F>]) -> Self {
-        Self { source, matches: Matches::Planned(matches) }
-    }
-
-    /// # Safety
-    /// As for [`planned`](Self::planned).
-    pub(crate) unsafe fn once(source: Source<'w>, matches: Vec<MatchOf<Q, F>>) -> Self {
-        Self { source, matches: Matches::Once(matches) }
-    }
-
-    /// The same query for a shorter time; this one can be asked again afterwards.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let mut purses = world.query::<&mut Gold>();
-    /// purses.reborrow().for_each(|gold| gold.0 += 1);
-    /// purses.for_each(|gold| gold.0 *= 2);
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([2, 4, 6]));
-    /// ```
-    pub fn reborrow(&mut self) -> Query<'_, Q, F> {
-        Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
-    }
-
     /// The same query, asking what has changed or come after this version of the world.
     ///
     /// What [`Changed`](crate::Changed), [`Added`](crate::Added), [`Ref`](crate::Ref) and
@@ -121,9 +28,9 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().count(), 2);
     /// ```
     #[must_use]
-    pub fn since(mut self, version: u64) -> Self {
-        self.source.moment.since = version;
-        self
+    pub fn since(self, version: u64) -> Self {
+        let moment = ChangeWindow { since: version, ..self.moment() };
+        self.at(moment)
     }
 
     /// The same query about a part of the entities: those whose index leaves the remainder `which`
@@ -149,28 +56,9 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Panics
     /// Panics if `which` is not below `count`.
     #[must_use]
-    pub fn shard(mut self, count: u32, which: u32) -> Self {
-        self.source.moment.slice = Slice::of(count, which);
-        self
-    }
-
-    /// The same query, for a caller that only reads: it can be asked many times at once.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let query = world.query::<&Gold>();
-    /// // Two walks at a time.
-    /// let pairs = query.as_readonly().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
-    /// assert_eq!(pairs.count(), 9);
-    /// ```
-    pub fn as_readonly(&self) -> Query<'_, Q, F>
-    where
-        Q: ReadOnly,
-    {
-        Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
+    pub fn shard(self, count: u32, which: u32) -> Self {
+        let moment = ChangeWindow { slice: Slice::of(count, which), ..self.moment() };
+        self.at(moment)
     }
 
     /// The rows, one by one, of a query that only reads.
@@ -191,131 +79,132 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.as_readonly().into_iter()
     }
 
-    /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
+    /// How many rows match.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
-    /// let mut sum = 0;
-    /// world.query::<&Gold>().for_each(|gold| sum += gold.0);
-    /// assert_eq!(sum, 36);
+    /// assert_eq!(world.query::<&Gold>().count(), 9);
     /// ```
-    #[inline]
-    pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        // SAFETY: the query holds the right (I-10) and is consumed (I-11); the matches are its own,
-        // each once (I-8).
-        unsafe { visit_rows::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.counts().sum()
     }
 
-    /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
-    /// disabled, else each run of enabled rows.
+    /// Whether no row matches.
     ///
-    /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
-    /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert!(world.query::<&Gold>().is_empty());
+    /// world.spawn(Gold(1));
+    /// assert!(!world.query::<&Gold>().is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts().all(|count| count == 0)
+    }
+
+    /// The first row, in the order of the query.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert_eq!(world.query::<&Gold>().first(), None);
+    /// world.spawn(Gold(1));
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// ```
+    #[must_use]
+    pub fn first(self) -> Option<Q::Item<'w>> {
+        self.into_iter().next()
+    }
+
+    /// The one row that matches.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// world.query::<&mut Gold>().for_each_chunk(|gold| gold.iter_mut().for_each(|gold| gold.0 += 1));
-    /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 55);
+    /// assert!(world.query::<&Gold>().single().is_err());
+    /// world.spawn(Gold(1));
+    /// assert_eq!(world.query::<&Gold>().single(), Ok(&Gold(1)));
+    /// world.spawn(Gold(2));
+    /// assert!(world.query::<&Gold>().single().is_err());
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
     /// ```
-    #[inline]
-    pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
-    where
-        Q: ColumnData,
-    {
-        // SAFETY: the query holds the right (I-10) and is consumed (I-11); the matches are its own,
-        // each once (I-8).
-        unsafe { visit_runs::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
-    }
-
-    /// Calls `visit` with every chunk that has rows to visit.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..1000).map(Gold));
-    /// let mut rows = 0;
-    /// world.query::<&Gold>().chunks(|chunk| rows += chunk.row_count());
-    /// assert_eq!(rows, 1000);
-    /// ```
-    #[inline]
-    pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
-        let mut ordinal = 0;
-        for found in self.matches.as_slice() {
-            let archetype = &self.source.archetypes[found.archetype.index()];
-            for chunk in 0..archetype.chunks.used_count() {
-                // SAFETY: the query holds the right (I-10) and is consumed; the matches are each
-                // there once (I-8), so each chunk comes up once (I-11).
-                let opened =
-                    unsafe { open::<Q, F>(archetype, found, chunk, ordinal, self.source.moment) };
-                opened.into_iter().for_each(&mut visit);
-                ordinal += 1;
+    /// # Errors
+    /// Returns an error if there is none, or more than one.
+    pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
+        let mut count = 0;
+        for more in self.counts() {
+            count += more;
+            if count > 1 {
+                return Err(QuerySingleError::SeveralRows);
             }
         }
+        self.first().ok_or(QuerySingleError::NoRow)
     }
 
-    fn rows_of(&self, found: &MatchOf<Q, F>, chunk: usize) -> Rows {
-        let archetype = &self.source.archetypes[found.archetype.index()];
-        rows::<Q, F>(archetype, found, chunk, self.source.moment)
-    }
-
-    /// Where the row of an entity is, if it matches: the place of its match, and its address.
-    #[inline]
-    pub(super) fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
-        let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let matches = self.matches.as_slice();
-        let found = matches
-            .binary_search_by_key(&location.archetype, |found| found.archetype)
-            .map_err(|_| QueryEntityError::NotMatching(entity))?;
-        let RowAddress { chunk, row } = location.address;
-        let archetype = &self.source.archetypes[location.archetype.index()];
-        let len = archetype.chunks.len(chunk);
-        // What is asked about one entity is not narrowed to the slice.
-        let moment = ChangeWindow { slice: None, ..self.source.moment };
-        if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
-            Ok((found, location.address))
-        } else {
-            Err(QueryEntityError::NotMatching(entity))
-        }
-    }
-
-    /// Opens the chunk of a row.
-    #[inline]
-    pub(super) fn open_place(&self, (found, address): (usize, RowAddress)) -> Q::Fetch<'w> {
-        let found = &self.matches.as_slice()[found];
-        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
-        Q::fetch(&found.query, chunks, address.chunk, self.source.moment)
-    }
-
-    /// The chunks as units of work for several threads. The scratch keeps its memory for the
-    /// next time.
+    /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ParallelScratch;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut scratch = ParallelScratch::default();
-    /// let mut query = world.query::<&mut Gold>();
-    /// let chunks = query.parallel(&mut scratch);
-    /// let rows = (0..chunks.len()).filter_map(|index| chunks.take(index)).map(|chunk| chunk.row_count());
-    /// assert_eq!(rows.sum::<usize>(), 9);
+    /// world.spawn_batch((0..3).map(Gold));
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0 * 2).eq([0, 2, 4]));
     /// ```
-    pub fn parallel<'a>(
-        &'a mut self,
-        scratch: &'a mut ParallelScratch,
-    ) -> ParallelChunks<'a, Q, F> {
-        let matches = self.matches.as_slice();
-        // SAFETY: the query holds the right (I-10) and is borrowed exclusively for as long as the
-        // chunks are used (I-11); the matches are its own (I-8).
-        unsafe { ParallelChunks::new(self.source, matches, scratch) }
+    pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
+        self.into_iter().map(f)
+    }
+
+    /// What one entity gives.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
+    /// let mut query = world.query::<&mut Gold>();
+    /// query.get(imp)?.0 += 1;
+    /// assert!(query.contains(imp) && !query.contains(ghost));
+    /// assert_eq!(query.into_get(imp)?, &Gold(2));
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity is not in the world, or does not match the query.
+    #[inline]
+    pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
+        self.reborrow().into_get(entity)
+    }
+
+    /// What each of these entities gives, of a query that only reads. Those that do not match are
+    /// passed over, those that come twice are given twice.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..10).map(Gold));
+    /// let ghost = world.spawn(());
+    /// let query = world.query::<&Gold>();
+    /// let gold = query.iter_many([imps[7], ghost, imps[2], imps[7]]).map(|gold| gold.0);
+    /// assert!(gold.eq([7, 2, 7]), "in the order asked for; who does not match is passed over");
+    /// ```
+    pub fn iter_many<'a>(
+        &'a self,
+        entities: impl IntoIterator<Item = Entity> + 'a,
+    ) -> impl Iterator<Item = Q::Item<'a>> + 'a
+    where
+        Q: ReadOnly,
+    {
+        entities.into_iter().filter_map(|entity| self.as_readonly().into_get(entity).ok())
     }
 }
 
@@ -324,13 +213,7 @@ impl<'w, Q: QueryData, F: QueryFilter> IntoIterator for Query<'w, Q, F> {
     type IntoIter = RowIter<'w, Q, F>;
 
     fn into_iter(self) -> RowIter<'w, Q, F> {
-        RowIter {
-            query: self,
-            next_match: 0,
-            next_chunk: 0,
-            ordinal: 0,
-            rows: Chunk::nothing().into_iter(),
-        }
+        RowIter { chunks: self.into_chunks(), rows: Chunk::nothing().into_iter() }
     }
 }
 
@@ -364,45 +247,11 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
 /// assert_eq!(rows.map(|gold| gold.0).sum::<u32>(), 45);
 /// ```
 pub struct RowIter<'w, Q: QueryData, F: QueryFilter = ()> {
-    query: Query<'w, Q, F>,
-    next_match: usize,
-    next_chunk: usize,
-    ordinal: usize,
+    chunks: OpenedChunks<'w, Q, F>,
     rows: ChunkIter<'w, Q>,
 }
 
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for RowIter<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowIter").field("query", &self.query).finish_non_exhaustive()
-    }
-}
-
-impl<'w, Q: QueryData, F: QueryFilter> RowIter<'w, Q, F> {
-    /// Opens the next chunk with rows to visit.
-    fn next_chunk(&mut self) -> Option<Chunk<'w, Q>> {
-        loop {
-            let found = self.query.matches.as_slice().get(self.next_match)?;
-            let source = self.query.source;
-            let archetype = &source.archetypes[found.archetype.index()];
-            while self.next_chunk < archetype.chunks.used_count() {
-                let chunk = self.next_chunk;
-                self.next_chunk += 1;
-                self.ordinal += 1;
-                // SAFETY: the iterator owns the query and its right (I-10); the place only ever
-                // goes up among matches that are each there once (I-8), so each chunk is opened
-                // once (I-11).
-                let opened = unsafe {
-                    open::<Q, F>(archetype, found, chunk, self.ordinal - 1, source.moment)
-                };
-                if opened.is_some() {
-                    return opened;
-                }
-            }
-            self.next_match += 1;
-            self.next_chunk = 0;
-        }
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] RowIter<'_, Q, F>: rows);
 
 impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
     type Item = Q::Item<'w>;
@@ -413,7 +262,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
             if let Some(item) = self.rows.next() {
                 return Some(item);
             }
-            self.rows = self.next_chunk()?.into_iter();
+            self.rows = self.chunks.next()?.into_iter();
         }
     }
 
@@ -422,9 +271,130 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
         let mut folded = Some(init);
         let mut step = |item| folded = folded.take().map(|before| f(before, item));
         self.rows.by_ref().for_each(&mut step);
-        while let Some(chunk) = self.next_chunk() {
+        while let Some(chunk) = self.chunks.next() {
             chunk.for_each(&mut step);
         }
         folded.expect("put back after each step")
+    }
+}
+
+/// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
+/// it lives, and lends it to one query at a time.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut plan = world.plan::<&mut Gold, ()>();
+/// let cell = world.cell();
+/// let mut purses = cell.query(&mut plan)?;
+/// purses.query().for_each(|gold| gold.0 += 1);
+/// assert_eq!(purses.query().map(|gold| gold.0).sum::<u32>(), 55);
+/// # Ok::<(), formic_ecs::AccessConflict>(())
+/// ```
+pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
+    query: Query<'w, Q, F>,
+    _guard: BorrowGuard<'w>,
+}
+
+debug_fields!([Q: QueryData, F: QueryFilter] BorrowedQuery<'_, Q, F>: query);
+
+impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
+    /// A query whose right is the guard (I-10). It is asked only while this is borrowed, so nothing
+    /// that it hands out outlives the guard.
+    pub(crate) fn new(query: Query<'w, Q, F>, guard: BorrowGuard<'w>) -> Self {
+        Self { query, _guard: guard }
+    }
+
+    /// The version that the plan was asked at before: what was stamped after it is new.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut plan = world.plan::<&Gold, ()>();
+    /// assert_eq!(world.cell().query(&mut plan)?.border(), 0, "it was never asked before");
+    /// assert!(world.cell().query(&mut plan)?.border() > 0);
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    #[must_use]
+    pub const fn border(&self) -> u64 {
+        self.query.moment().since
+    }
+
+    /// The same, asking what is new since this version, see [`Query::since`].
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let mut plan = world.plan::<&Gold, Changed<Gold>>();
+    /// assert_eq!(world.cell().query(&mut plan)?.count(), 1);
+    /// assert_eq!(world.cell().query(&mut plan)?.count(), 0, "nothing since then");
+    /// assert_eq!(world.cell().query(&mut plan)?.since(0).count(), 1);
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    #[must_use]
+    pub fn since(self, version: u64) -> Self {
+        Self { query: self.query.since(version), ..self }
+    }
+
+    /// The same about a part of the entities, see [`Query::shard`].
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let cell = world.cell();
+    /// assert_eq!(cell.query(&mut plan)?.shard(4, 0).count(), 3);
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `which` is not below `count`.
+    #[must_use]
+    pub fn shard(self, count: u32, which: u32) -> Self {
+        Self { query: self.query.shard(count, which), ..self }
+    }
+
+    /// The query itself, for as long as this is borrowed.
+    ///
+    /// What it hands out does not outlive that: the guard must stay.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let mut plan = world.plan::<&mut Gold, ()>();
+    /// let cell = world.cell();
+    /// let mut purses = cell.query(&mut plan)?;
+    /// purses.query().for_each(|gold| gold.0 *= 2);
+    /// // The right is still there, for another pass.
+    /// assert!(purses.query().map(|gold| gold.0).eq([0, 2, 4, 6]));
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    pub fn query(&mut self) -> Query<'_, Q, F> {
+        self.query.reborrow()
+    }
+
+    /// How many rows match.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// let mut plan = world.plan::<&Gold, ()>();
+    /// assert_eq!(world.cell().query(&mut plan)?.count(), 10);
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.query.count()
     }
 }

@@ -11,7 +11,7 @@
 //! step apart, and must be caught. Where a chunk is taken no ordering carries meaning: nothing is
 //! handed from one taker to the next.
 //!
-//! What loom does not see: that nothing comes between a swap and the store it has read (so no model
+//! Not seen by loom: that nothing comes between a swap and the store it has read (so no model
 //! asks whether a flag is free in the end: a refused swap may seem to overwrite the store that
 //! freed it); more than three threads; a load that returns a value stored later in the program
 //! (load buffering); enabled bits, which are relaxed and publish nothing.
@@ -26,7 +26,7 @@ use loom::thread;
 
 use super::access::{leave_read, leave_write, take_read, take_write};
 use super::claims::ClaimWords;
-use super::parallel::Taken;
+use super::cursor::Taken;
 use crate::sync::ProtocolU64;
 
 /// Runs a model, and prints and checks how many schedules there were.
@@ -99,8 +99,8 @@ fn words() -> Arc<Guarded<ClaimWords>> {
 }
 
 /// Claims slot 5 for a row and writes, if it may.
-fn try_claim(guarded: &Guarded<ClaimWords>, row: u32, is_late: bool) -> usize {
-    let Ok(mine) = guarded.protocol.take(5, row, is_late) else { return 0 };
+fn try_claim(guarded: &Guarded<ClaimWords>, row: u32, earlier: u32) -> usize {
+    let Ok(mine) = guarded.protocol.take(5, row, earlier) else { return 0 };
     guarded.write();
     guarded.protocol.leave(5, mine);
     1
@@ -158,38 +158,36 @@ fn of_two_rows_that_claim_one_entity_one_gets_it_each_time() {
     explore("claims of two rows", || {
         let shared = words();
         let other = Arc::clone(&shared);
-        let claims =
-            thread::spawn(move || try_claim(&other, 1, false) + try_claim(&other, 1, false));
-        let mine = try_claim(&shared, 2, false) + try_claim(&shared, 2, false);
+        let claims = thread::spawn(move || try_claim(&other, 1, 0) + try_claim(&other, 1, 0));
+        let mine = try_claim(&shared, 2, 0) + try_claim(&shared, 2, 0);
         let theirs = claims.join().expect("it does not panic");
         assert!((mine, theirs) == (2, 0) || (mine, theirs) == (0, 2), "{mine} and {theirs}");
         assert_eq!(shared.read(), 2);
     });
 }
 
-/// A row that is named by two threads, by mistake.
+/// A row that two threads claim for: no claimant lets them, and words do not rely on it.
 #[test]
 fn claims_of_one_row_on_two_threads_keep_each_other_out() {
     explore("claims of one row", || {
         let shared = words();
         let other = Arc::clone(&shared);
-        let claims =
-            thread::spawn(move || try_claim(&other, 1, false) + try_claim(&other, 1, false));
-        let mine = try_claim(&shared, 1, false);
+        let claims = thread::spawn(move || try_claim(&other, 1, 0) + try_claim(&other, 1, 0));
+        let mine = try_claim(&shared, 1, 0);
         let theirs = claims.join().expect("it does not panic");
         assert!(mine + theirs >= 1, "all were refused");
         assert_eq!(shared.read(), mine + theirs);
     });
 }
 
-/// The second half of a pass, which begins too early, by mistake.
+/// A loop that begins before the one before it has ended: no query lets it, and words do not rely on it.
 #[test]
-fn claims_of_two_halves_of_a_pass_keep_each_other_out() {
-    explore("claims of two halves", || {
+fn claims_of_two_loops_keep_each_other_out() {
+    explore("claims of two loops", || {
         let shared = words();
         let other = Arc::clone(&shared);
-        let claims = thread::spawn(move || try_claim(&other, 1, false));
-        let mine = try_claim(&shared, 2, true);
+        let claims = thread::spawn(move || try_claim(&other, 1, 0));
+        let mine = try_claim(&shared, 2, 1);
         let theirs = claims.join().expect("it does not panic");
         assert!(mine + theirs >= 1, "all were refused");
         assert_eq!(shared.read(), mine + theirs);
@@ -379,7 +377,7 @@ mod must_fail {
         loom::model(|| {
             let shared = words();
             let act = |shared: &Guarded<ClaimWords>, row: u32| {
-                let mine = shared.protocol.take(5, row, false);
+                let mine = shared.protocol.take(5, row, 0);
                 if mine.is_ok() {
                     shared.write();
                 }

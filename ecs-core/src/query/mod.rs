@@ -5,20 +5,14 @@
 //! one, whole chunks as slices, or single entities. A *view* is for looking up entities at random.
 
 mod access;
-mod chunk;
 mod claims;
 mod column;
+mod cursor;
 mod data;
-mod dynamic;
-mod dynamic_rows;
-mod dynamic_run;
-mod entities;
 mod filter;
 mod iter;
 #[cfg(all(test, loom))]
 mod loom_models;
-mod parallel;
-mod pass;
 mod plan;
 mod view;
 mod view_plan;
@@ -26,27 +20,23 @@ mod view_plan;
 pub use access::Access;
 pub(crate) use access::{BorrowGuard, Borrows};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
-pub use chunk::{Chunk, ChunkIter};
-pub(crate) use chunk::{Source, rows};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{
     CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
 };
+pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
+pub(crate) use cursor::{Source, rows};
 #[doc(hidden)]
 pub use data::{
     BitsFetch, BitsSlot, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
 };
 pub use data::{
-    ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
-    Ref,
+    Claimant, ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData,
+    ReadOnly, Ref,
 };
-pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
-pub use dynamic_rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
-pub use dynamic_run::{DynamicRow, DynamicRun};
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
-pub use iter::{BorrowedQuery, Query, RowIter};
-pub use parallel::{ParallelChunks, ParallelScratch};
+pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub use view::{View, ViewShard};

@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "asks the row of one entity")]
 
 use core::fmt;
+use core::marker::PhantomData;
 
 use super::access::BorrowGuard;
-use super::chunk::Source;
 use super::column::{CacheToken, RowToken};
+use super::cursor::{Source, find_each};
 use super::data::{EnabledMut, QueryData, ReadOnly};
-use super::entities::find_each;
 use super::view_plan::Lookups;
 use crate::component::Component;
 use crate::entity::Entity;
@@ -35,6 +35,8 @@ pub struct View<'w, Q: QueryData> {
     source: Source<'w>,
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
+    /// A view of [`Claimant`](crate::Claimant)s stays on its thread.
+    marker: PhantomData<Q>,
 }
 
 impl<Q: QueryData> fmt::Debug for View<'_, Q> {
@@ -108,7 +110,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         lookups: Lookups<'w, Q>,
         guard: Option<BorrowGuard<'w>>,
     ) -> Self {
-        Self { source, lookups, guard }
+        Self { source, lookups, guard, marker: PhantomData }
     }
 
     /// The same view, asking what has changed or come after this version of the world, see
@@ -217,11 +219,37 @@ impl<Q: QueryData> View<'_, Q> {
     /// # Panics
     /// Panics if `count` is 0.
     pub fn shards(&mut self, count: u32) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
+        self.shards_of_runs(count, 1)
+    }
+
+    /// [`shards`](Self::shards) of runs of neighbours: each is for the entities whose index, divided by
+    /// `run`, leaves its number when it is divided by `count`.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purses = world.spawn_batch((0..10).map(Gold));
+    /// let mut view = world.view::<&mut Gold>();
+    /// let mut first = view.shards_of_runs(2, 4).next().expect("two");
+    /// let is_in_it = purses.iter().map(|&purse| first.get_mut(purse).is_ok());
+    /// assert!(is_in_it.eq((0..10).map(|index| index / 4 != 1)));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `count` is 0, or `run` is not a power of two.
+    pub fn shards_of_runs(
+        &mut self,
+        count: u32,
+        run: u32,
+    ) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
         assert!(count > 0, "a view has one part at least");
+        assert!(run.is_power_of_two(), "{run} is not a power of two");
         // Others stamp rows of the same chunks meanwhile.
         let moment = ChangeWindow { writers: Writers::Several, ..self.source.moment };
         let (source, lookups) = (Source { moment, ..self.source }, self.lookups);
-        (0..count).map(move |which| ViewShard { source, lookups, count, which })
+        let (shift, divisor) = (run.ilog2(), Divisor::new(count));
+        (0..count).map(move |which| ViewShard { source, lookups, shift, divisor, which })
     }
 
     /// The components of several entities, all at once.
@@ -279,8 +307,31 @@ impl<Q: QueryData> View<'_, Q> {
 pub struct ViewShard<'v, Q: QueryData> {
     source: Source<'v>,
     lookups: Lookups<'v, Q>,
-    count: u32,
+    shift: u32,
+    divisor: Divisor,
     which: u32,
+}
+
+/// A number to divide by again and again: two multiplications are faster than a division. After
+/// Lemire, Kaser and Kurz, "Faster remainder by direct computation" (2019).
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    by: u32,
+    /// 2^64 divided by it, rounded up; 0 for 1.
+    inverse: u64,
+}
+
+impl Divisor {
+    const fn new(by: u32) -> Self {
+        Self { by, inverse: (u64::MAX / by as u64).wrapping_add(1) }
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a remainder is below the divisor")]
+    fn remainder(self, number: u32) -> u32 {
+        let fraction = self.inverse.wrapping_mul(number.into());
+        ((u128::from(fraction) * u128::from(self.by)) >> 64) as u32
+    }
 }
 
 impl<Q: QueryData> fmt::Debug for ViewShard<'_, Q> {
@@ -309,7 +360,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
     /// [`QueryEntityError::NotMatching`] if it lacks one of the components or is of another part.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        if entity.index() % self.count != self.which {
+        if self.divisor.remainder(entity.index() >> self.shift) != self.which {
             return Err(QueryEntityError::NotMatching(entity));
         }
         // SAFETY: the lookups are those of the source as it was when the view was made (`View::new`),
@@ -383,6 +434,22 @@ mod tests {
 
     #[derive(formic_ecs_derive::Component)]
     struct A;
+
+    #[test]
+    fn a_remainder_by_multiplication_is_that_by_division() {
+        let edges =
+            [0, 1, 2, 3, 63, 64, 65, 1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX];
+        let mut random = crate::random::RandomStream::new(7);
+        for by in (1..70).chain(edges[1..].iter().copied()) {
+            let divisor = Divisor::new(by);
+            let near =
+                edges.iter().flat_map(|edge| [edge / by * by, (edge / by * by).wrapping_sub(1)]);
+            let others = core::iter::repeat_with(|| (random.next_u64() >> 32) as u32).take(50);
+            for number in edges.into_iter().chain(near).chain(others) {
+                assert_eq!(divisor.remainder(number), number % by, "{number} by {by}");
+            }
+        }
+    }
 
     /// Whether several threads stamp decides whether stamping is atomic; a race would show it by
     /// chance only.

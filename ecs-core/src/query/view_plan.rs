@@ -7,7 +7,7 @@ use core::any::{Any, TypeId};
 use core::fmt;
 
 use super::access::Access;
-use super::chunk::Source;
+use super::cursor::Source;
 use super::data::QueryData;
 use super::plan::PlanSource;
 use crate::archetype::Archetype;

@@ -83,7 +83,7 @@ struct Entry {
 }
 
 /// Belongs to no archetype.
-const NOBODY: u32 = u32::MAX;
+const NO_OWNER: u32 = u32::MAX;
 
 /// Chunk numbers, and where the chunks are. A number is used again when its chunk is gone.
 ///
@@ -138,7 +138,7 @@ impl Directory {
 
     /// The chunk with this number is gone.
     pub(crate) fn leave(&mut self, id: ChunkId) {
-        self.entries[id.0 as usize].owner = NOBODY;
+        self.entries[id.0 as usize].owner = NO_OWNER;
         self.count_change();
         self.free.push(id);
     }
@@ -153,7 +153,7 @@ impl Directory {
     /// Forgets the numbers at the end that belong to no archetype, and gives back what memory it can.
     pub(crate) fn shrink(&mut self) {
         let len =
-            self.entries.iter().rposition(|entry| entry.owner != NOBODY).map_or(0, |at| at + 1);
+            self.entries.iter().rposition(|entry| entry.owner != NO_OWNER).map_or(0, |at| at + 1);
         self.entries.truncate(len);
         self.free.retain(|id| (id.0 as usize) < len);
         self.entries.shrink_to_fit();

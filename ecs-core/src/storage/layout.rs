@@ -58,7 +58,7 @@ const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
 /// out there while the rest stays empty.
 const GAP_BYTES: usize = 5 * COLUMN_ALIGN;
 
-/// Room behind each column for a canary, see `canaries.rs`. None in release builds.
+/// Room behind each column for a canary, see `block.rs`. None in release builds.
 const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
 
 const _: () = assert!(CHUNK_ROWS <= ROWS_MAX && CHUNK_ROWS % 64 == 0);

@@ -3,7 +3,6 @@
 mod bits;
 mod block;
 mod bytes;
-mod canaries;
 mod chunk_head;
 mod chunks;
 mod column_records;

@@ -269,14 +269,36 @@ impl<'w> RowMoves<'w> {
     #[inline(always)]
     pub(crate) unsafe fn leave(&mut self, from: RowAddress, count: usize) {
         let entities = &mut *self.context.entities;
-        let rows = from.row..from.row + count;
-        let leaving = &self.source.chunks.entities(from.chunk)[rows.clone()];
+        let leaving = &self.source.chunks.entities(from.chunk)[from.row..from.row + count];
         match &mut self.target {
             Some(Target { archetype, rows, .. }) => {
                 entities.set_places(leaving, archetype.chunks.place(rows.take(count)));
             }
             None => leaving.iter().for_each(|&entity| entities.free(entity)),
         }
+        self.add_hole(from, count);
+    }
+
+    /// As [`leave`](Self::leave), of one row whose entity is known.
+    ///
+    /// # Safety
+    /// As for [`leave`](Self::leave); the row is that of this entity (I-1).
+    #[inline(always)]
+    pub(crate) unsafe fn leave_one(&mut self, entity: Entity, from: RowAddress) {
+        debug_assert_eq!(self.source.chunks.entities(from.chunk)[from.row], entity);
+        let entities = &mut *self.context.entities;
+        match &mut self.target {
+            Some(Target { archetype, rows, .. }) => {
+                entities.set_place(entity, archetype.chunks.place(rows.take(1)));
+            }
+            None => entities.free(entity),
+        }
+        self.add_hole(from, 1);
+    }
+
+    #[inline(always)]
+    fn add_hole(&mut self, from: RowAddress, count: usize) {
+        let rows = from.row..from.row + count;
         let holes = &mut self.context.scratch.holes;
         match holes[self.fresh..].last_mut() {
             Some(last) if last.chunk == from.chunk && last.rows.end == from.row => {

@@ -77,7 +77,7 @@ impl World {
 
     /// A component of an entity, also one that only the world changes.
     #[inline]
-    pub(super) fn value_mut<T: Component>(
+    pub(crate) fn value_mut<T: Component>(
         &mut self,
         entity: Entity,
     ) -> Result<&mut T, ComponentError> {
@@ -140,7 +140,7 @@ impl World {
         };
         // SAFETY: the world is borrowed exclusively for as long as the query lives (I-10); the
         // cache holds the plan of this very query, just extended (I-8).
-        unsafe { Query::planned(source, matches) }
+        unsafe { Query::new(source, matches) }
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
@@ -176,7 +176,7 @@ impl World {
         let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
         // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives
         // (I-10); the matches were just worked out (I-8).
-        unsafe { Query::once(self.source(), matches) }
+        unsafe { Query::new(self.source(), matches) }
     }
 
     /// Random access to some components of any entity.
@@ -278,8 +278,11 @@ impl World {
     /// let mut world = World::new();
     /// let mut purses = world.claim_plan::<&mut Gold>();
     /// let imp = world.spawn(Gold(5));
+    /// let mut rows = world.plan::<Claimant, ()>();
     /// let cell = world.cell();
-    /// cell.claims(&mut purses)?.claim(imp, imp)?.get_mut().0 += 1;
+    /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut purses)?);
+    /// rows.query().for_each(|row| purses.claim(&row, imp).expect("it is alone").get_mut().0 += 1);
+    /// # drop((rows, purses));
     /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "writes bundles into the rows of entities that move together")]
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
@@ -11,12 +10,13 @@ use smallvec::SmallVec;
 use super::World;
 use super::change::replace;
 use crate::archetype::{Archetype, ArchetypeId};
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, ChangeWindow, RowAddress};
+use crate::text::debug_fields;
 use crate::transfer::{MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
@@ -43,11 +43,7 @@ pub struct Bulk<'w, F: QueryFilter> {
     filter: PhantomData<fn() -> F>,
 }
 
-impl<F: QueryFilter> fmt::Debug for Bulk<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bulk").finish_non_exhaustive()
-    }
-}
+debug_fields!([F: QueryFilter] Bulk<'_, F>:);
 
 impl World {
     /// All entities that pass a filter, to be changed together.
@@ -92,7 +88,9 @@ impl<F: QueryFilter> Bulk<'_, F> {
         let World { bundles, registry, archetypes, .. } = &mut *self.world;
         let targets: Vec<_> = matches
             .iter()
-            .map(|found| bundles.insertion::<B>(found.archetype, registry, archetypes).target)
+            .map(|found| {
+                bundles.insertion::<B::Parts>(found.archetype, registry, archetypes).target
+            })
             .collect();
         if self.tells(&matches) || targets.iter().any(|&target| self.tells_of(target)) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
@@ -130,9 +128,11 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();
         if self.tells(&matches) {
-            return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
+            return self.one_by_one(&matches, |world, entity| {
+                world.remove_parts::<B::Parts>(entity).is_ok()
+            });
         }
-        matches.iter().map(|found| self.world.remove_all::<B, F>(found)).sum()
+        matches.iter().map(|found| self.world.remove_all::<B::Parts, F>(found)).sum()
     }
 
     /// Takes each entity out of the world and drops its components; returns how many there were.
@@ -293,7 +293,7 @@ impl World {
         _ = self.next_version();
         let moment = self.moment();
         let World { bundles, registry, archetypes, .. } = self;
-        let insertion = bundles.insertion::<B>(from, registry, archetypes);
+        let insertion = bundles.insertion::<B::Parts>(from, registry, archetypes);
         let mut archetype = archetypes.get(from);
         each_run::<F, _>(
             &mut archetype,
@@ -301,7 +301,7 @@ impl World {
             |here| here,
             |here, from, count| {
                 for row in from.row..from.row + count {
-                    let copy = bundle.clone();
+                    let copy = bundle.clone().into_parts();
                     replace(here, insertion, RowAddress { row, ..from }, copy, moment);
                 }
             },
@@ -316,11 +316,11 @@ impl World {
         let from = found.archetype;
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
-        let insertion = bundles.insertion::<B>(from, registry, archetypes);
-        let is_tags = size_of::<B>() == 0 && !core::mem::needs_drop::<B>();
+        let insertion = bundles.insertion::<B::Parts>(from, registry, archetypes);
+        let is_tags = size_of::<B::Parts>() == 0 && !core::mem::needs_drop::<B::Parts>();
         // User code, before anything has changed. The clones have no bytes to be written, nor
         // anything to be dropped.
-        let clone = |count| (0..count).for_each(|_| drop(bundle.clone()));
+        let clone = |count| (0..count).for_each(|_| drop(bundle.clone().into_parts()));
         let pair = archetypes.get_two(from, insertion.target);
         if is_tags && hand_over::<F>(pair, blocks, found, insertion, version, clone) {
             return archetypes.get(insertion.target).len();
@@ -335,7 +335,7 @@ impl World {
                 let mut writing = Writing { moves, from, written: 0 };
                 for _ in 0..count {
                     // User code: should it panic, the rows before it arrive.
-                    let copy = bundle.clone();
+                    let copy = bundle.clone().into_parts();
                     // SAFETY: the columns are those of the insertion of this bundle (I-6, I-9),
                     // and `prepare` has reserved `count` rows from there on.
                     unsafe { copy.write(&columns, row + writing.written) };
@@ -345,11 +345,11 @@ impl World {
         })
     }
 
-    fn remove_all<B: Bundle, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
+    fn remove_all<P: Parts, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let from = found.archetype;
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
-        let Some(removal) = bundles.removal::<B>(from, registry, archetypes) else { return 0 };
+        let Some(removal) = bundles.removal::<P>(from, registry, archetypes) else { return 0 };
         if removal.target == from {
             return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
         }

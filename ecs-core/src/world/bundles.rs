@@ -2,14 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::any::TypeId;
 
 use super::edges::{BundleIndex, EdgeCache, Edges};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
-use crate::bundle::Bundle;
-use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
+use crate::bundle::Parts;
+use crate::component::{ComponentId, ComponentInfo, ComponentSet, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::transfer::{Carried, Transition};
 
@@ -32,7 +32,6 @@ pub(crate) struct Bundles {
 
 #[derive(Debug)]
 struct BundleInfo {
-    name: &'static str,
     /// In declared order.
     ids: Box<[ComponentId]>,
     spawn: Option<Placement>,
@@ -45,38 +44,48 @@ pub(crate) struct Placement {
     pub(crate) columns: Box<[usize]>,
 }
 
+impl Placement {
+    #[cold]
+    fn find(ids: &[ComponentId], registry: &Registry, archetypes: &mut Archetypes) -> Self {
+        let archetype = archetypes.obtain(ComponentSet::new(ids.to_vec()), registry);
+        Self { archetype, columns: columns_of(archetypes.get(archetype), ids) }
+    }
+}
+
 impl Bundles {
     /// The number of this bundle type.
     ///
     /// Panics where it names a component twice.
     #[inline]
-    pub(crate) fn index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
-        match self.cached_indexes.get(TypeId::of::<B>(), 0) {
+    pub(crate) fn index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
+        match self.cached_indexes.get(TypeId::of::<P>(), 0) {
             Some(index) => BundleIndex(index),
-            None => self.find_index::<B>(registry),
+            None => self.find_index::<P>(registry),
         }
     }
 
     #[cold]
-    fn find_index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
-        let index = self.enter_index::<B>(registry);
-        self.cached_indexes.put(TypeId::of::<B>(), 0, index.0);
+    fn find_index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
+        let index = self.enter_index::<P>(registry);
+        self.cached_indexes.put(TypeId::of::<P>(), 0, index.0);
         index
     }
 
-    fn enter_index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
-        if let Some(&index) = self.indexes.get(&TypeId::of::<B>()) {
+    fn enter_index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
+        if let Some(&index) = self.indexes.get(&TypeId::of::<P>()) {
             return index;
         }
-        let mut ids = Vec::with_capacity(B::COUNT);
-        B::register(registry, &mut ids);
-        let name = core::any::type_name::<B>();
+        let mut ids = Vec::with_capacity(P::COUNT);
+        P::register(registry, &mut ids);
         for (place, id) in ids.iter().enumerate() {
-            let twice = ids[..place].contains(id);
-            assert!(!twice, "the bundle {name} has {} twice", registry.info(*id).name());
+            if ids[..place].contains(id) {
+                let name = |id: &ComponentId| registry.info(*id).name().to_string();
+                let names = ids.iter().map(name).collect::<Vec<_>>().join(", ");
+                panic!("a bundle ({names}) has {} twice", name(id));
+            }
         }
-        let index = self.push(name, &ids);
-        self.indexes.insert(TypeId::of::<B>(), index);
+        let index = self.push(&ids);
+        self.indexes.insert(TypeId::of::<P>(), index);
         index
     }
 
@@ -85,34 +94,35 @@ impl Bundles {
         if let Some(&index) = self.by_ids.get(ids) {
             return index;
         }
-        let index = self.push("components by their ids", ids);
+        let index = self.push(ids);
         self.by_ids.insert(ids.into(), index);
         index
     }
 
-    fn push(&mut self, name: &'static str, ids: &[ComponentId]) -> BundleIndex {
+    fn push(&mut self, ids: &[ComponentId]) -> BundleIndex {
         let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
-        self.infos.push(BundleInfo { name, ids: ids.into(), spawn: None });
+        self.infos.push(BundleInfo { ids: ids.into(), spawn: None });
         BundleIndex(index)
     }
 
     /// The components of this bundle type, in declared order.
-    pub(crate) fn ids<B: Bundle>(&mut self, registry: &mut Registry) -> &[ComponentId] {
-        let index = self.index::<B>(registry);
+    pub(crate) fn ids(&self, index: BundleIndex) -> &[ComponentId] {
         &self.infos[index.0 as usize].ids
     }
 
     /// Where new entities with this bundle go.
-    pub(crate) fn placement<B: Bundle>(
+    #[inline]
+    pub(crate) fn placement<P: Parts>(
         &mut self,
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> &Placement {
-        let index = self.index::<B>(registry);
+        let index = self.index::<P>(registry);
         self.placement_at(index, registry, archetypes)
     }
 
     /// Where new entities with the bundle of this number go.
+    #[inline]
     pub(crate) fn placement_at(
         &mut self,
         index: BundleIndex,
@@ -120,27 +130,23 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> &Placement {
         let info = &mut self.infos[index.0 as usize];
-        info.spawn.get_or_insert_with(|| {
-            let set = ComponentSet::new(info.ids.to_vec());
-            let archetype = archetypes.obtain(set, registry);
-            Placement { archetype, columns: columns_of(archetypes.get(archetype), &info.ids) }
-        })
+        info.spawn.get_or_insert_with(|| Placement::find(&info.ids, registry, archetypes))
     }
 
     /// The transition of a row that is given this bundle.
     #[inline]
-    pub(crate) fn insertion<B: Bundle>(
+    pub(crate) fn insertion<P: Parts>(
         &mut self,
         from: ArchetypeId,
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> &Transition {
-        let place = match self.cached_inserts.get(TypeId::of::<B>(), from.0) {
+        let place = match self.cached_inserts.get(TypeId::of::<P>(), from.0) {
             Some(place) => place,
             None => {
-                let index = self.index::<B>(registry);
+                let index = self.index::<P>(registry);
                 let place = self.insertion_place(index, from, registry, archetypes);
-                self.cached_inserts.put(TypeId::of::<B>(), from.0, place);
+                self.cached_inserts.put(TypeId::of::<P>(), from.0, place);
                 place
             }
         };
@@ -178,18 +184,18 @@ impl Bundles {
 
     /// The transition of a row that this bundle is taken from; `None` where it does not have all of it.
     #[inline]
-    pub(crate) fn removal<B: Bundle>(
+    pub(crate) fn removal<P: Parts>(
         &mut self,
         from: ArchetypeId,
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let place = match self.cached_removes.get(TypeId::of::<B>(), from.0) {
+        let place = match self.cached_removes.get(TypeId::of::<P>(), from.0) {
             Some(place) => place,
             None => {
-                let index = self.index::<B>(registry);
+                let index = self.index::<P>(registry);
                 let place = self.removal_place(index, from, registry, archetypes);
-                self.cached_removes.put(TypeId::of::<B>(), from.0, place);
+                self.cached_removes.put(TypeId::of::<P>(), from.0, place);
                 place
             }
         };
@@ -252,27 +258,26 @@ impl Bundles {
         from: ArchetypeId,
         registry: &Registry,
         archetypes: &mut Archetypes,
+        is_copied: impl Fn(&&ComponentInfo) -> bool,
     ) -> &Transition {
         self.copyings.entry(from.0).or_insert_with(|| {
-            let prefab = registry.get::<Prefab>();
             let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
-            let copied = columns.filter(|info| !info.is_cleanup() && Some(info.id) != prefab);
-            let ids = copied.map(|info| info.id).collect();
+            let ids = columns.filter(is_copied).map(|info| info.id).collect();
             let set = ComponentSet::new(ids);
             Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
         })
     }
 
     /// The first component of this bundle that the archetype does not have.
-    pub(crate) fn first_missing<B: Bundle>(
-        &mut self,
+    pub(crate) fn first_missing(
+        &self,
+        index: BundleIndex,
         archetype: &Archetype,
-        registry: &mut Registry,
+        registry: &Registry,
     ) -> &'static str {
-        let index = self.index::<B>(registry);
         let info = &self.infos[index.0 as usize];
         let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
-        missing.and_then(|&id| registry.info(id).name().as_static()).unwrap_or(info.name)
+        missing.and_then(|&id| registry.info(id).type_name()).unwrap_or("a component")
     }
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.

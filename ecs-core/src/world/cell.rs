@@ -39,12 +39,12 @@ use crate::storage::{ChangeWindow, Writers};
 /// ```
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
-    pub(super) world: &'w World,
+    pub(crate) world: &'w World,
     /// The version of the first turn.
     first_version: u64,
-    turn_count: u64,
+    turn_count: usize,
     /// Which turn this copy stamps for.
-    turn: u64,
+    turn: usize,
     /// What this copy may be asked for, if not everything.
     rights: Option<&'w DeclaredAccess>,
 }
@@ -102,15 +102,15 @@ impl World {
     /// is taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
     pub fn cell_with_versions(&mut self, turn_count: usize) -> WorldCell<'_> {
         assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
-        let turn_count = (turn_count as u64).max(1);
+        let turn_count = turn_count.max(1);
         // What was asked in earlier cells was asked at this version or before.
         *self.settled.get_mut() = self.version;
         let first_version = self.next_version();
-        self.version = first_version + (turn_count - 1);
+        self.version = first_version + (turn_count - 1) as u64;
         // The exclusive borrow shows that no guard of an earlier cell is in use.
         self.borrows.reset();
         self.resources.reset();
-        self.borrows.grow(self.registry.infos().len());
+        self.borrows.grow(self.registry.infos().len(), turn_count);
         WorldCell { world: self, first_version, turn_count, turn: 0, rights: None }
     }
 }
@@ -155,7 +155,6 @@ impl<'w> WorldCell<'w> {
     /// Panics if the cell was not made for so many turns.
     #[must_use]
     pub fn turn(self, turn: usize) -> Self {
-        let turn = turn as u64;
         assert!(turn < self.turn_count, "turn {turn} of a cell with {} turns", self.turn_count);
         Self { turn, ..self }
     }
@@ -194,11 +193,11 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The right to use components, for as long as the guard lives.
-    pub(super) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
+    pub(crate) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
         if let Some(rights) = self.rights {
             rights.check(access, self.world);
         }
-        self.world.borrows.take(access, &self.world.registry)
+        self.world.borrows.take(access, self.turn, &self.world.registry)
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -217,11 +216,11 @@ impl<'w> WorldCell<'w> {
     /// ```
     #[must_use]
     pub const fn version(self) -> u64 {
-        self.first_version + self.turn
+        self.first_version + self.turn as u64
     }
 
     /// The moment of this turn, for a user that asked the last time at `since`.
-    pub(super) fn moment(self, since: u64) -> ChangeWindow {
+    pub(crate) fn moment(self, since: u64) -> ChangeWindow {
         let version = self.version();
         ChangeWindow {
             version,
@@ -232,7 +231,7 @@ impl<'w> WorldCell<'w> {
         }
     }
 
-    pub(super) fn source(self, moment: ChangeWindow) -> Source<'w> {
+    pub(crate) fn source(self, moment: ChangeWindow) -> Source<'w> {
         Source { moment, ..self.world.source() }
     }
 
@@ -283,7 +282,7 @@ impl<'w> WorldCell<'w> {
         // SAFETY: the guard is the right that the plan's access asks for (I-10), as long as
         // every user goes through cells, which is the case: the world is borrowed exclusively by the
         // first. The plan was just extended (I-8). The guard goes with the query.
-        let query = unsafe { Query::planned(self.source(moment), matches) };
+        let query = unsafe { Query::new(self.source(moment), matches) };
         Ok(BorrowedQuery::new(query, guard))
     }
 
@@ -323,22 +322,32 @@ impl<'w> WorldCell<'w> {
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
-    /// view is dropped: one pass, in which each entity is one row's.
+    /// view is dropped, see [`ExclusiveView`].
     ///
     /// ```
+    /// use formic_ecs::ParallelScratch;
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..2).map(Gold));
-    /// let mut plan = world.claim_plan::<&mut Gold>();
-    /// let purses = world.cell().claims(&mut plan)?;
+    /// let imps = world.spawn_batch((0..20_000).map(Gold));
+    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let mut scratch = ParallelScratch::default();
+    /// let cell = world.cell();
+    /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+    /// let mut query = rows.query();
+    /// let chunks = query.parallel(&mut scratch);
     /// std::thread::scope(|scope| {
-    ///     for &imp in &imps {
-    ///         let purses = &purses;
-    ///         scope.spawn(move || purses.claim(imp, imp).expect("its own").get_mut().0 += 1);
+    ///     for _ in 0..2 {
+    ///         scope.spawn(|| {
+    ///             for imp in (0..chunks.len()).filter_map(|index| chunks.take(index)).flatten() {
+    ///                 purses.claim(&imp, imp.entity()).expect("its own").get_mut().0 += 1;
+    ///             }
+    ///         });
     ///     }
     /// });
-    /// assert_eq!(purses.claim(imps[1], imps[1])?.get_mut().0, 2);
+    /// # drop(query);
+    /// # drop((rows, purses));
+    /// assert_eq!(world.get::<Gold>(imps[1])?.0, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -347,7 +356,7 @@ impl<'w> WorldCell<'w> {
     ///
     /// # Panics
     /// Panics if the plan is another world's, the cell is [limited](Self::restrict_to) to others, or the
-    /// world has had more than 2^29 entities at a time.
+    /// world has had more than 2^28 entities at a time.
     pub fn claims<Q: QueryData>(
         self,
         plan: &'w mut ExclusivePlan<Q>,
@@ -362,7 +371,7 @@ impl<'w> WorldCell<'w> {
         // through cells (see `query`), and goes with the view. The words were just prepared, and
         // are this view's alone, which borrows the plan (I-12); that was just extended over the
         // source (I-23).
-        Ok(unsafe { ExclusiveView::new(source, plan, guard) })
+        Ok(unsafe { ExclusiveView::new(source, plan, world.borrows.claim_loops(self.turn), guard) })
     }
 
     /// A resource, to be read.

@@ -5,14 +5,16 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
+use super::lifecycle::Lifecycle;
 use crate::archetype::Archetype;
-use crate::bundle::{Bundle, with_starts};
+use crate::bundle::{Bundle, Parts, with_starts};
 use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
+use crate::text::debug_fields;
 use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
@@ -34,11 +36,7 @@ pub struct NotInserted<B> {
     pub bundle: B,
 }
 
-impl<B> fmt::Debug for NotInserted<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NotInserted").field("entity", &self.entity).finish_non_exhaustive()
-    }
-}
+debug_fields!([B] NotInserted<B>: entity);
 
 impl<B> fmt::Display for NotInserted<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,35 +75,48 @@ impl World {
     /// # Panics
     /// Panics if the bundle has a component twice.
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
-        let Some(mut from) = self.locate(entity) else {
-            return Err(NotInserted { entity, bundle });
-        };
-        if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
-            self.trigger_replacing::<B>(entity);
-            // An observer may have moved it, or taken it away.
-            let Some(now) = self.locate(entity) else {
-                return Err(NotInserted { entity, bundle });
-            };
-            from = now;
+        match self.locate_for_bundle::<B::Parts>(entity) {
+            Some(from) => {
+                self.insert_parts(entity, from, bundle.into_parts());
+                Ok(())
+            }
+            None => Err(NotInserted { entity, bundle }),
         }
+    }
+
+    /// The place of an entity that is to be given a bundle, after all was told that has to be told
+    /// before.
+    #[inline]
+    pub(crate) fn locate_for_bundle<P: Parts>(&mut self, entity: Entity) -> Option<Location> {
+        let from = self.locate(entity)?;
+        if !self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
+            return Some(from);
+        }
+        self.trigger_bundle::<P>(entity, |ids| Lifecycle::Replacing(ids));
+        // An observer may have moved it, or taken it away.
+        self.locate(entity)
+    }
+
+    /// Gives a bundle to an entity that is at `from`, and tells of it.
+    #[inline]
+    pub(crate) fn insert_parts<P: Parts>(&mut self, entity: Entity, from: Location, bundle: P) {
         let flags = self.insert_at(entity, from, bundle);
         if flags.any(ArchetypeFlags::ON_ADD) {
-            self.trigger_inserted::<B>(entity, from.archetype);
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Given(ids, from.archetype));
         }
-        Ok(())
     }
 
     /// Gives components to an entity that is at `from`; returns what is to be done next.
     #[inline]
-    pub(super) fn insert_at<B: Bundle>(
+    pub(crate) fn insert_at<P: Parts>(
         &mut self,
         entity: Entity,
         from: Location,
-        bundle: B,
+        bundle: P,
     ) -> ArchetypeFlags {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, scratch, settled, .. } = self;
-        let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
+        let insertion = bundles.insertion::<P>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
             let moment =
                 ChangeWindow { version, settled: *settled.get_mut(), ..ChangeWindow::default() };
@@ -116,7 +127,7 @@ impl World {
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
         let start = |k: usize| moving.target.chunks.column(moving.to.chunk, insertion.columns[k]);
-        with_starts::<B, _>(start, |starts| {
+        with_starts::<P, _>(start, |starts| {
             // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
             // and the row is reserved.
             unsafe { bundle.write(starts, moving.to.row) };
@@ -150,18 +161,23 @@ impl World {
     /// # Panics
     /// Panics if the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
+        self.remove_parts(entity).map(B::from_parts)
+    }
+
+    #[inline]
+    pub(crate) fn remove_parts<P: Parts>(&mut self, entity: Entity) -> Result<P, ComponentError> {
         let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::ON_REMOVE)
             && self
                 .bundles
-                .removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes)
+                .removal::<P>(from.archetype, &mut self.registry, &mut self.archetypes)
                 .is_some()
         {
-            self.trigger_removing::<B>(entity);
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Removing(ids));
             // An observer may have moved it, or taken it away.
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }
-        let (removed, flags) = self.remove_at::<B>(entity, from)?;
+        let (removed, flags) = self.remove_at::<P>(entity, from)?;
         if flags.any(ArchetypeFlags::CLEANUP_PENDING) {
             self.finish_cleanup(entity);
         }
@@ -170,17 +186,18 @@ impl World {
 
     /// Takes components from an entity that is at `from`; returns what is to be done next, too.
     #[inline]
-    pub(super) fn remove_at<B: Bundle>(
+    pub(crate) fn remove_at<P: Parts>(
         &mut self,
         entity: Entity,
         from: Location,
-    ) -> Result<(B, ArchetypeFlags), ComponentError> {
+    ) -> Result<(P, ArchetypeFlags), ComponentError> {
         debug_assert_eq!(self.locate(entity), Some(from));
         let found =
-            self.bundles.removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
+            self.bundles.removal::<P>(from.archetype, &mut self.registry, &mut self.archetypes);
         let Some(removal) = found else {
             let archetype = self.archetypes.get(from.archetype);
-            let component = self.bundles.first_missing::<B>(archetype, &mut self.registry);
+            let bundle = self.bundles.index::<P>(&mut self.registry);
+            let component = self.bundles.first_missing(bundle, archetype, &self.registry);
             return Err(MissingComponent { entity, component }.into());
         };
         self.version += 1;
@@ -188,17 +205,17 @@ impl World {
         if removal.target == from.archetype {
             // SAFETY: only the empty bundle leads to where it came from (I-6); it has no
             // components, so nothing is read.
-            return Ok((unsafe { B::read(&[], 0) }, ArchetypeFlags::NONE));
+            return Ok((unsafe { P::read(&[], 0) }, ArchetypeFlags::NONE));
         }
         let Self { archetypes, blocks, entities, scratch, .. } = self;
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
         let chunks = &moving.source.chunks;
         let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
-        let removed = with_starts::<B, _>(start, |starts| {
+        let removed = with_starts::<P, _>(start, |starts| {
             // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9); the
             // row is a live entity's (I-1), and what it leaves behind is forgotten below.
-            unsafe { B::read(starts, from.address.row) }
+            unsafe { P::read(starts, from.address.row) }
         });
         // SAFETY: the transition begins at the archetype where the entity is (I-1, I-6), and adds no
         // component.
@@ -319,11 +336,11 @@ impl World {
 }
 
 /// Puts a bundle in place of the components that an entity has, all of them.
-pub(super) fn replace<B: Bundle>(
+pub(super) fn replace<P: Parts>(
     archetype: &Archetype,
     insertion: &Transition,
     address: RowAddress,
-    bundle: B,
+    bundle: P,
     moment: ChangeWindow,
 ) {
     let RowAddress { chunk, row } = address;
@@ -334,7 +351,7 @@ pub(super) fn replace<B: Bundle>(
     // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
     // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
     // written again below, with no user code between.
-    let old = unsafe { B::read(starts.as_slice(), row) };
+    let old = unsafe { P::read(starts.as_slice(), row) };
     // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
     // the row, which the caller has to itself (I-10).
     unsafe { bundle.write(starts.as_slice(), row) };

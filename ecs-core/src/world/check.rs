@@ -46,7 +46,7 @@ impl World {
         self.plans.check(archetypes).map_err(|detail| broken("I-8", detail.into()))?;
         let views = self.views.check(archetypes, &self.blocks.directory);
         views.map_err(|detail| broken("I-23", detail.into()))?;
-        self.check_relations().map_err(|detail| broken("I-18", detail))?;
+        (self.callbacks.check)(self)?;
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
         if rows != self.len() {
             return Err(broken("I-1", format!("{rows} rows for {} entities", self.len())));

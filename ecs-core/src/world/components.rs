@@ -1,8 +1,8 @@
 //! The components that a world has met: by id, by type and by name.
 
 use super::World;
-use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo};
-use crate::error::{RegisterError, UnknownComponent};
+use crate::component::{Component, ComponentId, ComponentInfo};
+use crate::error::UnknownComponent;
 use crate::name::Name;
 
 impl World {
@@ -32,29 +32,6 @@ impl World {
     /// ```
     pub fn register<T: Component>(&mut self) -> ComponentId {
         self.registry.register::<T>()
-    }
-
-    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
-    /// let id = world.register_dynamic(mana())?;
-    /// assert_eq!(world.component_by_name("script.mana"), Some(id));
-    /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
-    /// # Ok::<(), formic_ecs::RegisterError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if the name is taken, or values of this layout cannot be kept.
-    pub fn register_dynamic(
-        &mut self,
-        descriptor: ComponentDescriptor,
-    ) -> Result<ComponentId, RegisterError> {
-        self.registry.register_dynamic(descriptor)
     }
 
     /// Says that snapshots may have a component which the program has no more:

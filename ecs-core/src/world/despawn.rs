@@ -3,12 +3,15 @@
 use alloc::vec::Vec;
 
 use super::World;
-use super::hooks::DEPTH_MAX;
-use super::relations::{EntitySet, RelationFns};
+use super::lifecycle::{DEPTH_MAX, Lifecycle};
 use crate::archetype::Archetype;
 use crate::component::{ArchetypeFlags, ComponentId, Despawned};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
+use crate::hash::BuildFibonacci;
+
+/// Entities without an order.
+pub(crate) type EntitySet = hashbrown::HashSet<Entity, BuildFibonacci>;
 
 impl World {
     /// Despawns an entity that has flags, after all whose life depends on it.
@@ -27,9 +30,11 @@ impl World {
             let before = path.len();
             // A relation with circles may lead back to one that is on the path.
             seen.insert(entity);
-            path.extend(
-                self.dependents(entity).filter(|&next| seen.insert(next)).map(|e| (e, false)),
-            );
+            if self.flags_of(entity).any(ArchetypeFlags::RELATED) {
+                (self.callbacks.dependents)(self, entity, &mut |next| {
+                    path.extend(seen.insert(next).then_some((next, false)));
+                });
+            }
             if path.len() == before {
                 path.pop();
                 self.despawn_one(entity, true);
@@ -44,33 +49,20 @@ impl World {
         Ok(())
     }
 
-    /// Who has to go before an entity goes.
-    fn dependents(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
-        let is_related = self.flags_of(entity).any(ArchetypeFlags::RELATED);
-        let relations = if is_related { self.relations.as_slice() } else { &[] };
-        relations
-            .iter()
-            .filter(|relation| relation.despawns_sources)
-            .flat_map(move |relation| (relation.sources_of)(self, entity).iter().copied())
-    }
-
     /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
     pub(super) fn despawn_one(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if flags.any(ArchetypeFlags::ON_DESPAWN) {
-            self.trigger_despawning(entity, keeps_cleanup);
+            self.trigger_lifecycle(entity, Lifecycle::Despawning { keeps_cleanup });
         }
         // Observers may have done anything.
         let flags = self.flags_of(entity);
         if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
             return;
         }
-        let mut broken = Vec::new();
+        let mut after = None;
         if flags.any(ArchetypeFlags::RELATED) {
-            for index in 0..self.relations.len() {
-                let RelationFns { forget, .. } = self.relations[index];
-                forget(self, entity, &mut broken);
-            }
+            after = (self.callbacks.unrelate)(self, entity);
         }
         let Some(at) = self.locate(entity) else { return };
         if keeps_cleanup && self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::CLEANUP) {
@@ -79,7 +71,9 @@ impl World {
         } else {
             self.remove_row(entity, at);
         }
-        broken.into_iter().for_each(|pair| pair.tell(self));
+        if let Some(after) = after {
+            after(self);
+        }
     }
 
     /// The tag of entities that have been despawned and are not gone.
@@ -113,7 +107,10 @@ impl World {
         panic!("hooks and observers spawn entities without end while the world is cleared");
     }
 
-    fn flags_of(&self, entity: Entity) -> ArchetypeFlags {
-        self.flags_at(self.locate(entity))
+    /// Whether the entity is in the world, and not only to be cleaned up.
+    pub(crate) fn expect_there(&self, entity: Entity) -> Result<(), NoSuchEntity> {
+        let at = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let is_despawned = self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::DESPAWNED);
+        if is_despawned { Err(NoSuchEntity(entity)) } else { Ok(()) }
     }
 }

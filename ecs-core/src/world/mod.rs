@@ -3,30 +3,21 @@
 mod access;
 mod bulk;
 mod bundles;
-mod by_id;
 mod cell;
 mod change;
 mod check;
 mod components;
-mod copies;
 mod despawn;
 mod difference;
-mod dispatch;
-mod dynamic;
 mod edges;
-mod event;
-mod hierarchy;
-mod hooks;
+mod lifecycle;
 mod memory;
-mod prefabs;
-mod relations;
 mod resources;
 mod rights;
 mod spawn;
 mod state_hash;
 mod stats;
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
 
@@ -38,16 +29,15 @@ use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
 use crate::storage::{BlockPool, ChangeWindow, Writers};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
-use hooks::Hooks;
-pub(crate) use relations::RelationFns;
 
 pub use bulk::Bulk;
-pub(crate) use bundles::{Bundles, Placement};
+pub(crate) use bundles::Bundles;
 pub use cell::WorldCell;
 pub use change::NotInserted;
+pub(crate) use despawn::EntitySet;
 pub use difference::{Difference, HashTree};
-pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
-pub use hooks::{HooksOf, ObserverId};
+pub(crate) use edges::BundleIndex;
+pub(crate) use lifecycle::{AfterDespawn, Callbacks, DEPTH_MAX, Extensions, Lifecycle};
 pub(crate) use memory::Contents;
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
@@ -96,8 +86,8 @@ pub struct World {
     pub(crate) views: ViewCache,
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
-    pub(crate) hooks: Hooks,
-    pub(crate) relations: Vec<RelationFns>,
+    pub(crate) extensions: Extensions,
+    pub(crate) callbacks: Callbacks,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
     /// Memory for moving runs of rows, empty in between.
@@ -158,8 +148,8 @@ impl World {
             views: ViewCache::default(),
             borrows: Borrows::default(),
             resources: Resources::default(),
-            hooks: Hooks::default(),
-            relations: Vec::new(),
+            extensions: Extensions::default(),
+            callbacks: Callbacks::default(),
             version: 0,
             scratch: MoveScratch::default(),
             settled: AtomicU64::new(0),

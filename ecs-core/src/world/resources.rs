@@ -14,6 +14,7 @@ use crate::error::AccessConflict;
 use crate::hash::TypeMap;
 use crate::query::{leave_read, leave_write, take_read, take_write};
 use crate::sync::{AtomicU64, Ordering, ProtocolU64};
+use crate::text::debug_fields;
 
 /// The resources of one world.
 #[derive(Debug, Default)]
@@ -29,11 +30,7 @@ struct Slot {
     value: UnsafeCell<Box<dyn Any + Send + Sync>>,
 }
 
-impl fmt::Debug for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").finish_non_exhaustive()
-    }
-}
+debug_fields!([] Slot:);
 
 // SAFETY: the value is `Send + Sync`, and access to it through a shared slot follows the word,
 // as in a read-write lock (I-13).

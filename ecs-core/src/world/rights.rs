@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
-use core::fmt;
 
 use super::World;
 use crate::query::Access;
+use crate::text::debug_fields;
 
 /// The declared access of a user, to be held to it by
 /// [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).
@@ -34,11 +34,7 @@ pub struct DeclaredAccess {
     resources: Vec<(TypeId, bool)>,
 }
 
-impl fmt::Debug for DeclaredAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeclaredAccess").field("owner", &self.owner).finish_non_exhaustive()
-    }
-}
+debug_fields!([] DeclaredAccess: owner);
 
 impl DeclaredAccess {
     /// The right to touch these components. The name is for messages.

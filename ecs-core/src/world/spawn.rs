@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 
 use super::World;
 use super::bundles::Placement;
+use super::lifecycle::Lifecycle;
 use crate::archetype::{Archetype, Archetypes, ForgottenRows};
-use crate::bundle::{Bundle, with_starts};
+use crate::bundle::{Bundle, Parts, with_starts};
 use crate::capacity::expected_of;
 use crate::component::ArchetypeFlags;
 use crate::entities::{Entities, Location};
@@ -38,29 +39,30 @@ impl World {
     /// # Panics
     /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]).
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
+        let parts = bundle.into_parts();
         self.entities.expect_one();
-        let (location, version) = self.write_row(bundle);
+        let (location, version) = self.write_row(parts);
         let entity = self.entities.allocate(location.place);
         if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_spawned::<B>(entity);
+            self.trigger_bundle::<B::Parts>(entity, |ids| Lifecycle::Spawned(ids));
         }
         entity
     }
 
     /// Lets an entity live whose handle was reserved.
-    pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
+    pub(crate) fn spawn_reserved<P: Parts>(&mut self, entity: Entity, bundle: P) {
         let (location, version) = self.write_row(bundle);
         self.entities.activate(entity, location.place);
         if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_spawned::<B>(entity);
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Spawned(ids));
         }
     }
 
     /// Writes a bundle into a reserved row, which the caller commits at once.
-    fn write_row<B: Bundle>(&mut self, bundle: B) -> (Location, u64) {
+    fn write_row<P: Parts>(&mut self, bundle: P) -> (Location, u64) {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, .. } = self;
-        let placement = bundles.placement::<B>(registry, archetypes);
+        let placement = bundles.placement::<P>(registry, archetypes);
         // SAFETY: the placement is that of this bundle: its columns are of the components' types
         // (I-9).
         (unsafe { write_at(archetypes, blocks, placement, bundle) }, version)
@@ -97,7 +99,7 @@ impl World {
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while let Some(first) = bundles.next() {
-            if self.is_told_of::<B>() {
+            if self.is_told_of::<B::Parts>() {
                 spawned.push(self.spawn(first));
                 continue;
             }
@@ -106,7 +108,8 @@ impl World {
             let wanted = left.clamp(1, self.entities.available_min());
             let version = self.next_version();
             let Self { bundles: known, registry, archetypes, entities, blocks, .. } = self;
-            let Placement { archetype, columns } = known.placement::<B>(registry, archetypes);
+            let Placement { archetype, columns } =
+                known.placement::<B::Parts>(registry, archetypes);
             let archetype = archetypes.get_mut(*archetype);
             let mut rows = NewRows::new(archetype, columns, version, &mut spawned);
             let granted = rows.prepare(blocks, wanted);
@@ -114,12 +117,13 @@ impl World {
             let mut run = SpawnRun { rows, entities, written: 0 };
             let mut next = Some(first);
             while let Some(bundle) = next {
+                let bundle = bundle.into_parts();
                 // SAFETY: the columns are those of the bundle's components in this archetype (I-9),
                 // and fewer rows were written than are granted.
                 unsafe { bundle.write(starts.as_slice(), row + run.written) };
                 run.written += 1;
-                // The iterator is user code: nothing is half done while it runs, and what was
-                // written is committed should it panic.
+                // The iterator is user code, as is what takes a bundle apart: nothing is half done
+                // while they run, and what was written is committed should they panic.
                 next = if run.written < granted { bundles.next() } else { None };
             }
         }
@@ -127,8 +131,8 @@ impl World {
     }
 
     /// Whether a hook or observer is to run for every entity that comes with this bundle.
-    fn is_told_of<B: Bundle>(&mut self) -> bool {
-        let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
+    fn is_told_of<P: Parts>(&mut self) -> bool {
+        let placement = self.bundles.placement::<P>(&mut self.registry, &mut self.archetypes);
         self.archetypes.get(placement.archetype).flags.any(ArchetypeFlags::ON_ADD)
     }
 
@@ -166,7 +170,7 @@ impl World {
 
     /// Takes an entity that is at `location` out of the world and drops its components.
     #[inline(always)]
-    pub(super) fn remove_row(&mut self, entity: Entity, location: Location) {
+    pub(crate) fn remove_row(&mut self, entity: Entity, location: Location) {
         debug_assert_eq!(self.locate(entity), Some(location));
         let version = self.next_version();
         let Self { archetypes, entities, blocks, scratch, .. } = self;
@@ -206,17 +210,17 @@ impl World {
 /// # Safety
 /// The placement's columns are those of the bundle's components (I-9).
 #[inline]
-unsafe fn write_at<B: Bundle>(
+unsafe fn write_at<P: Parts>(
     archetypes: &mut Archetypes,
     blocks: &mut BlockPool,
     placement: &Placement,
-    bundle: B,
+    bundle: P,
 ) -> Location {
     let Placement { archetype, columns } = placement;
     let chunks = &mut archetypes.get_mut(*archetype).chunks;
     let address = chunks.reserve_row(blocks);
     let start = |k: usize| chunks.column(address.chunk, columns[k]);
-    with_starts::<B, _>(start, |starts| {
+    with_starts::<P, _>(start, |starts| {
         // SAFETY: the columns are those of the bundle's components in this archetype (the caller's
         // word, I-9), and the row is reserved.
         unsafe { bundle.write(starts, address.row) };

@@ -223,14 +223,18 @@ fn plans_and_bundles_notice_that_archetypes_have_gone() {
     let mut plan = world.plan::<&Nth<1>, ()>();
     let mut view = world.view_plan::<&Nth<1>>();
     let mut claims = world.claim_plan::<&mut Nth<1>>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let mut changes = world.plan::<&Nth<1>, Changed<Nth<1>>>();
     let mut look = |world: &mut World| {
         let cached = world.query::<&Nth<1>>().count();
         let cell = world.cell();
         let planned = cell.query(&mut plan).expect("free").query().count();
         let viewed = cell.view(&mut view).expect("free").get(stays).expect("there").0;
-        let claimed =
-            cell.claims(&mut claims).expect("free").claim(stays, stays).expect("there").get_mut().0;
+        let claims = cell.claims(&mut claims).expect("free");
+        let mut rows = cell.query(&mut rows).expect("free");
+        let row = rows.query().into_get(stays).expect("alive");
+        let claimed = claims.claim(&row, stays).expect("there").get_mut().0;
+        drop(claims);
         let changed = cell.query(&mut changes).expect("free").query().count();
         (cached, planned, viewed, claimed, changed)
     };

@@ -171,6 +171,29 @@ fn buffers_come_back_with_all_their_elements() {
     }
 }
 
+/// Each has a length before it, so that a count of them is bounded by the bytes that are there.
+#[test]
+fn a_count_of_elements_without_a_size_is_not_believed() {
+    #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+    #[component(buffer = 2)]
+    #[repr(C)]
+    struct Empty(());
+    #[derive(Component, Debug, PartialEq)]
+    #[component(buffer = 2)]
+    struct Mark;
+    fn check<T: Component + core::fmt::Debug + PartialEq>(buffer: &T) {
+        let mut bytes = Vec::new();
+        T::CODEC.write(buffer, &mut bytes).expect("it can be saved");
+        assert_eq!(T::CODEC.read(&mut bytes.as_slice()).as_ref(), Ok(buffer));
+        for count in [6, 1 << 40, u64::MAX] {
+            bytes[..8].copy_from_slice(&count.to_le_bytes());
+            assert!(T::CODEC.read(&mut bytes.as_slice()).is_err(), "{count}");
+        }
+    }
+    check(&[Empty(()); 5].into_iter().collect::<Buffer<Empty>>());
+    check(&(0..5).map(|_| Mark).collect::<Buffer<Mark>>());
+}
+
 #[test]
 fn components_of_run_time_are_saved_if_they_are_bytes() {
     use core::alloc::Layout;

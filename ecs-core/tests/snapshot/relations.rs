@@ -2,8 +2,8 @@
 
 use super::*;
 use formic_ecs::{
-    ChildOf, Despawned, MalformedSnapshot, OnTargetDespawn, Prefab, Relation, RestoreError,
-    Snapshot, Sources, Targets, Unrelated,
+    ChildOf, ComponentId, Despawned, MalformedSnapshot, OnTargetDespawn, Prefab, Relation,
+    RestoreError, Snapshot, Sources, Targets, Unrelated,
 };
 
 struct Likes;
@@ -196,11 +196,12 @@ fn a_circle_of_parents_is_refused() {
     let saved = world.snapshot().expect("all can be saved");
     let mut bytes = saved.as_bytes().to_vec();
     let renamed = [
-        (Targets::<Likes>::name(), Targets::<ChildOf>::name()),
-        (Sources::<Likes>::name(), Sources::<ChildOf>::name()),
+        (world.component_id::<Targets<Likes>>(), world.component_id::<Targets<ChildOf>>()),
+        (world.component_id::<Sources<Likes>>(), world.component_id::<Sources<ChildOf>>()),
     ];
     for (old, new) in renamed {
-        let text = |name: &str| {
+        let text = |id: Option<ComponentId>| {
+            let name = world.component_info(id.expect("it is registered")).expect("known").name();
             // Snapshots leave out the modules of the crate.
             let name = &name[name.find("Targets").or(name.find("Sources")).expect("a side")..];
             let mut text = u32::try_from(name.len()).expect("short").to_le_bytes().to_vec();

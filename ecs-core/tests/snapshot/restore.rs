@@ -139,11 +139,15 @@ fn plans_notice_that_the_archetypes_are_others() {
     let mut query = world.plan::<&Position, With<Fuel>>();
     let mut view = world.view_plan::<&Position>();
     let mut claims = world.claim_plan::<&mut Position>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     assert_eq!(world.query_filtered::<&Position, With<Fuel>>().count(), 1);
     let cell = world.cell();
     assert_eq!(cell.query(&mut query).expect("free").count(), 1);
     assert!(cell.view(&mut view).expect("free").get(target).is_ok());
-    assert!(cell.claims(&mut claims).expect("free").claim(target, target).is_ok());
+    let exclusive = cell.claims(&mut claims).expect("free");
+    let taken = |row: Claimant<'_>| assert!(exclusive.claim(&row, target).is_ok());
+    cell.query(&mut rows).expect("free").query().into_iter().take(1).for_each(taken);
+    drop(exclusive);
 
     world.restore(&saved).expect("its own");
     // Others at the places where the plans have seen something else.
@@ -162,8 +166,10 @@ fn plans_notice_that_the_archetypes_are_others() {
     assert_eq!(view.get(both), Ok(&position(2)));
     drop(view);
     let claims = cell.claims(&mut claims).expect("free");
-    assert!(claims.claim(text, text).is_err());
-    assert_eq!(*claims.claim(third, third).expect("there").get_mut(), position(3));
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = rows.query().into_get(text).expect("alive");
+    assert!(claims.claim(&row, text).is_err());
+    assert_eq!(*claims.claim(&row, third).expect("there").get_mut(), position(3));
 }
 
 #[test]

@@ -188,22 +188,32 @@ fn rows_and_runs_by_id_do_not_overlap() {
 fn claims_and_parallel_chunks_on_several_threads_do_not_overlap() {
     let (mut world, all) = world();
     let mut claiming = world.claim_plan::<(&mut Gold, Option<Mut<'_, Health>>)>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut scratch = formic_ecs::ParallelScratch::default();
     let cell = world.cell();
-    let claims = cell.claims(&mut claiming).expect("nobody else");
+    let claims = cell.claims(&mut claiming).expect("no other");
+    let mut rows = cell.query(&mut rows).expect("no other");
+    let mut query = rows.query();
+    let chunks = query.parallel(&mut scratch);
+    assert!(chunks.len() > 1, "two threads have something to do");
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                for &entity in &all {
-                    let Ok(mut claim) = claims.claim(entity, entity) else { continue };
-                    let (gold, health) = claim.get_mut();
-                    gold.0 += 1;
-                    health.into_iter().for_each(|mut health| health.0 += 1);
+                for row in (0..chunks.len()).filter_map(|index| chunks.take(index)).flatten() {
+                    // Its own, and one that another row wants as well.
+                    let other = all[row.entity().index() as usize * 7 % all.len()];
+                    for target in [row.entity(), other] {
+                        let Ok(mut claim) = claims.claim(&row, target) else { continue };
+                        let (gold, health) = claim.get_mut();
+                        gold.0 += 1;
+                        health.into_iter().for_each(|mut health| health.0 += 1);
+                    }
                 }
             });
         }
     });
-    drop(claims);
-    let mut scratch = formic_ecs::ParallelScratch::default();
+    drop(query);
+    drop((rows, claims));
     let mut query = world.query::<(&mut Gold, Option<&mut Health>, EnabledMut<Gold>)>();
     let chunks = query.parallel(&mut scratch);
     std::thread::scope(|scope| {

@@ -150,8 +150,8 @@ fn tuples_of_twelve_and_tuples_in_tuples_are_bundles() {
 
 #[test]
 #[should_panic(
-    expected = "the bundle (store::archetypes::A, (store::archetypes::B, store::archetypes::A)) has \
-                           store::archetypes::A twice"
+    expected = "a bundle (store::archetypes::A, store::archetypes::B, store::archetypes::A) has \
+                store::archetypes::A twice"
 )]
 fn a_bundle_with_a_component_twice_panics_and_says_which() {
     _ = World::new().spawn((A(1), (B(2), A(3))));

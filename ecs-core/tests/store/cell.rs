@@ -7,6 +7,9 @@ use crate::queries::{A, B, On};
 use formic_ecs::ClaimError;
 use formic_ecs::prelude::*;
 
+#[derive(Component)]
+struct Wide([u64; 9]);
+
 fn world(count: u64) -> (World, Vec<Entity>) {
     let mut world = World::new();
     let all = world.spawn_batch((0..count).map(|i| (A(i), B(i), On)));
@@ -118,37 +121,42 @@ fn a_claim_is_exclusive_until_it_is_dropped() {
     let (mut world, all) = world(3);
     let stranger = world.spawn(B(1));
     let mut plan = world.claim_plan::<(&mut A, Option<&B>)>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    let mut mine = claims.claim(all[0], all[0]).expect("free");
-    assert_eq!(claims.claim(all[0], all[0]).expect_err("claimed"), ClaimError::Held(all[0]));
-    assert!(claims.claim(all[1], all[1]).is_ok(), "another entity is another matter");
-    assert_eq!(
-        claims.claim(stranger, stranger).expect_err("it has no A"),
-        ClaimError::Missing(stranger)
-    );
-    assert_eq!(
-        claims.claim(stranger, stranger).expect_err("nor is it kept"),
-        ClaimError::Missing(stranger)
-    );
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = &rows.query().into_get(all[2]).expect("alive");
+    let mut mine = claims.claim(row, all[0]).expect("free");
+    assert_eq!(claims.claim(row, all[0]).expect_err("claimed"), ClaimError::Held(all[0]));
+    assert!(claims.claim(row, all[1]).is_ok(), "another entity is another matter");
+    assert!(claims.claim(row, all[2]).is_ok(), "and so is the row itself");
+    for _ in 0..2 {
+        assert_eq!(
+            claims.claim(row, stranger).expect_err("it has no A, nor is it kept"),
+            ClaimError::Missing(stranger)
+        );
+    }
     let stale = Entity::from_bits(all[0].to_bits() + (7 << 32)).expect("a handle");
-    assert!(matches!(claims.claim(stale, stale), Err(ClaimError::NoSuchEntity(_))));
+    assert!(matches!(claims.claim(row, stale), Err(ClaimError::NoSuchEntity(_))));
     mine.get_mut().0.0 = 77;
     drop(mine);
-    assert_eq!(claims.claim(all[0], all[0]).expect("free again").get_mut().0, &A(77));
+    assert_eq!(claims.claim(row, all[0]).expect("free again").get_mut().0, &A(77));
 }
 
 #[test]
 fn a_claim_that_was_leaked_is_free_in_the_next_view() {
     let (mut world, all) = world(2);
     let mut plan = world.claim_plan::<&mut A>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = &rows.query().into_get(all[0]).expect("alive");
     // More views than the number of a round can count.
     for _ in 0..600 {
         let claims = cell.claims(&mut plan).expect("free");
-        std::mem::forget(claims.claim(all[0], all[0]).expect("free"));
-        assert_eq!(claims.claim(all[0], all[0]).expect_err("leaked"), ClaimError::Held(all[0]));
-        assert!(claims.claim(all[1], all[1]).is_ok());
+        std::mem::forget(claims.claim(row, all[0]).expect("free"));
+        assert_eq!(claims.claim(row, all[0]).expect_err("leaked"), ClaimError::Held(all[0]));
+        assert!(claims.claim(row, all[1]).is_ok());
     }
 }
 
@@ -156,15 +164,18 @@ fn a_claim_that_was_leaked_is_free_in_the_next_view() {
 fn a_claim_that_was_leaked_is_free_in_all_later_views() {
     let (mut world, all) = world(2);
     let mut plan = world.claim_plan::<&mut A>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
-    std::mem::forget(cell.claims(&mut plan).expect("free").claim(all[0], all[0]).expect("free"));
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = &rows.query().into_get(all[0]).expect("alive");
+    std::mem::forget(cell.claims(&mut plan).expect("free").claim(row, all[0]).expect("free"));
     // A number of a few bits that says which view it was would come again.
     for _ in 0..255 {
         drop(cell.claims(&mut plan).expect("free"));
     }
     for later in 256..600 {
         let claims = cell.claims(&mut plan).expect("free");
-        assert!(later % 64 != 0 || claims.claim(all[0], all[0]).is_ok(), "view {later}");
+        assert!(later % 64 != 0 || claims.claim(row, all[0]).is_ok(), "view {later}");
     }
 }
 
@@ -173,30 +184,69 @@ fn a_second_row_is_refused_whenever_it_comes_and_both_rows_are_named() {
     let (mut world, all) = world(4);
     let [target, one, other, third] = all[..] else { panic!("four") };
     let mut plan = world.claim_plan::<&mut A>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
-    for (first, second) in [(one, other), (other, one)] {
+    for order in [[one, other], [other, one]] {
+        let mut rows = cell.query(&mut rows).expect("free");
+        let mut query = rows.query();
+        let [first, second] = query.get_many_mut(order).expect("alive");
         let claims = cell.claims(&mut plan).expect("free");
         let contested = ClaimError::Contested { target, rows: [one, other] };
-        let held = claims.claim(first, target).expect("free");
-        assert_eq!(claims.claim(second, target).expect_err("held"), contested);
+        let held = claims.claim(&first, target).expect("free");
+        assert_eq!(claims.claim(&second, target).expect_err("held"), contested);
         drop(held);
-        assert_eq!(claims.claim(second, target).expect_err("taken"), contested);
-        assert!(claims.claim(first, target).is_ok(), "it has it until the pass ends");
-        assert_eq!(claims.claim(second, target).expect_err("taken"), contested);
-        assert!(claims.claim(second, third).is_ok(), "another target is another matter");
-        // In the second half of the pass it can be claimed again, once.
-        assert!(claims.claim_late(third, target).is_ok());
-        let late = ClaimError::Contested { target, rows: [first, third] };
-        assert_eq!(claims.claim(first, target).expect_err("late"), late);
-        assert_eq!(claims.claim_late(first, target).expect_err("taken"), late);
+        assert_eq!(claims.claim(&second, target).expect_err("taken"), contested);
+        assert!(claims.claim(&first, target).is_ok(), "it has it until the pass ends");
+        assert_eq!(claims.claim(&second, target).expect_err("taken"), contested);
+        assert!(claims.claim(&second, third).is_ok(), "another target is another matter");
     }
+}
+
+/// In one view: what the rows of one query have dropped, those of the next may have.
+#[test]
+fn rows_of_a_later_query_get_what_those_of_the_one_before_have_dropped_and_not_what_they_hold() {
+    let (mut world, all) = world(4);
+    let [target, held, one, other] = all[..] else { panic!("four") };
+    let mut plan = world.claim_plan::<&mut A>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    assert!(claims.claim(third, target).is_ok(), "a new pass");
-    let held = claims.claim(third, one).expect("free");
-    assert!(claims.claim_late(other, one).is_err(), "what is held is not given out");
-    drop(held);
-    let forged = Entity::from_bits(1 << 32 | 1 << 31).expect("a handle");
-    assert!(matches!(claims.claim(forged, other), Err(ClaimError::NoSuchEntity(_))));
+    let mut kept = Vec::new();
+    for entity in [one, other, one] {
+        let mut rows = cell.query(&mut rows).expect("the one before is gone");
+        let row = rows.query().into_get(entity).expect("alive");
+        assert!(claims.claim(&row, target).is_ok(), "no row of this loop has it");
+        match claims.claim(&row, held) {
+            Ok(claim) => kept.push(claim),
+            Err(refused) if entity == one => assert_eq!(refused, ClaimError::Held(held)),
+            Err(refused) => {
+                assert_eq!(refused, ClaimError::Contested { target: held, rows: [one, other] });
+            }
+        }
+    }
+    assert_eq!(kept.len(), 1);
+}
+
+#[test]
+fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
+    let (mut world, all) = world(2);
+    let mut one = world.plan::<(Claimant<'_>, &A), ()>();
+    let mut two = world.plan::<Option<Claimant<'_>>, With<A>>();
+    let mut view = world.view_plan::<Present<Claimant<'_>>>();
+    let mut free = world.plan::<&mut B, ()>();
+    let mut taken = world.plan::<(Claimant<'_>, &mut B), ()>();
+    let cell = world.cell_with_versions(2);
+    let rows = cell.query(&mut one).expect("free");
+    let refused = cell.query(&mut two).expect_err("there is one");
+    assert_eq!(refused.to_string(), "cannot write Claimant: it is in use elsewhere at this moment");
+    assert!(cell.view(&mut view).is_err() && cell.query(&mut taken).is_err());
+    assert!(cell.query(&mut free).is_ok(), "what the refused one had taken is given back");
+    assert!(cell.turn(1).query(&mut two).is_ok(), "another user of the cell");
+    drop(rows);
+    assert!(cell.view(&mut view).expect("free").get_mut(all[0]).is_ok());
+    std::mem::forget(cell.query(&mut two).expect("free"));
+    assert!(cell.query(&mut taken).is_err());
+    assert!(world.cell().query(&mut taken).is_ok(), "a guard that was leaked is forgotten");
 }
 
 #[test]
@@ -219,10 +269,10 @@ fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     fn claimed<'a>(
         claim: Claim<'a, &mut A>,
         claims: &'a ExclusiveView<'_, &mut A>,
-        entity: Entity,
+        row: &Claimant<'_>,
     ) {
         drop(claim);
-        claims.claim(entity, entity).expect("free again").get_mut().0 += 1;
+        claims.claim(row, row.entity()).expect("free again").get_mut().0 += 1;
     }
     fn queried(query: BorrowedQuery<'_, &mut A>, then: impl FnOnce()) {
         drop(query);
@@ -232,52 +282,72 @@ fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     let mut plan = world.claim_plan::<&mut A>();
     let mut one = world.plan::<&mut A, ()>();
     let mut two = world.plan::<&mut A, ()>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    claimed(claims.claim(all[1], all[1]).expect("free"), &claims, all[1]);
-    drop(claims);
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = rows.query().into_get(all[1]).expect("alive");
+    claimed(claims.claim(&row, all[1]).expect("free"), &claims, &row);
+    drop((claims, row));
+    drop(rows);
     queried(cell.query(&mut one).expect("free"), || {
         cell.query(&mut two).expect("free again").query().for_each(|a| a.0 += 1);
     });
     assert_eq!(world.get(all[1]), Ok(&A(3)));
 }
 
+/// Rows of several chunks, each of which wants each target; those that get one write again and again.
 #[test]
 fn many_threads_claim_and_no_write_is_lost() {
     let (mut world, all) = world(16);
+    world.spawn_batch((0..50).map(|i| (A(0), B(0), Wide([i; 9]))));
+    world.spawn_batch((0..50).map(|_| (A(0), B(0))));
     let mut plan = world.claim_plan::<(&mut A, &mut B)>();
-    let rounds = if cfg!(miri) { 30 } else { 3000 };
-    let refused = AtomicUsize::new(0);
-    let cell = world.cell();
-    let claims = cell.claims(&mut plan).expect("free");
-    std::thread::scope(|scope| {
-        for thread in 0..3 {
-            let (claims, all, refused) = (&claims, &all, &refused);
-            scope.spawn(move || {
-                let mut random = RandomStream::new(thread);
-                for _ in 0..rounds {
-                    let entity = all[usize::try_from(random.below(16)).expect("small")];
-                    let mut claim = loop {
-                        match claims.claim(entity, entity) {
-                            Ok(claim) => break claim,
-                            Err(ClaimError::Held(_)) => {
+    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut scratch = formic_ecs::ParallelScratch::default();
+    let rounds = if cfg!(miri) { 3 } else { 30 };
+    for round in 0..rounds {
+        let (writes, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let cell = world.cell();
+        let claims = cell.claims(&mut plan).expect("free");
+        let mut rows = cell.query(&mut rows).expect("free");
+        let mut query = rows.query();
+        let chunks = query.parallel(&mut scratch);
+        assert!(chunks.len() >= 3);
+        std::thread::scope(|scope| {
+            for (first, thread) in (0..3).enumerate() {
+                let (claims, chunks, all, writes, refused) =
+                    (&claims, &chunks, &all, &writes, &refused);
+                scope.spawn(move || {
+                    let mut random = RandomStream::new(thread);
+                    let indices = (0..chunks.len()).map(|nth| (nth + first) % chunks.len());
+                    for row in indices.filter_map(|index| chunks.take(index)).flatten() {
+                        for _ in 0..16 {
+                            let target = all[usize::try_from(random.below(16)).expect("small")];
+                            let Ok(mut claim) = claims.claim(&row, target) else {
                                 _ = refused.fetch_add(1, Ordering::Relaxed);
-                                std::thread::yield_now();
-                            }
-                            Err(error) => panic!("{error}"),
+                                continue;
+                            };
+                            let (a, b) = claim.get_mut();
+                            a.0 += 1;
+                            b.0 += 1;
+                            assert_eq!(a.0, b.0, "another row came between");
+                            _ = writes.fetch_add(1, Ordering::Relaxed);
                         }
-                    };
-                    let (a, b) = claim.get_mut();
-                    a.0 += 1;
-                    b.0 += 1;
-                    assert_eq!(a.0, b.0, "somebody came between");
-                }
-            });
+                    }
+                });
+            }
+        });
+        drop(query);
+        drop((rows, claims));
+        assert!(refused.into_inner() > 0, "round {round}: rows want the same");
+        let written = all.iter().map(|&it| world.get::<A>(it).expect("alive").0);
+        assert_eq!(written.sum::<u64>(), (0..16).sum::<u64>() + writes.into_inner() as u64);
+        for (i, &entity) in (0..).zip(&all) {
+            *world.get_mut::<A>(entity).expect("alive") = A(i);
+            *world.get_mut::<B>(entity).expect("alive") = B(i);
         }
-    });
-    drop(claims);
-    let sum: u64 = world.query::<&A>().map(|a| a.0).sum();
-    assert_eq!(sum, (0..16).sum::<u64>() + 3 * rounds);
+    }
 }
 
 #[test]

@@ -73,9 +73,12 @@ fn each_way_to_write_one_value_stamps_that_row_and_no_other() {
         |world, entity| world.query::<Present<&mut Exact>>().into_get(entity).expect("a").0 += 1,
         |world, entity| {
             let mut plan = world.claim_plan::<&mut Exact>();
+            let mut rows = world.plan::<Claimant<'_>, ()>();
             let cell = world.cell();
             let claims = cell.claims(&mut plan).expect("free");
-            claims.claim(entity, entity).expect("free").get_mut().0 += 1;
+            let mut rows = cell.query(&mut rows).expect("free");
+            let row = rows.query().into_get(entity).expect("alive");
+            claims.claim(&row, entity).expect("free").get_mut().0 += 1;
         },
         |world, entity| {
             let mut plan = world.view_plan::<Mut<'_, Exact>>();
@@ -465,25 +468,46 @@ fn a_turn_that_the_cell_was_not_made_for_is_refused() {
     _ = World::new().cell_with_versions(2).turn(2);
 }
 
+#[derive(Component)]
+struct Writes(Entity);
+
 #[test]
 fn claims_from_many_threads_stamp_each_their_rows() {
     let (mut world, all) = crowd();
     let before = world.version();
+    // Rows in chunks of their own, as many as threads.
+    let is_theirs = |nth: usize| nth % 6 < 3;
+    let mut rows = [(); 3].map(|()| Vec::new());
+    for (nth, &entity) in all.iter().enumerate().filter(|(nth, _)| is_theirs(*nth)) {
+        rows[nth % 3].push(Writes(entity));
+    }
+    let [one, two, three] = rows;
+    world.spawn_batch(one);
+    world.spawn_batch(two.into_iter().map(|it| (it, Lamp(2))));
+    world.spawn_batch(three.into_iter().map(|it| (it, Coarse(3))));
     let mut plan = world.claim_plan::<&mut Exact>();
+    let mut rows = world.plan::<(Claimant<'_>, &Writes), ()>();
+    let mut scratch = ParallelScratch::default();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
+    let mut rows = cell.query(&mut rows).expect("free");
+    let mut query = rows.query();
+    let chunks = query.parallel(&mut scratch);
+    assert!(chunks.len() >= 3);
     std::thread::scope(|scope| {
-        for part in 0..3 {
-            let (claims, all) = (&claims, &all);
+        for first in 0..3 {
+            let (claims, chunks) = (&claims, &chunks);
             scope.spawn(move || {
-                for &entity in all.iter().skip(part).step_by(6) {
-                    claims.claim(entity, entity).expect("each has its own").get_mut().0 += 1;
+                let indices = (first..chunks.len()).step_by(3);
+                for (row, writes) in indices.filter_map(|index| chunks.take(index)).flatten() {
+                    claims.claim(&row, writes.0).expect("each has its own").get_mut().0 += 1;
                 }
             });
         }
     });
-    drop(claims);
-    let expected = all.iter().enumerate().filter(|(index, _)| index % 6 < 3).map(|(_, &e)| e);
+    drop(query);
+    drop((rows, claims));
+    let expected = all.iter().enumerate().filter(|(nth, _)| is_theirs(*nth)).map(|(_, &e)| e);
     assert_eq!(changed(&mut world, before), sorted(expected.collect()));
     world.check().expect("consistent");
 }
@@ -574,9 +598,12 @@ fn each_way_to_write_all_values_stamps_every_chunk() {
         }),
         ("exclusive view", |world, all| {
             let mut plan = world.claim_plan::<&mut Large>();
+            let mut rows = world.plan::<Claimant<'_>, ()>();
             let cell = world.cell();
             let view = cell.claims(&mut plan).expect("free");
-            all.iter().for_each(|&it| view.claim(it, it).expect("free").get_mut().0[0] += 1);
+            let mut rows = cell.query(&mut rows).expect("free");
+            let row = rows.query().into_get(all[0]).expect("alive");
+            all.iter().for_each(|&it| view.claim(&row, it).expect("free").get_mut().0[0] += 1);
         }),
         ("get_mut", |world, all| {
             all.iter().for_each(|&it| world.get_mut::<Large>(it).expect("alive").0[0] += 1);

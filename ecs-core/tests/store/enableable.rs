@@ -315,14 +315,17 @@ fn a_view_and_a_claim_see_what_is_disabled() {
     assert_eq!(view.get_mut(absent).err(), Some(QueryEntityError::NotMatching(absent)));
     drop(view);
     let mut plan = world.claim_plan::<(&mut Fuel, EnabledMut<Fuel>)>();
+    let mut rows = world.plan::<Claimant<'_>, ()>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    let mut claim = claims.claim(disabled, disabled).expect("disabled is not gone");
+    let mut rows = cell.query(&mut rows).expect("free");
+    let row = rows.query().into_get(absent).expect("alive");
+    let mut claim = claims.claim(&row, disabled).expect("disabled is not gone");
     let (fuel, mut bit) = claim.get_mut();
     fuel.0 += 1;
     assert!(!bit.set(true));
     drop(claim);
-    drop(claims);
+    drop((claims, rows));
     assert_eq!(world.query_one::<&Fuel>(disabled), Ok(&Fuel(12)));
 }
 

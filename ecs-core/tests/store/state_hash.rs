@@ -95,7 +95,7 @@ fn equal_bytes_in_components_of_other_types_differ() {
 }
 
 /// Says what the hash makes of the values that `make` gives, one world each.
-fn hashes<B: formic_ecs::Bundle>(values: impl IntoIterator<Item = B>) -> Vec<u64> {
+fn hashes<B: Bundle>(values: impl IntoIterator<Item = B>) -> Vec<u64> {
     values.into_iter().map(|value| hash_of(|world| _ = world.spawn(value))).collect()
 }
 

@@ -132,6 +132,7 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
     let mut numbers = world.plan::<&mut Number, ()>();
     let mut switches = world.view_plan::<&mut On>();
     let mut values = world.claim_plan::<&mut Counted>();
+    let mut claimants = world.plan::<Claimant<'_>, ()>();
     let mut undeclared = world.plan::<&Counted, ()>();
     let rights = DeclaredAccess::new("the miner", numbers.access().clone());
     let cell = world.cell();
@@ -143,7 +144,9 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
             let row = rows.next().expect("there are some");
             let view = cell.view(&mut switches).expect("given back");
             let claims = cell.claims(&mut values).expect("given back");
-            let claim = claims.claim(all[0], all[0]).expect("given back");
+            let mut claimants = cell.query(&mut claimants).expect("given back");
+            let claimant = claimants.query().into_get(all[1]).expect("alive");
+            let claim = claims.claim(&claimant, all[0]).expect("given back");
             drop(cell.restrict_to(&rights).query(&mut undeclared));
             drop((resource, claim, view, row));
         }));

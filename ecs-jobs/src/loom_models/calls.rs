@@ -120,7 +120,6 @@ fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
                     deeds[..2].iter().for_each(Deed::see);
                 }
                 deeds[node].act();
-                Ok(())
             });
             deeds.iter().for_each(Deed::see);
         });
@@ -146,7 +145,6 @@ fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
             }
             deeds[node].act();
             counts[node].fetch_add(1, Ordering::Relaxed);
-            Ok(())
         });
         deeds.iter().for_each(Deed::see);
         assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
@@ -180,7 +178,9 @@ fn a_node_that_panics_keeps_the_one_behind_it_from_running_and_the_graph_runs_ag
                     if node == 2 {
                         last.fetch_add(1, Ordering::Relaxed);
                     }
-                    if node == bad { Err(Box::new("the node's own")) } else { Ok(()) }
+                    if node == bad {
+                        resume_unwind(Box::new("the node's own"));
+                    }
                 });
             };
             let payload = catch_unwind(AssertUnwindSafe(|| run(0))).expect_err("it goes on");

@@ -5,18 +5,20 @@
 
 use super::groups::open_for_others;
 use super::{explore, explore_within};
-use crate::complete::{Help, wait_for_job};
+use crate::complete::{Help, wait_for_job, wait_for_job_until};
 use crate::context::WorkerContext;
 use crate::host::{run_until, wait_for_all};
 use crate::run_job::{Main, Next, add_job, cancel_job, run_job};
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
 use crate::stored_job::StoredJob;
+use crate::sync::Deadline;
 use crate::worker::run_worker;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use loom::thread;
+use std::time::Duration;
 
 /// What a job did: a write that must come before each read.
 #[derive(Clone)]
@@ -324,6 +326,26 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
             move || run_by_hand(&shared, first)
         });
         wait_for_job(&shared, after, Help::Own, Main::Leave).unwrap();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() {
+    explore_within(0..=2, "deadline against ready", || {
+        let shared = hosted();
+        let first = on_main(&shared);
+        let after = added(&shared.slots, &[first]).id();
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            // What is ready for it, it leaves to others.
+            move || run_by_hand(&shared, first)
+        });
+        let deadline = Deadline::after(Duration::ZERO);
+        let (help, main) = (Help::Own, Main::Leave);
+        let outcome = wait_for_job_until(&shared, after, help, main, Some(&deadline));
+        assert_eq!(outcome.is_ok(), shared.slots.is_done(after));
+        wait_for_job(&shared, after, help, main).unwrap();
         runner.join().unwrap();
     });
 }

@@ -1,6 +1,6 @@
 //! The calls about jobs with handles.
 
-use crate::complete::{Help, wait_for_job};
+use crate::complete::{Help, wait_for_job, wait_for_job_until};
 use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
@@ -8,10 +8,11 @@ use crate::host::wait_for_all;
 use crate::pool::Pool;
 use crate::run_job::{Main, add_job, cancel_job};
 use crate::slots::Kind;
-use crate::sync::{Arc, downgrade};
+use crate::sync::{Arc, Deadline, downgrade};
 use std::any::type_name;
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::time::Duration;
 
 /// # Jobs with handles
 ///
@@ -169,15 +170,7 @@ impl Pool {
         body: impl Fn(Range<usize>) + Send + Sync + 'static,
         after: &[JobHandle],
     ) -> JobHandle {
-        // Not the pool itself: its slots keep the job.
-        let shared = downgrade(&self.shared);
-        let run = move || {
-            let shared = shared.upgrade().expect("the thread that runs this has the pool");
-            let start = indices.start;
-            let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
-            flat_loop::for_each_range(&shared, indices.len(), &shifted);
-        };
-        self.schedule(run, after)
+        self.add_loop(move || indices, body, after)
     }
 
     /// Like [`parallel_for`](Self::parallel_for) over `0..len()`, where `len` is
@@ -213,10 +206,22 @@ impl Pool {
         body: impl Fn(usize) + Send + Sync + 'static,
         after: &[JobHandle],
     ) -> JobHandle {
+        self.add_loop(move || 0..len(), move |range| range.for_each(&body), after)
+    }
+
+    fn add_loop(
+        &self,
+        indices: impl FnOnce() -> Range<usize> + Send + 'static,
+        body: impl Fn(Range<usize>) + Send + Sync + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        // Not the pool itself: its slots keep the job.
         let shared = downgrade(&self.shared);
         let run = move || {
             let shared = shared.upgrade().expect("the thread that runs this has the pool");
-            flat_loop::for_each_range(&shared, len(), &|range: Range<usize>| range.for_each(&body));
+            let Range { start, end } = indices();
+            let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
+            flat_loop::for_each_range(&shared, end.saturating_sub(start), &shifted);
         };
         self.schedule(run, after)
     }
@@ -335,11 +340,52 @@ impl Pool {
     /// assert_eq!(payload.downcast_ref(), Some(&"too dark"));
     /// ```
     pub fn try_complete(&self, job: JobHandle) -> Result<(), JobError> {
+        self.try_complete_until(job, None)
+    }
+
+    /// Like [`try_complete`](Self::try_complete), and gives up after `time`: for a frame that goes on
+    /// without what is not there yet.
+    ///
+    /// The thread helps meanwhile. A job that it has begun to run by then is brought to its end, so
+    /// that the wait may take longer by that.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_complete`](Self::try_complete), and [`JobError::TimedOut`] if the job is not done when
+    /// the time is over. It is not disturbed, and can be waited for again.
+    ///
+    /// # Panics
+    ///
+    /// If a job waits for itself.
+    ///
+    /// ```
+    /// # use formic_jobs::{JobError, Pool, Threads};
+    /// # use std::time::Duration;
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let show = pool.schedule_on_main(|| (), &[]);
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| {
+    ///         let late = pool.complete_for(show, Duration::from_millis(2));
+    ///         assert!(matches!(late, Err(JobError::TimedOut)), "the main thread has not come");
+    ///     });
+    /// });
+    /// pool.complete(show);
+    /// ```
+    pub fn complete_for(&self, job: JobHandle, time: Duration) -> Result<(), JobError> {
+        self.try_complete_until(job, Some(&Deadline::after(time)))
+    }
+
+    fn try_complete_until(
+        &self,
+        job: JobHandle,
+        deadline: Option<&Deadline>,
+    ) -> Result<(), JobError> {
         if job.pool() != self.shared.number {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        self.wait(job, Help::Own)?;
+        let main = Main::of_this_thread(&self.shared);
+        wait_for_job_until(&self.shared, job.id(), Help::Own, main, deadline)?;
         let panic = self.shared.slots.panic_of(job.id());
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
     }
@@ -353,7 +399,7 @@ impl Pool {
     /// wait for itself.
     pub fn flush(&self) {
         let is_inside = WorkerContext::with_any(&self.shared, |context| {
-            context.is_some_and(|context| context.job().is_some())
+            context.is_some_and(|context| context.job.get().is_some())
         });
         assert!(!is_inside, "a job that waits for all jobs would wait for itself");
         wait_for_all(&self.shared, Main::of_this_thread(&self.shared));
@@ -393,7 +439,7 @@ impl Pool {
     pub(super) fn check_wait(&self, job: JobHandle) {
         self.check(&[job]);
         let is_own = WorkerContext::with_any(&self.shared, |context| {
-            context.is_some_and(|context| context.job() == Some(job.id()))
+            context.is_some_and(|context| context.job.get() == Some(job.id()))
         });
         assert!(!is_own, "a job that waits for itself waits for ever");
     }

@@ -82,6 +82,9 @@ impl SystemAccess {
         // Values only: which rows a loop visits was settled before its first one could flip a bit.
         let clashes = self.components.value_conflicts(access);
         self.clashes.extend(component_names(&clashes, world));
+        if self.components.has_claimants() && access.has_claimants() {
+            self.clashes.push("Claimant".into());
+        }
         self.components.merge(access);
     }
 
@@ -118,6 +121,12 @@ impl SystemAccess {
         if !known {
             self.resources.push(Resource { id, name, how, grant });
         }
+    }
+
+    /// A resource that is not in the world.
+    pub(super) fn missing_resource(&self, world: &World) -> Option<&'static str> {
+        let is_there = |id: TypeId| world.resource_types().any(|(known, ..)| known == id);
+        self.resources.iter().find(|resource| !is_there(resource.id)).map(|it| it.name)
     }
 
     /// Declares that a parameter records commands.

@@ -4,7 +4,6 @@ use std::any::type_name;
 
 use formic_ecs::{Component, World};
 
-use super::access::SystemAccess;
 use super::config::{IntoSystem, SystemConfig};
 use super::draft::Draft;
 use super::error::ScheduleError;
@@ -12,7 +11,7 @@ use super::graph::{self, Input};
 use super::group::{Group, GroupConfig};
 use super::node::{Built, Plan};
 use super::run::Schedule;
-use super::stages::{self, Traits};
+use super::stages;
 use crate::static_graph::Sharing;
 
 /// A schedule in the making.
@@ -23,6 +22,7 @@ pub struct ScheduleBuilder {
     /// Names of components and resources.
     allowed: Vec<fn(&mut World) -> String>,
     deny_ambiguities: bool,
+    deny_missing_resources: bool,
     shuffle: Option<u64>,
     skips_panics: bool,
     sharing: Sharing,
@@ -49,7 +49,7 @@ impl ScheduleBuilder {
     /// Says something of a group; more than once of the same one, if need be.
     #[must_use]
     pub fn configure(mut self, group: GroupConfig) -> Self {
-        match self.groups.iter_mut().find(|known| known.group == group.group) {
+        match self.groups.iter_mut().find(|known| known.set == group.set) {
             Some(known) => known.merge(group),
             None => self.groups.push(group),
         }
@@ -107,6 +107,25 @@ impl ScheduleBuilder {
     #[must_use]
     pub const fn deny_ambiguities(mut self) -> Self {
         self.deny_ambiguities = true;
+        self
+    }
+
+    /// Makes it an error of [`build`](Self::build) if a system takes a resource that is not in the
+    /// world by then. A system that runs only under a condition may do so.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// fn grow(mut number: ResMut<'_, u32>) { *number += 1; }
+    /// let builder = || Schedule::builder().add(grow).deny_missing_resources();
+    /// let mut world = World::new();
+    /// let error = builder().build(&mut world).unwrap_err();
+    /// assert!(error.to_string().ends_with("grow takes the resource u32, which is not in the world"));
+    /// world.insert_resource(1_u32);
+    /// assert!(builder().build(&mut world).is_ok());
+    /// ```
+    #[must_use]
+    pub const fn deny_missing_resources(mut self) -> Self {
+        self.deny_missing_resources = true;
         self
     }
 
@@ -177,7 +196,8 @@ impl ScheduleBuilder {
     ///
     /// # Errors
     /// Returns an error if the order is a circle, names a system that was not added, a system
-    /// contradicts itself, a condition writes, or there are ambiguities and they were denied.
+    /// contradicts itself, a condition writes, or there are ambiguities or missing resources and they
+    /// were denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
         let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         let draft = Draft::new(self.systems, self.groups);
@@ -185,7 +205,10 @@ impl ScheduleBuilder {
         let names = draft.names();
         let silenced = draft.silenced();
         let post_count = names.len() - draft.nodes.len();
-        let built = Built::of(draft, &names, world)?;
+        let mut built = Built::of(draft, &names, world)?;
+        if let Some(missing) = built.missing.take().filter(|_| self.deny_missing_resources) {
+            return Err(missing);
+        }
 
         let node_count = built.nodes.len();
         let conflicts = |first: usize, second: usize| {
@@ -205,8 +228,7 @@ impl ScheduleBuilder {
         if self.deny_ambiguities && !graph.ambiguities.is_empty() {
             return Err(ScheduleError::Ambiguous { ambiguities: graph.ambiguities });
         }
-        let traits: Vec<_> = built.accesses.iter().map(traits_of).collect();
-        let parts = stages::cut(&graph, &traits, post_count);
+        let parts = stages::cut(&graph, &built.accesses, post_count);
         let plan = Plan::new(graph, parts, self.sharing);
         Ok(Schedule::new(world.id(), built, plan, self.skips_panics))
     }
@@ -226,8 +248,4 @@ fn ranking(count: usize, seed: Option<u64>) -> Vec<usize> {
         ranking.sort_by_cached_key(|&node| key(node as u64));
     }
     ranking
-}
-
-fn traits_of(access: &SystemAccess) -> Traits {
-    Traits { exclusive: access.is_exclusive(), records_commands: access.records_commands() }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use formic_ecs::{Claim, ClaimError, Entity, ExclusivePlan, ExclusiveView, QueryData, World};
+use formic_ecs::{
+    Claim, ClaimError, Claimant, Entity, ExclusivePlan, ExclusiveView, QueryData, World,
+};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
@@ -16,16 +18,17 @@ use crate::sync::Mutex;
 /// that claim one entity are an error every time, on any number of threads, whether or not they meet:
 /// the second of them gets [`ClaimError::Contested`], and when the lookup is dropped, at the end of
 /// the system, it panics with the names of two such rows, the components and the system. So no code
-/// of the system can pass over it. Which of several such conflicts it names is the same every time
-/// as long as rows do not claim less after an error than without. What the run has recorded and sent
-/// is dropped as with any panic; what it has written to components stays, and what lies in the
-/// entities in question depends on timing, so that a game should not go on with it.
+/// of the system can pass over it. What the run has recorded and sent is dropped as with any panic;
+/// what it has written to components stays, and what lies in the entities in question depends on
+/// timing, so that a game should not go on with it.
 ///
-/// Rows are told apart by their names, so each has to name itself: the entity that the loop visits.
-/// A row that names its target in place of itself is refused, also where it is the only one, since all
-/// others that did so would have the same name ([`ClaimError::Itself`]). Several rows with another name
-/// in common are one row to the lookup, and found out only if they meet ([`ClaimError::Held`]). Both end
-/// the run as well.
+/// A row shows that it is itself by its [`Claimant`], which the query hands out beside the components
+/// and no code can make, copy, keep, or give to another thread. One query of a system has claimants.
+///
+/// Of several conflicts the message names that of the smallest entity, and of its rows the two
+/// smallest. It is the same every time if rows claim the same whether or not they were refused
+/// before. A row that goes home after an error does not claim the rest, so that a conflict over that
+/// shows only in some runs; that there is one shows in all of them.
 ///
 /// For targets that several rows write to there is [`Scatter`](super::Scatter).
 ///
@@ -33,9 +36,9 @@ use crate::sync::Mutex;
 /// use formic_jobs::prelude::*;
 /// # #[derive(Component)] struct Feeds(Entity);
 /// # #[derive(Component)] struct Stomach(u32);
-/// fn feed(mut nurses: Query<'_, (Entity, &Feeds)>, stomachs: ExclusiveLookup<'_, &'static mut Stomach>) {
+/// fn feed(mut nurses: Query<'_, (Claimant, &Feeds)>, stomachs: ExclusiveLookup<'_, &'static mut Stomach>) {
 ///     nurses.par_for_each(|(nurse, feeds)| {
-///         let Ok(mut stomach) = stomachs.claim(nurse, feeds.0) else { return };
+///         let Ok(mut stomach) = stomachs.claim(&nurse, feeds.0) else { return };
 ///         stomach.get_mut().0 += 1;
 ///     });
 /// }
@@ -71,7 +74,7 @@ struct Contests {
     first: Mutex<Option<Contest>>,
 }
 
-/// Two rows that have claimed one entity, or twice the row that must not claim it: of all such
+/// Two rows that have claimed one entity, or twice the row that holds it already: of all such
 /// entities the smallest, and of its rows the two smallest, so that the report does not depend on
 /// which came first.
 #[derive(Clone, Copy)]
@@ -110,16 +113,10 @@ impl Contests {
                  that the result would depend on which of them comes first; collect what rows write \
                  to the same entity in a Scatter, and apply it after the loop"
             )
-        } else if one == target {
-            format!(
-                "a row claims {components} of {target} in the name of {target} itself, as any other \
-                 row could; name the entity of the row that the loop visits, and change the row's own \
-                 components by the query"
-            )
         } else {
             format!(
-                "a row with the name {one} claims {components} of {target} while a row with this name \
-                 holds it; drop a claim before the next, and let each row name itself"
+                "the row of {one} claims {components} of {target} while it holds them; drop a claim \
+                 before the next"
             )
         })
     }
@@ -168,48 +165,20 @@ fn user_of(context: RunContext<'_>) -> &str {
 }
 
 impl<Q: QueryData> ExclusiveLookup<'_, Q> {
-    /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
-    /// is named by its entity, the one that the loop visits.
+    /// Exclusive access of a row to the components of a target, until the claim is dropped.
     ///
     /// # Errors
-    /// As [`ExclusiveView::claim`], and [`ClaimError::Itself`] if the row is the target.
-    /// [`ClaimError::Contested`], [`ClaimError::Held`] and [`ClaimError::Itself`] end the run as well.
+    /// As [`ExclusiveView::claim`]. [`ClaimError::Contested`] and [`ClaimError::Held`] end the run as well.
     #[inline]
-    pub fn claim(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.claim_in(row, target, false)
-    }
-
-    /// [`claim`](Self::claim) in the second half of a run, see [`ExclusiveView::claim_late`]. Not for
-    /// use in one loop with `claim`: which of the two comes first would depend on timing. Therefore it
-    /// is hidden; `AgentAccess` of `formic-ai`, whose halves are two loops, is its caller.
-    #[doc(hidden)]
-    #[inline]
-    pub fn claim_late(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.claim_in(row, target, true)
-    }
-
-    #[inline]
-    fn claim_in(
-        &self,
-        row: Entity,
-        target: Entity,
-        is_late: bool,
-    ) -> Result<Claim<'_, Q>, ClaimError> {
-        let claim = if row == target {
-            Err(ClaimError::Itself(target))
-        } else if is_late {
-            self.view.claim_late(row, target)
-        } else {
-            self.view.claim(row, target)
-        };
-        claim.inspect_err(|error| self.note(row, error))
+    pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        self.view.claim(row, target).inspect_err(|error| self.note(row.entity(), error))
     }
 
     #[cold]
     fn note(&self, row: Entity, error: &ClaimError) {
         let (target, rows) = match *error {
             ClaimError::Contested { target, rows } => (target, rows),
-            ClaimError::Held(target) | ClaimError::Itself(target) => (target, [row; 2]),
+            ClaimError::Held(target) => (target, [row; 2]),
             // About the target, which no other row changes.
             _ => return,
         };

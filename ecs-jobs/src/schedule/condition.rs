@@ -3,12 +3,13 @@
 use std::any::type_name;
 use std::fmt;
 
-use formic_ecs::{QueryFilter, QueryPlan, World};
+use formic_ecs::{QueryFilter, World};
 
 use super::access::SystemAccess;
 use super::function::{FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunContext;
+use super::query::Query;
 use super::save::StateArchive;
 
 /// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
@@ -111,14 +112,16 @@ pub trait IntoCondition<Marker>: Sized {
 
     /// Holds where both do. The other one is not asked where this one does not hold.
     fn and<Other>(self, other: impl IntoCondition<Other>) -> Condition {
-        let (first, second) = (self.into_condition(), other.into_condition());
-        Condition::with(format!("({first} and {second})"), Both { first, second, wanted: true })
+        let parts = [self.into_condition(), other.into_condition()];
+        let name = format!("({} and {})", parts[0], parts[1]);
+        Condition::with(name, Combined { parts, decide: |holds| holds(0) && holds(1) })
     }
 
     /// Holds where one of them does. The other one is not asked where this one holds.
     fn or<Other>(self, other: impl IntoCondition<Other>) -> Condition {
-        let (first, second) = (self.into_condition(), other.into_condition());
-        Condition::with(format!("({first} or {second})"), Both { first, second, wanted: false })
+        let parts = [self.into_condition(), other.into_condition()];
+        let name = format!("({} or {})", parts[0], parts[1]);
+        Condition::with(name, Combined { parts, decide: |holds| holds(0) || holds(1) })
     }
 
     /// Holds where this one does not.
@@ -129,8 +132,8 @@ pub trait IntoCondition<Marker>: Sized {
     /// assert_eq!(condition.name(), "not resource_exists::<u32>");
     /// ```
     fn not(self) -> Condition {
-        let inner = self.into_condition();
-        Condition::with(format!("not {inner}"), Opposite(inner))
+        let parts = [self.into_condition()];
+        Condition::with(format!("not {}", parts[0]), Combined { parts, decide: |holds| !holds(0) })
     }
 }
 
@@ -177,44 +180,25 @@ where
     }
 }
 
-/// Asks a second condition where the first does not decide: where it is `wanted`.
-struct Both {
-    first: Condition,
-    second: Condition,
-    wanted: bool,
+/// Conditions, and what they make of each other: `decide` asks them by their places.
+struct Combined<const COUNT: usize> {
+    parts: [Condition; COUNT],
+    decide: fn(&mut dyn FnMut(usize) -> bool) -> bool,
 }
 
-impl Test for Both {
+impl<const COUNT: usize> Test for Combined<COUNT> {
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        let mut access = self.first.initialize(world);
-        access.absorb(&self.second.initialize(world));
+        let mut access = SystemAccess::default();
+        self.parts.iter_mut().for_each(|part| access.absorb(&part.initialize(world)));
         access
     }
 
     fn holds(&mut self, context: RunContext<'_>) -> bool {
-        let first = self.first.holds(context);
-        if first == self.wanted { self.second.holds(context) } else { first }
+        (self.decide)(&mut |place| self.parts[place].holds(context))
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.first.visit_state(archive);
-        self.second.visit_state(archive);
-    }
-}
-
-struct Opposite(Condition);
-
-impl Test for Opposite {
-    fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.0.initialize(world)
-    }
-
-    fn holds(&mut self, context: RunContext<'_>) -> bool {
-        !self.0.holds(context)
-    }
-
-    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.0.visit_state(archive);
+        self.parts.iter_mut().for_each(|part| part.visit_state(archive));
     }
 }
 
@@ -229,40 +213,12 @@ impl Test for Opposite {
 /// ```
 #[must_use]
 pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
-    Condition::with(
-        format!("any_entity::<{}>", name::of_type(type_name::<F>())),
-        Any::<F> { plan: None },
-    )
-}
-
-struct Any<F: QueryFilter> {
-    plan: Option<QueryPlan<(), F>>,
-}
-
-impl<F: QueryFilter + 'static> Test for Any<F>
-where
-    QueryPlan<(), F>: Send,
-{
-    fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        let plan = self.plan.insert(world.plan::<(), F>());
-        let mut access = SystemAccess::default();
-        access.add_components(plan.access(), world);
-        access
+    fn any_entity<F: QueryFilter + 'static>(mut all: Query<'_, (), F>) -> bool {
+        !all.all().is_empty()
     }
-
-    fn holds(&mut self, context: RunContext<'_>) -> bool {
-        let plan = self.plan.as_mut().expect("a condition is initialized before it is asked");
-        match context.cell.query(plan) {
-            Ok(mut query) => !query.query().is_empty(),
-            Err(conflict) => panic!("the condition any_entity cannot be evaluated: {conflict}"),
-        }
-    }
-
-    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        if let Some(plan) = &mut self.plan {
-            archive.plan(plan);
-        }
-    }
+    any_entity::<F>
+        .into_condition()
+        .named(format!("any_entity::<{}>", name::of_type(type_name::<F>())))
 }
 
 /// Whether the world has a resource of this type.

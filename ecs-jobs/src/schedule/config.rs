@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::condition::{Condition, IntoCondition};
 use super::exclusive::{ExclusiveFunction, ExclusiveSystem};
 use super::function::{FunctionSystem, SystemFunction};
-use super::group::{Group, Step, Target};
+use super::group::{Group, GroupConfig, Placement, Set, Step, Target};
 use super::rate::Rate;
 use super::system::System;
 
@@ -42,23 +42,23 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Runs it after another function, or after a [`Group`], and after their commands.
     fn after<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().ordered(Target::of(&other), Step::Synced, Place::After)
+        self.into_config().after_target(Target::of(&other), Step::Synced)
     }
 
     /// Runs it before another function, or before a [`Group`], which see what its commands change.
     fn before<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().ordered(Target::of(&other), Step::Synced, Place::Before)
+        self.into_config().before_target(Target::of(&other), Step::Synced)
     }
 
     /// Like [`after`](Self::after), but the commands of the others may still wait to be played:
     /// this order alone asks for no sync point.
     fn after_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().ordered(Target::of(&other), Step::Unsynced, Place::After)
+        self.into_config().after_target(Target::of(&other), Step::Unsynced)
     }
 
     /// Like [`before`](Self::before), but its commands may be played later.
     fn before_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().ordered(Target::of(&other), Step::Unsynced, Place::Before)
+        self.into_config().before_target(Target::of(&other), Step::Unsynced)
     }
 
     /// Runs it only in ticks in which the [condition](Condition) holds. A condition for several
@@ -69,7 +69,7 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Makes it a part of a group.
     fn in_group(self, group: Group) -> SystemConfig {
-        self.into_config().for_all(|member| member.groups.push(group))
+        self.into_config().for_all(|member| member.place.sets.push(Set::Group(group)))
     }
 
     /// Runs it every so many ticks, beginning with the first.
@@ -190,26 +190,15 @@ macro_rules! tuple_of_systems {
     };
 }
 
-tuple_of_systems!((A MA a));
-tuple_of_systems!((A MA a), (B MB b));
-tuple_of_systems!((A MA a), (B MB b), (C MC c));
-tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d));
-tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e));
-tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f));
-tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g));
-tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h));
-tuple_of_systems!(
-    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i)
-);
-tuple_of_systems!(
-    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
-    (J MJ j)
-);
-tuple_of_systems!(
-    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
-    (J MJ j), (K MK k)
-);
-tuple_of_systems!(
+macro_rules! tuples_of_systems {
+    () => {};
+    (($($first:tt)*) $(, ($($other:tt)*))*) => {
+        tuple_of_systems!(($($first)*) $(, ($($other)*))*);
+        tuples_of_systems!($(($($other)*)),*);
+    };
+}
+
+tuples_of_systems!(
     (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
     (J MJ j), (K MK k), (L ML l)
 );
@@ -222,27 +211,17 @@ pub struct SystemConfig {
     parts: Vec<Range<usize>>,
     /// Pairs of members, the first of which runs before the second.
     pub(super) chains: Vec<(usize, usize, Step)>,
-    /// Conditions of several members: [`Member::shared`] has their numbers.
-    pub(super) shared: Vec<Condition>,
+    /// The tuples in it that have a condition.
+    pub(super) sets: Vec<GroupConfig>,
 }
 
 /// One system of a [`SystemConfig`].
 pub(super) struct Member {
     pub(super) key: TypeId,
     pub(super) system: Box<dyn System>,
-    pub(super) after: Vec<(Target, Step)>,
-    pub(super) before: Vec<(Target, Step)>,
-    pub(super) conditions: Vec<Condition>,
-    pub(super) shared: Vec<usize>,
-    pub(super) groups: Vec<Group>,
+    pub(super) place: Placement,
     pub(super) ambiguous_with: Vec<Target>,
     pub(super) rate: Rate,
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Before,
-    After,
 }
 
 impl fmt::Debug for SystemConfig {
@@ -257,11 +236,7 @@ impl SystemConfig {
         let member = Member {
             key,
             system: Box::new(system),
-            after: Vec::new(),
-            before: Vec::new(),
-            conditions: Vec::new(),
-            shared: Vec::new(),
-            groups: Vec::new(),
+            place: Placement::default(),
             ambiguous_with: Vec::new(),
             rate: Rate::default(),
         };
@@ -279,15 +254,12 @@ impl SystemConfig {
 
     /// Adds all of another one, as one part.
     pub(super) fn append(&mut self, other: Self) {
-        let (start, shared) = (self.members.len(), self.shared.len());
-        self.members.extend(other.members.into_iter().map(|mut member| {
-            member.shared.iter_mut().for_each(|number| *number += shared);
-            member
-        }));
+        let start = self.members.len();
+        self.members.extend(other.members);
         let moved =
             |(first, second, step): (usize, usize, Step)| (first + start, second + start, step);
         self.chains.extend(other.chains.into_iter().map(moved));
-        self.shared.extend(other.shared);
+        self.sets.extend(other.sets);
         self.parts.push(start..self.members.len());
     }
 
@@ -296,22 +268,31 @@ impl SystemConfig {
         self
     }
 
-    fn ordered(self, target: Target, step: Step, place: Place) -> Self {
-        self.for_all(|member| match place {
-            Place::Before => member.before.push((target, step)),
-            Place::After => member.after.push((target, step)),
-        })
+    fn before_target(self, target: Target, step: Step) -> Self {
+        self.for_all(|member| member.place.before.push((target, step)))
+    }
+
+    /// Its conditions are evaluated after that as well.
+    fn after_target(mut self, target: Target, step: Step) -> Self {
+        self.sets.iter_mut().for_each(|set| set.place.after.push((target, step)));
+        self.for_all(|member| member.place.after.push((target, step)))
     }
 
     fn with_condition(mut self, condition: Condition) -> Self {
-        match &mut *self.members {
-            [only] => only.conditions.push(condition),
-            several => {
-                several.iter_mut().for_each(|member| member.shared.push(self.shared.len()));
-                self.shared.push(condition);
-            }
+        if let [only] = &mut *self.members {
+            only.place.conditions.push(condition);
+            return self;
         }
-        self
+        let mut config = GroupConfig::of(Set::of_tuple());
+        config.place.conditions.push(condition);
+        // After what all of them come after.
+        if let Some((first, rest)) = self.members.split_first() {
+            let is_common = |it: &&_| rest.iter().all(|other| other.place.after.contains(it));
+            config.place.after = first.place.after.iter().filter(is_common).copied().collect();
+        }
+        let set = config.set;
+        self.sets.push(config);
+        self.for_all(|member| member.place.sets.push(set))
     }
 
     fn chained(mut self, step: Step) -> Self {

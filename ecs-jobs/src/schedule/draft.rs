@@ -5,279 +5,204 @@ use std::collections::BTreeSet;
 use super::condition::Condition;
 use super::config::{Member, SystemConfig};
 use super::error::ScheduleError;
-use super::group::{Group, GroupConfig, Step, Target};
+use super::group::{GroupConfig, Placement, Set, Step, Target};
 use super::name;
 
 /// What a node of the graph is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The condition of a switch.
+    /// A switch: the conditions of a set, by its place in [`Draft::switches`].
     Switch(usize),
-    Member(usize),
-}
-
-/// A condition for several systems.
-pub(super) struct DraftSwitch {
-    pub(super) group: Option<usize>,
-    pub(super) conditions: Vec<Condition>,
-    pub(super) members: Vec<usize>,
-    /// The switches of the groups that its group is in.
-    pub(super) outer: Vec<usize>,
+    /// The next member.
+    Member,
 }
 
 /// All that was said, in numbers.
 pub(super) struct Draft {
     pub(super) members: Vec<Member>,
     chains: Vec<(usize, usize, Step)>,
-    pub(super) groups: Vec<GroupConfig>,
-    /// For each group, the groups that it is in, at whatever depth.
-    outer: Vec<Vec<usize>>,
-    /// For each member, the groups that it was put into.
-    direct: Vec<Vec<usize>>,
-    pub(super) switches: Vec<DraftSwitch>,
-    /// In the order of adding; the condition of several systems before the first of them.
+    pub(super) sets: Vec<GroupConfig>,
+    /// For each set, those that it is in, at whatever depth.
+    pub(super) around: Vec<Vec<usize>>,
+    /// For each set, the members that are in it, directly or not.
+    pub(super) inside: Vec<Vec<usize>>,
+    /// The sets that have conditions, the largest first.
+    pub(super) switches: Vec<usize>,
+    /// In the order of adding; the conditions of a set before the first of its systems.
     pub(super) nodes: Vec<Kind>,
+    member_nodes: Vec<usize>,
+    switch_nodes: Vec<usize>,
 }
 
+type Steps = Vec<(usize, usize, Step)>;
+
 impl Draft {
-    pub(super) fn new(systems: SystemConfig, mut groups: Vec<GroupConfig>) -> Self {
-        let SystemConfig { members, chains, shared, .. } = systems;
-        let mut direct: Vec<Vec<usize>> = Vec::new();
-        for member in &members {
-            let named = member.groups.iter();
-            direct.push(named.map(|&group| position(&mut groups, group)).collect());
+    pub(super) fn new(systems: SystemConfig, groups: Vec<GroupConfig>) -> Self {
+        let SystemConfig { members, chains, mut sets, .. } = systems;
+        sets.extend(groups);
+        let direct: Vec<_> =
+            members.iter().map(|member| numbers_of(&member.place.sets, &mut sets)).collect();
+        let mut outer: Vec<Vec<usize>> = Vec::new();
+        while outer.len() < sets.len() {
+            let named = sets[outer.len()].place.sets.clone();
+            outer.push(numbers_of(&named, &mut sets));
         }
-        let mut place = 0;
-        let mut inside: Vec<Vec<usize>> = Vec::new();
-        while place < groups.len() {
-            let named = groups[place].groups.clone();
-            inside.push(named.into_iter().map(|group| position(&mut groups, group)).collect());
-            place += 1;
-        }
-        let outer: Vec<_> = (0..groups.len()).map(|group| all_outer(&inside, group)).collect();
-        let mut draft = Self {
-            members,
-            chains,
-            groups,
-            outer,
-            direct,
-            switches: Vec::new(),
-            nodes: Vec::new(),
-        };
-        draft.make_switches(shared);
-        draft.make_nodes();
-        draft
-    }
+        let all_around = |direct: &Vec<usize>| all_around(direct, &outer);
+        let around: Vec<_> = outer.iter().map(all_around).collect();
+        let own: Vec<_> = direct.iter().map(all_around).collect();
+        let members_of = |set| (0..members.len()).filter(|&at| own[at].contains(&set)).collect();
+        let inside: Vec<Vec<usize>> = (0..sets.len()).map(members_of).collect();
 
-    /// Whether a member is in a group, directly or not.
-    fn is_in(&self, member: usize, group: usize) -> bool {
-        self.direct[member].iter().any(|&own| own == group || self.outer[own].contains(&group))
-    }
-
-    /// All groups that a member is in, directly or not.
-    pub(super) fn groups_of(&self, member: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..self.groups.len()).filter(move |&group| self.is_in(member, group))
-    }
-
-    fn members_of(&self, group: usize) -> Vec<usize> {
-        (0..self.members.len()).filter(|&member| self.is_in(member, group)).collect()
-    }
-
-    fn make_switches(&mut self, shared: Vec<Condition>) {
-        for (number, condition) in shared.into_iter().enumerate() {
-            let has = |&member: &usize| self.members[member].shared.contains(&number);
-            let members = (0..self.members.len()).filter(has).collect();
-            let conditions = vec![condition];
-            self.switches.push(DraftSwitch { group: None, conditions, members, outer: Vec::new() });
-        }
-        let first = self.switches.len();
-        for group in 0..self.groups.len() {
-            let conditions = std::mem::take(&mut self.groups[group].conditions);
-            if !conditions.is_empty() {
-                let members = self.members_of(group);
-                let switch = DraftSwitch { group: Some(group), conditions, members, outer: vec![] };
-                self.switches.push(switch);
+        let is_switch =
+            |&set: &usize| !sets[set].place.conditions.is_empty() && !inside[set].is_empty();
+        let mut switches: Vec<usize> = (0..sets.len()).filter(is_switch).collect();
+        switches.sort_by_key(|&set| around[set].len());
+        let (mut nodes, mut member_nodes) = (Vec::new(), Vec::new());
+        let mut switch_nodes = vec![0; switches.len()];
+        for member in 0..members.len() {
+            for (switch, &set) in switches.iter().enumerate() {
+                if inside[set][0] == member {
+                    switch_nodes[switch] = nodes.len();
+                    nodes.push(Kind::Switch(switch));
+                }
             }
+            member_nodes.push(nodes.len());
+            nodes.push(Kind::Member);
         }
-        for inner in first..self.switches.len() {
-            let is_around = |&other: &usize| {
-                let group = |switch: usize| self.switches[switch].group.expect("it is a group's");
-                self.outer[group(inner)].contains(&group(other))
-            };
-            let outer = (first..self.switches.len()).filter(is_around).collect();
-            self.switches[inner].outer = outer;
-        }
+        Self { members, chains, sets, around, inside, switches, nodes, member_nodes, switch_nodes }
     }
 
-    fn make_nodes(&mut self) {
-        let first_of = |switch: usize| self.switches[switch].members.first().copied();
-        for member in 0..self.members.len() {
-            let mut here: Vec<_> = (0..self.switches.len())
-                .filter(|&switch| first_of(switch) == Some(member))
-                .collect();
-            // Larger groups first.
-            here.sort_by_key(|&switch| self.switches[switch].outer.len());
-            self.nodes.extend(here.into_iter().map(Kind::Switch));
-            self.nodes.push(Kind::Member(member));
-        }
+    /// The switches of some sets.
+    pub(super) fn switches_of(&self, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.switches.len()).filter(|&switch| is_meant(self.switches[switch])).collect()
     }
 
-    fn node_of(&self, kind: Kind) -> Option<usize> {
-        self.nodes.iter().position(|&node| node == kind)
+    /// The post before everything in a set, and the one after it.
+    fn posts_of(&self, set: usize) -> [usize; 2] {
+        [self.nodes.len() + 2 * set, self.nodes.len() + 2 * set + 1]
     }
 
-    /// The post before everything in a group, and the one after it.
-    fn posts_of(&self, group: usize) -> [usize; 2] {
-        [self.nodes.len() + 2 * group, self.nodes.len() + 2 * group + 1]
-    }
-
+    /// The names of nodes and posts.
     pub(super) fn names(&self) -> Vec<String> {
-        let of_group = |group: &GroupConfig| Target::Group(group.group).name();
+        let mut members = self.members.iter();
+        let of_member = |member: &Member| name::of_system(member.system.name());
         let nodes = self.nodes.iter().map(|&kind| match kind {
-            Kind::Member(member) => name::of_system(self.members[member].system.name()),
+            Kind::Member => members.next().map(of_member).unwrap_or_default(),
             Kind::Switch(switch) => {
-                let switch = &self.switches[switch];
-                let conditions: Vec<_> = switch.conditions.iter().map(Condition::name).collect();
-                let whose =
-                    switch.group.map(|group| format!(" of {}", of_group(&self.groups[group])));
+                let config = &self.sets[self.switches[switch]];
+                let conditions: Vec<_> =
+                    config.place.conditions.iter().map(Condition::name).collect();
+                let whose = config.set.group().map(|_| format!(" of {}", config.set.name()));
                 format!("the condition {}{}", conditions.join(" and "), whose.unwrap_or_default())
             }
         });
-        let posts = self.groups.iter().flat_map(|group| [of_group(group), of_group(group)]);
+        let posts = self.sets.iter().flat_map(|config| [config.set.name(), config.set.name()]);
         nodes.chain(posts).collect()
     }
 
     /// The declared steps between nodes and posts: the first runs before the second.
-    pub(super) fn declared(&self) -> Result<Vec<(usize, usize, Step)>, ScheduleError> {
-        let mut steps = Vec::new();
-        let mut node_of = vec![0; self.members.len()];
-        for (node, kind) in self.nodes.iter().enumerate() {
-            if let Kind::Member(member) = *kind {
-                node_of[member] = node;
-            }
+    pub(super) fn declared(&self) -> Result<Steps, ScheduleError> {
+        let node = |member: usize| self.member_nodes[member];
+        let chains = self.chains.iter();
+        let mut steps: Steps =
+            chains.map(|&(first, second, step)| (node(first), node(second), step)).collect();
+        for (member, &node) in self.members.iter().zip(&self.member_nodes) {
+            let asking = || name::of_system(member.system.name());
+            self.place(&member.place, [node, node], &asking, &mut steps)?;
         }
-        let chained =
-            |&(first, second, step): &(usize, usize, Step)| (node_of[first], node_of[second], step);
-        steps.extend(self.chains.iter().map(chained));
-        for (member, config) in self.members.iter().enumerate() {
-            let asking = || name::of_system(config.system.name());
-            let node = node_of[member];
-            for &(target, step) in &config.after {
-                let earlier = self.ends_of(target, &node_of, 1, &asking)?;
-                steps.extend(earlier.into_iter().map(|earlier| (earlier, node, step)));
-            }
-            for &(target, step) in &config.before {
-                let later = self.ends_of(target, &node_of, 0, &asking)?;
-                steps.extend(later.into_iter().map(|later| (node, later, step)));
-            }
-        }
-        for (group, config) in self.groups.iter().enumerate() {
-            let asking = || Target::Group(config.group).name();
-            let [begin, end] = self.posts_of(group);
-            for &(target, step) in &config.after {
-                let earlier = self.ends_of(target, &node_of, 1, &asking)?;
-                steps.extend(earlier.into_iter().map(|earlier| (earlier, begin, step)));
-            }
-            for &(target, step) in &config.before {
-                let later = self.ends_of(target, &node_of, 0, &asking)?;
-                steps.extend(later.into_iter().map(|later| (end, later, step)));
-            }
-            for &outer in &self.outer[group] {
-                let [outer_begin, outer_end] = self.posts_of(outer);
-                steps.push((outer_begin, begin, Step::Synced));
-                steps.push((end, outer_end, Step::Synced));
-            }
+        for (set, config) in self.sets.iter().enumerate() {
+            let [begin, end] = self.posts_of(set);
+            self.place(&config.place, [begin, end], &|| config.set.name(), &mut steps)?;
+            let mut add = |first, second| steps.push((first, second, Step::Synced));
             // Also where it is empty.
-            steps.push((begin, end, Step::Synced));
-            let members = self.members_of(group);
-            for &member in &members {
-                steps.push((begin, node_of[member], Step::Synced));
-                steps.push((node_of[member], end, Step::Synced));
+            add(begin, end);
+            for &outer in &self.around[set] {
+                let [outer_begin, outer_end] = self.posts_of(outer);
+                add(outer_begin, begin);
+                add(end, outer_end);
+            }
+            let inside = &self.inside[set];
+            for &member in inside {
+                add(begin, node(member));
+                add(node(member), end);
             }
             if config.chained {
-                let pairs = members.windows(2);
-                steps.extend(pairs.map(|pair| (node_of[pair[0]], node_of[pair[1]], Step::Synced)));
+                inside.windows(2).for_each(|pair| add(node(pair[0]), node(pair[1])));
             }
         }
-        for number in 0..self.switches.len() {
-            self.declare_switch(number, &node_of, &mut steps)?;
+        for (&set, &switch) in self.switches.iter().zip(&self.switch_nodes) {
+            let mut add = |first, second| steps.push((first, second, Step::Synced));
+            add(self.posts_of(set)[0], switch);
+            self.inside[set].iter().for_each(|&member| add(switch, node(member)));
+            for outer in self.switches_of(|outer| self.around[set].contains(&outer)) {
+                add(self.switch_nodes[outer], switch);
+            }
         }
         Ok(steps)
     }
 
+    /// Adds the steps that something was placed by: from others to its beginning, and from its end to
+    /// others.
+    fn place(
+        &self,
+        place: &Placement,
+        [begin, end]: [usize; 2],
+        asking: &dyn Fn() -> String,
+        steps: &mut Steps,
+    ) -> Result<(), ScheduleError> {
+        for &(target, step) in &place.after {
+            let earlier = self.ends_of(target, 1, asking)?;
+            steps.extend(earlier.into_iter().map(|earlier| (earlier, begin, step)));
+        }
+        for &(target, step) in &place.before {
+            let later = self.ends_of(target, 0, asking)?;
+            steps.extend(later.into_iter().map(|later| (end, later, step)));
+        }
+        Ok(())
+    }
+
     /// The pairs of nodes that were said to be ambiguous on purpose; the smaller number first.
     pub(super) fn silenced(&self) -> BTreeSet<(usize, usize)> {
-        let members = || {
-            let nodes = self.nodes.iter().enumerate();
-            nodes.filter_map(|(node, &kind)| match kind {
-                Kind::Member(member) => Some((node, member)),
-                Kind::Switch(_) => None,
-            })
-        };
         let mut pairs = BTreeSet::new();
-        for (node, member) in members() {
-            for &target in &self.members[member].ambiguous_with {
-                let is_meant = |other: usize| match target {
-                    Target::Type(wanted, _) => self.members[other].key == wanted,
-                    Target::Group(wanted) => self
-                        .groups
-                        .iter()
-                        .position(|group| group.group == wanted)
-                        .is_some_and(|group| self.is_in(other, group)),
-                };
-                for (other_node, other) in members() {
-                    if is_meant(other) {
-                        pairs.insert((node.min(other_node), node.max(other_node)));
+        for (member, &node) in self.members.iter().zip(&self.member_nodes) {
+            for &target in &member.ambiguous_with {
+                let others = match target {
+                    Target::Type(..) => self.nodes_of(target),
+                    Target::Group(group) => {
+                        let inside = self.find(Set::Group(group)).map(|set| &self.inside[set]);
+                        inside.into_iter().flatten().map(|&at| self.member_nodes[at]).collect()
                     }
-                }
+                };
+                pairs.extend(others.into_iter().map(|other| (node.min(other), node.max(other))));
             }
         }
         pairs
     }
 
-    /// The condition of a switch comes before its systems, and after what all of them come after.
-    fn declare_switch(
-        &self,
-        number: usize,
-        node_of: &[usize],
-        steps: &mut Vec<(usize, usize, Step)>,
-    ) -> Result<(), ScheduleError> {
-        let switch = &self.switches[number];
-        let Some(node) = self.node_of(Kind::Switch(number)) else { return Ok(()) };
-        steps.extend(switch.members.iter().map(|&member| (node, node_of[member], Step::Synced)));
-        let outer = switch.outer.iter().filter_map(|&outer| self.node_of(Kind::Switch(outer)));
-        steps.extend(outer.map(|outer| (outer, node, Step::Synced)));
-        if let Some(group) = switch.group {
-            steps.push((self.posts_of(group)[0], node, Step::Synced));
-            return Ok(());
-        }
-        let (&first, rest) = switch.members.split_first().expect("it has a node");
-        for waited in &self.members[first].after {
-            if rest.iter().all(|&other| self.members[other].after.contains(waited)) {
-                let asking = || name::of_system(self.members[first].system.name());
-                let earlier = self.ends_of(waited.0, node_of, 1, &asking)?;
-                steps.extend(earlier.into_iter().map(|earlier| (earlier, node, waited.1)));
-            }
-        }
-        Ok(())
+    fn find(&self, set: Set) -> Option<usize> {
+        self.sets.iter().position(|known| known.set == set)
+    }
+
+    /// The systems of a type.
+    fn nodes_of(&self, target: Target) -> Vec<usize> {
+        let is_meant =
+            |member: &Member| matches!(target, Target::Type(key, _) if key == member.key);
+        let all = self.members.iter().zip(&self.member_nodes);
+        all.filter(|(member, _)| is_meant(member)).map(|(_, &node)| node).collect()
     }
 
     /// The nodes that stand for a target, or of a group the post at its beginning (0) or end (1).
     fn ends_of(
         &self,
         target: Target,
-        node_of: &[usize],
         end: usize,
         asking: &dyn Fn() -> String,
     ) -> Result<Vec<usize>, ScheduleError> {
-        let found: Vec<_> = match target {
-            Target::Type(wanted, _) => {
-                let all = self.members.iter().zip(node_of);
-                all.filter(|(member, _)| member.key == wanted).map(|(_, &node)| node).collect()
-            }
-            Target::Group(wanted) => {
-                let group = self.groups.iter().position(|group| group.group == wanted);
-                group.map(|group| self.posts_of(group)[end]).into_iter().collect()
+        let found = match target {
+            Target::Type(..) => self.nodes_of(target),
+            Target::Group(group) => {
+                let set = self.find(Set::Group(group));
+                set.map(|set| self.posts_of(set)[end]).into_iter().collect()
             }
         };
         if found.is_empty() {
@@ -287,22 +212,25 @@ impl Draft {
     }
 }
 
-/// The number of a group, which is new if need be.
-fn position(groups: &mut Vec<GroupConfig>, group: Group) -> usize {
-    groups.iter().position(|known| known.group == group).unwrap_or_else(|| {
-        groups.push(group.config());
-        groups.len() - 1
-    })
+/// The numbers of some sets, which are new if need be.
+fn numbers_of(named: &[Set], sets: &mut Vec<GroupConfig>) -> Vec<usize> {
+    let mut number = |&set: &Set| {
+        sets.iter().position(|known| known.set == set).unwrap_or_else(|| {
+            sets.push(GroupConfig::of(set));
+            sets.len() - 1
+        })
+    };
+    named.iter().map(&mut number).collect()
 }
 
-/// The groups that one is in, at whatever depth.
-fn all_outer(inside: &[Vec<usize>], group: usize) -> Vec<usize> {
+/// Some sets, and those around them at whatever depth.
+fn all_around(direct: &[usize], outer: &[Vec<usize>]) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut open = inside[group].clone();
-    while let Some(outer) = open.pop() {
-        if !found.contains(&outer) {
-            found.push(outer);
-            open.extend_from_slice(&inside[outer]);
+    let mut open = direct.to_vec();
+    while let Some(set) = open.pop() {
+        if !found.contains(&set) {
+            found.push(set);
+            open.extend_from_slice(&outer[set]);
         }
     }
     found

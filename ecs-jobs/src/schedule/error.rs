@@ -44,6 +44,13 @@ pub enum ScheduleError {
         /// The system that it is for.
         system: String,
     },
+    /// Missing resources were denied, and there is one.
+    MissingResource {
+        /// The system that takes it.
+        system: String,
+        /// Its type.
+        resource: &'static str,
+    },
     /// Ambiguities were denied, and there are some.
     Ambiguous {
         /// All of them.
@@ -67,6 +74,9 @@ impl fmt::Display for ScheduleError {
             }
             Self::WritingCondition { condition, system } => {
                 write!(f, "the condition {condition} of {system} writes; conditions only read")
+            }
+            Self::MissingResource { system, resource } => {
+                write!(f, "{system} takes the resource {resource}, which is not in the world")
             }
             Self::Ambiguous { ambiguities } => {
                 write!(f, "{} pairs of systems have no declared order", ambiguities.len())?;

@@ -8,9 +8,10 @@ use formic_ecs::{Res, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
+use super::gather::{GatherSlot, GatherState};
 use super::name;
 use super::param::{RunContext, SystemParam};
-use super::save::{Change, LoadError, SaveRules, StateArchive, Unsaved};
+use super::save::{Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes};
 use super::sink::ParallelSink;
 use crate::sync::{Arc, Mutex};
 
@@ -235,8 +236,7 @@ impl<T: Send + Sync + 'static> Events<T> {
             for event in &self.log {
                 event_bytes.clear();
                 rules.write_one(event, &mut event_bytes).map_err(unsaved)?;
-                bytes.extend((event_bytes.len() as u64).to_le_bytes());
-                bytes.extend(&event_bytes);
+                put_bytes(&mut bytes, &event_bytes);
             }
         }
         Ok(bytes)
@@ -244,38 +244,31 @@ impl<T: Send + Sync + 'static> Events<T> {
 
     fn load(rules: &SaveRules, bytes: &[u8]) -> Result<Change, LoadError> {
         let what = || format!("events of {}", name::of_type(type_name::<T>()));
-        let change = Self::read(rules, &mut { bytes });
+        let change = Self::read(rules, Reader(bytes));
         change.ok_or_else(|| LoadError::InvalidValue { what: what() })
     }
 
-    fn read(rules: &SaveRules, bytes: &mut &[u8]) -> Option<Change> {
-        if bytes.is_empty() {
+    fn read(rules: &SaveRules, mut bytes: Reader<'_>) -> Option<Change> {
+        if bytes.0.is_empty() {
             return Some(Box::new(|world| drop(world.remove_resource::<Self>())));
         }
-        let number = |bytes: &mut &[u8]| {
-            let (first, rest) = bytes.split_first_chunk()?;
-            *bytes = rest;
-            Some(u64::from_le_bytes(*first))
-        };
-        let (version, first, lifetime) = (number(bytes)?, number(bytes)?, number(bytes)?);
+        let (version, first, lifetime) = (bytes.u64()?, bytes.u64()?, bytes.u64()?);
         let mut loaded =
             Self { first, lifetime: usize::try_from(lifetime).ok()?, ..Self::default() };
-        for _ in 0..number(bytes)? {
-            loaded.runs.push((number(bytes)?, number(bytes)?));
+        for _ in 0..bytes.u64()? {
+            loaded.runs.push((bytes.u64()?, bytes.u64()?));
         }
-        for _ in 0..number(bytes)? {
-            loaded.ages.push_back(number(bytes)?);
+        for _ in 0..bytes.u64()? {
+            loaded.ages.push_back(bytes.u64()?);
         }
-        for _ in 0..number(bytes)? {
-            let len = usize::try_from(number(bytes)?).ok()?;
-            let (mut event, rest) = bytes.split_at_checked(len)?;
-            *bytes = rest;
+        for _ in 0..bytes.u64()? {
+            let mut event = bytes.counted()?;
             loaded.log.push_back(rules.read_one(&mut event).filter(|_| event.is_empty())?);
         }
         // Numbers of events go up, and name events that there were.
         let end = loaded.end();
         let is_true = loaded.lifetime > 0
-            && bytes.is_empty()
+            && bytes.0.is_empty()
             && loaded.ages.iter().is_sorted()
             && loaded.ages.back().is_none_or(|&age| age <= end)
             && loaded.runs.is_sorted()
@@ -308,39 +301,11 @@ pub struct EventWriter<'a, T> {
 }
 
 /// What an [`EventWriter`] keeps from run to run.
+#[derive(Debug)]
 pub struct EventWriterState<T> {
     /// The thread that hands events on has this meanwhile.
     gate: Arc<Mutex<()>>,
-    written: Vec<T>,
-    /// While a parallel loop runs, its threads' events are here.
-    lent: Vec<Mutex<EventSlot<T>>>,
-    sorted: Vec<(u64, usize, T)>,
-}
-
-impl<T> fmt::Debug for EventWriterState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventWriterState").finish_non_exhaustive()
-    }
-}
-
-/// Writes events from one thread of a parallel loop.
-pub struct EventSlot<T> {
-    key: u64,
-    /// Each with the key of its batch, and its place.
-    events: Vec<(u64, usize, T)>,
-}
-
-impl<T> fmt::Debug for EventSlot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventSlot").field("len", &self.events.len()).finish_non_exhaustive()
-    }
-}
-
-impl<T> EventSlot<T> {
-    /// Writes an event.
-    pub fn send(&mut self, event: T) {
-        self.events.push((self.key, self.events.len(), event));
-    }
+    written: GatherState<T>,
 }
 
 /// The gate of the events of one type; a resource.
@@ -362,18 +327,14 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
                 gate
             }
         };
-        EventWriterState { gate, written: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
+        EventWriterState { gate, written: GatherState::new() }
     }
 
     fn fetch<'a>(
         state: &'a mut EventWriterState<T>,
         context: RunContext<'a>,
     ) -> Result<EventWriter<'a, T>, String> {
-        // What a run left that panicked.
-        state.written.clear();
-        while state.lent.len() < context.pool.parallelism() {
-            state.lent.push(Mutex::new(EventSlot { key: 0, events: Vec::new() }));
-        }
+        state.written.begin_run(context.pool.parallelism());
         Ok(EventWriter { state })
     }
 
@@ -381,13 +342,13 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
     fn visit_state(_state: &mut EventWriterState<T>, _archive: &mut StateArchive<'_>) {}
 
     fn finish(state: &mut EventWriterState<T>, context: RunContext<'_>) {
-        if state.written.is_empty() {
+        if state.written.gathered.is_empty() {
             return;
         }
         // Others who hand on have the gate, and the schedule keeps all else away.
         let gate = state.gate.lock();
         match context.cell.resource_mut::<Events<T>>() {
-            Ok(mut events) => events.hand_on(context.cell.version(), &mut state.written),
+            Ok(mut events) => events.hand_on(context.cell.version(), &mut state.written.gathered),
             Err(why) => {
                 drop(gate);
                 panic!("events cannot be handed on: {why}");
@@ -399,7 +360,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
 impl<T> EventWriter<'_, T> {
     /// Writes an event.
     pub fn send(&mut self, event: T) {
-        self.state.written.push(event);
+        self.state.written.gathered.push(event);
     }
 
     /// Writes several events.
@@ -410,26 +371,18 @@ impl<T> EventWriter<'_, T> {
 }
 
 impl<T: Send + Sync> ParallelSink for EventWriter<'_, T> {
-    type Slot = EventSlot<T>;
+    type Slot = GatherSlot<T>;
 
     fn begin_loop(&mut self, _batch_count: usize) -> u64 {
-        // What a loop left that panicked.
-        self.state.lent.iter().for_each(|slot| slot.lock().events.clear());
-        0
+        self.state.written.begin_loop()
     }
 
-    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut EventSlot<T>) -> R) -> R {
-        let mut slot = self.state.lent[slot].lock();
-        slot.key = key;
-        body(&mut slot)
+    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
+        self.state.written.with_slot(slot, key, body)
     }
 
     fn end_loop(&mut self) {
-        let EventWriterState { written, lent, sorted, .. } = &mut *self.state;
-        lent.iter().for_each(|slot| sorted.append(&mut slot.lock().events));
-        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
-        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
-        written.extend(sorted.drain(..).map(|(_, _, event)| event));
+        self.state.written.end_loop();
     }
 }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use formic_ecs::World;
 
 use super::access::SystemAccess;
-use super::param::{Local, RunContext, visit_unknown};
+use super::param::{Local, RunContext, SystemParam};
 use super::save::StateArchive;
 use super::system::System;
 use crate::pool::Pool;
@@ -40,7 +40,7 @@ pub trait ExclusiveFunction<Marker>: Send + 'static {
     type Params: ExclusiveParam;
 
     /// Calls the function.
-    fn call(&mut self, world: &mut World, arguments: <Self::Params as ExclusiveParam>::Item<'_>);
+    fn call(&mut self, world: &mut World, arguments: <Self::Params as SystemParam>::Item<'_>);
 }
 
 /// A type that can be an argument of an exclusive system, beside the world: [`Local`], and `&Pool`.
@@ -48,47 +48,18 @@ pub trait ExclusiveFunction<Marker>: Send + 'static {
     message = "`{Self}` cannot be an argument beside `&mut World`",
     note = "a function that gets the whole world has besides only `Local` and `&Pool`; resources are asked of the world"
 )]
-pub trait ExclusiveParam {
-    /// What is kept from run to run.
-    type State: Send + 'static;
-    /// The argument itself, for one run.
-    type Item<'a>;
-
-    /// Gets ready for a world.
-    fn init(world: &mut World) -> Self::State;
-
+pub trait ExclusiveParam: SystemParam {
     /// The argument.
     fn get<'a>(state: &'a mut Self::State, pool: &'a Pool) -> Self::Item<'a>;
-
-    /// As [`SystemParam::visit_state`](super::SystemParam::visit_state).
-    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
-        visit_unknown::<Self, _>(state, archive);
-    }
 }
 
 impl<T: Default + Send + 'static> ExclusiveParam for Local<'_, T> {
-    type State = T;
-    type Item<'a> = Local<'a, T>;
-
-    fn init(_world: &mut World) -> T {
-        T::default()
-    }
-
     fn get<'a>(state: &'a mut T, _pool: &'a Pool) -> Local<'a, T> {
         Local::new(state)
-    }
-
-    fn visit_state(state: &mut T, archive: &mut StateArchive<'_>) {
-        archive.value(state);
     }
 }
 
 impl ExclusiveParam for &Pool {
-    type State = ();
-    type Item<'a> = &'a Pool;
-
-    fn init(_world: &mut World) {}
-
     fn get<'a>((): &'a mut (), pool: &'a Pool) -> &'a Pool {
         pool
     }
@@ -100,7 +71,7 @@ where
     Function: ExclusiveFunction<Marker>,
 {
     function: Function,
-    state: Option<<Function::Params as ExclusiveParam>::State>,
+    state: Option<<Function::Params as SystemParam>::State>,
     marker: PhantomData<fn() -> Marker>,
 }
 
@@ -122,8 +93,9 @@ impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Fun
     }
 
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.state = Some(Function::Params::init(world));
-        SystemAccess::exclusive()
+        let mut access = SystemAccess::exclusive();
+        self.state = Some(Function::Params::init(world, &mut access));
+        access
     }
 
     fn run(&mut self, _context: RunContext<'_>) {
@@ -144,30 +116,16 @@ impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Fun
 
 macro_rules! exclusive_function {
     ($(($param:ident $variable:ident)),*) => {
-        #[allow(
-            clippy::allow_attributes,
-            clippy::unused_unit,
-            reason = "without arguments, and only then, the state is nothing"
-        )]
         impl<$($param: ExclusiveParam),*> ExclusiveParam for ($($param,)*) {
-            type State = ($($param::State,)*);
-            type Item<'a> = ($($param::Item<'a>,)*);
-
-            fn init(world: &mut World) -> Self::State {
-                _ = &world;
-                ($($param::init(world),)*)
-            }
-
+            #[allow(
+                clippy::allow_attributes,
+                clippy::unused_unit,
+                reason = "without arguments, and only then, there is nothing to get"
+            )]
             fn get<'a>(state: &'a mut Self::State, pool: &'a Pool) -> Self::Item<'a> {
                 let ($($variable,)*) = state;
                 _ = pool;
                 ($($param::get($variable, pool),)*)
-            }
-
-            fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
-                _ = &archive;
-                let ($($variable,)*) = state;
-                $($param::visit_state($variable, archive);)*
             }
         }
 
@@ -181,7 +139,7 @@ macro_rules! exclusive_function {
         {
             type Params = ($($param,)*);
 
-            fn call(&mut self, world: &mut World, arguments: <Self::Params as ExclusiveParam>::Item<'_>) {
+            fn call(&mut self, world: &mut World, arguments: <Self::Params as SystemParam>::Item<'_>) {
                 fn inner<$($param),*>(
                     mut function: impl FnMut(&mut World, $($param),*),
                     world: &mut World,

@@ -1,11 +1,12 @@
 //! Why a system ran, or did not.
 
+use std::any::TypeId;
 use std::fmt;
 
 use formic_ecs::Access;
 
-use super::group::Target;
-use super::node::{Node, Outcome, Role};
+use super::group::{Set, Target};
+use super::node::{Node, NodeInfo, Outcome, Role};
 use super::run::Schedule;
 use super::stages::Part;
 
@@ -62,41 +63,29 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { system, tick, reason } = self;
         let tick = tick.map(|tick| format!(" in tick {tick}")).unwrap_or_default();
-        match reason {
-            Reason::Ran => write!(f, "{system} ran{tick}"),
+        let why = match reason {
+            Reason::Ran => return write!(f, "{system} ran{tick}"),
+            Reason::Panicked => return write!(f, "{system} panicked{tick}"),
+            Reason::NeverRun => return write!(f, "{system} has not run: the schedule has not"),
+            Reason::NotYet => {
+                return write!(f, "{system} has not run{tick}: its turn is still to come");
+            }
             Reason::NotDue { every, next_in } => {
-                write!(
-                    f,
-                    "{system} did not run{tick}: it runs every {every} ticks, next in {next_in}"
-                )
+                format!("it runs every {every} ticks, next in {next_in}")
             }
-            Reason::ConditionFalse { condition } => {
-                write!(f, "{system} did not run{tick}: {condition} was false")
+            Reason::ConditionFalse { condition } => format!("{condition} was false"),
+            Reason::GroupOff { group, condition } => {
+                let what = group.as_ref().map(|group| format!("its group {group}"));
+                let what = what.unwrap_or_else(|| "what it was added with".into());
+                format!("{what} is off, as {condition} was false")
             }
-            Reason::GroupOff { group: Some(group), condition } => {
-                write!(
-                    f,
-                    "{system} did not run{tick}: its group {group} is off, as {condition} was false"
-                )
-            }
-            Reason::GroupOff { group: None, condition } => write!(
-                f,
-                "{system} did not run{tick}: what it was added with is off, as {condition} was false"
-            ),
-            Reason::Panicked => write!(f, "{system} panicked{tick}"),
             Reason::NotReached { panicked } => {
                 let who =
                     if panicked.is_empty() { "a command".into() } else { panicked.join(", ") };
-                write!(
-                    f,
-                    "{system} did not run{tick}: its turn did not come, because {who} panicked"
-                )
+                format!("its turn did not come, because {who} panicked")
             }
-            Reason::NotYet => {
-                write!(f, "{system} has not run{tick}: its turn is still to come")
-            }
-            Reason::NeverRun => write!(f, "{system} has not run: the schedule has not"),
-        }
+        };
+        write!(f, "{system} did not run{tick}: {why}")
     }
 }
 
@@ -106,11 +95,8 @@ pub struct Explanations(pub Vec<Explanation>);
 
 impl fmt::Display for Explanations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, explanation) in self.0.iter().enumerate() {
-            let break_before = if place > 0 { "\n" } else { "" };
-            write!(f, "{break_before}{explanation}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 
@@ -136,20 +122,27 @@ impl Schedule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain<T: 'static>(&self, system: T) -> Explanations {
-        let is_meant = |node: &Node| match (Target::of(&system), node.role) {
-            (Target::Type(wanted, _), Role::System(key) | Role::Exclusive(key)) => wanted == key,
-            (Target::Group(wanted), _) => node.groups.contains(&wanted),
-            (Target::Type(..), Role::Switch(_)) => false,
-        };
-        let numbers = self.nodes.iter().enumerate().filter(|(_, node)| is_meant(node));
-        Explanations(numbers.map(|(number, _)| self.explanation(number)).collect())
+        let target = Target::of(&system);
+        self.explain_those(|info, key| match target {
+            Target::Type(wanted, _) => wanted == key,
+            Target::Group(wanted) => info.sets.contains(&Set::Group(wanted)),
+        })
     }
 
     /// The same for all systems, in the order of adding.
     #[must_use]
     pub fn explain_all(&self) -> Explanations {
-        let is_system = |&number: &usize| !matches!(self.nodes[number].role, Role::Switch(_));
-        let numbers = (0..self.nodes.len()).filter(is_system);
+        self.explain_those(|_, _| true)
+    }
+
+    fn explain_those(&self, is_meant: impl Fn(&NodeInfo, TypeId) -> bool) -> Explanations {
+        let is_meant = |&number: &usize| match &self.nodes[number].info {
+            info @ NodeInfo { role: Role::System(key) | Role::Exclusive(key), .. } => {
+                is_meant(info, *key)
+            }
+            NodeInfo { role: Role::Switch(_), .. } => false,
+        };
+        let numbers = (0..self.nodes.len()).filter(is_meant);
         Explanations(numbers.map(|number| self.explanation(number)).collect())
     }
 
@@ -160,7 +153,7 @@ impl Schedule {
     }
 
     pub(super) fn explanation(&self, number: usize) -> Explanation {
-        let node = &self.nodes[number];
+        let node = &self.nodes[number].info;
         let reason = match self.last_outcome(number) {
             None if self.tick == 0 => Reason::NeverRun,
             None if self.begun.is_some() => Reason::NotYet,
@@ -177,9 +170,12 @@ impl Schedule {
                     Some(Outcome::NotWanted(condition)) => {
                         self.condition_name(switch.node, condition)
                     }
-                    _ => self.nodes[switch.node].name.clone(),
+                    _ => self.nodes[switch.node].info.name.clone(),
                 };
-                Reason::GroupOff { group: switch.group.map(|group| group.name().into()), condition }
+                Reason::GroupOff {
+                    group: switch.set.group().map(|group| group.name().into()),
+                    condition,
+                }
             }
         };
         Explanation { system: node.name.clone(), tick: self.tick.checked_sub(1), reason }
@@ -192,7 +188,7 @@ impl Schedule {
     fn panicked_names(&self) -> Vec<String> {
         let panicked = |&node: &usize| self.last_outcome(node) == Some(Outcome::Panicked);
         let numbers = (0..self.nodes.len()).filter(panicked);
-        numbers.map(|node| self.nodes[node].name.clone()).collect()
+        numbers.map(|node| self.nodes[node].info.name.clone()).collect()
     }
 
     /// The systems and what they touch, their conditions included, in the order of adding. `None` for
@@ -212,17 +208,17 @@ impl Schedule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn accesses(&self) -> impl Iterator<Item = (&str, Option<&Access>)> {
-        self.nodes.iter().filter_map(|node| match node.role {
+        self.nodes.iter().filter_map(|Node { info, .. }| match info.role {
             Role::Switch(_) => None,
-            Role::Exclusive(_) => Some((&*node.name, None)),
-            Role::System(_) => Some((&*node.name, Some(node.rights.components()))),
+            Role::Exclusive(_) => Some((&*info.name, None)),
+            Role::System(_) => Some((&*info.name, Some(info.rights.components()))),
         })
     }
 
     /// The sync points, in the order in which a run comes to them.
     #[must_use]
     pub fn sync_points(&self) -> Vec<SyncPoint> {
-        let name = |node: usize| self.nodes[node].name.clone();
+        let name = |node: usize| self.nodes[node].info.name.clone();
         let mut points = Vec::new();
         for (place, part) in self.plan.parts.iter().enumerate() {
             let Part::Sync(sync) = part else { continue };
@@ -287,10 +283,11 @@ impl fmt::Display for Schedule {
         for part in &self.plan.parts {
             match part {
                 Part::Stage(nodes) => {
-                    let names: Vec<_> = nodes.iter().map(|&node| &*self.nodes[node].name).collect();
+                    let names: Vec<_> =
+                        nodes.iter().map(|&node| &*self.nodes[node].info.name).collect();
                     writeln!(f, "stage: {}", names.join(", "))?;
                 }
-                Part::Exclusive(node) => writeln!(f, "alone: {}", self.nodes[*node].name)?,
+                Part::Exclusive(node) => writeln!(f, "alone: {}", self.nodes[*node].info.name)?,
                 Part::Sync(_) => {
                     sync_points.next().map_or(Ok(()), |point| writeln!(f, "{point}"))?;
                 }

@@ -45,9 +45,10 @@ pub struct Gather<'a, T> {
     state: &'a mut GatherState<T>,
 }
 
-/// What a [`Gather`] keeps from run to run.
+/// The values of a system and of its parallel loops, in order: what a [`Gather`] keeps from run to
+/// run, and an [`EventWriter`](super::EventWriter) beside.
 pub struct GatherState<T> {
-    gathered: Vec<T>,
+    pub(super) gathered: Vec<T>,
     /// While a parallel loop runs, its threads' values are here.
     lent: Vec<Mutex<GatherSlot<T>>>,
     sorted: Vec<(u64, usize, T)>,
@@ -64,6 +65,51 @@ impl<T> GatherSlot<T> {
     /// Adds a value.
     pub fn push(&mut self, value: T) {
         self.values.push((self.key, self.values.len(), value));
+    }
+
+    /// The same, of an event.
+    pub fn send(&mut self, event: T) {
+        self.push(event);
+    }
+}
+
+impl<T> GatherState<T> {
+    pub(super) const fn new() -> Self {
+        Self { gathered: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
+    }
+
+    /// Gets ready for a run on so many threads, and drops what one left that may have panicked.
+    pub(super) fn begin_run(&mut self, threads: usize) {
+        self.gathered.clear();
+        while self.lent.len() < threads {
+            self.lent.push(Mutex::new(GatherSlot { key: 0, values: Vec::new() }));
+        }
+    }
+
+    /// Gets ready for a loop, and drops what one left that panicked.
+    pub(super) fn begin_loop(&self) -> u64 {
+        self.lent.iter().for_each(|slot| slot.lock().values.clear());
+        0
+    }
+
+    pub(super) fn with_slot<R>(
+        &self,
+        slot: usize,
+        key: u64,
+        body: impl FnOnce(&mut GatherSlot<T>) -> R,
+    ) -> R {
+        // No other thread locks it while the batch runs.
+        let mut slot = self.lent[slot].lock();
+        slot.key = key;
+        body(&mut slot)
+    }
+
+    pub(super) fn end_loop(&mut self) {
+        let Self { gathered, lent, sorted } = self;
+        lent.iter().for_each(|slot| sorted.append(&mut slot.lock().values));
+        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
+        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
+        gathered.extend(sorted.drain(..).map(|(_, _, value)| value));
     }
 }
 
@@ -90,18 +136,14 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
     type Item<'a> = Gather<'a, T>;
 
     fn init(_world: &mut World, _access: &mut SystemAccess) -> GatherState<T> {
-        GatherState { gathered: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
+        GatherState::new()
     }
 
     fn fetch<'a>(
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
     ) -> Result<Gather<'a, T>, String> {
-        // What a run left, which may have panicked.
-        state.gathered.clear();
-        while state.lent.len() < context.pool.parallelism() {
-            state.lent.push(Mutex::new(GatherSlot { key: 0, values: Vec::new() }));
-        }
+        state.begin_run(context.pool.parallelism());
         Ok(Gather { state })
     }
 
@@ -131,23 +173,14 @@ impl<T: Send + Sync> ParallelSink for Gather<'_, T> {
     type Slot = GatherSlot<T>;
 
     fn begin_loop(&mut self, _batch_count: usize) -> u64 {
-        // What a loop left that panicked.
-        self.state.lent.iter().for_each(|slot| slot.lock().values.clear());
-        0
+        self.state.begin_loop()
     }
 
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        // No other thread locks it while the batch runs.
-        let mut slot = self.state.lent[slot].lock();
-        slot.key = key;
-        body(&mut slot)
+        self.state.with_slot(slot, key, body)
     }
 
     fn end_loop(&mut self) {
-        let GatherState { gathered, lent, sorted } = &mut *self.state;
-        lent.iter().for_each(|slot| sorted.append(&mut slot.lock().values));
-        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
-        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
-        gathered.extend(sorted.drain(..).map(|(_, _, value)| value));
+        self.state.end_loop();
     }
 }

@@ -4,6 +4,7 @@ use std::any::{Any, TypeId, type_name};
 
 use super::condition::{Condition, IntoCondition};
 use super::name;
+use crate::sync::unique_number;
 
 /// A named set of systems, to be ordered, and run or not, as one.
 ///
@@ -59,14 +60,7 @@ impl Group {
     }
 
     pub(super) fn config(self) -> GroupConfig {
-        GroupConfig {
-            group: self,
-            after: Vec::new(),
-            before: Vec::new(),
-            conditions: Vec::new(),
-            groups: Vec::new(),
-            chained: false,
-        }
+        GroupConfig::of(Set::Group(self))
     }
 
     /// Runs all of it after a group, or after all systems of a type.
@@ -100,29 +94,65 @@ impl Group {
     }
 }
 
-/// A group with its place in the order; made by the methods of [`Group`].
-#[derive(Debug)]
-pub struct GroupConfig {
-    pub(super) group: Group,
+/// Systems that are ordered and switched together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    Group(Group),
+    /// Those of a tuple that have a condition in common, by a number of its own.
+    Tuple(u64),
+}
+
+impl Set {
+    pub(super) fn of_tuple() -> Self {
+        Self::Tuple(unique_number())
+    }
+
+    pub(super) fn group(self) -> Option<Group> {
+        match self {
+            Self::Group(group) => Some(group),
+            Self::Tuple(_) => None,
+        }
+    }
+
+    pub(super) fn name(self) -> String {
+        self.group().map_or_else(|| "a tuple".into(), |group| Target::Group(group).name())
+    }
+}
+
+/// The place of a system or a set in the order, and when it runs at all.
+#[derive(Debug, Default)]
+pub(super) struct Placement {
     pub(super) after: Vec<(Target, Step)>,
     pub(super) before: Vec<(Target, Step)>,
     pub(super) conditions: Vec<Condition>,
-    pub(super) groups: Vec<Group>,
+    /// The sets that it was put into.
+    pub(super) sets: Vec<Set>,
+}
+
+/// A group with its place in the order; made by the methods of [`Group`].
+#[derive(Debug)]
+pub struct GroupConfig {
+    pub(super) set: Set,
+    pub(super) place: Placement,
     pub(super) chained: bool,
 }
 
 impl GroupConfig {
+    pub(super) fn of(set: Set) -> Self {
+        Self { set, place: Placement::default(), chained: false }
+    }
+
     /// Runs all of it after a group, or after all systems of a type, and after their commands.
     #[must_use]
     pub fn after<T: 'static>(mut self, other: T) -> Self {
-        self.after.push((Target::of(&other), Step::Synced));
+        self.place.after.push((Target::of(&other), Step::Synced));
         self
     }
 
     /// Runs all of it before a group, or before all systems of a type, which see its commands.
     #[must_use]
     pub fn before<T: 'static>(mut self, other: T) -> Self {
-        self.before.push((Target::of(&other), Step::Synced));
+        self.place.before.push((Target::of(&other), Step::Synced));
         self
     }
 
@@ -130,14 +160,14 @@ impl GroupConfig {
     /// them, after what the group comes after and before its first system.
     #[must_use]
     pub fn run_if<Marker>(mut self, condition: impl IntoCondition<Marker>) -> Self {
-        self.conditions.push(condition.into_condition());
+        self.place.conditions.push(condition.into_condition());
         self
     }
 
     /// Makes it a part of a larger group: its systems are ordered and switched by that as well.
     #[must_use]
     pub fn in_group(mut self, outer: Group) -> Self {
-        self.groups.push(outer);
+        self.place.sets.push(Set::Group(outer));
         self
     }
 
@@ -150,10 +180,10 @@ impl GroupConfig {
 
     /// Takes in what was said of the same group elsewhere.
     pub(super) fn merge(&mut self, other: Self) {
-        self.after.extend(other.after);
-        self.before.extend(other.before);
-        self.conditions.extend(other.conditions);
-        self.groups.extend(other.groups);
+        self.place.after.extend(other.place.after);
+        self.place.before.extend(other.place.before);
+        self.place.conditions.extend(other.place.conditions);
+        self.place.sets.extend(other.place.sets);
         self.chained |= other.chained;
     }
 }

@@ -6,7 +6,7 @@
 //! the order in which they were added. What is left runs at the same time. Because no order is left
 //! to chance, the result does not depend on the number of threads.
 //!
-//! What commands change is changed at *sync points*: at the end of a run, and before a system that
+//! The changes of commands are made at *sync points*: at the end of a run, and before a system that
 //! was declared to come after one that records commands.
 //!
 //! ```
@@ -66,6 +66,7 @@ mod query;
 mod rate;
 mod run;
 mod save;
+mod saved_game;
 mod scatter;
 mod sink;
 #[cfg(feature = "timeline")]
@@ -74,9 +75,9 @@ mod stages;
 mod step;
 mod system;
 mod timeline;
-mod together;
 #[cfg(feature = "timeline")]
 mod trace;
+mod turn;
 
 pub use formic_ecs::{Res, ResMut};
 
@@ -100,9 +101,7 @@ pub use self::divergence::{Divergence, Rerun, SteppedGame};
 pub use self::error::{Ambiguity, ScheduleError};
 #[doc(hidden)]
 pub use self::events::EventWriterState;
-pub use self::events::{
-    EventCursor, EventIter, EventReader, EventSlot, EventWriter, Events, on_event,
-};
+pub use self::events::{EventCursor, EventIter, EventReader, EventWriter, Events, on_event};
 pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
 pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
 pub use self::fixed_step::FixedStep;
@@ -111,15 +110,16 @@ pub use self::function::{FunctionSystem, SystemFunction};
 pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
 pub use self::group::{Group, GroupConfig};
-pub use self::oneshot::{OneShot, RunSystem};
+pub use self::oneshot::RunSystem;
 pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, SystemParam};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;
 pub use self::run::{RunReport, Schedule, SystemPanic};
 pub use self::save::{
-    LoadError, LoadReport, MalformedSave, Save, SaveError, SaveRules, StateArchive, Unsaved,
+    LoadError, LoadReport, MalformedSave, SaveError, SaveRules, StateArchive, Unsaved,
 };
+pub use self::saved_game::Save;
 #[doc(hidden)]
 pub use self::scatter::ScatterState;
 pub use self::scatter::{Scatter, ScatterSlot};

@@ -6,29 +6,35 @@ use formic_ecs::{DeclaredAccess, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::Condition;
-use super::draft::{Draft, DraftSwitch, Kind};
+use super::draft::{Draft, Kind};
 use super::error::{Ambiguity, ScheduleError};
 use super::graph::Graph;
-use super::group::Group;
-use super::param::RunContext;
+use super::group::Set;
 use super::rate::Rate;
 use super::save::StateArchive;
 use super::stages::Part;
 use super::system::System;
 use crate::static_graph::{Sharing, StaticGraph};
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicBool, Mutex};
 
 /// A system, or the condition of a switch.
 pub(super) struct Node {
+    pub(super) info: NodeInfo,
+    /// Locked by the thread that runs it; the graph lets only one do so.
+    pub(super) slot: Mutex<Slot>,
+}
+
+/// What is settled about a node.
+pub(super) struct NodeInfo {
     pub(super) name: String,
     pub(super) role: Role,
     /// Those that have to be on.
     pub(super) switches: Vec<usize>,
     pub(super) rate: Rate,
     pub(super) rights: DeclaredAccess,
-    pub(super) groups: Vec<Group>,
-    /// Locked by the thread that runs it; the graph lets only one do so.
-    pub(super) slot: Mutex<Slot>,
+    pub(super) sets: Vec<Set>,
+    /// Whether it says that it records commands.
+    pub(super) records_commands: bool,
 }
 
 /// What a node does.
@@ -47,8 +53,6 @@ pub(super) struct Slot {
     /// None for a switch.
     pub(super) system: Option<Box<dyn System>>,
     pub(super) conditions: Vec<Condition>,
-    /// Whether the system says that it records commands.
-    pub(super) records_commands: bool,
     /// What it said when it panicked, in a run that went on.
     pub(super) panic: Option<String>,
     /// When its turn came the last time, and what came of it.
@@ -71,8 +75,7 @@ pub(super) enum Outcome {
 /// A condition of several systems.
 #[derive(Debug)]
 pub(super) struct Switch {
-    /// None for the condition of a tuple.
-    pub(super) group: Option<Group>,
+    pub(super) set: Set,
     /// Its node.
     pub(super) node: usize,
     /// Relaxed: the graph orders who sets it and who looks.
@@ -80,40 +83,12 @@ pub(super) struct Switch {
 }
 
 impl Slot {
-    fn new(system: Option<Box<dyn System>>, conditions: Vec<Condition>) -> Mutex<Self> {
-        Mutex::new(Self { system, conditions, records_commands: false, panic: None, last: None })
-    }
-
     /// Saves or loads what the system and its conditions keep from run to run.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         if let Some(system) = &mut self.system {
             system.visit_state(archive);
         }
         self.conditions.iter_mut().for_each(|condition| condition.visit_state(archive));
-    }
-
-    /// Why the node is not to run in this tick, if it is not.
-    ///
-    /// # Panics
-    /// Panics if a condition does.
-    pub(super) fn hindrance(
-        &mut self,
-        node: (&[usize], Rate),
-        switches: &[Switch],
-        context: &RunContext<'_>,
-        tick: u64,
-    ) -> Option<Outcome> {
-        let (wanted, rate) = node;
-        if let Some(&off) =
-            wanted.iter().find(|&&switch| !switches[switch].is_on.load(Ordering::Relaxed))
-        {
-            return Some(Outcome::SwitchedOff(off));
-        }
-        if let Some(ticks) = rate.ticks_to_go(tick) {
-            return Some(Outcome::NotDue(ticks));
-        }
-        let refused = self.conditions.iter_mut().position(|condition| !condition.holds(*context));
-        refused.map(Outcome::NotWanted)
     }
 }
 
@@ -123,110 +98,99 @@ pub(super) struct Built {
     pub(super) accesses: Vec<SystemAccess>,
     pub(super) switches: Vec<Switch>,
     pub(super) aging: Vec<EventAging>,
+    /// The first system that runs under no condition, and takes a resource that is not there.
+    pub(super) missing: Option<ScheduleError>,
 }
 
 impl Built {
     /// Gets all systems and conditions ready, in the order of adding.
     pub(super) fn of(
-        draft: Draft,
+        mut draft: Draft,
         names: &[String],
         world: &mut World,
     ) -> Result<Self, ScheduleError> {
-        let groups: Vec<_> = draft.groups.iter().map(|config| config.group).collect();
-        let member_groups: Vec<Vec<Group>> = (0..draft.members.len())
-            .map(|member| draft.groups_of(member).map(|group| groups[group]).collect())
-            .collect();
-        let mut switches: Vec<_> = draft
-            .switches
-            .iter()
-            .map(|switch| Switch {
-                group: switch.group.map(|group| groups[group]),
-                node: 0,
-                is_on: AtomicBool::new(true),
-            })
-            .collect();
-        // The largest groups first, so that the outermost one is named as the reason.
-        let mut by_depth: Vec<usize> = (0..switches.len()).collect();
-        by_depth.sort_by_key(|&switch| draft.switches[switch].outer.len());
-        let member_switches: Vec<Vec<usize>> = (0..draft.members.len())
-            .map(|member| {
-                let has = |switch: &usize| draft.switches[*switch].members.contains(&member);
-                by_depth.iter().copied().filter(has).collect()
-            })
-            .collect();
-
-        let Draft { members, switches: drafts, nodes: kinds, .. } = draft;
-        let mut members: Vec<_> = members.into_iter().map(Some).collect();
-        let mut drafts: Vec<_> = drafts.into_iter().map(Some).collect();
+        let mut members = std::mem::take(&mut draft.members).into_iter().enumerate();
+        let switch = |&set: &usize| Switch {
+            set: draft.sets[set].set,
+            node: 0,
+            is_on: AtomicBool::new(true),
+        };
         let mut built = Self {
             nodes: Vec::new(),
             accesses: Vec::new(),
-            switches: Vec::new(),
+            switches: draft.switches.iter().map(switch).collect(),
             aging: Vec::new(),
+            missing: None,
         };
-        for (place, (kind, name)) in kinds.into_iter().zip(names).enumerate() {
+        for (place, &kind) in draft.nodes.iter().enumerate() {
+            let mut info = NodeInfo {
+                name: names[place].clone(),
+                role: Role::Switch(0),
+                switches: Vec::new(),
+                rate: Rate::default(),
+                rights: DeclaredAccess::default(),
+                sets: Vec::new(),
+                records_commands: false,
+            };
             match kind {
-                Kind::Member(number) => {
-                    let member = members[number].take().expect("each member is one node");
+                Kind::Member => {
+                    let (number, member) = members.next().expect("each member is one node");
                     let mut system = member.system;
                     let access = system.initialize(world);
-                    check_clashes(name, &access)?;
-                    let role = if access.is_exclusive() {
+                    check_clashes(&info.name, &access)?;
+                    info.role = if access.is_exclusive() {
                         Role::Exclusive(member.key)
                     } else {
                         Role::System(member.key)
                     };
-                    let node = Node {
-                        name: name.clone(),
-                        role,
-                        switches: member_switches[number].clone(),
-                        rate: member.rate,
-                        rights: DeclaredAccess::default(),
-                        groups: member_groups[number].clone(),
-                        slot: Slot::new(Some(system), member.conditions),
-                    };
-                    built.push(node, access, world)?;
+                    let is_in = |set: usize| draft.inside[set].contains(&number);
+                    info.switches = draft.switches_of(is_in);
+                    let sets = draft.sets.iter().enumerate();
+                    info.sets =
+                        sets.filter(|&(set, _)| is_in(set)).map(|(_, config)| config.set).collect();
+                    info.rate = member.rate;
+                    built.push(info, Some(system), member.place.conditions, access, world)?;
                 }
-                Kind::Switch(number) => {
-                    let DraftSwitch { conditions, outer, .. } =
-                        drafts[number].take().expect("each switch is one node");
-                    switches[number].node = place;
-                    let node = Node {
-                        name: name.clone(),
-                        role: Role::Switch(number),
-                        switches: outer,
-                        rate: Rate::default(),
-                        rights: DeclaredAccess::default(),
-                        groups: Vec::new(),
-                        slot: Slot::new(None, conditions),
-                    };
-                    built.push(node, SystemAccess::default(), world)?;
+                Kind::Switch(switch) => {
+                    let set = draft.switches[switch];
+                    built.switches[switch].node = place;
+                    info.role = Role::Switch(switch);
+                    info.switches = draft.switches_of(|outer| draft.around[set].contains(&outer));
+                    let conditions = std::mem::take(&mut draft.sets[set].place.conditions);
+                    built.push(info, None, conditions, SystemAccess::default(), world)?;
                 }
             }
         }
-        built.switches = switches;
         Ok(built)
     }
 
     /// Adds a node, with the access of its conditions on top of its own.
     fn push(
         &mut self,
-        mut node: Node,
+        mut info: NodeInfo,
+        system: Option<Box<dyn System>>,
+        mut conditions: Vec<Condition>,
         mut access: SystemAccess,
         world: &mut World,
     ) -> Result<(), ScheduleError> {
-        let slot = node.slot.get_mut();
-        slot.records_commands = access.records_commands();
-        for condition in &mut slot.conditions {
+        info.records_commands = access.records_commands();
+        if self.missing.is_none() && conditions.is_empty() && info.switches.is_empty() {
+            let missing = |resource| {
+                let system = info.name.clone();
+                ScheduleError::MissingResource { system, resource }
+            };
+            self.missing = access.missing_resource(world).map(missing);
+        }
+        for condition in &mut conditions {
             let reads = condition.initialize(world);
             check_clashes(condition.name(), &reads)?;
             if !reads.is_read_only() {
-                let (condition, system) = (condition.name().into(), node.name);
+                let (condition, system) = (condition.name().into(), info.name);
                 return Err(ScheduleError::WritingCondition { condition, system });
             }
             access.absorb(&reads);
         }
-        node.rights = access.rights(&node.name);
+        info.rights = access.rights(&info.name);
         for aging in access.event_aging() {
             match self.aging.iter_mut().find(|known| known.id == aging.id) {
                 Some(known) => known.writes |= aging.writes,
@@ -234,7 +198,8 @@ impl Built {
             }
         }
         self.accesses.push(access);
-        self.nodes.push(node);
+        let slot = Slot { system, conditions, panic: None, last: None };
+        self.nodes.push(Node { info, slot: Mutex::new(slot) });
         Ok(())
     }
 }

@@ -193,21 +193,6 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         second.end_loop();
     }
 
-    /// Calls `f` with the slices of every run of rows and a place to put something, on all threads
-    /// of the pool, see [`par_for_each_with`](Self::par_for_each_with).
-    ///
-    /// # Panics
-    /// Panics if `f` panics. Rows that were visited before stay as they are.
-    pub fn par_for_each_chunk_with<S: ParallelSink>(
-        &mut self,
-        sink: &mut S,
-        f: impl Fn(Q::Columns<'_>, &mut S::Slot) + Sync,
-    ) where
-        Q: ColumnData,
-    {
-        self.par_into(sink, |chunk, slot| chunk.for_each_run(|columns| f(columns, slot)));
-    }
-
     fn par_into<S: ParallelSink>(
         &mut self,
         sink: &mut S,

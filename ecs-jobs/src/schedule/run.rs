@@ -6,15 +6,12 @@ use formic_ecs::{CommandBuffer, CommandFailure, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
-use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
-use super::param::RunContext;
+use super::node::{Built, Node, Outcome, Plan, Role, Switch};
 use super::stages::Part;
-use super::system::System;
 use super::timeline::Timeline;
-use crate::panic_slot::{catch, discard};
+use super::turn::{Lent, Run, clear_quietly};
 use crate::pool::Pool;
 use crate::static_graph::measures;
-use crate::sync::Ordering;
 
 /// Systems in an order that is settled, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
 ///
@@ -81,25 +78,14 @@ pub(super) struct Begun {
     pub(super) report: RunReport,
 }
 
-/// What the nodes of one run have in common.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub(super) tick: u64,
-    /// Whether to take the time of each node.
-    pub(super) measure: bool,
-    /// What of that is the look at the clock, in nanoseconds.
-    pub(super) look_ns: u64,
-    skips_panics: bool,
-}
-
 impl Schedule {
     pub(super) fn new(world: u64, built: Built, plan: Plan, skips_panics: bool) -> Self {
         let Built { nodes, switches, aging, .. } = built;
         Self {
             world,
-            names: nodes.iter().map(|node| node.name.clone()).collect(),
+            names: nodes.iter().map(|node| node.info.name.clone()).collect(),
             shared: vec![plan.within_stages.is_worth_a_try(); plan.parts.len()],
-            timeline: Timeline::new(),
+            timeline: Timeline::default(),
             skips_panics,
             nodes,
             switches,
@@ -168,64 +154,57 @@ impl Schedule {
     /// component panics as a command drops it: what was played before stays, the commands after it
     /// are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
+        let mut begun = self.begin_or_go_on(world, pool);
+        let guard = Abandoned(self);
+        // The rest of a stage that was begun by steps.
+        while begun.turn > 0 {
+            guard.0.take_step(&mut begun, world, pool);
+        }
+        while begun.part < guard.0.plan.parts.len() {
+            match guard.0.plan.parts[begun.part] {
+                Part::Stage(_) => guard.0.run_stage(begun.part, begun.run, world, pool),
+                Part::Exclusive(node) => guard.0.run_alone(node, begun.run, world, pool),
+                Part::Sync(_) => guard.0.sync(&mut begun, world, pool),
+            }
+            begun.part += 1;
+        }
+        std::mem::forget(guard);
+        self.end_run(begun, world)
+    }
+
+    /// The run that is being stepped through, or a new one. There is none until it is put back.
+    pub(super) fn begin_or_go_on(&mut self, world: &World, pool: &Pool) -> Begun {
         assert_eq!(
             self.world,
             world.id(),
             "a schedule runs only in the world that it was built for"
         );
-        if self.begun.is_some() {
-            return self.finish_steps(world, pool);
+        // The pool may be another one than that of the steps before.
+        self.timeline.prepare(pool);
+        self.begun.take().unwrap_or_else(|| {
+            let measure = std::mem::take(&mut self.measure_next) || measures(self.tick);
+            let look_ns = if measure { pool.look_ns() } else { 0 };
+            let skips_panics = self.skips_panics;
+            let run = Run { tick: self.tick, measure, look_ns, skips_panics };
+            self.tick += 1;
+            self.timeline.begin_run(pool, run.tick);
+            Begun { run, part: 0, turn: 0, report: RunReport::default() }
+        })
+    }
+
+    /// Names the systems whose panics were skipped, and makes events older.
+    pub(super) fn end_run(&mut self, begun: Begun, world: &mut World) -> RunReport {
+        let mut report = begun.report;
+        let nodes = self.nodes.iter_mut().filter(|_| self.skips_panics);
+        for Node { info, slot } in nodes {
+            let panic = slot.get_mut().panic.take();
+            let named = panic.map(|message| SystemPanic { system: info.name.clone(), message });
+            report.panics.extend(named);
         }
-        let run = self.begin_run(pool);
-        let guard = Abandoned(self);
-        let report = guard.0.run_parts(run, world, pool);
-        std::mem::forget(guard);
-        self.age_events(world);
-        report
-    }
-
-    /// Gives the next run its number.
-    pub(super) fn begin_run(&mut self, pool: &Pool) -> Run {
-        let measure = self.measure_next || measures(self.tick);
-        let look_ns = if measure { pool.look_ns() } else { 0 };
-        let run = Run { tick: self.tick, measure, look_ns, skips_panics: self.skips_panics };
-        self.tick += 1;
-        self.measure_next = false;
-        self.timeline.begin_run(pool);
-        run
-    }
-
-    /// What comes at the end of a run.
-    pub(super) fn age_events(&self, world: &mut World) {
         for aging in &self.aging {
             (aging.age)(world, aging.writes);
         }
-    }
-
-    fn run_parts(&mut self, run: Run, world: &mut World, pool: &Pool) -> RunReport {
-        let mut report = RunReport::default();
-        for part in 0..self.plan.parts.len() {
-            match self.plan.parts[part] {
-                Part::Stage(_) => self.run_stage(part, run, world, pool),
-                Part::Exclusive(node) => self.run_exclusive(node, run, world, pool),
-                Part::Sync(_) => self.sync(part, run, world, pool, &mut report),
-            }
-        }
-        self.report_panics(&mut report);
         report
-    }
-
-    /// Names the systems whose panics were skipped.
-    pub(super) fn report_panics(&mut self, report: &mut RunReport) {
-        if !self.skips_panics {
-            return;
-        }
-        for node in &mut self.nodes {
-            let system = &node.name;
-            let panic = node.slot.get_mut().panic.take();
-            let named = panic.map(|message| SystemPanic { system: system.clone(), message });
-            report.panics.extend(named);
-        }
     }
 
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
@@ -253,147 +232,76 @@ impl Schedule {
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (turn, &number) in order.iter().enumerate() {
-            let node = &mut nodes[number];
-            let context = RunContext {
-                cell: cell.turn(turn).restrict_to(&node.rights),
-                pool,
-                slice: node.rate.slice(run.tick),
-                tick: run.tick,
-            };
-            let slot = node.slot.get_mut();
-            let wanted = (&*node.switches, node.rate);
-            let span = pool.span(&node.name);
-            let outcome = take_turn(slot, node.role, wanted, switches, context, run);
-            drop(span);
+            let Node { info, slot } = &mut nodes[number];
+            let part = Lent::Part(cell.turn(turn));
+            let outcome = info.take_turn(slot.get_mut(), switches, part, pool, run);
             if run.measure || Timeline::IS_KEPT {
                 let now = pool.now_ns();
-                timeline.note_node(lane, number, outcome, before, now);
-                if run.measure {
-                    let took = now.saturating_sub(before).saturating_sub(run.look_ns);
-                    plan.within_stages.took(number, took, outcome == Outcome::Ran);
-                }
+                timeline.note_node(lane, number, outcome, [before, now]);
+                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
                 before = now;
             }
         }
     }
 
-    pub(super) fn run_exclusive(
-        &mut self,
-        number: usize,
-        run: Run,
-        world: &mut World,
-        pool: &Pool,
-    ) {
-        let Self { nodes, switches, timeline, .. } = self;
-        let Node { name, slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
-        let slot = slot.get_mut();
-        let before = pool.now_ns();
-        let span = pool.span(name);
-        slot.last = Some((run.tick, Outcome::Panicked));
-        let outcome = guarded(slot, run, |slot| {
-            let context = RunContext {
-                cell: world.cell().restrict_to(rights),
-                pool,
-                slice: rate.slice(run.tick),
-                tick: run.tick,
-            };
-            let hindrance = slot.hindrance((wanted, *rate), switches, &context, run.tick);
-            let outcome = hindrance.unwrap_or(Outcome::Ran);
-            if let (Outcome::Ran, Role::Exclusive(_), Some(system)) =
-                (outcome, *role, &mut slot.system)
-            {
-                system.run_exclusive(world, pool);
+    /// Runs the nodes of a stage on all threads that are worth it: each as soon as those that it
+    /// waits for have ended.
+    fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+        let Self { nodes, switches, plan, timeline, .. } = self;
+        let Part::Stage(order) = &plan.parts[part] else { return };
+        let cell = world.cell_with_versions(order.len());
+        let run_node = |lane: usize, number: usize| {
+            let clock = run.measure || Timeline::IS_KEPT;
+            let before = if clock { pool.now_ns() } else { 0 };
+            let Node { info, slot } = &nodes[number];
+            // A turn of its own: what it writes is new for those that come before it when they run
+            // the next time.
+            let part = Lent::Part(cell.turn(plan.turns[number]));
+            let outcome = info.take_turn(&mut slot.lock(), switches, part, pool, run);
+            if clock {
+                let now = pool.now_ns();
+                timeline.note_node(lane, number, outcome, [before, now]);
+                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
             }
-            outcome
-        });
-        drop(span);
-        slot.last = Some((run.tick, outcome));
+        };
+        pool.run_static_graph(&plan.within_stages, order, run_node);
+    }
+
+    /// The turn of a node that has the world to itself.
+    pub(super) fn run_alone(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
+        let before = pool.now_ns();
+        let Node { info, slot } = &mut self.nodes[number];
+        let lent = match info.role {
+            Role::Exclusive(_) => Lent::Whole(world),
+            Role::System(_) | Role::Switch(_) => Lent::Part(world.cell()),
+        };
+        let outcome = info.take_turn(slot.get_mut(), &self.switches, lent, pool, run);
         let now = pool.now_ns();
-        timeline.note_node(pool.worker_count(), number, outcome, before, now);
+        self.timeline.note_node(pool.worker_count(), number, outcome, [before, now]);
     }
 
     /// A sync point: plays back what the systems before it recorded, in the order of adding.
-    pub(super) fn sync(
-        &mut self,
-        part: usize,
-        run: Run,
-        world: &mut World,
-        pool: &Pool,
-        report: &mut RunReport,
-    ) {
+    pub(super) fn sync(&mut self, begun: &mut Begun, world: &mut World, pool: &Pool) {
         let Self { nodes, plan, timeline, .. } = self;
-        let Part::Sync(sync) = &plan.parts[part] else { return };
+        let Part::Sync(sync) = &plan.parts[begun.part] else { return };
         let before = if Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for &node in &sync.plays {
             let slot = nodes[node].slot.get_mut();
-            if slot.last != Some((run.tick, Outcome::Ran)) {
+            if slot.last != Some((begun.run.tick, Outcome::Ran)) {
                 continue;
             }
             if let Some(system) = &mut slot.system {
                 system.visit_commands(&mut |buffers| {
                     let playback = CommandBuffer::play_all(buffers, world);
-                    report.failures.extend_from_slice(playback.failures());
+                    begun.report.failures.extend_from_slice(playback.failures());
                 });
             }
         }
         if Timeline::IS_KEPT {
             let now = pool.now_ns();
-            timeline.note_sync(pool.worker_count(), before, now);
+            timeline.note_sync(pool.worker_count(), [before, now]);
         }
     }
-}
-
-/// The turn of a node that is not exclusive; returns what came of it.
-pub(super) fn take_turn(
-    slot: &mut Slot,
-    role: Role,
-    node: (&[usize], super::rate::Rate),
-    switches: &[Switch],
-    context: RunContext<'_>,
-    run: Run,
-) -> Outcome {
-    // Until it is known better.
-    slot.last = Some((run.tick, Outcome::Panicked));
-    let outcome = guarded(slot, run, |slot| {
-        let outcome = slot.hindrance(node, switches, &context, run.tick).unwrap_or(Outcome::Ran);
-        if let (Outcome::Ran, Role::System(_), Some(system)) = (outcome, role, &mut slot.system) {
-            system.run(context);
-            if cfg!(debug_assertions) && !slot.records_commands {
-                check_nothing_recorded(&mut **system);
-            }
-        }
-        outcome
-    });
-    if let Role::Switch(switch) = role {
-        switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
-    }
-    slot.last = Some((run.tick, outcome));
-    outcome
-}
-
-/// Takes a turn; if the run goes on after panics, one ends the turn and is noted in the slot.
-fn guarded(slot: &mut Slot, run: Run, turn: impl FnOnce(&mut Slot) -> Outcome) -> Outcome {
-    if !run.skips_panics {
-        return turn(slot);
-    }
-    catch(|| turn(&mut *slot)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        slot.panic = Some(text.unwrap_or("what it said is no text").to_owned());
-        discard(payload);
-        if let Some(system) = &mut slot.system {
-            system.visit_commands(&mut clear_quietly);
-        }
-        Outcome::Panicked
-    })
-}
-
-/// Commands of a system that does not say that it records any would never be played.
-fn check_nothing_recorded(system: &mut dyn System) {
-    let mut is_empty = true;
-    system.visit_commands(&mut |buffers| is_empty &= buffers.iter().all(CommandBuffer::is_empty));
-    let name = system.name();
-    assert!(is_empty, "the system {name} records commands, which its access does not declare");
 }
 
 /// Drops the commands of a run that a panic ended, in a system or in playback.
@@ -404,16 +312,6 @@ impl Drop for Abandoned<'_> {
         let slots = self.0.nodes.iter_mut().map(|node| node.slot.get_mut());
         for system in slots.filter_map(|slot| slot.system.as_mut()) {
             system.visit_commands(&mut clear_quietly);
-        }
-    }
-}
-
-/// Empties buffers while a panic is under way: a payload that panics as well when it is dropped
-/// would abort the process.
-pub(super) fn clear_quietly(buffers: &mut [CommandBuffer]) {
-    for buffer in buffers {
-        if let Err(payload) = catch(|| buffer.clear()) {
-            discard(payload);
         }
     }
 }

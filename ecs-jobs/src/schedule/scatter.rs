@@ -51,9 +51,15 @@ pub struct Scatter<'a, T> {
 }
 
 /// Targets are told apart by their shard of the view: as many buckets, each of which one thread
-/// applies.
+/// applies. The order of the effects on one target does not depend on them.
 const BUCKETS: usize = SHARDS as usize;
 const SHARDS: u32 = 32;
+
+/// How many neighbours are in one bucket. The fewer threads, the more: the processor has several
+/// targets under way then, also where all are neighbours, and those that it goes over lie together.
+fn run_of(pool: &Pool) -> u32 {
+    (8 / u32::try_from(pool.parallelism()).unwrap_or(8)).next_power_of_two()
+}
 
 /// What a [`Scatter`] keeps from run to run.
 pub struct ScatterState<T> {
@@ -68,71 +74,87 @@ pub struct ScatterState<T> {
 
 /// What one thread of a parallel loop adds effects to.
 pub struct ScatterSlot<T> {
-    /// By the target.
-    buckets: [Vec<Effect<T>>; BUCKETS],
-    batches: Vec<Batch>,
-    has_keys: bool,
+    /// The numbers of the batches.
+    batches: Vec<u64>,
+    plain: Buckets<(Entity, T)>,
+    /// Those with a key above 0, which come after all others.
+    keyed: Buckets<(Entity, u64, T)>,
 }
 
-struct Effect<T> {
-    target: Entity,
-    sort_key: u64,
-    value: T,
+/// Effects by their targets, and where those of each batch begin.
+struct Buckets<E> {
+    effects: [Vec<E>; BUCKETS],
+    /// How many neighbours are in one, as a power of two.
+    shift: u32,
+    starts: Vec<[usize; BUCKETS]>,
 }
 
-/// A batch of a loop: its number, and where its effects begin in each bucket.
-struct Batch {
-    number: u64,
-    starts: [usize; BUCKETS],
-}
+impl<E> Buckets<E> {
+    const fn new(shift: u32) -> Self {
+        Self { effects: [const { Vec::new() }; BUCKETS], shift, starts: Vec::new() }
+    }
 
-impl<T> Default for ScatterSlot<T> {
-    fn default() -> Self {
-        Self { buckets: std::array::from_fn(|_| Vec::new()), batches: Vec::new(), has_keys: false }
+    #[inline]
+    fn push(&mut self, target: Entity, effect: E) {
+        self.effects[(target.index() >> self.shift) as usize % BUCKETS].push(effect);
+    }
+
+    fn begin(&mut self) {
+        self.starts.push(std::array::from_fn(|bucket| self.effects[bucket].len()));
+    }
+
+    /// The effects of one batch in one bucket.
+    fn of(&self, batch: usize, bucket: usize) -> &[E] {
+        let effects = &self.effects[bucket];
+        let end = self.starts.get(batch + 1).map_or(effects.len(), |next| next[bucket]);
+        &effects[self.starts[batch][bucket]..end]
+    }
+
+    /// How many effects are in batches.
+    fn len(&self) -> usize {
+        let Some(first) = self.starts.first() else { return 0 };
+        self.effects.iter().zip(first).map(|(effects, start)| effects.len() - start).sum()
     }
 }
 
 impl<T> ScatterSlot<T> {
+    const fn new(shift: u32) -> Self {
+        Self { batches: Vec::new(), plain: Buckets::new(shift), keyed: Buckets::new(shift) }
+    }
+
     /// Adds an effect on an entity.
     #[inline]
     pub fn push(&mut self, target: Entity, effect: T) {
-        let bucket = &mut self.buckets[target.index() as usize % BUCKETS];
-        bucket.push(Effect { target, sort_key: 0, value: effect });
+        self.plain.push(target, (target, effect));
     }
 
     /// Adds an effect on an entity, to be applied after those with smaller keys, whichever row they
     /// are from. [`push`](Self::push) has key 0.
     #[inline]
     pub fn push_with_key(&mut self, target: Entity, sort_key: u64, effect: T) {
-        self.has_keys |= sort_key != 0;
-        let bucket = &mut self.buckets[target.index() as usize % BUCKETS];
-        bucket.push(Effect { target, sort_key, value: effect });
+        if sort_key == 0 {
+            self.push(target, effect);
+        } else {
+            self.keyed.push(target, (target, sort_key, effect));
+        }
     }
 
     fn begin(&mut self, number: u64) {
-        let starts = std::array::from_fn(|bucket| self.buckets[bucket].len());
-        self.batches.push(Batch { number, starts });
-    }
-
-    /// The effects of one batch in one bucket.
-    fn effects(&self, batch: usize, bucket: usize) -> &[Effect<T>] {
-        let end = self.batches.get(batch + 1).map(|next| next.starts[bucket]);
-        let effects = &self.buckets[bucket];
-        &effects[self.batches[batch].starts[bucket]..end.unwrap_or(effects.len())]
+        self.batches.push(number);
+        self.plain.begin();
+        self.keyed.begin();
     }
 
     /// Forgets the batches, without which effects come to nothing.
     fn forget(&mut self) {
         self.batches.clear();
-        self.has_keys = false;
+        self.plain.starts.clear();
+        self.keyed.starts.clear();
     }
 
     /// How many effects are in batches.
     fn len(&self) -> usize {
-        let Some(first) = self.batches.first() else { return 0 };
-        let counts =
-            self.buckets.iter().zip(first.starts).map(|(bucket, start)| bucket.len() - start);
-        counts.sum()
+        self.plain.len() + self.keyed.len()
     }
 }
 
@@ -140,8 +162,10 @@ impl<T> ScatterSlot<T> {
 /// that panics meets everything in order, and what it leaves is never applied.
 fn drop_all<T>(slots: &mut [Mutex<ScatterSlot<T>>]) {
     slots.iter_mut().for_each(|slot| slot.get_mut().forget());
-    let slots = slots.iter_mut().map(Mutex::get_mut);
-    slots.for_each(|slot| slot.buckets.iter_mut().for_each(Vec::clear));
+    for slot in slots.iter_mut().map(Mutex::get_mut) {
+        slot.plain.effects.iter_mut().for_each(Vec::clear);
+        slot.keyed.effects.iter_mut().for_each(Vec::clear);
+    }
 }
 
 impl<T> fmt::Debug for Scatter<'_, T> {
@@ -176,8 +200,11 @@ impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
         context: RunContext<'a>,
     ) -> Result<Scatter<'a, T>, String> {
         state.clear();
-        while state.lent.len() < context.pool.parallelism() {
-            state.lent.push(Mutex::new(ScatterSlot::default()));
+        let slots = context.pool.parallelism();
+        if state.lent.len() != slots {
+            let shift = run_of(context.pool).ilog2();
+            state.lent = (0..slots).map(|_| Mutex::new(ScatterSlot::new(shift))).collect();
+            state.applied = (0..slots).map(|_| ScatterSlot::new(shift)).collect();
         }
         Ok(Scatter { state, pool: context.pool })
     }
@@ -195,7 +222,6 @@ impl<T> ScatterState<T> {
 
     /// Has what is collected, and what is applied, change places.
     fn swap(&mut self) {
-        self.applied.resize_with(self.lent.len(), ScatterSlot::default);
         for (lent, applied) in self.lent.iter_mut().zip(&mut self.applied) {
             std::mem::swap(lent.get_mut(), applied);
         }
@@ -224,7 +250,7 @@ impl<T: Send + Sync> Scatter<'_, T> {
         // and its place in that is before.
         let number = self.state.next_batch;
         let slot = self.state.lent[0].get_mut();
-        if slot.batches.last().is_none_or(|batch| batch.number != number) {
+        if slot.batches.last() != Some(&number) {
             slot.begin(number);
         }
         slot.push(target, effect);
@@ -245,7 +271,7 @@ impl<T: Send + Sync> Scatter<'_, T> {
     ) -> usize {
         let applying = Applying::begin(self.state);
         let effects = Effects { slots: &applying.0.applied, order: &applying.0.order };
-        let mut shards = targets.shards(SHARDS);
+        let mut shards = targets.shards_of_runs(SHARDS, run_of(self.pool));
         let shards: [Mutex<_>; BUCKETS] = std::array::from_fn(|_| Mutex::new(shards.next()));
         let passed_over = Mutex::new(0);
         self.pool.for_each_index(BUCKETS, |bucket| {
@@ -270,7 +296,7 @@ impl<'s, T> Applying<'s, T> {
         order.clear();
         for (slot, batches) in applied.iter().map(|slot| &slot.batches).enumerate() {
             let places = batches.iter().enumerate();
-            order.extend(places.map(|(place, batch)| (batch.number, slot, place)));
+            order.extend(places.map(|(place, &number)| (number, slot, place)));
         }
         order.sort_unstable();
         applying
@@ -291,9 +317,9 @@ struct Effects<'a, T> {
 }
 
 impl<T> Effects<'_, T> {
-    fn bucket(&self, bucket: usize) -> impl Iterator<Item = &Effect<T>> {
-        let batches = self.order.iter();
-        batches.flat_map(move |&(_, slot, batch)| self.slots[slot].effects(batch, bucket))
+    /// The parts of a bucket in their order.
+    fn parts(&self) -> impl Iterator<Item = (&ScatterSlot<T>, usize)> {
+        self.order.iter().map(|&(_, slot, batch)| (&self.slots[slot], batch))
     }
 
     /// Applies what is in one bucket; how many effects had no target.
@@ -304,17 +330,17 @@ impl<T> Effects<'_, T> {
         apply: impl Fn(Q::Item<'_>, &T),
     ) -> usize {
         let mut passed_over = 0;
-        let mut apply_one = |effect: &Effect<T>| match targets.get_mut(effect.target) {
-            Ok(target) => apply(target, &effect.value),
+        let mut apply_one = |target, effect: &T| match targets.get_mut(target) {
+            Ok(target) => apply(target, effect),
             Err(_) => passed_over += 1,
         };
-        if self.slots.iter().any(|slot| slot.has_keys) {
-            let mut sorted: Vec<&Effect<T>> = self.bucket(bucket).collect();
-            sorted.sort_by_key(|effect| effect.sort_key);
-            sorted.into_iter().for_each(apply_one);
-        } else {
-            self.bucket(bucket).for_each(&mut apply_one);
+        for (slot, batch) in self.parts() {
+            slot.plain.of(batch, bucket).iter().for_each(|(target, it)| apply_one(*target, it));
         }
+        let keyed = self.parts().flat_map(|(slot, batch)| slot.keyed.of(batch, bucket));
+        let mut keyed: Vec<_> = keyed.collect();
+        keyed.sort_by_key(|(_, sort_key, _)| *sort_key);
+        keyed.into_iter().for_each(|(target, _, effect)| apply_one(*target, effect));
         passed_over
     }
 }

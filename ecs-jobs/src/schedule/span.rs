@@ -84,7 +84,7 @@ impl Schedule {
     pub fn last_run(&self) -> Vec<Span> {
         let (run, began) = (self.timeline.run, self.timeline.began_ns);
         let mut records = Vec::new();
-        self.timeline.lanes.for_each(|thread, record| {
+        self.timeline.for_each(|thread, record| {
             if record.run == run {
                 records.push((thread, record));
             }

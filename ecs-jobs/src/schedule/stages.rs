@@ -1,15 +1,9 @@
 //! From a graph to stages: what can run at the same time, and what needs the world to itself.
 
+use super::access::SystemAccess;
 use super::graph::Graph;
 use super::group::Step;
 use crate::static_graph::in_a_row;
-
-/// What is known of a node.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Traits {
-    pub(super) exclusive: bool,
-    pub(super) records_commands: bool,
-}
 
 /// One part of a run. Each begins when the one before has ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,8 +35,8 @@ struct Demand {
 /// Cuts the graph into parts. A node comes on the lowest *level* that its steps allow: above those
 /// levels whose commands it has to see, and exclusive nodes have a level to themselves. Between two
 /// levels the commands of those below are played.
-pub(super) fn cut(graph: &Graph, traits: &[Traits], post_count: usize) -> Vec<Part> {
-    let mut next = vec![Vec::new(); traits.len() + post_count];
+pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], post_count: usize) -> Vec<Part> {
+    let mut next = vec![Vec::new(); accesses.len() + post_count];
     graph.steps.iter().for_each(|&(from, to, _)| next[from].push(to));
     let mut incoming = vec![Vec::new(); next.len()];
     graph.steps.iter().for_each(|&(from, to, step)| incoming[to].push((from, step)));
@@ -56,24 +50,24 @@ pub(super) fn cut(graph: &Graph, traits: &[Traits], post_count: usize) -> Vec<Pa
         for &(from, step) in &incoming[at] {
             let before = demands[from];
             demand.level = demand.level.max(before.level);
-            let recorder = match traits.get(from) {
-                Some(known) => known.records_commands.then_some((before.level, from)),
+            let recorder = match accesses.get(from) {
+                Some(known) => known.records_commands().then_some((before.level, from)),
                 None => before.recorder,
             };
             if step == Step::Synced {
                 demand.recorder = demand.recorder.max(recorder);
             }
         }
-        if let Some(known) = traits.get(at) {
+        if let Some(known) = accesses.get(at) {
             if let Some((level, recorder)) = demand.recorder {
                 demand.level = demand.level.max(level + 1);
                 if demand.level == level + 1 {
                     because.push((recorder, at));
                 }
             }
-            demand.level = demand.level.max(if known.exclusive { top } else { floor });
+            demand.level = demand.level.max(if known.is_exclusive() { top } else { floor });
             top = top.max(demand.level + 1);
-            if known.exclusive {
+            if known.is_exclusive() {
                 floor = top;
             }
         }
@@ -90,9 +84,9 @@ pub(super) fn cut(graph: &Graph, traits: &[Traits], post_count: usize) -> Vec<Pa
             let because = because.iter().filter(is_here).copied().collect();
             parts.push(sync(&mut recorded, because));
         }
-        recorded.extend(nodes.iter().copied().filter(|&node| traits[node].records_commands));
+        recorded.extend(nodes.iter().copied().filter(|&node| accesses[node].records_commands()));
         match *nodes {
-            [node] if traits[node].exclusive => parts.push(Part::Exclusive(node)),
+            [node] if accesses[node].is_exclusive() => parts.push(Part::Exclusive(node)),
             _ => parts.push(Part::Stage(nodes)),
         }
     }

@@ -2,9 +2,7 @@
 
 use formic_ecs::World;
 
-use super::node::Node;
-use super::param::RunContext;
-use super::run::{Abandoned, Begun, Run, RunReport, Schedule, take_turn};
+use super::run::{Abandoned, Begun, RunReport, Schedule};
 use super::stages::Part;
 use crate::pool::Pool;
 
@@ -79,33 +77,17 @@ impl Schedule {
     /// As [`run`](Self::run) does; the run is over then. Where there is nothing to step through,
     /// because no system was added.
     pub fn step(&mut self, world: &mut World, pool: &Pool) -> StepReport {
-        assert_eq!(
-            self.world,
-            world.id(),
-            "a schedule runs only in the world that it was built for"
-        );
-        let begun = match self.begun.take() {
-            Some(begun) => begun,
-            None => {
-                assert!(self.part_len(0) > 0, "a schedule without systems has no steps");
-                let run = self.begin_run(pool);
-                Begun { run, part: 0, turn: 0, report: RunReport::default() }
-            }
-        };
-        // The pool may be another one than that of the steps before.
-        self.timeline.prepare(pool);
+        assert!(self.part_len(0) > 0, "a schedule without systems has no steps");
         // Until the step is done there is no run: a panic ends it.
+        let mut begun = self.begin_or_go_on(world, pool);
         let guard = Abandoned(self);
-        let (step, begun) = guard.0.take_step(begun, world, pool);
+        let step = guard.0.take_step(&mut begun, world, pool);
         std::mem::forget(guard);
         let ended = if begun.part < self.plan.parts.len() {
             self.begun = Some(begun);
             None
         } else {
-            self.age_events(world);
-            let mut report = begun.report;
-            self.report_panics(&mut report);
-            Some(report)
+            Some(self.end_run(begun, world))
         };
         StepReport { step, ended }
     }
@@ -147,46 +129,17 @@ impl Schedule {
         (turn < self.part_len(part)).then(|| self.step_at(part, turn))
     }
 
-    /// Brings a run to its end that was begun by steps.
-    pub(super) fn finish_steps(&mut self, world: &mut World, pool: &Pool) -> RunReport {
-        loop {
-            if let Some(report) = self.step(world, pool).ended {
-                return report;
-            }
-        }
-    }
-
-    fn take_step(&mut self, mut begun: Begun, world: &mut World, pool: &Pool) -> (Step, Begun) {
-        let Begun { run, part, turn, .. } = begun;
-        let step = self.step_at(part, turn);
-        match &self.plan.parts[part] {
-            Part::Stage(order) => {
-                let node = order[turn];
-                self.take_one_turn(node, run, world, pool);
-            }
-            Part::Exclusive(node) => self.run_exclusive(*node, run, world, pool),
-            Part::Sync(_) => self.sync(part, run, world, pool, &mut begun.report),
+    pub(super) fn take_step(&mut self, begun: &mut Begun, world: &mut World, pool: &Pool) -> Step {
+        let step = self.step_at(begun.part, begun.turn);
+        match step {
+            Step::System(node) => self.run_alone(node, begun.run, world, pool),
+            Step::SyncPoint(_) => self.sync(begun, world, pool),
         }
         begun.turn += 1;
-        if begun.turn == self.part_len(part) {
-            (begun.part, begun.turn) = (part + 1, 0);
+        if begun.turn == self.part_len(begun.part) {
+            (begun.part, begun.turn) = (begun.part + 1, 0);
         }
-        (step, begun)
-    }
-
-    /// The turn of a node of a stage, with the world to itself.
-    fn take_one_turn(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, timeline, .. } = self;
-        let Node { name, slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
-        let before = pool.now_ns();
-        let (slice, tick) = (rate.slice(run.tick), run.tick);
-        let context = RunContext { cell: world.cell().restrict_to(rights), pool, slice, tick };
-        let slot = slot.get_mut();
-        let span = pool.span(name);
-        let outcome = take_turn(slot, *role, (wanted, *rate), switches, context, run);
-        drop(span);
-        let now = pool.now_ns();
-        timeline.note_node(pool.worker_count(), number, outcome, before, now);
+        step
     }
 
     fn step_at(&self, part: usize, turn: usize) -> Step {

@@ -4,96 +4,55 @@
 //! [`Schedule::trace_json`](super::Schedule::trace_json) writes that down. The time is that of the
 //! pool's clock.
 
-use super::node::Outcome;
-use crate::pool::Pool;
-
 #[cfg(feature = "timeline")]
-pub(super) use self::kept::{Lanes, Record};
+pub(super) use self::kept::{Record, Timeline};
+#[cfg(not(feature = "timeline"))]
+pub(super) use self::none::Timeline;
 
-/// The records of a schedule, if they are kept.
-#[derive(Debug)]
-pub(super) struct Timeline {
-    #[cfg(feature = "timeline")]
-    pub(super) lanes: Lanes,
-    /// The number of the last run, from 1 on, and when it began.
-    #[cfg(feature = "timeline")]
-    pub(super) run: u64,
-    #[cfg(feature = "timeline")]
-    pub(super) began_ns: u64,
-}
+#[cfg(not(feature = "timeline"))]
+mod none {
+    use crate::pool::Pool;
+    use crate::schedule::node::Outcome;
 
-impl Timeline {
-    /// Whether records are kept.
-    pub(super) const IS_KEPT: bool = cfg!(feature = "timeline");
+    /// No records are kept.
+    #[derive(Debug, Default)]
+    pub(in crate::schedule) struct Timeline;
 
-    pub(super) fn new() -> Self {
-        Self {
-            #[cfg(feature = "timeline")]
-            lanes: Lanes::default(),
-            #[cfg(feature = "timeline")]
-            run: 0,
-            #[cfg(feature = "timeline")]
-            began_ns: 0,
-        }
-    }
+    #[expect(clippy::unused_self, reason = "there is nothing to keep")]
+    impl Timeline {
+        pub(in crate::schedule) const IS_KEPT: bool = false;
 
-    pub(super) fn begin_run(&mut self, pool: &Pool) {
-        #[cfg(feature = "timeline")]
-        {
-            self.run += 1;
-            self.began_ns = pool.now_ns();
-        }
-        self.prepare(pool);
-    }
+        pub(in crate::schedule) fn begin_run(&self, _: &Pool, _: u64) {}
 
-    /// Makes room for the threads of a pool; a run that is stepped through may go on on another one.
-    #[cfg_attr(
-        not(feature = "timeline"),
-        expect(clippy::unused_self, reason = "there is nothing to keep")
-    )]
-    pub(super) fn prepare(&mut self, pool: &Pool) {
-        #[cfg(feature = "timeline")]
-        self.lanes.prepare(pool.parallelism());
-        _ = pool;
-    }
+        pub(in crate::schedule) fn prepare(&self, _: &Pool) {}
 
-    /// What a node did on a thread.
-    #[cfg_attr(
-        not(feature = "timeline"),
-        expect(clippy::unused_self, reason = "there is nothing to keep")
-    )]
-    #[inline]
-    pub(super) fn note_node(&self, lane: usize, node: usize, outcome: Outcome, from: u64, to: u64) {
-        #[cfg(feature = "timeline")]
-        if outcome == Outcome::Ran {
-            self.lanes
-                .note(lane, Record { run: self.run, node: Some(node), from_ns: from, to_ns: to });
-        }
-        _ = (lane, node, outcome, from, to);
-    }
+        #[inline]
+        pub(in crate::schedule) fn note_node(&self, _: usize, _: usize, _: Outcome, _: [u64; 2]) {}
 
-    /// A sync point.
-    #[cfg_attr(
-        not(feature = "timeline"),
-        expect(clippy::unused_self, reason = "there is nothing to keep")
-    )]
-    pub(super) fn note_sync(&self, lane: usize, from: u64, to: u64) {
-        #[cfg(feature = "timeline")]
-        self.lanes.note(lane, Record { run: self.run, node: None, from_ns: from, to_ns: to });
-        _ = (lane, from, to);
+        pub(in crate::schedule) fn note_sync(&self, _: usize, _: [u64; 2]) {}
     }
 }
 
 #[cfg(feature = "timeline")]
 mod kept {
+    use crate::pool::Pool;
+    use crate::schedule::node::Outcome;
     use crate::sync::Mutex;
 
     /// How many records a thread keeps: the newest.
     const RECORDS_MAX: usize = 4096;
 
-    /// A ring of records for each thread. Only its thread writes to it, so its lock is free.
+    /// The records of a schedule: a ring for each thread. Only its thread writes to it, so its lock
+    /// is free.
     #[derive(Debug, Default)]
-    pub(in crate::schedule) struct Lanes(Vec<Mutex<Ring>>);
+    pub(in crate::schedule) struct Timeline {
+        lanes: Vec<Mutex<Ring>>,
+        /// The number of the last run, from 1 on, and when it began.
+        pub(in crate::schedule) run: u64,
+        pub(in crate::schedule) began_ns: u64,
+        /// The tick that it was.
+        tick: u64,
+    }
 
     #[derive(Debug)]
     struct Ring {
@@ -108,24 +67,53 @@ mod kept {
         /// Which run of the schedule it was: clocks of the host may stand still, and those of two
         /// pools differ.
         pub(in crate::schedule) run: u64,
+        pub(in crate::schedule) tick: u64,
         /// `None` for a sync point.
         pub(in crate::schedule) node: Option<usize>,
         pub(in crate::schedule) from_ns: u64,
         pub(in crate::schedule) to_ns: u64,
     }
 
-    impl Lanes {
-        /// Makes room for so many threads.
-        pub(super) fn prepare(&mut self, lane_count: usize) {
-            while self.0.len() < lane_count {
+    impl Timeline {
+        /// Whether records are kept.
+        pub(in crate::schedule) const IS_KEPT: bool = true;
+
+        pub(in crate::schedule) fn begin_run(&mut self, pool: &Pool, tick: u64) {
+            self.run += 1;
+            self.tick = tick;
+            self.began_ns = pool.now_ns();
+        }
+
+        /// Makes room for the threads of a pool; a run that is stepped through may go on on another
+        /// one.
+        pub(in crate::schedule) fn prepare(&mut self, pool: &Pool) {
+            while self.lanes.len() < pool.parallelism() {
                 let records = Vec::with_capacity(RECORDS_MAX);
-                self.0.push(Mutex::new(Ring { records, oldest: 0 }));
+                self.lanes.push(Mutex::new(Ring { records, oldest: 0 }));
             }
         }
 
-        pub(super) fn note(&self, lane: usize, record: Record) {
-            let mut ring = self.0[lane].lock();
-            let Ring { records, oldest } = &mut *ring;
+        /// What a node did on a thread, from when to when.
+        pub(in crate::schedule) fn note_node(
+            &self,
+            lane: usize,
+            node: usize,
+            outcome: Outcome,
+            times: [u64; 2],
+        ) {
+            if outcome == Outcome::Ran {
+                self.note(lane, Some(node), times);
+            }
+        }
+
+        /// A sync point.
+        pub(in crate::schedule) fn note_sync(&self, lane: usize, times: [u64; 2]) {
+            self.note(lane, None, times);
+        }
+
+        fn note(&self, lane: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
+            let record = Record { run: self.run, tick: self.tick, node, from_ns, to_ns };
+            let Ring { records, oldest } = &mut *self.lanes[lane].lock();
             if records.len() < RECORDS_MAX {
                 records.push(record);
             } else {
@@ -136,7 +124,7 @@ mod kept {
 
         /// Calls `visit` with every record and the number of its thread, the oldest first.
         pub(in crate::schedule) fn for_each(&self, mut visit: impl FnMut(usize, Record)) {
-            for (lane, ring) in self.0.iter().enumerate() {
+            for (lane, ring) in self.lanes.iter().enumerate() {
                 let ring = ring.lock();
                 let (newer, older) = ring.records.split_at(ring.oldest);
                 older.iter().chain(newer).for_each(|&record| visit(lane, record));

@@ -7,7 +7,7 @@ use super::run::Schedule;
 impl Schedule {
     /// The timeline of the last runs, as JSON in the trace event format that
     /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show: a row for each thread of the
-    /// pool, the caller of [`run`](Self::run) last.
+    /// pool, the caller of [`run`](Self::run) last. Each event names its tick.
     ///
     /// Of each thread it has the newest 4096 systems and sync points. It is there with the feature
     /// `timeline`, which costs two looks at the clock per system.
@@ -28,10 +28,10 @@ impl Schedule {
         let mut json = String::from(r#"{"displayTimeUnit":"ns","traceEvents":["#);
         let mut lane_count = 0;
         let mut separator = "";
-        self.timeline.lanes.for_each(|lane, record| {
+        self.timeline.for_each(|lane, record| {
             lane_count = lane_count.max(lane + 1);
             let (name, category) = match record.node {
-                Some(node) => (&*self.nodes[node].name, "system"),
+                Some(node) => (&*self.nodes[node].info.name, "system"),
                 None => ("sync point", "sync"),
             };
             json.push_str(separator);
@@ -42,11 +42,12 @@ impl Schedule {
             push(
                 &mut json,
                 format_args!(
-                    r#","cat":"{category}","ph":"X","pid":1,"tid":{lane},"ts":{}.{:03},"dur":{}.{:03}}}"#,
+                    r#","cat":"{category}","ph":"X","pid":1,"tid":{lane},"ts":{}.{:03},"dur":{}.{:03},"args":{{"tick":{}}}}}"#,
                     from / 1000,
                     from % 1000,
                     took / 1000,
-                    took % 1000
+                    took % 1000,
+                    record.tick
                 ),
             );
             separator = ",";

@@ -2,6 +2,7 @@
 
 use super::slot::{JobId, Slot};
 use crate::sync::{Arc, Mutex};
+use std::collections::VecDeque;
 
 /// How many slots a segment has, and how many segments there are at most.
 pub(super) const LEN: u32 = if cfg!(loom) { 2 } else { 1 << 14 };
@@ -27,22 +28,28 @@ struct Segments {
     first_free: usize,
     /// How many segments are there and empty.
     empty_count: usize,
-    /// Above the generation of every job that has ended here: that of the first jobs of a new segment,
-    /// so that no old id stands for a new job.
-    generation: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Segment {
     slots: Option<Shared>,
-    /// The free ones.
-    free: Vec<u32>,
+    /// The free ones. The one that is free longest is taken first: so all slots have as many jobs, and
+    /// it takes years until one of them has had all its generations.
+    free: VecDeque<u32>,
+    /// Above the generation of every job that has ended here: that of the first jobs when the slots
+    /// come again, so that no old id stands for a new job.
+    generation: u32,
     /// For each slot the generation of the last job whose failure is not remembered by name any
     /// more. Empty as long as there is none; it stays when the slots go.
     forgotten: Vec<u32>,
 }
 
 impl Segment {
+    fn new() -> Self {
+        let (slots, free, forgotten) = (None, VecDeque::new(), Vec::new());
+        Self { slots, free, generation: JobId::GENERATION_FIRST, forgotten }
+    }
+
     fn is_empty(&self) -> bool {
         self.free.len() == LEN as usize
     }
@@ -50,12 +57,7 @@ impl Segment {
 
 impl BurstSlots {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Segments {
-            list: Vec::new(),
-            first_free: 0,
-            empty_count: 0,
-            generation: JobId::GENERATION_FIRST,
-        }))
+        Self(Mutex::new(Segments { list: Vec::new(), first_free: 0, empty_count: 0 }))
     }
 
     /// Takes a free slot, and returns its number; `None` if there are too many.
@@ -67,14 +69,14 @@ impl BurstSlots {
                 return None;
             }
             if number == segments.list.len() {
-                segments.list.push(Segment::default());
+                segments.list.push(Segment::new());
             }
             if segments.list[number].slots.is_none() {
                 segments.make(number);
             }
             let segment = &mut segments.list[number];
             let was_empty = segment.is_empty();
-            if let (Some(index), Some(slots)) = (segment.free.pop(), &segment.slots) {
+            if let (Some(index), Some(slots)) = (segment.free.pop_front(), &segment.slots) {
                 let slots = Arc::clone(slots);
                 segments.empty_count -= usize::from(was_empty);
                 return Some((index, slots));
@@ -92,11 +94,11 @@ impl BurstSlots {
     /// Gives back a slot whose job of this generation has ended. Returns what is to be dropped.
     pub(super) fn give_back(&self, index: u32, generation: u32) -> Option<Shared> {
         let mut segments = self.0.lock();
-        segments.generation = segments.generation.max(generation + 1);
         let number = (index / LEN) as usize;
         segments.first_free = segments.first_free.min(number);
         let segment = &mut segments.list[number];
-        segment.free.push(index);
+        segment.generation = segment.generation.max(generation + 1);
+        segment.free.push_back(index);
         if !segment.is_empty() {
             return None;
         }
@@ -105,7 +107,7 @@ impl BurstSlots {
             return None;
         }
         let segment = &mut segments.list[number];
-        segment.free = Vec::new();
+        segment.free = VecDeque::new();
         segment.slots.take()
     }
 
@@ -134,13 +136,55 @@ impl BurstSlots {
 
 impl Segments {
     fn make(&mut self, number: usize) {
-        let generation = self.generation;
-        let slot = |_| Slot::of_generation(generation);
-        let slots = (0..LEN).map(slot).collect();
-        let first = LEN * u32::try_from(number).expect("there are a thousand");
-        let free = (first..first + LEN).rev().collect();
         let segment = &mut self.list[number];
-        (segment.slots, segment.free) = (Some(Arc::new(slots)), free);
+        let slots = (0..LEN).map(|_| Slot::of_generation(segment.generation)).collect();
+        let first = LEN * u32::try_from(number).expect("there are a thousand");
+        (segment.slots, segment.free) = (Some(Arc::new(slots)), (first..first + LEN).collect());
         self.empty_count += 1;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// One job in a slot, from its beginning to its end; its slot and its generation.
+    fn one_job(burst: &BurstSlots) -> (u32, u32) {
+        let (index, slots) = burst.take().expect("there is one");
+        let slot = &slots[(index % LEN) as usize];
+        let id = slot.id(index);
+        slot.set_generation(id.generation() + 1);
+        burst.give_back(index, id.generation());
+        (index, id.generation())
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "too many jobs")]
+    fn no_slot_of_a_burst_is_used_up_before_the_others() {
+        let burst = BurstSlots::new();
+        let jobs = (0..3 * LEN).map(|_| one_job(&burst));
+        let last = jobs.map(|(_, generation)| generation).max();
+        assert_eq!(last, Some(JobId::GENERATION_FIRST + 2));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "too many jobs")]
+    fn a_segment_whose_generations_are_used_up_leaves_those_of_the_others() {
+        let burst = BurstSlots::new();
+        let of_two = |burst: &BurstSlots| -> Vec<u32> {
+            (0..2 * LEN).map(|_| burst.take().expect("there is one").0).collect()
+        };
+        let give_back = |index: u32, generation| drop(burst.give_back(index, generation));
+        let taken = of_two(&burst);
+        let old = |index: u32| JobId::GENERATION_MAX - 1 - u32::from(index >= LEN) * 1_000;
+        taken.iter().for_each(|&index| give_back(index, old(index)));
+        // The second has gone, and comes again.
+        let generation = |index: u32| {
+            let slots = burst.get(index).expect("it is there");
+            slots[(index % LEN) as usize].id(index).generation()
+        };
+        assert_eq!(burst.segment_count(), 1);
+        assert_eq!(of_two(&burst).len(), taken.len());
+        assert_eq!(generation(LEN), old(LEN) + 1);
     }
 }

@@ -80,7 +80,7 @@ impl Slots {
     ) -> Added<'slots> {
         let (id, slot) = (claimed.id, &claimed.slot);
         // Relaxed: the state, the links or the queue publish these.
-        slot.kind.store(kind.number(), Ordering::Relaxed);
+        slot.kind.store(kind as u32, Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
         let mut count = 0;
         for &dependency in &after.few[..after.count] {
@@ -154,7 +154,7 @@ impl Slots {
                     continue;
                 }
                 // Relaxed: came with the decrement.
-                if slot.kind.load(Ordering::Relaxed) == Kind::Joint.number() {
+                if slot.kind.load(Ordering::Relaxed) == Kind::Joint as u32 {
                     slot.next_free.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {

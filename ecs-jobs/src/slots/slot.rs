@@ -97,16 +97,6 @@ pub(crate) enum State {
     Running,
 }
 
-impl State {
-    fn number(self) -> u32 {
-        match self {
-            Self::Waiting => 0,
-            Self::Ready => 1,
-            Self::Running => 2,
-        }
-    }
-}
-
 /// How urgent a job is.
 ///
 /// Jobs of the frame go first. Of each [eight](Self::BACKGROUND_TURN) jobs that are taken from the
@@ -136,17 +126,6 @@ pub(crate) enum Kind {
     OnMain,
     /// No thread: there is nothing to run, it only waits for others.
     Joint,
-}
-
-impl Kind {
-    pub(super) fn number(self) -> u32 {
-        match self {
-            Self::Anywhere => 0,
-            Self::OnMain => 1,
-            Self::Joint => 2,
-            Self::Background => 3,
-        }
-    }
 }
 
 /// A place for one job at a time.
@@ -291,20 +270,20 @@ impl Slot {
         if generation != id.generation() {
             return None;
         }
-        [State::Waiting, State::Ready, State::Running].into_iter().find(|s| s.number() == number)
+        [State::Waiting, State::Ready, State::Running].into_iter().find(|&s| s as u32 == number)
     }
 
     /// Notes how far the job has come. Only who has the job does so.
     pub(super) fn set_state(&self, id: JobId, state: State) {
         // Release: the thread that claims the job sees it as it is now.
         let order = needed("publish", Ordering::Release);
-        self.state.store(whole(id.generation(), state.number()), order);
+        self.state.store(whole(id.generation(), state as u32), order);
     }
 
     /// Ready -> Running, for one of those who try.
     pub(super) fn claim(&self, id: JobId) -> bool {
-        let ready = whole(id.generation(), State::Ready.number());
-        let running = whole(id.generation(), State::Running.number());
+        let ready = whole(id.generation(), State::Ready as u32);
+        let running = whole(id.generation(), State::Running as u32);
         // Acquire: pairs with `set_state`.
         let order = needed("claim", Ordering::Acquire);
         self.state.compare_exchange(ready, running, order, Ordering::Relaxed).is_ok()
@@ -388,13 +367,13 @@ impl Slot {
     /// Whether only the pool's main thread runs the job.
     pub(crate) fn is_on_main(&self) -> bool {
         // Relaxed: came with the state.
-        self.kind.load(Ordering::Relaxed) == Kind::OnMain.number()
+        self.kind.load(Ordering::Relaxed) == Kind::OnMain as u32
     }
 
     /// How urgent the job is.
     pub(crate) fn priority(&self) -> Priority {
         // Relaxed: came with the state.
-        let is_background = self.kind.load(Ordering::Relaxed) == Kind::Background.number();
+        let is_background = self.kind.load(Ordering::Relaxed) == Kind::Background as u32;
         if is_background { Priority::Background } else { Priority::Frame }
     }
 

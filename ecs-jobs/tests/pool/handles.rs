@@ -5,7 +5,7 @@ use formic_jobs::{JobError, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A list that jobs write down in what order they ran.
 #[derive(Clone, Default)]
@@ -567,4 +567,43 @@ fn a_cancel_by_an_old_handle_does_not_reach_the_job_that_has_its_slot_now() {
         pool.cancel(old);
         pool.complete(new);
     }
+}
+
+#[test]
+fn a_wait_with_a_limit_gives_up_in_time_and_the_job_goes_on() {
+    let pool = pool(1);
+    let (open, gate) = std::sync::mpsc::channel();
+    let (tell, begun) = std::sync::mpsc::channel();
+    let slow = pool.schedule(
+        move || {
+            tell.send(()).unwrap();
+            gate.recv().unwrap();
+        },
+        &[],
+    );
+    let after = pool.schedule(|| (), &[slow]);
+    // On the worker: this thread would run it, and wait for itself.
+    begun.recv().unwrap();
+    let (start, limit) = (Instant::now(), Duration::from_millis(20));
+    assert!(matches!(pool.complete_for(after, limit), Err(JobError::TimedOut)));
+    assert!(start.elapsed() >= limit && !pool.is_done(after));
+    open.send(()).unwrap();
+    within(Duration::from_secs(10), move || {
+        pool.complete_for(after, Duration::MAX).unwrap();
+        assert!(pool.is_done(after));
+    });
+}
+
+#[test]
+fn a_wait_with_a_limit_helps_and_tells_of_failures() {
+    let pool = Pool::new(Threads::Host(0)).unwrap();
+    let fine = pool.schedule(|| (), &[]);
+    assert!(pool.complete_for(fine, Duration::from_secs(60)).is_ok());
+    let bad = pool.schedule(|| resume_unwind(Box::new("on purpose")), &[]);
+    let outcome = pool.complete_for(bad, Duration::from_secs(60));
+    assert!(matches!(outcome, Err(JobError::Failed(_))));
+    // No time at all: what is ready is left to others.
+    let left = pool.schedule(|| (), &[]);
+    assert!(matches!(pool.complete_for(left, Duration::ZERO), Err(JobError::TimedOut)));
+    pool.complete(left);
 }

@@ -4,7 +4,7 @@
 use crate::support::{pool, pools};
 use formic_ecs::prelude::*;
 use formic_jobs::prelude::*;
-use formic_jobs::{OneShot, ScheduleError, Sharing, SyncReason};
+use formic_jobs::{ScheduleError, Sharing, SyncReason};
 
 /// What ran, in order. Who reads it is not in conflict with others who do.
 #[derive(Default)]
@@ -339,13 +339,8 @@ fn one_shot_systems_return_and_play_their_commands() {
             marks.par_fold(|| 0, |sum, mark| *sum += mark.0, |sum, other| *sum += other)
         });
         assert_eq!(sum, 7);
-        let mut despawn = OneShot::new(&mut world, move |mut commands: Commands| {
-            commands.despawn(spawned);
-        });
-        despawn.run(&mut world, &pool);
-        assert!(despawn.failures().is_empty() && world.is_empty());
-        despawn.run(&mut world, &pool);
-        assert_eq!(despawn.failures().len(), 1);
+        world.run_system(&pool, move |mut commands: Commands| commands.despawn(spawned));
+        assert!(world.is_empty());
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::support::{pool, pools};
 use formic_ecs::QueryEntityError;
 use formic_ecs::prelude::*;
-use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
+use formic_jobs::{ScheduleBuilder, ScheduleError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -266,4 +266,28 @@ fn a_system_has_up_to_eight_arguments() {
     friends(&mut world);
     run(&mut world, &pool(1), Schedule::builder().add(full));
     assert_eq!(world.resource::<Sum>().unwrap().0, 2 * ENTITIES as u64 + 10);
+}
+
+#[test]
+fn a_missing_resource_is_denied_by_the_name_of_its_system_unless_a_condition_guards_it() {
+    struct Map;
+    const DRAWING: Group = Group::named("drawing");
+    fn draw(_map: Res<Map>) {}
+    fn send(mut events: EventWriter<u8>) {
+        events.send(1);
+    }
+    let mut world = World::new();
+    let builder = || Schedule::builder().add(send).deny_missing_resources();
+    assert!(builder().build(&mut world).is_ok(), "a writer of events brings them along");
+    let guarded = builder().add(draw.run_if(resource_exists::<Map>()));
+    assert!(guarded.build(&mut world).is_ok());
+    let in_group = builder().configure(DRAWING.run_if(resource_exists::<Map>()));
+    assert!(in_group.add(draw.in_group(DRAWING)).build(&mut world).is_ok());
+    let Err(ScheduleError::MissingResource { system, resource }) =
+        builder().add(draw).build(&mut world)
+    else {
+        panic!("there is no map");
+    };
+    assert!(system.ends_with("draw") && resource.ends_with("Map"));
+    assert!(Schedule::builder().add(draw).build(&mut world).is_ok(), "it may come later");
 }

@@ -375,13 +375,14 @@ fn steps_that_others_make_up_for_are_left_out() {
 #[test]
 fn archetypes_that_appear_after_the_building_are_seen() {
     fn light_up(
-        mut all: Query<(Entity, &Left, &Total)>,
+        mut all: Query<(Claimant, &Left, &Total)>,
         rights: ComponentLookup<&Right>,
         lamps: EnabledLookup<Lamp>,
         totals: ExclusiveLookup<&mut Late>,
     ) {
-        all.for_each(|(entity, left, total)| {
-            let mut late = totals.claim(entity, total.0).unwrap();
+        all.for_each(|(row, left, total)| {
+            let entity = row.entity();
+            let mut late = totals.claim(&row, total.0).unwrap();
             late.get_mut().0 = left.0 + rights.get(entity).unwrap().0;
             lamps.set(entity, true).unwrap();
         });

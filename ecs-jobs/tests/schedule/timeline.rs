@@ -51,6 +51,9 @@ fn the_trace_has_every_system_that_ran_once_and_when() {
         assert!(event["tid"].as_u64().is_some_and(|lane| lane < 3));
     }
     assert!(named("work<0>").iter().all(|event| micros(event, "dur") >= 200.0));
+    let mut ticks: Vec<_> = named("record").iter().map(|it| it["args"]["tick"].as_u64()).collect();
+    ticks.sort_unstable();
+    assert_eq!(ticks, (0..20).map(Some).collect::<Vec<_>>(), "each event names its tick");
     // On one thread things come one after the other.
     for lane in 0..3 {
         let on_lane = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == lane);

@@ -38,7 +38,7 @@ typedef enum {
   FM_OK = 0,
   // A pointer is null that has to lead to something.
   FM_NULL = 1,
-  // A handle of a world, query, lease, buffer, blob or terrain was freed, or never given.
+  // A handle of a world, query, lease, buffer, schedule, pool, blob or terrain was freed, or never given.
   FM_BAD_HANDLE = 2,
   // The entity is not in the world.
   FM_NO_ENTITY = 3,
@@ -52,7 +52,7 @@ typedef enum {
   FM_BAD_DATA = 7,
   // There is no way between the cells.
   FM_UNREACHABLE = 8,
-  // The world is at work on this thread, in a call that led to this one.
+  // The world is at work, in a call that led to this one or in the run of a schedule.
   FM_BUSY = 9,
   // An invariant of the world is broken.
   FM_BROKEN = 10,
@@ -197,6 +197,35 @@ typedef struct {
   // none may be written. Null where an optional one is not there.
   void *const *columns;
 } fm_run;
+
+// Threads that run schedules.
+typedef uint64_t fm_pool;
+
+// Does the work of a system: `user` is what the system was made with, `tick` counts the runs of the
+// schedule from 0, the runs have the columns of the terms. It may be called on any thread of the
+// pool, but not on two at once. It returns (C++: it throws no exception), and calls no function for
+// the same world, which is FM_BUSY.
+typedef void (*fm_system_run)(void *user, uint64_t tick, const fm_run *runs, size_t runs_len);
+
+// A function of the host, and what it touches.
+typedef struct {
+  // The name, for messages.
+  const char *name;
+  // What it reads and writes, as for fm_query_new(). FM_CHANGED and FM_ADDED are about what
+  // came since its last run.
+  const fm_term *terms;
+  // How many terms there are.
+  size_t terms_len;
+  // The function.
+  fm_system_run run;
+  // What the function is given. It has to be good on any thread, until the schedule is freed.
+  void *user;
+  // It runs in every tick (0 and 1), every second one, ...
+  uint32_t every;
+} fm_system;
+
+// Systems in an order.
+typedef uint64_t fm_schedule;
 
 // Bytes of the library.
 typedef uint64_t fm_blob;
@@ -425,6 +454,35 @@ fm_status fm_query_lease(fm_world world,
 
 // Ends a lease. What it lent must not be used any more.
 fm_status fm_lease_release(fm_world world, fm_lease lease);
+
+// Makes a pool with this many threads besides the one that calls. `*out` is its handle.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_pool_new(size_t threads, fm_pool *out);
+
+// Frees a pool. A run that uses it goes on to its end.
+fm_status fm_pool_free(fm_pool pool);
+
+// Makes a schedule of systems for a world. Those that touch nothing in common may run at the same
+// time; others run in the order of the array. `*out` is its handle.
+//
+// # Safety
+// `systems` has `count` elements, each with a name that ends with a zero and as many terms as it says;
+// `out` may be written. Each function may be called as fm_system_run says, with its `user`, until the
+// schedule is freed.
+fm_status fm_schedule_new(fm_world world,
+                          const fm_system *systems,
+                          size_t count,
+                          fm_schedule *out);
+
+// Frees a schedule. FM_BUSY while it runs.
+fm_status fm_schedule_free(fm_schedule schedule);
+
+// Runs a schedule once, on the calling thread and those of the pool. Until it returns, all other calls
+// for its world are FM_BUSY.
+fm_status fm_schedule_run(fm_schedule schedule,
+                          fm_pool pool);
 
 // Takes a snapshot of all entities. `*out` is a blob with its bytes, which may be kept in a file.
 //

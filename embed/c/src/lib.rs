@@ -23,6 +23,7 @@ pub mod entity;
 mod ffi;
 mod handles;
 pub mod query;
+pub mod schedule;
 pub mod snapshot;
 pub mod status;
 pub mod terrain;

@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use formic_ecs::{ComponentId, DynamicQuery};
+use formic_ecs::{ComponentId, DynamicQuery, DynamicRows, Entity};
 
 use crate::component::fm_component;
 use crate::entity::fm_entity;
@@ -69,12 +69,12 @@ pub struct fm_run {
 /// A query, and its terms that have columns.
 #[derive(Debug)]
 pub(crate) struct QueryState {
-    query: DynamicQuery,
-    columns: Vec<Column>,
+    pub(crate) query: DynamicQuery,
+    pub(crate) columns: Vec<Column>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Column {
+pub(crate) struct Column {
     id: ComponentId,
     write: bool,
 }
@@ -83,13 +83,45 @@ struct Column {
 #[derive(Debug)]
 pub(crate) struct Lease {
     columns: Vec<Column>,
-    // The lists that the caller reads; they stay where they are until the lease goes.
-    runs: Vec<fm_run>,
+    runs: Runs,
+}
+
+/// The lists that the caller reads; they stay where they are until this goes.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    pub(crate) runs: Vec<fm_run>,
     _addresses: Vec<*mut c_void>,
 }
 
 // SAFETY: the addresses are kept for the caller and never followed here.
-unsafe impl Send for Lease {}
+unsafe impl Send for Runs {}
+
+impl Runs {
+    pub(crate) fn of(rows: DynamicRows<'_>, columns: &[Column]) -> Self {
+        // Entities and addresses of all runs; where each run's addresses begin is known at the end.
+        let mut heads = Vec::new();
+        let mut addresses: Vec<*mut c_void> = Vec::new();
+        rows.for_each_run(|mut run| {
+            heads.push((run.row_count(), run.entities().as_ptr()));
+            for (term, column) in columns.iter().enumerate() {
+                // An optional column that is not there is an error here, and a null pointer outside.
+                let start = if column.write {
+                    run.bytes_mut(term).map(<[u8]>::as_mut_ptr)
+                } else {
+                    run.bytes(term).map(|bytes| bytes.as_ptr().cast_mut())
+                };
+                addresses.push(start.map_or(ptr::null_mut(), <*mut u8>::cast));
+            }
+        });
+        let run = |(place, &(rows, entities)): (usize, &(usize, *const Entity))| fm_run {
+            rows,
+            entities: entities.cast(),
+            columns: addresses[place * columns.len()..].as_ptr(),
+        };
+        let runs = heads.iter().enumerate().map(run).collect();
+        Self { runs, _addresses: addresses }
+    }
+}
 
 impl Lease {
     pub(crate) fn uses(&self, id: ComponentId) -> bool {
@@ -129,7 +161,7 @@ pub unsafe extern "C" fn fm_query_new(
     })
 }
 
-fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState, Failure> {
+pub(crate) fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState, Failure> {
     let mut builder = DynamicQuery::builder();
     let mut columns = Vec::new();
     for term in terms {
@@ -189,7 +221,7 @@ pub unsafe extern "C" fn fm_query_lease(
         ffi::expect_place("runs_len", runs_len)?;
         let (handle, start, len) = with(world, |state| {
             let taken = take(state, query, since)?;
-            let (start, len) = (taken.runs.as_ptr(), taken.runs.len());
+            let (start, len) = (taken.runs.runs.as_ptr(), taken.runs.runs.len());
             Ok((state.leases.insert(taken), start, len))
         })?;
         // SAFETY: the caller says that it may be written.
@@ -212,28 +244,8 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
     }
     let found = state.queries.get_mut(query)?;
     let rows = state.world.query_by_id(&mut found.query).map_err(Failure::argument)?;
-    // Entities and addresses of all runs; where each run's addresses begin is known at the end.
-    let mut heads = Vec::new();
-    let mut addresses: Vec<*mut c_void> = Vec::new();
-    rows.since(since).for_each_run(|mut run| {
-        heads.push((run.row_count(), run.entities().as_ptr()));
-        for (term, column) in columns.iter().enumerate() {
-            // An optional column that is not there is an error here, and a null pointer outside.
-            let start = if column.write {
-                run.bytes_mut(term).map(<[u8]>::as_mut_ptr)
-            } else {
-                run.bytes(term).map(|bytes| bytes.as_ptr().cast_mut())
-            };
-            addresses.push(start.map_or(ptr::null_mut(), <*mut u8>::cast));
-        }
-    });
-    let run = |(place, &(rows, entities)): (usize, &(usize, *const formic_ecs::Entity))| fm_run {
-        rows,
-        entities: entities.cast(),
-        columns: addresses[place * columns.len()..].as_ptr(),
-    };
-    let runs = heads.iter().enumerate().map(run).collect();
-    Ok(Lease { columns, runs, _addresses: addresses })
+    let runs = Runs::of(rows.since(since), &columns);
+    Ok(Lease { columns, runs })
 }
 
 /// Ends a lease. What it lent must not be used any more.

@@ -18,7 +18,7 @@ pub enum fm_status {
     FM_OK = 0,
     /// A pointer is null that has to lead to something.
     FM_NULL = 1,
-    /// A handle of a world, query, lease, buffer, blob or terrain was freed, or never given.
+    /// A handle of a world, query, lease, buffer, schedule, pool, blob or terrain was freed, or never given.
     FM_BAD_HANDLE = 2,
     /// The entity is not in the world.
     FM_NO_ENTITY = 3,
@@ -32,7 +32,7 @@ pub enum fm_status {
     FM_BAD_DATA = 7,
     /// There is no way between the cells.
     FM_UNREACHABLE = 8,
-    /// The world is at work on this thread, in a call that led to this one.
+    /// The world is at work, in a call that led to this one or in the run of a schedule.
     FM_BUSY = 9,
     /// An invariant of the world is broken.
     FM_BROKEN = 10,

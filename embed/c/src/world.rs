@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use formic_ecs::{CommandBuffer, ComponentId, World};
 
@@ -23,9 +24,19 @@ pub(crate) struct WorldState {
     pub(crate) queries: Table<QueryState>,
     pub(crate) leases: Table<Lease>,
     pub(crate) buffers: Table<CommandBuffer>,
+    /// The world is not here but in a run of a schedule.
+    pub(crate) running: bool,
 }
 
 impl WorldState {
+    fn expect_here(&self) -> Result<(), Failure> {
+        if self.running {
+            let text = "a schedule is running the world, and its systems have what they declared";
+            return Err(Failure::new(fm_status::FM_BUSY, text));
+        }
+        Ok(())
+    }
+
     /// For changes of structure: no column may be leased, as rows move.
     pub(crate) fn expect_no_lease(&self) -> Result<(), Failure> {
         let count = self.leases.values().count();
@@ -76,7 +87,26 @@ pub(crate) fn with<R>(
     world: fm_world,
     body: impl FnOnce(&mut WorldState) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    WORLDS.with(world, body)
+    WORLDS.with(world, |state| {
+        state.expect_here()?;
+        body(state)
+    })
+}
+
+/// Runs a body with the world out of its table: what it calls finds the world busy, on any thread.
+pub(crate) fn away<R>(world: fm_world, body: impl FnOnce(&mut World) -> R) -> Result<R, Failure> {
+    let mut own = with(world, |state| {
+        state.expect_no_lease()?;
+        state.running = true;
+        Ok(core::mem::take(&mut state.world))
+    })?;
+    let done = catch_unwind(AssertUnwindSafe(|| body(&mut own)));
+    WORLDS.with(world, |state| {
+        state.world = own;
+        state.running = false;
+        Ok(())
+    })?;
+    done.map_err(|payload| resume_unwind(payload))
 }
 
 /// Makes an empty world. `*out` is its handle.
@@ -93,6 +123,7 @@ pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
             queries: Table::new("query"),
             leases: Table::new("lease"),
             buffers: Table::new("command buffer"),
+            running: false,
         });
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, world) }
@@ -103,7 +134,7 @@ pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
 /// is not released.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_world_free(world: fm_world) -> fm_status {
-    call(|| WORLDS.free(world, WorldState::expect_no_lease))
+    call(|| WORLDS.free(world, |state| state.expect_here().and_then(|()| state.expect_no_lease())))
 }
 
 /// Takes all entities out. Components, queries and buffers stay.

@@ -78,6 +78,13 @@ fn a_world_is_freed_or_leased_and_never_both() {
 }
 
 #[test]
+fn functions_in_c_are_systems_with_one_result_on_any_threads() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/systems.c"], "systems-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
 fn the_header_of_cpp_frees_what_it_holds() {
     if let Some(said) = run("g++", &["-std=c++17"], &["tests/columns.cpp"], "columns-cpp") {
         assert!(said.ends_with("ok\n"), "{said}");

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::{
-    Buffer, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
-    DynamicRow, Entity, HashRule, Prefab, TermError, World,
+    Buffer, Claimant, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError,
+    ComponentId, DynamicRow, Entity, HashRule, Prefab, TermError, World,
 };
 
 /// The component types.
@@ -428,6 +428,8 @@ pub(crate) use with_part;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KindFns {
     pub(crate) name: &'static str,
+    /// The name in lists, hashes and snapshots.
+    pub(crate) lasting_name: fn() -> formic_ecs::Name,
     pub(crate) enableable: bool,
     pub(crate) read: fn(&World, Entity) -> Read,
     pub(crate) has: fn(&World, Entity) -> bool,
@@ -447,6 +449,7 @@ impl KindFns {
     fn of<T: Part>() -> Self {
         Self {
             name: T::name(),
+            lasting_name: T::lasting_name,
             enableable: T::ENABLEABLE,
             read: |world, entity| {
                 Ok((world.get::<T>(entity)?.value(), world.is_enabled::<T>(entity)?))
@@ -461,9 +464,18 @@ impl KindFns {
                 world.view::<&mut T>().get_mut(entity).map(|part| part.set(value)).is_ok()
             },
             claim: |world, entity, value| {
+                // It takes a row to claim: where all are hidden, a view writes.
+                if world.query::<Entity>().first().is_none() {
+                    let mut view = world.view::<&mut T>();
+                    return view.get_mut(entity).map(|part| part.set(value)).is_ok();
+                }
                 let mut plan = world.claim_plan::<&mut T>();
-                let view = world.cell().claims(&mut plan).expect("nobody else is here");
-                view.claim(entity, entity).map(|mut claim| claim.get_mut().set(value)).is_ok()
+                let mut rows = world.plan::<Claimant<'_>, ()>();
+                let cell = world.cell();
+                let view = cell.claims(&mut plan).expect("nobody else is here");
+                let mut rows = cell.query(&mut rows).expect("nobody else is here");
+                let Some(row) = rows.query().first() else { return false };
+                view.claim(&row, entity).map(|mut claim| claim.get_mut().set(value)).is_ok()
             },
             query_one: |world, entity, value| {
                 world.query_one::<&mut T>(entity).map(|part| part.set(value)).is_ok()

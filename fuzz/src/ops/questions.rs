@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use arbitrary::Arbitrary;
-use formic_ecs::{DynamicQuery, DynamicRow, EnabledMut, Entity, TermError, With, World};
+use formic_ecs::{Claimant, DynamicQuery, DynamicRow, EnabledMut, Entity, TermError, With, World};
 
 use super::model::{Holding, Model};
 use super::parts::{Active, Fuel, Kind, Part, Position};
@@ -194,13 +194,17 @@ impl Question {
 /// Claims these entities, all at once, and writes to those that could be had.
 pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entity], value: u64) {
     let mut plan = world.claim_plan::<(&mut Position, Option<&Fuel>)>();
-    let view = world.cell().claims(&mut plan).expect("nobody else is here");
+    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let cell = world.cell();
+    let view = cell.claims(&mut plan).expect("nobody else is here");
+    let mut rows = cell.query(&mut rows).expect("nobody else is here");
+    let Some(row) = rows.query().first() else { return };
     let mut claims = Vec::new();
     let mut claimed = BTreeSet::new();
     for &entity in entities {
         let held = model.entities.get(&entity);
         let free = held.is_some_and(|held| held.has(Kind::Position)) && !claimed.contains(&entity);
-        let claim = view.claim(entity, entity);
+        let claim = view.claim(&row, entity);
         assert_eq!(claim.is_ok(), free, "the claim of {entity}");
         claims.extend(claim);
         if free {
@@ -212,7 +216,7 @@ pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entit
     }
     drop(claims);
     for entity in claimed {
-        assert!(view.claim(entity, entity).is_ok(), "what was let go can be claimed");
+        assert!(view.claim(&row, entity).is_ok(), "what was let go can be claimed");
         if let Some(held) = model.entities.get_mut(&entity) {
             held.set(Kind::Position, value);
         }

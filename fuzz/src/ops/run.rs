@@ -375,7 +375,7 @@ fn seen(world: &World, entity: Entity) -> (Holding, usize) {
         let read = (fns.read)(world, entity);
         assert_eq!((fns.has)(world, entity), read.is_ok());
         if let Ok((value, enabled)) = read {
-            assert!(listed.contains(&(fns.name.into(), enabled)));
+            assert!(listed.contains(&((fns.lasting_name)(), enabled)));
             _ = holding.0.insert(kind, Held { value, enabled });
         }
     }

@@ -15,7 +15,8 @@ pub(crate) const NOWHERE: Vec2 = Vec2::splat(-1.0);
 /// it [`follow`](crate::systems::follow) and
 /// [`follow_flow`](crate::systems::follow_flow) only say where an agent would like to
 /// go, and [`avoid`](crate::systems::avoid) moves it: as near to that as the others
-/// let it, and never through solid cells.
+/// let it, and never through solid cells. One of a [class](crate::ClassId) of several cells is
+/// half a cell wider for each cell more than one.
 ///
 /// ```
 /// use formic_ecs::World;
@@ -29,9 +30,9 @@ pub struct Avoid {
     radius: f32,
     velocity: Vec2,
     /// The velocity that it would like to have in this tick.
-    wish: Vec2,
+    pub(crate) wish: Vec2,
     /// Where it goes, or came to last.
-    goal: Vec2,
+    pub(crate) goal: Vec2,
     blocked_seconds: f32,
     /// How much of its wish it gets, on average over the last half second.
     progress: f32,
@@ -104,14 +105,6 @@ impl Avoid {
     #[must_use]
     pub const fn blocked_seconds(&self) -> f32 {
         self.blocked_seconds
-    }
-
-    pub(crate) const fn wish(&self) -> Vec2 {
-        self.wish
-    }
-
-    pub(crate) const fn goal(&self) -> Vec2 {
-        self.goal
     }
 
     /// Wishes for a velocity on the way to a goal.

@@ -5,7 +5,7 @@ use glam::Vec2;
 use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
 
-/// Others are seen as far as this, in cells.
+/// Others are seen as far as this, in cells, where all are of one cell.
 const SIGHT: u16 = 3;
 /// The most neighbours that count, the nearest ones.
 pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
@@ -49,6 +49,8 @@ pub(crate) struct Crowd {
     /// Where the members of each row begin.
     starts: Vec<u32>,
     row_count: u16,
+    /// How far others are seen, in cells.
+    sight: u16,
     /// The goals of all that are at rest, in order.
     taken_goals: Vec<Cell>,
 }
@@ -56,7 +58,7 @@ pub(crate) struct Crowd {
 impl Crowd {
     /// Forgets all, for a map of so many rows.
     pub(crate) fn begin(&mut self, row_count: u16) {
-        self.row_count = row_count;
+        (self.row_count, self.sight) = (row_count, SIGHT);
         self.added.clear();
         self.keys.clear();
         self.taken_goals.clear();
@@ -65,6 +67,10 @@ impl Crowd {
     /// Adds a body, unless it is outside of the map.
     pub(crate) fn add(&mut self, member: Member) {
         self.taken_goals.extend(Cell::containing(member.goal).filter(|_| member.is_at_rest));
+        // Two of the largest see each other from as far as two of one cell do.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few cells")]
+        let wider = (2.0 * member.disc.radius).floor() as u16;
+        self.sight = self.sight.max(SIGHT + wider);
         let cell = Cell::containing(member.disc.position);
         if let Some(cell) = cell.filter(|cell| cell.y < self.row_count) {
             let place = count_u32(self.added.len());
@@ -111,7 +117,7 @@ impl Crowd {
         };
         let seeker = Seeker { position, number, rank: self.rank(cell, position, number) };
         // The own row first, for then the rows behind the nearest ones need no look.
-        for distance in 0..=SIGHT {
+        for distance in 0..=self.sight {
             let rows = [cell.y.checked_add(distance), cell.y.checked_sub(distance)];
             let rows = if distance == 0 { &rows[..1] } else { &rows[..] };
             for &row in rows.iter().flatten().filter(|&&row| row < self.row_count) {
@@ -212,15 +218,16 @@ impl<'a> Neighbours<'a> {
 
     /// The square of the distance from which on others do not count.
     fn reach(&self) -> f32 {
-        let sight = f32::from(SIGHT * SIGHT);
+        let sight = f32::from(self.crowd.sight * self.crowd.sight);
         if self.count < NEIGHBOUR_COUNT_MAX { sight } else { self.nearest[self.count - 1].0 }
     }
 
     fn look_at(&mut self, places: std::ops::Range<usize>, seeker: &Seeker) {
+        let sight = f32::from(self.crowd.sight * self.crowd.sight);
         for place in places {
             let member = &self.crowd.members[place];
             let distance = member.disc.position.distance_squared(seeker.position);
-            if distance < f32::from(SIGHT * SIGHT) && member.number != seeker.number {
+            if distance < sight && member.number != seeker.number {
                 self.insert(distance, place);
             }
         }

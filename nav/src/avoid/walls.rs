@@ -4,7 +4,7 @@ use glam::Vec2;
 
 use crate::avoid::half_plane::HalfPlane;
 use crate::cell::Cell;
-use crate::direction::{Direction, MoveRule};
+use crate::direction::Direction;
 use crate::grid::Grid;
 
 /// A motion is looked at in pieces of at most so many cells.
@@ -62,7 +62,7 @@ pub(crate) fn half_planes(
 /// Where a motion ends that solid cells stop: it goes on along the wall.
 ///
 /// A body in an open cell stays in open cells, whatever the motion.
-pub(crate) fn slide(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Vec2 {
+pub(crate) fn slide(grid: &Grid, from: Vec2, motion: Vec2) -> Vec2 {
     if !motion.is_finite() {
         return from;
     }
@@ -73,7 +73,7 @@ pub(crate) fn slide(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Ve
     let mut position = from;
     let mut left = count;
     while left > 0.0 {
-        let next = slide_piece(grid, rule, position, piece);
+        let next = slide_piece(grid, position, piece);
         if next == position {
             break;
         }
@@ -83,17 +83,17 @@ pub(crate) fn slide(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Ve
     position
 }
 
-fn slide_piece(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Vec2 {
+fn slide_piece(grid: &Grid, from: Vec2, motion: Vec2) -> Vec2 {
     let along_x = Vec2::new(motion.x, 0.0);
     let along_y = Vec2::new(0.0, motion.y);
     let (longer, shorter) =
         if motion.x.abs() >= motion.y.abs() { (along_x, along_y) } else { (along_y, along_x) };
     let tries = [motion, longer, shorter].map(|motion| from + motion);
-    tries.into_iter().find(|&to| may_go(grid, rule, from, to)).unwrap_or(from)
+    tries.into_iter().find(|&to| may_go(grid, from, to)).unwrap_or(from)
 }
 
 /// Whether the straight way between two places less than a cell apart is free.
-fn may_go(grid: &Grid, rule: MoveRule, from: Vec2, to: Vec2) -> bool {
+fn may_go(grid: &Grid, from: Vec2, to: Vec2) -> bool {
     let cells = Cell::containing(from).zip(Cell::containing(to));
     let Some((start, end)) = cells else { return false };
     if !grid.is_open(end) {
@@ -103,13 +103,7 @@ fn may_go(grid: &Grid, rule: MoveRule, from: Vec2, to: Vec2) -> bool {
         return true;
     }
     // Through a corner, or through one of the cells beside it, whichever.
-    let free_count = [Cell::new(start.x, end.y), Cell::new(end.x, start.y)]
+    [Cell::new(start.x, end.y), Cell::new(end.x, start.y)]
         .into_iter()
-        .filter(|&cell| grid.is_open(cell))
-        .count();
-    match rule {
-        MoveRule::Orthogonal | MoveRule::BothFree => free_count == 2,
-        MoveRule::OneFree => free_count >= 1,
-        MoveRule::Always => true,
-    }
+        .all(|cell| grid.is_open(cell))
 }

@@ -25,6 +25,17 @@ const QUEUED: u8 = 1 << 4;
 /// The direction is that of a way that an edit has made uncertain: a cell that is forgotten
 /// keeps it.
 const HAD_WAY: u8 = 1 << 5;
+/// The cell got its cost by a link.
+const LINKED: u8 = 1 << 6;
+
+/// How a cell got its cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// It is a goal.
+    None,
+    Step(Direction),
+    Link,
+}
 
 /// A cost and a mark for each cell, nine bytes, in sectors that take memory from
 /// when the first of their cells is reached.
@@ -123,10 +134,15 @@ impl SectorStore {
     }
 
     /// The direction in which a cell got its cost, `None` for goals and unreached
-    /// cells.
+    /// cells, and where that was by a link.
     pub(crate) fn way(&self, cell: Cell) -> Option<Direction> {
         let mark = self.marks[self.place(cell)?];
         (mark & HAS_WAY != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
+    }
+
+    /// Whether a cell got its cost by a link.
+    pub(crate) fn is_linked(&self, cell: Cell) -> bool {
+        self.place(cell).is_some_and(|place| self.marks[place] & LINKED != 0)
     }
 
     /// The direction in which a cell got its cost last, be it forgotten since.
@@ -137,11 +153,16 @@ impl SectorStore {
 
     /// Gives a cell a cost and marks it as queued. False if it was queued before.
     #[inline]
-    pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Option<Direction>) -> bool {
+    pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Way) -> bool {
         let place = self.claim(cell);
         let was_queued = self.marks[place] & QUEUED != 0;
         self.costs[place] = cost;
-        self.marks[place] = QUEUED | way.map_or(0, |way| HAS_WAY | way as u8);
+        self.marks[place] = QUEUED
+            | match way {
+                Way::None => 0,
+                Way::Step(way) => HAS_WAY | way as u8,
+                Way::Link => LINKED,
+            };
         !was_queued
     }
 

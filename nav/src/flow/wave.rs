@@ -21,7 +21,7 @@ use crate::bytes::{Saved, get, get_cells, get_count, get_u32, get_usize, put, pu
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule, members};
-use crate::flow::store::{SectorStore, UNREACHED};
+use crate::flow::store::{SectorStore, UNREACHED, Way};
 use crate::grid::Grid;
 
 /// Entries of the queue that may be out of date before it is tidied, beside as
@@ -55,11 +55,17 @@ impl<'a> Ground<'a> {
         (next, u64::from(length) * weight.factor())
     }
 
-    /// A cell and those around it, as far as they are on the grid: all whose
-    /// steps an edit of the cell can touch.
+    /// A cell and those around it, as far as they are on the grid: all whose steps an edit of the cell
+    /// can touch. (Where a link leads to it, the wave tells the other end.)
     fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
         let ring = Direction::ALL.into_iter().filter_map(move |direction| direction.step(cell));
         std::iter::once(cell).chain(ring).filter(move |&cell| self.grid.contains(cell))
+    }
+
+    /// The cells that open links lead to from a cell, and their units.
+    fn links(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
+        let open = self.grid.links().from(cell).iter().filter(move |it| self.grid.is_link_open(it));
+        open.map(|link| (link.to, link.units()))
     }
 }
 
@@ -133,7 +139,7 @@ impl Wave {
         self.queued_count = 0;
         self.repair.clear();
         for &goal in goals.iter().filter(|&&goal| grid.is_open(goal)) {
-            self.enter(goal, 0, None);
+            self.enter(goal, 0, Way::None);
         }
     }
 
@@ -150,7 +156,7 @@ impl Wave {
     }
 
     #[inline]
-    fn enter(&mut self, cell: Cell, cost: u64, way: Option<Direction>) {
+    fn enter(&mut self, cell: Cell, cost: u64, way: Way) {
         self.queued_count += usize::from(self.store.enter(cell, cost, way));
         self.queue.push(Reverse((cost, cell.to_bits())));
     }
@@ -181,13 +187,12 @@ impl Wave {
         }
     }
 
-    /// Runs on until the cost of one of some cells is final, or so many cells are expanded.
-    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, any_of: &[Cell], count_max: u64) {
+    /// Runs on until the cost of a cell is final, or so many cells are expanded.
+    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) {
         let end = self.expansion_count.saturating_add(count_max);
-        while self.expansion_count < end
-            && any_of.iter().all(|&cell| self.final_cost(cell).is_none())
-            && self.advance(ground)
-        {}
+        while self.expansion_count < end && self.final_cost(cell).is_none() && self.advance(ground)
+        {
+        }
     }
 
     /// Runs on until all costs are final.
@@ -214,7 +219,13 @@ impl Wave {
             for direction in members(ground.moves(cell)) {
                 let (next, units) = ground.step(cell, direction);
                 if cost + units < self.store.cost(next) {
-                    self.enter(next, cost + units, Some(direction.opposite()));
+                    self.enter(next, cost + units, Way::Step(direction.opposite()));
+                }
+            }
+            for link in ground.grid.links().to(cell) {
+                let cost = cost + link.units();
+                if ground.grid.is_link_open(link) && cost < self.store.cost(link.from) {
+                    self.enter(link.from, cost, Way::Link);
                 }
             }
         }
@@ -238,6 +249,16 @@ impl Wave {
         })
     }
 
+    /// The cell that the first link leads to, of those that lead on from an open cell at its final
+    /// cost; `None` where there is none. Directions come first.
+    pub(crate) fn link(&self, ground: Ground<'_>, cell: Cell) -> Option<Cell> {
+        let cost = Some(self.store.cost(cell)).filter(|&cost| cost != UNREACHED)?;
+        let mut links = ground.links(cell);
+        let leads_on =
+            |&(to, units): &(Cell, u64)| self.store.cost(to).checked_add(units) == Some(cost);
+        links.find(leads_on).map(|(to, _)| to)
+    }
+
     /// A direction that led on from an open cell before edits, or that has the best cost so far,
     /// and is legal still. To follow while the wave is on its way.
     pub(crate) fn likely_direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
@@ -256,7 +277,7 @@ impl Wave {
         for &cell in edited {
             let is_goal = ground.grid.is_open(cell) && goals.binary_search(&cell).is_ok();
             if is_goal && self.store.cost(cell) != 0 {
-                self.enter(cell, 0, None);
+                self.enter(cell, 0, Way::None);
             }
         }
         self.repair.edited.extend(edited);
@@ -272,6 +293,11 @@ impl Wave {
                 let Some(next) = next else { continue };
                 if self.store.way(next) == Some(direction.opposite()) {
                     self.forget(next);
+                }
+            }
+            for link in ground.grid.links().to(cell) {
+                if self.store.is_linked(link.from) {
+                    self.forget(link.from);
                 }
             }
         } else if let Some(&cell) = self.repair.lost.get(self.repair.reentered) {
@@ -293,6 +319,12 @@ impl Wave {
         if !ground.grid.is_open(cell) {
             return false;
         }
+        if self.store.is_linked(cell) {
+            let cost = self.store.cost(cell);
+            return ground.links(cell).any(|(to, units)| {
+                self.store.cost(to).checked_add(units).is_some_and(|other| other <= cost)
+            });
+        }
         let Some(way) = self.store.way(cell) else { return true };
         if ground.moves(cell) & way.bit() == 0 {
             return false;
@@ -309,11 +341,14 @@ impl Wave {
         }
         let offers = members(ground.moves(cell)).filter_map(|direction| {
             let (next, units) = ground.step(cell, direction);
-            Some((self.store.cost(next).checked_add(units)?, direction))
+            Some((self.store.cost(next).checked_add(units)?, Way::Step(direction)))
         });
-        let best = offers.min_by_key(|&(cost, _)| cost);
-        if let Some((cost, direction)) = best.filter(|&(cost, _)| cost < self.store.cost(cell)) {
-            self.enter(cell, cost, Some(direction));
+        let links = ground.links(cell);
+        let by_links = links
+            .filter_map(|(to, units)| Some((self.store.cost(to).checked_add(units)?, Way::Link)));
+        let best = offers.chain(by_links).min_by_key(|&(cost, _)| cost);
+        if let Some((cost, way)) = best.filter(|&(cost, _)| cost < self.store.cost(cell)) {
+            self.enter(cell, cost, way);
         }
     }
 

@@ -7,6 +7,7 @@ use formic_ecs::{Codec, CodecError, HashState};
 
 use crate::bytes::{get, get_count, get_u32, put, take};
 use crate::cell::Cell;
+use crate::class::ClassId;
 use crate::flow::FlowField;
 use crate::terrain::Terrain;
 
@@ -54,6 +55,8 @@ pub struct FlowFields {
 #[derive(Clone, Debug)]
 struct Slot {
     generation: NonZeroU32,
+    /// The class of agents that the field is for.
+    class: ClassId,
     /// `None` if the slot is free.
     field: Option<FlowField>,
     /// Cells of agents that have to wait.
@@ -78,6 +81,7 @@ impl FlowFields {
             put(out, fields.slots.len() as u64);
             for slot in &fields.slots {
                 put(out, slot.generation.get().into());
+                out.push(slot.class.0);
                 out.push(slot.field.is_some().into());
                 slot.field.iter().for_each(|field| field.write(out));
             }
@@ -90,13 +94,15 @@ impl FlowFields {
             for _ in 0..get_count(bytes, 8)? {
                 fields.free.push(get_u32(bytes)?);
             }
-            for _ in 0..get_count(bytes, 9)? {
+            for _ in 0..get_count(bytes, 10)? {
                 let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
-                let field = match take(bytes)? {
-                    [0] => None,
+                let [class, has_field] = take(bytes)?;
+                let field = match has_field {
+                    0 => None,
                     _ => Some(FlowField::read(bytes)?),
                 };
-                fields.slots.push(Slot { generation, field, wanted: Vec::new() });
+                let class = ClassId(class);
+                fields.slots.push(Slot { generation, class, field, wanted: Vec::new() });
             }
             let is_free = |&slot: &u32| {
                 fields.slots.get(slot as usize).is_some_and(|slot| slot.field.is_none())
@@ -109,17 +115,25 @@ impl FlowFields {
     /// is worked out before agents need it.
     ///
     /// # Panics
-    /// If there are 2^32 fields already.
+    /// Panics if there are 2^32 fields already.
     pub fn add(&mut self, terrain: &Terrain, goals: &[Cell]) -> FlowId {
-        let field = FlowField::new(terrain, goals);
+        self.add_for(ClassId::default(), terrain, goals)
+    }
+
+    /// Adds a field for a class of agents, which those that follow it should be of.
+    ///
+    /// # Panics
+    /// Panics if the terrain has no such class, or if there are 2^32 fields already.
+    pub fn add_for(&mut self, class: ClassId, terrain: &Terrain, goals: &[Cell]) -> FlowId {
+        let field = Some(FlowField::new(terrain.for_agents(class), goals));
         if let Some(number) = self.free.pop() {
             let slot = &mut self.slots[number as usize];
-            slot.field = Some(field);
+            (slot.class, slot.field) = (class, field);
             return FlowId { slot: number, generation: slot.generation.get() };
         }
         let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 fields");
         let generation = NonZeroU32::MIN;
-        self.slots.push(Slot { generation, field: Some(field), wanted: Vec::new() });
+        self.slots.push(Slot { generation, class, field, wanted: Vec::new() });
         FlowId { slot: number, generation: generation.get() }
     }
 
@@ -157,10 +171,20 @@ impl FlowFields {
         for slot in &mut self.slots {
             slot.wanted.clear();
             if let Some(field) = &mut slot.field {
+                let terrain = terrain.for_agents(slot.class);
                 field.fit(terrain);
                 field.update(terrain);
             }
         }
+    }
+
+    /// A field, and the terrain of the agents that it is for.
+    pub(crate) fn get_on<'a>(
+        &'a self,
+        id: FlowId,
+        terrain: &'a Terrain,
+    ) -> Option<(&'a FlowField, &'a Terrain)> {
+        Some((self.get(id)?, terrain.for_agents(self.slots[id.slot as usize].class)))
     }
 
     /// Notes that an agent waits in a cell.
@@ -184,7 +208,7 @@ impl FlowFields {
             // A wave is the same in whatever order its cells are asked for, be it
             // halted or not: it goes on until the last of them is final.
             for &cell in &slot.wanted {
-                left -= field.settle_within(terrain, cell, left);
+                left -= field.settle_within(terrain.for_agents(slot.class), cell, left);
             }
             if left == 0 {
                 self.first = number + 1;

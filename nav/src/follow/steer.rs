@@ -3,7 +3,7 @@
 use glam::Vec2;
 
 use crate::cell::Cell;
-use crate::direction::Direction;
+use crate::check::path_cost;
 use crate::request::Route;
 use crate::terrain::Terrain;
 
@@ -24,6 +24,8 @@ pub(crate) enum Steering {
         /// Whether that is the end of the path.
         is_last: bool,
     },
+    /// It is where a link begins, and goes on where it ends.
+    Cross(Cell),
     /// It has been pushed off the path.
     Strayed,
 }
@@ -35,26 +37,25 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     let window = route.next()..count.min(route.next() + AHEAD_MAX);
     let passed = window.rev().find(|&place| route.path().cells()[place] == at);
     if let Some(place) = passed {
-        route.set_next((place + 1).min(count - 1));
+        route.set_leg(place, (place + 1).min(count - 1));
     }
     let next = route.next();
     let Some(&to) = route.path().cells().get(next) else { return Steering::Strayed };
-    if to != at && !may_step(terrain, at, to) {
+    let link = route.link(next).filter(|&from| from == at);
+    if to != at && path_cost(terrain.grid(), terrain.rule(), &[at, to]).is_err() {
         return Steering::Strayed;
     }
     let is_last = next + 1 == count;
     let target = if is_last { goal } else { to.centre() };
-    let offset = target - position;
+    let offset = link.map_or(target, Cell::centre) - position;
+    if link.is_some() {
+        let is_there = offset.length() < ARRIVAL_DISTANCE;
+        return if is_there { Steering::Cross(to) } else { Steering::Go { offset, is_last: true } };
+    }
     if is_last && offset.length() < ARRIVAL_DISTANCE {
         return Steering::Arrived;
     }
     Steering::Go { offset, is_last }
-}
-
-fn may_step(terrain: &Terrain, from: Cell, to: Cell) -> bool {
-    let direction = Direction::between(from, to);
-    let mut legal = terrain.grid().neighbours(from, terrain.rule());
-    direction.is_some() && legal.any(|cell| cell == to)
 }
 
 /// The velocity of an agent that would like to be `offset` away: at its speed, or slower

@@ -4,8 +4,10 @@ use glam::Vec2;
 
 use crate::agent::lost_to_rounding;
 use crate::cell::Cell;
-use crate::check::path_cost;
+use crate::direction::MoveRule;
+use crate::link::is_step;
 use crate::request::Route;
+use crate::sight::turn_after;
 use crate::terrain::Terrain;
 
 /// How near to its goal an agent is there without walking, in cells.
@@ -31,81 +33,74 @@ pub(crate) fn is_at_goal(position: Vec2, goal: Vec2) -> bool {
         && Cell::containing(position) == Cell::containing(goal)
 }
 
-/// Whether an agent at `position` is on the step that its route says: inside the
-/// rectangle around the two cells of it.
+/// How far from a straight line an agent on it is at most, in cells: nearer to it than corners are.
+const STRAY_MAX: f32 = 0.04;
+
+/// Whether an agent at `position` is where its route says: inside the rectangle around the two cells
+/// of a step, in one of those of a link, or on a straight line over several steps.
 ///
 /// False only if the game moved it elsewhere.
 pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let Some(at) = Cell::containing(position) else { return false };
     let cells = route.path().cells();
     let Some(&to) = cells.get(route.next()) else { return false };
-    let from = cells[route.next().saturating_sub(1)];
+    let from = cells[route.behind()];
+    if route.next() > route.behind() + 1 {
+        let (along, offset) = (to.centre() - from.centre(), position - from.centre());
+        let length = along.length();
+        let (done, aside) = (offset.dot(along) / length, offset.perp_dot(along) / length);
+        return aside.abs() < STRAY_MAX && (-STRAY_MAX..length + STRAY_MAX).contains(&done);
+    }
+    if !is_step(from, to) {
+        return at == from || at == to;
+    }
     (from.x.min(to.x)..=from.x.max(to.x)).contains(&at.x)
         && (from.y.min(to.y)..=from.y.max(to.y)).contains(&at.y)
 }
 
-/// The step that an agent at `position` is taking, where its route says one that is legal
-/// still.
+/// Walks `reach` cells along a route, over as much of it as that takes, and moves the route on. A
+/// reach below zero was walked before, by rounding.
 ///
-/// Under the rules that let agents cut corners it may be over a solid cell then.
-pub(crate) fn leg(position: Vec2, route: &Route, terrain: &Terrain) -> Option<[Cell; 2]> {
-    let leg = route.leg().filter(|_| is_on_route(position, route))?;
-    path_cost(terrain.grid(), terrain.rule(), &leg).is_ok().then_some(leg)
-}
-
-/// The cell that a path of an agent begins in, if there can be one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct CurrentCell {
-    pub(crate) cell: Cell,
-    /// The cell that the agent is coming from, where it is cutting a corner.
-    pub(crate) behind: Option<Cell>,
-}
-
-/// Where an agent at `position` stands: in the cell under it, or where it is cutting a
-/// solid corner, in the one that its step leads to.
-pub(crate) fn current_cell(
-    position: Vec2,
-    route: Option<&Route>,
+/// From any point of a cell, the straight line to any point of a cell that one legal step leads to
+/// touches no cells but those that the step needs open. Where steps are diagonal as well, an agent
+/// goes on straight from the middle of a cell to that of the farthest one that it
+/// [sees](turn_after); the last step leads to the very goal.
+pub(crate) fn walk(
+    from: Vec2,
+    goal: Vec2,
+    route: &mut Route,
+    mut reach: f32,
     terrain: &Terrain,
-) -> Option<CurrentCell> {
-    let under = Cell::containing(position)?;
-    let route = route.filter(|_| !terrain.is_open(under));
-    Some(match route.and_then(|route| leg(position, route, terrain)) {
-        Some([behind, cell]) => CurrentCell { cell, behind: Some(behind) },
-        None => CurrentCell { cell: under, behind: None },
-    })
-}
-
-/// Forgets a route that is not to be walked any longer, but for the step by which an agent
-/// at `position` is cutting a solid corner: it says where the agent stands.
-pub(crate) fn leave(position: Vec2, route: &mut Route, terrain: &Terrain) {
-    if route.path().is_empty() {
-        return;
-    }
-    match current_cell(position, Some(route), terrain) {
-        Some(CurrentCell { behind: Some(_), .. }) => route.keep_leg(),
-        _ => route.clear(),
-    }
-}
-
-/// Walks `reach` cells along a route, over as many of its steps as that takes,
-/// and moves the route on. A reach below zero was walked before, by rounding.
-///
-/// A step is done once the agent is inside its cell. From any point of a cell, the
-/// straight line to any point of a cell that one legal step leads to touches no
-/// cells but those that the step needs open. Turning earlier, say within 0.75 of
-/// the centre, would cut through solid corners.
-pub(crate) fn walk(from: Vec2, goal: Vec2, route: &mut Route, mut reach: f32) -> Walked {
+) -> Walked {
     let mut walked = Walked { position: from, facing: None, arrived: false, carry: 0.0 };
-    let mut next = route.next();
+    let (mut behind, mut next) = (route.behind(), route.next());
     let cells = route.path().cells();
+    let is_straight = terrain.rule() == MoveRule::BothFree;
     while next < cells.len() {
         let is_last = next + 1 == cells.len();
-        if !is_last && Cell::containing(walked.position) == Some(cells[next]) {
-            next += 1;
+        let under = Cell::containing(walked.position);
+        let is_done = if is_straight {
+            walked.position == cells[next].centre()
+        } else {
+            under == Some(cells[next])
+        };
+        if !is_last && is_done {
+            (behind, next) = (next, next + 1);
             continue;
         }
-        let target = if is_last { goal } else { cells[next].centre() };
+        if is_straight && next == behind + 1 && walked.position == cells[behind].centre() {
+            let is_middle = cells.last().is_some_and(|last| last.centre() == goal);
+            let end = cells.len() - usize::from(!is_middle);
+            next = turn_after(cells, behind, end.max(next + 1), terrain);
+        }
+        let is_last = next + 1 == cells.len();
+        let is_link = next == behind + 1 && !is_step(cells[behind], cells[next]);
+        let link = is_link && under != Some(cells[next]);
+        let target = match is_last {
+            _ if link => cells[behind].centre(),
+            true => goal,
+            false => cells[next].centre(),
+        };
         let offset = target - walked.position;
         let distance = offset.length();
         // Two points may coincide, and a zero offset has no direction.
@@ -119,13 +114,13 @@ pub(crate) fn walk(from: Vec2, goal: Vec2, route: &mut Route, mut reach: f32) ->
             walked.carry = lost_to_rounding(reach, moved);
             break;
         }
-        walked.position = target;
+        walked.position = if link { cells[next].centre() } else { target };
         reach -= distance;
-        if is_last {
+        if is_last && !link {
             walked.arrived = true;
             break;
         }
     }
-    route.set_next(next);
+    route.set_leg(behind, next);
     walked
 }

@@ -12,6 +12,7 @@ use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
+use crate::link::Link;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
 
@@ -127,9 +128,7 @@ impl AStar {
         self.nodes.start::<WIDE>(query.grid.index_inside(start));
         self.best = if start == query.goal { 0 } else { u64::MAX };
         let estimate = query.rest(start);
-        // A step away from the goal adds its cost and a step more to go.
-        let rise = u64::from(DIAGONAL) * (query.weight_max + query.weight_min);
-        self.open.begin(estimate, rise);
+        self.open.begin(estimate, query.rise);
         self.open.push(estimate, start);
     }
 
@@ -152,17 +151,40 @@ impl AStar {
             let next_index = index.wrapping_add_signed(query.offsets[direction as usize]);
             let weight = if WEIGHTED { weight.max(weights[next_index].factor()) } else { weight };
             let next_cost = cost + LENGTHS[direction as usize] * weight;
-            if !WIDE && next_cost > u64::from(u32::MAX) {
-                self.is_too_long = true;
-            } else if self.nodes.improve::<WIDE>(next_index, next_cost, direction) {
-                let estimate = next_cost + query.rest(next);
-                if next == query.goal {
-                    self.best = next_cost;
-                } else if estimate < self.best {
-                    self.open.push(estimate, next);
-                }
+            self.reach::<WIDE>(query, next, next_index, next_cost, Some(direction));
+        }
+        for link in query.grid.links().from(cell) {
+            if query.grid.is_link_open(link) {
+                let (next, cost) = (link.to, cost + link.units());
+                self.reach::<WIDE>(query, next, query.grid.index_inside(next), cost, None);
             }
         }
+    }
+
+    /// Enters a cell, by a step in a direction or by a link.
+    #[inline]
+    fn reach<const WIDE: bool>(
+        &mut self,
+        query: &Query<'_>,
+        next: Cell,
+        index: usize,
+        cost: u64,
+        direction: Option<Direction>,
+    ) {
+        if !WIDE && cost > u64::from(u32::MAX) {
+            self.is_too_long = true;
+        } else if self.nodes.improve::<WIDE>(index, cost, direction) {
+            let estimate = cost + query.rest(next);
+            if next == query.goal {
+                self.best = cost;
+            } else if estimate < self.best {
+                self.open.push(estimate, next);
+            }
+        }
+    }
+
+    fn cost(&self, index: usize) -> u64 {
+        if self.is_wide { self.nodes.cost::<true>(index) } else { self.nodes.cost::<false>(index) }
     }
 
     /// The cells from the goal back to the start.
@@ -172,11 +194,22 @@ impl AStar {
         goal: Cell,
     ) -> impl Iterator<Item = Cell> + 'a {
         std::iter::successors(Some(goal), |&cell| {
-            let arrival = self.nodes.arrival(grid.index_inside(cell))?;
-            Some(arrival.opposite().step_inside(cell))
+            let index = grid.index_inside(cell);
+            if self.nodes.is_linked(index) {
+                let is_way = |link: &&Link| {
+                    let from = grid.index_inside(link.from);
+                    self.nodes.is_reached(from)
+                        && self.cost(from) + link.units() == self.cost(index)
+                };
+                return grid.links().to(cell).iter().find(is_way).map(|link| link.from);
+            }
+            Some(self.nodes.arrival(index)?.opposite().step_inside(cell))
         })
     }
 }
+
+/// How many shortcuts estimates can know.
+const SHORTCUT_COUNT_MAX: usize = 32;
 
 /// Units of a step in each direction between cells of weight one.
 const LENGTHS: [u64; 8] = {
@@ -199,9 +232,16 @@ pub(crate) struct Query<'a> {
     /// What a step in each direction adds to the index of a cell.
     offsets: [isize; 8],
     goal: Cell,
-    /// The least weight of the map, by which estimates are scaled.
+    /// The least weight of the map.
     pub(crate) weight_min: u64,
-    weight_max: u64,
+    /// By which estimates are scaled: that weight, or zero where links make them useless.
+    scale: u64,
+    /// Where links begin by which the goal may be nearer than as the crow flies, and how far it is from
+    /// there at least.
+    shortcuts: [(Cell, u64); SHORTCUT_COUNT_MAX],
+    shortcut_count: usize,
+    /// How much a step or a link can raise an estimate.
+    rise: u64,
     /// Whether all open cells have that weight.
     pub(crate) is_uniform: bool,
 }
@@ -216,12 +256,63 @@ impl<'a> Query<'a> {
             let (dx, dy) = direction.offset();
             isize::from(dy) * width + isize::from(dx)
         });
-        Self { grid, rule, moves, offsets, goal, weight_min, weight_max, is_uniform }
+        // A step away from the goal adds its cost and a step more to go.
+        let rise = u64::from(DIAGONAL) * (weight_max + weight_min);
+        let (shortcuts, shortcut_count) = ([(goal, 0); SHORTCUT_COUNT_MAX], 0);
+        let mut query = Self {
+            grid,
+            rule,
+            moves,
+            offsets,
+            goal,
+            weight_min,
+            scale: weight_min,
+            shortcuts,
+            shortcut_count,
+            rise,
+            is_uniform,
+        };
+        query.look_at_links();
+        query
+    }
+
+    /// Lets the estimates hold for ways over links.
+    fn look_at_links(&mut self) {
+        let Self { grid, rule, scale, .. } = *self;
+        let links = grid.links().all();
+        let flight = |from, to| distance_units(rule, from, to) * scale;
+        // Others are no nearer than as the crow flies.
+        let is_short =
+            |link: &&Link| grid.is_link_open(link) && link.units() < flight(link.from, link.to);
+        let shortcuts = || links.iter().filter(is_short);
+        // Estimates that rise by more would make the open list too long.
+        let is_vast = flight(Cell::new(0, 0), Cell::new(grid.width(), grid.height())) >> 32 > 0;
+        if is_vast || shortcuts().count() > SHORTCUT_COUNT_MAX {
+            self.scale = 0;
+        } else {
+            // As in Dijkstra's algorithm: the one that is nearest to the goal is known with each round.
+            while let Some((rest, from)) = shortcuts()
+                .filter(|link| {
+                    !self.shortcuts[..self.shortcut_count]
+                        .iter()
+                        .any(|&(from, _)| from == link.from)
+                })
+                .map(|link| (link.units() + self.rest(link.to), link.from))
+                .min()
+            {
+                self.shortcuts[self.shortcut_count] = (from, rest);
+                self.shortcut_count += 1;
+            }
+        }
+        let rises = links.iter().map(|link| link.units() + self.rest(link.to));
+        self.rise = rises.max().unwrap_or(0).max(self.rise);
     }
 
     /// The units from a cell to the goal, at least.
     #[inline]
     fn rest(&self, cell: Cell) -> u64 {
-        u64::from(distance_units(self.rule, cell, self.goal)) * self.weight_min
+        let flight = |to| distance_units(self.rule, cell, to) * self.scale;
+        let by_links = self.shortcuts[..self.shortcut_count].iter();
+        by_links.fold(flight(self.goal), |least, &(from, rest)| least.min(flight(from) + rest))
     }
 }

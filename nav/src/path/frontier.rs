@@ -3,6 +3,7 @@
 
 use crate::cell::Cell;
 use crate::direction::Direction;
+use crate::grid::count_u32;
 
 /// Children per entry of the heap. Four keep a node's children within a cache
 /// line or two and halve the depth (A. `LaMarca` and R. Ladner, 1996).
@@ -299,10 +300,6 @@ fn least_child(heap: &[u64], first: usize) -> Option<(usize, u64)> {
     }
     let (at, &entry) = children.iter().enumerate().min_by_key(|&(_, entry)| entry)?;
     Some((first + at, entry))
-}
-
-fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).expect("grids have fewer than 2^32 cells")
 }
 
 #[cfg(test)]

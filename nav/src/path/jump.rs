@@ -9,7 +9,7 @@
 //! All four rules have jump points. Where steps are orthogonal only, rows take
 //! the part of diagonals: paths go along their row first.
 //!
-//! Where weights differ, every mixed cell that a jump comes to is a jump point (see
+//! If weights differ, every mixed cell that a jump comes to is a jump point (see
 //! [`LanePair`]), from which all legal steps are taken. Why that is exact: a step is left
 //! out only at a cell whose surroundings have its weight, and there one of two things
 //! holds. Either another way to the same cell costs less; then the one that is left out

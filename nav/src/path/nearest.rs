@@ -1,8 +1,7 @@
 //! The cell of a region that is nearest to a goal outside of it.
 
 use crate::cell::Cell;
-use crate::cost::{DIAGONAL, STRAIGHT};
-use crate::direction::MoveRule;
+use crate::cost::{STRAIGHT, distance_units};
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
 
@@ -28,7 +27,7 @@ pub(crate) struct Nearest {
 impl Nearest {
     /// Begins to look for a cell of a region, which must be alive.
     pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
-        let left = terrain.regions().place_count(region);
+        let left = place_count(terrain, region);
         let radius = Square::distance(terrain, goal);
         Self { region, goal, left, radius, done: 0, is_sweeping: false, best: None }
     }
@@ -47,7 +46,7 @@ impl Nearest {
                     return (None, count);
                 }
                 (self.left, self.done, count) = (self.left - 1, self.done + 1, count + 1);
-                if terrain.region(cell) == Some(self.region) {
+                if terrain.region(cell).is_some_and(|region| terrain.leads(self.region, region)) {
                     self.meet(terrain, cell);
                 }
             }
@@ -61,12 +60,11 @@ impl Nearest {
             }
         }
         if self.is_sweeping {
-            let regions = terrain.regions();
-            while self.done < regions.place_count(self.region) {
+            while self.done < place_count(terrain, self.region) {
                 if count == count_max {
                     return (None, count);
                 }
-                let cell = regions.cell_at(self.region, self.done);
+                let cell = cell_at(terrain, self.region, self.done);
                 (self.done, count) = (self.done + 1, count + 1);
                 cell.into_iter().for_each(|cell| self.meet(terrain, cell));
             }
@@ -92,13 +90,19 @@ impl Nearest {
     }
 }
 
-/// The least units between two cells, of which one may lie far outside of any grid.
-fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u64 {
-    let (dx, dy) = (u64::from(from.x.abs_diff(to.x)), u64::from(from.y.abs_diff(to.y)));
-    match rule {
-        MoveRule::Orthogonal => u64::from(STRAIGHT) * (dx + dy),
-        _ => u64::from(STRAIGHT) * dx.max(dy) + u64::from(DIAGONAL - STRAIGHT) * dx.min(dy),
+/// All cells that a region leads to are at places below this.
+fn place_count(terrain: &Terrain, region: RegionId) -> usize {
+    let has_links = !terrain.links().is_empty();
+    if has_links { terrain.grid().cell_count() } else { terrain.regions().place_count(region) }
+}
+
+/// The cell at a place, if the region leads to it.
+fn cell_at(terrain: &Terrain, region: RegionId, place: usize) -> Option<Cell> {
+    if terrain.links().is_empty() {
+        return terrain.regions().cell_at(region, place);
     }
+    let cell = terrain.grid().cell_at(place);
+    terrain.region(cell).filter(|&other| terrain.leads(region, other)).map(|_| cell)
 }
 
 /// The cells at a certain distance in rows or columns around a goal, as far as

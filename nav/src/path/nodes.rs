@@ -30,6 +30,8 @@ impl Node {
 const UNSEEN: Node = Node::new(0, 0);
 /// The arrival of the cell where a search starts; the others are directions.
 const START: u16 = 8;
+/// The cell was entered by a link.
+const LINKED: u16 = 9;
 const ARRIVAL_MASK: u16 = 15;
 const QUEUED: u16 = 16;
 const STATE_BITS: u32 = 5;
@@ -89,7 +91,12 @@ impl NodeTable {
         u64::from(high) << 32 | u64::from(self.nodes[index].cost())
     }
 
-    /// The direction in which this search entered a cell, `None` at the start.
+    /// Whether this search entered a cell by a link.
+    pub(crate) fn is_linked(&self, index: usize) -> bool {
+        self.nodes[index].mark & ARRIVAL_MASK == LINKED
+    }
+
+    /// The direction in which this search entered a cell, `None` at the start and behind links.
     #[inline]
     pub(crate) fn arrival(&self, index: usize) -> Option<Direction> {
         let arrival = self.nodes[index].mark & ARRIVAL_MASK;
@@ -111,19 +118,20 @@ impl NodeTable {
     }
 
     /// Enters a cell at a cost and queues it, if it was not entered at that cost
-    /// or less already. True if it was entered.
+    /// or less already; without a direction by a link. True if it was entered.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
     pub(crate) fn improve<const WIDE: bool>(
         &mut self,
         index: usize,
         cost: u64,
-        direction: Direction,
+        direction: Option<Direction>,
     ) -> bool {
         if self.is_reached(index) && self.cost::<WIDE>(index) <= cost {
             return false;
         }
-        let mark = self.generation << STATE_BITS | QUEUED | direction as u16;
+        let mark =
+            self.generation << STATE_BITS | QUEUED | direction.map_or(LINKED, |it| it as u16);
         self.nodes[index] = Node::new(cost as u32, mark);
         if WIDE {
             self.high[index] = (cost >> 32) as u32;

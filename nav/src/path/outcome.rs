@@ -4,7 +4,6 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{HashState, StateHasher};
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Range;
 
 use crate::cell::Cell;
 use crate::check::{PathFault, path_cost};
@@ -49,7 +48,9 @@ impl PathOutcome {
 }
 
 /// Why no path exists.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Default, NoUninit, CheckedBitPattern, HashState,
+)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 #[non_exhaustive]
@@ -63,6 +64,7 @@ pub enum Unreachable {
     /// The goal is solid.
     GoalBlocked,
     /// Start and goal are open, but of two regions.
+    #[default]
     Disconnected,
 }
 
@@ -232,21 +234,13 @@ impl Path {
         self.version = version;
     }
 
-    /// Forgets all cells but these; the cost stays that of the whole path.
-    pub(crate) fn keep(&mut self, places: Range<usize>) {
-        self.cells.truncate(places.end);
-        self.cells.drain(..places.start);
-    }
-
-    /// Puts a cell in front, from which there is a legal step to the first one.
-    pub(crate) fn prepend(&mut self, cell: Cell, cost: Cost) {
-        self.bounds.include(cell);
-        self.cells.insert(0, cell);
-        self.cost += cost;
+    /// Forgets all cells from a place on; the cost stays that of the whole path.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.cells.truncate(length);
     }
 
     /// Whether anything has happened that could make a step illegal.
-    fn may_be_broken(&self, terrain: &Terrain) -> bool {
+    pub(crate) fn may_be_broken(&self, terrain: &Terrain) -> bool {
         let Some(mut changes) = terrain.grid().changes_since(self.version) else { return true };
         // The cells beside a diagonal step lie within the bounds as well.
         changes.any(|change| change.kind == ChangeKind::Filled && self.bounds.contain(change.cell))

@@ -4,7 +4,7 @@
 //! A step is left out if its cell can be reached from the cell before at no more
 //! cost without the one in the middle, with diagonals first (D. Harabor and
 //! A. Grastien, 2011). Where steps are orthogonal only, horizontal ones go first.
-//! What is left depends on the ring alone, so it is a table for each rule.
+//! The cells that are left depend on the ring alone, so they are a table for each rule.
 
 use crate::direction::{Direction, MoveRule};
 

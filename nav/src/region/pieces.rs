@@ -5,7 +5,7 @@ use formic_ecs::CodecError;
 use crate::bytes::{Saved, get, get_count, get_u32, put};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
-use crate::grid::Grid;
+use crate::grid::{Grid, count_u32};
 use crate::region::ring::representatives;
 use crate::region::sector::{Rows, SECTOR_PLACES, Sectors, directions_inside};
 
@@ -347,8 +347,4 @@ impl Pieces {
         pieces.link_all(grid);
         Ok(pieces)
     }
-}
-
-fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).expect("grids have fewer than 2^32 cells")
 }

@@ -6,6 +6,7 @@ use formic_ecs::CodecError;
 
 use crate::bytes::{Saved, get_count, get_u32, put};
 use crate::grid::change::GridVersion;
+use crate::grid::count_u32;
 use crate::region::event::RegionId;
 use crate::region::pieces::Pieces;
 
@@ -251,8 +252,4 @@ impl RegionTable {
         let slot = self.slots.get(region.slot())?;
         (slot.generation == region.generation && !slot.pieces.is_empty()).then_some(slot)
     }
-}
-
-fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).expect("grids have fewer than 2^32 cells")
 }

@@ -10,6 +10,7 @@ use formic_jobs::Pool;
 
 use crate::bytes::{Saved, get, get_cell, get_u32, put, put_cell, take};
 use crate::cell::Cell;
+use crate::class::ClassId;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::PathQuery;
@@ -21,13 +22,10 @@ pub(crate) struct Question {
     pub(crate) entity: Entity,
     /// The number of the request, which tells it from later ones of the same agent.
     pub(crate) number: u32,
-    /// How many cells the agent covers along a side.
-    pub(crate) size: u8,
+    /// The class of the agent.
+    pub(crate) class: ClassId,
     /// A place where no cell can be is none.
     pub(crate) start: Option<Cell>,
-    /// The cell that the agent comes from, where it is cutting a corner on its way to the
-    /// start.
-    pub(crate) behind: Option<Cell>,
     pub(crate) goal: Option<Cell>,
     /// Whether the goal is beyond where cells can be, and this is the nearest one.
     pub(crate) is_beyond: bool,
@@ -36,40 +34,31 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The entity, the request, the size, flags, and three cells, those that are none as the first one.
+    /// The entity, the request, the class, flags, and two cells, those that are none as the first one.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put(out, self.entity.to_bits());
         put(out, self.number.into());
-        out.push(self.size);
-        let cells = [self.start, self.behind, self.goal];
-        let flags =
-            cells.map(|cell| cell.is_some()).into_iter().chain([self.is_beyond, self.or_nearest]);
-        out.push(flags.rev().fold(0, |bits, flag| bits << 1 | u8::from(flag)));
+        out.push(self.class.0);
+        let cells = [self.start, self.goal];
+        let [start, goal] = cells.map(|cell| cell.is_some());
+        out.extend([start, goal, self.is_beyond, self.or_nearest].map(u8::from));
         cells.into_iter().for_each(|cell| put_cell(out, cell.unwrap_or(Cell::new(0, 0))));
     }
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let entity = Entity::from_bits(get(bytes)?).ok_or(CodecError)?;
         let number = get_u32(bytes)?;
-        let [size, flags] = take(bytes)?;
-        let flag = |place: u8| flags & (1 << place) != 0;
-        let mut cell = |place: u8| get_cell(bytes).map(|cell| flag(place).then_some(cell));
-        let (start, behind, goal) = (cell(0)?, cell(1)?, cell(2)?);
-        Ok(Self {
-            entity,
-            number,
-            size,
-            start,
-            behind,
-            goal,
-            is_beyond: flag(3),
-            or_nearest: flag(4),
-        })
+        let [class, flags @ ..] = take::<5>(bytes)?;
+        let [has_start, has_goal, is_beyond, or_nearest] = flags.map(|flag| flag != 0);
+        let (start, goal) = (get_cell(bytes)?, get_cell(bytes)?);
+        let (start, goal) = (has_start.then_some(start), has_goal.then_some(goal));
+        let class = ClassId(class);
+        Ok(Self { entity, number, class, start, goal, is_beyond, or_nearest })
     }
 
     /// The terrain of the agent.
     pub(crate) fn terrain<'a>(&self, terrain: &'a Terrain) -> &'a Terrain {
-        terrain.for_size(self.size).unwrap_or(terrain)
+        terrain.for_class(self.class).unwrap_or(terrain)
     }
 
     /// What is asked of a scratch, if the cells are there.

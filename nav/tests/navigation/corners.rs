@@ -1,4 +1,4 @@
-//! Agents that cut corners: over a solid cell they are on their way all the same.
+//! Agents keep to open cells, and to rules that do not cut corners.
 
 use crate::noise;
 use crate::rng::Rng;
@@ -6,69 +6,20 @@ use crate::sim::Sim;
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;
 use formic_nav::{
-    Cell, FlowFields, Grid, MoveRule, PathRequest, PathStats, Position, RequestStatus, Wander,
-    systems,
+    Cell, FlowFields, Grid, MoveRule, PathStats, Position, RequestStatus, Terrain, Wander, systems,
 };
 use glam::Vec2;
 
-/// One step from the west to the south, past a solid corner, and the agent over it.
-fn over_the_corner(rule: MoveRule) -> (Sim, Entity) {
-    let is_open = |cell: Cell| cell != Cell::new(1, 0) && cell != Cell::new(0, 3);
-    let mut sim = Sim::on(Grid::from_fn(4, 4, is_open).unwrap(), rule, Threads::None);
-    let agent = sim.spawn(0.9, 0.5, 2.0);
-    sim.ask(agent, 1.5, 1.5);
-    while sim.terrain().is_open(Cell::containing(sim.position(agent)).unwrap()) {
-        assert_ne!(sim.status(agent), RequestStatus::Arrived, "{rule:?}");
-        sim.tick();
-    }
-    (sim, agent)
+#[test]
+#[should_panic(expected = "agents cannot walk by OneFree")]
+fn a_rule_that_cuts_corners_is_not_for_agents() {
+    let terrain = Terrain::new(Grid::solid(3, 3).unwrap(), MoveRule::OneFree);
+    FlowFields::default().add(&terrain, &[Cell::new(0, 0)]);
 }
 
 #[test]
-fn whoever_is_asked_over_a_corner_goes_there() {
-    for rule in [MoveRule::OneFree, MoveRule::Always] {
-        for goal in [(3.5, 3.5), (0.2, 0.2), (1.2, 1.2)] {
-            for is_cancelled in [false, true] {
-                let (mut sim, agent) = over_the_corner(rule);
-                if is_cancelled {
-                    sim.world.get_mut::<PathRequest>(agent).unwrap().cancel();
-                    sim.ticks(3);
-                }
-                sim.ask(agent, goal.0, goal.1);
-                sim.tick();
-                assert_eq!(sim.status(agent), RequestStatus::Found, "{rule:?}, to {goal:?}");
-                sim.ticks(80);
-                assert_eq!(sim.position(agent), Vec2::from(goal), "{rule:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn an_edit_far_away_leaves_an_agent_over_a_corner_alone() {
-    for rule in [MoveRule::OneFree, MoveRule::Always] {
-        let (mut sim, agent) = over_the_corner(rule);
-        sim.terrain_mut().dig(Cell::new(0, 3));
-        sim.ticks(20);
-        assert_eq!(
-            sim.stats(agent),
-            PathStats { paths_found: 1, arrivals: 1, ..PathStats::default() }
-        );
-    }
-}
-
-#[test]
-fn an_edit_that_forbids_the_step_puts_the_agent_out() {
-    let (mut sim, agent) = over_the_corner(MoveRule::OneFree);
-    sim.terrain_mut().fill(Cell::new(0, 1));
-    sim.tick();
-    assert_eq!(sim.stats(agent).pushed_out, 1);
-    assert!(sim.terrain().is_open(Cell::containing(sim.position(agent)).unwrap()));
-}
-
-#[test]
-fn wanderers_keep_walking_under_all_rules_and_nobody_is_put_out_who_is_on_a_legal_step() {
-    for rule in MoveRule::ALL {
+fn wanderers_keep_walking_and_none_is_put_out_by_edits_far_away() {
+    for rule in [MoveRule::Orthogonal, MoveRule::BothFree] {
         let mut rng = Rng::new(9);
         let mut sim = Sim::on(noise::noise(&mut rng, 20, 20, 70), rule, Threads::None);
         let open: Vec<Cell> =

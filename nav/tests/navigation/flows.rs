@@ -150,7 +150,7 @@ fn to_forget_what_an_edit_has_made_wrong_is_within_the_budget_as_well() {
 
 #[test]
 fn after_random_edits_every_step_comes_nearer_by_its_cost() {
-    for (seed, rule) in (30..).zip(MoveRule::ALL) {
+    for (seed, rule) in (30..).zip([MoveRule::Orthogonal, MoveRule::BothFree]) {
         let mut rng = Rng::new(seed);
         let mut sim = Sim::on(noise(&mut rng, 40, 36, 70), rule, Threads::None);
         let grid = sim.terrain().grid().clone();
@@ -192,11 +192,6 @@ fn after_random_edits_every_step_comes_nearer_by_its_cost() {
                 let field = fields.get_mut(field).unwrap();
                 assert_eq!(field.distance(&terrain, cell).map(|cost| cost.units()), truth);
                 let expected = match truth {
-                    // Where corners may be cut, a straight line grazes them.
-                    None if !terrain.is_open(cell) => {
-                        assert!(matches!(rule, MoveRule::OneFree | MoveRule::Always));
-                        continue;
-                    }
                     None => FlowStatus::Unreachable,
                     Some(0) => continue,
                     Some(_) => FlowStatus::Going,
@@ -208,76 +203,21 @@ fn after_random_edits_every_step_comes_nearer_by_its_cost() {
 }
 
 #[test]
-fn who_cuts_corners_does_not_get_caught_in_them() {
-    for rule in [MoveRule::OneFree, MoveRule::Always] {
-        // Diagonal steps past the corner of one solid cell after the other.
-        let grid =
-            Grid::from_fn(30, 30, |cell| cell.x.abs_diff(cell.y) < 2 && cell.x != cell.y + 1);
-        let mut sim = Sim::on(grid.unwrap(), rule, Threads::None);
-        let field = add_field(&mut sim, &[Cell::new(29, 29)]);
-        let place = Vec2::new(0.9, 0.2);
-        let agent = sim.world.spawn(systems::flow_agent(place, 0.7, field));
-        sim.ticks(2_000);
-        assert_eq!(status(&sim, agent), FlowStatus::Arrived, "{}", sim.position(agent));
-    }
-}
-
-#[test]
-fn who_cuts_a_corner_ends_the_step_and_does_not_go_through_the_rock() {
-    // From the west the way to the goal in the north leads past the solid cell in the middle,
-    // to the south, and all around.
-    let rows = ["@@...", ".@@..", "@.@..", "....."];
-    let grid = Sim::of(&rows).terrain().grid().clone();
-    for is_changed_meanwhile in [false, true] {
-        let mut sim = Sim::on(grid.clone(), MoveRule::Always, Threads::None);
-        let field = add_field(&mut sim, &[Cell::new(2, 0)]);
-        let agent = sim.world.spawn(systems::flow_agent(Vec2::new(0.9, 1.2), 1.0, field));
-        let mut open_cells = vec![Cell::new(0, 1)];
-        let mut grazed_count = 0;
-        for _ in 0..400 {
-            sim.tick();
-            let cell = Cell::containing(sim.position(agent)).unwrap();
-            if !grid.is_open(cell) {
-                grazed_count += 1;
-                if is_changed_meanwhile && grazed_count == 2 {
-                    // Now the field knows nothing.
-                    let terrain = sim.terrain().clone();
-                    let goals = [Cell::new(2, 0), Cell::new(3, 0)];
-                    fields(&mut sim).get_mut(field).unwrap().restart(&terrain, &goals);
-                }
-            } else if open_cells.last() != Some(&cell) {
-                open_cells.push(cell);
-            }
-        }
-        assert!(grazed_count > 5, "{grazed_count} ticks over rock");
-        assert_eq!(status(&sim, agent), FlowStatus::Arrived);
-        let terrain = sim.terrain();
-        let steps = open_cells.windows(2);
-        let is_legal = |step: &[Cell]| {
-            terrain.grid().neighbours(step[0], MoveRule::Always).any(|next| next == step[1])
-        };
-        assert!(steps.into_iter().all(is_legal), "{open_cells:?}");
-    }
-}
-
-#[test]
-fn who_stands_in_rock_beside_cells_that_are_not_worked_out_waits_for_them_alone() {
+fn who_stands_in_rock_has_no_way_and_costs_nothing() {
     let mut sim = Sim::of(&["....@....", "@@@@@@@@.", "........."]);
     let field = add_field(&mut sim, &[Cell::new(0, 2)]);
-    fields(&mut sim).expansions_per_tick = 3;
     // An agent that is caught by an edit is put out of the rock; these come later.
     sim.tick();
     let inside = sim.world.spawn(systems::flow_agent(Vec2::new(4.5, 1.5), 2.0, field));
     let cut_off = sim.world.spawn(systems::flow_agent(Vec2::new(1.5, 0.5), 2.0, field));
     sim.tick();
-    assert_eq!(status(&sim, inside), FlowStatus::Waiting);
-    assert_eq!(status(&sim, cut_off), FlowStatus::Unreachable);
-    sim.tick();
-    assert_eq!(status(&sim, inside), FlowStatus::Going);
+    assert_eq!([inside, cut_off].map(|agent| status(&sim, agent)), [FlowStatus::Unreachable; 2]);
     let count = fields(&mut sim).get(field).unwrap().expansion_count();
-    assert!(count <= 6, "{count} cells for a way of four");
-    sim.ticks(60);
-    assert_eq!(status(&sim, inside), FlowStatus::Arrived);
+    assert_eq!(count, 0);
+    // The next edit puts the one out, to the north, and lets both through.
+    sim.terrain_mut().dig(Cell::new(4, 0));
+    sim.ticks(300);
+    assert_eq!([inside, cut_off].map(|agent| status(&sim, agent)), [FlowStatus::Arrived; 2]);
 }
 
 #[test]

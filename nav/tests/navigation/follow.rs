@@ -1,7 +1,10 @@
 //! Following: how agents walk, and what edits do to them.
 
+use crate::rng::Rng;
 use crate::sim::Sim;
-use formic_nav::{Cell, Facing, Position, RequestStatus, Route};
+use crate::{cells, noise};
+use formic_ecs::Entity;
+use formic_nav::{Cell, Facing, Grid, Position, RequestStatus, Route};
 use glam::Vec2;
 
 #[test]
@@ -171,4 +174,89 @@ fn an_agent_that_somebody_carries_off_asks_again_from_there() {
     assert_eq!((sim.status(agent), sim.position(agent)), (RequestStatus::Found, (5.5, 0.5).into()));
     sim.ticks(120);
     assert_eq!(sim.position(agent), Vec2::new(2.5, 0.5));
+}
+
+/// Whether the straight line between two places stays clear of solid cells, judged edge by edge of each
+/// solid cell around, in exact arithmetic of wider numbers.
+fn is_in_the_open(sim: &Sim, from: Vec2, to: Vec2) -> bool {
+    let [from, to] = [from, to].map(|it| [f64::from(it.x), f64::from(it.y)]);
+    let solid = |cell: &Cell| !sim.terrain().is_open(*cell);
+    let crosses = |cell: Cell| {
+        // The part of the way that is within the columns, and within the rows.
+        let mut part = (0.0_f64, 1.0_f64);
+        for (from, to, low) in [(from[0], to[0], cell.x), (from[1], to[1], cell.y)] {
+            let (low, high) = (f64::from(low), f64::from(low) + 1.0);
+            if from == to {
+                if from <= low || from >= high {
+                    return false;
+                }
+                continue;
+            }
+            let (a, b) = ((low - from) / (to - from), (high - from) / (to - from));
+            part = (part.0.max(a.min(b)), part.1.min(a.max(b)));
+        }
+        part.0 < part.1
+    };
+    !sim.terrain().grid().cells().filter(solid).any(crosses)
+}
+
+#[test]
+fn agents_walk_straight_and_never_through_rock_whatever_is_dug_and_filled() {
+    let mut rng = Rng::new(97);
+    let (mut straight, mut walks) = (0, 0);
+    for percent in [80, 92, 98] {
+        let mut sim = Sim::new(noise::noise(&mut rng, 40, 30, percent));
+        let open: Vec<Cell> =
+            sim.terrain().grid().cells().filter(|&it| sim.terrain().is_open(it)).collect();
+        let agents: Vec<Entity> = (0..40)
+            .map(|_| {
+                let place = open[rng.below(open.len())].centre();
+                sim.spawn(place.x, place.y, 5.0)
+            })
+            .collect();
+        for tick in 0..900 {
+            if tick % 4 == 0 {
+                let cell = cells::any_cell(&mut rng, sim.terrain().grid());
+                let _ = sim.terrain_mut().dig(cell) || sim.terrain_mut().fill(cell);
+            }
+            let agent = agents[rng.below(agents.len())];
+            if sim.status(agent).is_at_rest() {
+                let goal = open[rng.below(open.len())].centre();
+                sim.ask(agent, goal.x + 0.2, goal.y - 0.3);
+            }
+            let before: Vec<(Vec2, u32)> =
+                agents.iter().map(|&it| (sim.position(it), sim.stats(it).pushed_out)).collect();
+            sim.tick();
+            for (&agent, &(from, pushed_out)) in agents.iter().zip(&before) {
+                let to = sim.position(agent);
+                let cell = Cell::containing(to).unwrap();
+                assert!(sim.terrain().is_open(cell), "{to} is in rock");
+                if sim.stats(agent).pushed_out == pushed_out && from != to {
+                    assert!(is_in_the_open(&sim, from, to), "tick {tick}: {from} to {to}");
+                    let facing = sim.world.get::<Facing>(agent).unwrap().0;
+                    let is_octile = facing.x.abs().min(facing.y.abs()) < 1e-3
+                        || (facing.x.abs() - facing.y.abs()).abs() < 1e-3;
+                    walks += 1;
+                    straight += u32::from(!is_octile);
+                }
+            }
+        }
+    }
+    assert!(walks > 10_000 && straight > walks / 3, "{straight} of {walks} at any angle");
+}
+
+#[test]
+fn an_agent_crosses_a_hall_in_one_line() {
+    let mut sim = Sim::new(Grid::from_fn(40, 20, |_| true).unwrap());
+    let agent = sim.spawn(0.5, 0.5, 3.0);
+    sim.ask(agent, 39.5, 13.5);
+    let mut ticks = 0;
+    while sim.status(agent) != RequestStatus::Arrived {
+        sim.tick();
+        ticks += 1;
+        let place = sim.position(agent);
+        assert!((place.y - 0.5 - (place.x - 0.5) / 3.0).abs() < 1e-4, "{place}");
+    }
+    // The line is 41.11 cells long, the path 44.4.
+    assert_eq!(ticks, 2 + 274);
 }

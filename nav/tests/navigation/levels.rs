@@ -120,7 +120,7 @@ fn a_world_whose_level_is_replaced_goes_on_lawfully() {
 #[test]
 fn a_world_of_walkers_that_is_restored_goes_on_as_the_one_that_was_saved() {
     let pillars = |cell: Cell| cell.y % 3 != 1 || cell.x % 4 != 2;
-    for rule in [MoveRule::BothFree, MoveRule::Always] {
+    for rule in [MoveRule::BothFree, MoveRule::Orthogonal] {
         let world =
             || Sim::on(Grid::from_fn(30, 30, pillars).unwrap(), rule, formic_jobs::Threads::None);
         let mut sim = world();

@@ -7,6 +7,7 @@ mod asking;
 mod benchmarks;
 #[path = "../support/cells.rs"]
 mod cells;
+mod classes;
 mod corners;
 mod crowds;
 #[path = "../support/dijkstra.rs"]
@@ -20,6 +21,7 @@ mod generate;
 mod grid;
 mod jump_points;
 mod levels;
+mod links;
 mod load;
 #[path = "../support/nav_data.rs"]
 mod nav_data;
@@ -35,7 +37,6 @@ mod scenes;
 mod sight;
 #[path = "../support/sim.rs"]
 mod sim;
-mod sizes;
 mod systems;
 mod walls;
 mod wander;

@@ -37,17 +37,12 @@ fn edit(terrain: &mut Terrain, rng: &mut Rng, open_percent: usize) {
     }
 }
 
-/// Fails unless the straight line between two places is in the open, and the step
-/// between their cells is a legal one.
+/// Fails unless the straight line between two places is in the open.
 fn assert_legal_motion(terrain: &Terrain, from: Vec2, to: Vec2) {
-    for part in 0..=32_u8 {
-        let place = from.lerp(to, f32::from(part) / 32.0);
+    for part in 0..=128_u8 {
+        let place = from.lerp(to, f32::from(part) / 128.0);
         let cell = Cell::containing(place).expect("on the map");
         assert!(terrain.is_open(cell), "{place} between {from} and {to} is in rock");
-    }
-    let cells = [from, to].map(|place| Cell::containing(place).unwrap());
-    if cells[0] != cells[1] {
-        path_cost(terrain.grid(), terrain.rule(), &cells).expect("a legal step");
     }
 }
 

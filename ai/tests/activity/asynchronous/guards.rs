@@ -17,7 +17,7 @@ fn to_be_interrupted_is_to_be_dropped_and_guards_tidy_up_once() {
             context.guard(|_, _| panic!("it was disarmed")).disarm();
             context.subscribe(me, EventKinds::NONE).await;
             _ = context.event().await;
-            unreachable!("nobody calls");
+            unreachable!("no caller is there");
         });
         stage.tick();
         assert_eq!(counted.load(Ordering::Relaxed), 0);
@@ -72,7 +72,7 @@ fn a_question_that_panics_ends_the_story_and_its_guards_tidy_up() {
         let _guard = context.guard(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed));
         context.subscribe(me, EventKinds::NONE).await;
         context.with(|_, _| panic!("on purpose")).await;
-        unreachable!("nobody has answered")
+        unreachable!("no answer has come")
     });
     stage.tick_that_panics();
     stage.tick();

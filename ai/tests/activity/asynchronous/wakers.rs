@@ -39,7 +39,7 @@ struct Letter {
 fn deliver(letter: &Mutex<Letter>, value: u32) {
     let mut letter = letter.lock().unwrap();
     letter.value = Some(value);
-    letter.waker.take().expect("somebody waits").wake();
+    letter.waker.take().expect("a future waits").wake();
 }
 
 async fn receive(letter: &Mutex<Letter>) -> u32 {

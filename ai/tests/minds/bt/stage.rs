@@ -49,7 +49,7 @@ struct Deed(usize);
 struct Doing<'a>(ComponentLookup<'a, &'static mut Board>);
 
 impl Doing<'_> {
-    fn note(&mut self, agent: Agent, what: &str, deed: &Deed) {
+    fn note(&mut self, agent: Agent<'_>, what: &str, deed: &Deed) {
         if let Ok(board) = self.0.get_mut(agent.entity) {
             board.log.push(format!("{what}{}", deed.0));
         }
@@ -59,16 +59,16 @@ impl Doing<'_> {
 impl SerialProcessor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&mut self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn start(&mut self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.note(agent, "+", deed);
         Running
     }
 
-    fn update(&mut self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&mut self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.0.get_mut(agent.entity).unwrap().ends[deed.0]
     }
 
-    fn cleanup(&mut self, agent: Agent, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&mut self, agent: Agent<'_>, deed: &mut Deed, ended: Ended) {
         let what = match ended {
             Ended::Success => "s",
             Ended::Failed => "f",
@@ -78,12 +78,20 @@ impl SerialProcessor for Doing<'_> {
     }
 }
 
-pub(crate) fn actions() -> ActionSet {
-    (0..4).fold(ActionSet::new(), |actions, deed| actions.action(format!("a{deed}"), Deed(deed)))
+/// The four actions of agents, each behind so many others.
+pub(crate) fn actions(fillers: usize) -> ActionSet {
+    (0..4).fold(ActionSet::new(), |actions, deed| {
+        let fill = |actions: ActionSet, it| actions.action(format!("other {deed} {it}"), Deed(9));
+        (0..fillers).fold(actions, fill).action(format!("a{deed}"), Deed(deed))
+    })
 }
 
 pub(crate) fn library() -> Library<Senses> {
-    let mut library = Library::new(&actions());
+    library_with(0)
+}
+
+pub(crate) fn library_with(fillers: usize) -> Library<Senses> {
+    let mut library = Library::new(&actions(fillers));
     for condition in 0..4 {
         library = library.condition(format!("c{condition}"), move |board: &&mut Board| {
             board.conditions >> condition & 1 == 1
@@ -113,20 +121,26 @@ pub(crate) struct Stage {
     pub(crate) world: World,
     schedule: Schedule,
     pool: Pool,
+    fillers: usize,
 }
 
 impl Stage {
     pub(crate) fn new(tree: Tree<Senses>, threads: Threads) -> Self {
+        Self::with(tree, threads, 0)
+    }
+
+    /// A stage of agents with so many other actions before each of theirs.
+    pub(crate) fn with(tree: Tree<Senses>, threads: Threads, fillers: usize) -> Self {
         let mut world = World::new();
         world.insert_resource(Shared(tree));
         let schedule =
             formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();
-        Self { world, schedule, pool: Pool::new(threads).unwrap() }
+        Self { world, schedule, pool: Pool::new(threads).unwrap(), fillers }
     }
 
     pub(crate) fn spawn(&mut self, board: Board, seed: u64) -> Entity {
-        let agent = actions().spawn(&mut self.world, board).unwrap();
+        let agent = actions(self.fillers).spawn(&mut self.world, board).unwrap();
         let shared = self.world.remove_resource::<Shared>().unwrap();
         TreeAgent::drive(&mut self.world, agent, &shared.0, seed).unwrap();
         self.world.insert_resource(shared);

@@ -24,7 +24,7 @@ fn only_those_that_are_watched_are_written_about() {
     note(&log, one, 1);
     log.watch(one, "Cat", 4);
     note(&log, one, 2);
-    log.note(other, 2, Engine::Utility, |_| panic!("nobody asks about it"));
+    log.note(other, 2, Engine::Utility, |_| panic!("no watcher asks about it"));
     assert_eq!(log.decisions(one).len(), 1);
     assert!(log.decisions(other).is_empty() && log.last(other).is_none());
     assert!(log.is_watched(one) && !log.is_watched(other));

@@ -20,11 +20,11 @@ struct Doing<'a>(ComponentLookup<'a, &'static mut Senses>);
 impl SerialProcessor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&mut self, _: Agent, _: &mut Deed) -> ActionResult {
+    fn start(&mut self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&mut self, agent: Agent, _: &mut Deed) -> ActionResult {
+    fn update(&mut self, agent: Agent<'_>, _: &mut Deed) -> ActionResult {
         let Ok(senses) = self.0.get_mut(agent.entity) else { return ActionResult::Failed };
         senses.end.take().unwrap_or(ActionResult::Running)
     }

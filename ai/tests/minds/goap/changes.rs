@@ -27,12 +27,12 @@ struct Working<'a>(AgentAccess<'a, &'static mut Things>, AgentAccess<'a, &'stati
 impl Processor for Working<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.1.claim(agent).unwrap().get_mut().0.push(deed.name);
         ActionResult::Running
     }
 
-    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         if let Some((fact, value)) = deed.sets {
             self.0.claim(agent).unwrap().get_mut().0[fact] = value;
         }

@@ -1,6 +1,6 @@
 //! Whether the books of an archetype's chunks are in order.
 
-use super::{ChunkHead, Chunks, canaries};
+use super::{ChunkHead, Chunks, are_canaries_alive};
 use crate::entity::Entity;
 
 impl Chunks {
@@ -41,7 +41,7 @@ impl Chunks {
             let first = block.start().addr().get() + place * capacity * size_of::<Entity>();
             let is_there = self.heads[chunk].entities().addr().get() == first;
             expect(is_there, "I-3", "a chunk begins elsewhere than in its place in the block")?;
-            let are_alive = canaries::are_alive(block, layout, &self.sizes);
+            let are_alive = are_canaries_alive(block, layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
             for bits in &self.bits {
                 let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();

@@ -18,9 +18,9 @@ const HEADER_BYTES: usize = 32;
 
 /// One named part of a save.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
+pub(in crate::schedule) struct Section {
+    pub(in crate::schedule) name: String,
+    pub(in crate::schedule) bytes: Vec<u8>,
 }
 
 /// Why bytes are not those of a save.
@@ -67,7 +67,7 @@ fn checksum(body: &[u8]) -> u64 {
     hasher.finish()
 }
 
-pub(super) fn to_bytes(sections: &[Section]) -> Vec<u8> {
+pub(in crate::schedule) fn to_bytes(sections: &[Section]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_BYTES];
     for section in sections {
         put_text(&mut bytes, &section.name);
@@ -81,7 +81,7 @@ pub(super) fn to_bytes(sections: &[Section]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, MalformedSave> {
+pub(in crate::schedule) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, MalformedSave> {
     let mut header = Reader(bytes.strip_prefix(&MAGIC).ok_or(MalformedSave::NotASave)?);
     let cut_off = MalformedSave::WrongLength;
     let format = header.u32().ok_or_else(|| cut_off.clone())?;
@@ -111,20 +111,20 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, MalformedSave> {
     Ok(sections)
 }
 
-pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
+pub(in crate::schedule) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     let len = u32::try_from(text.len()).expect("names are shorter than 4 GiB");
     bytes.extend(len.to_le_bytes());
     bytes.extend(text.as_bytes());
 }
 
-pub(super) fn put_bytes(bytes: &mut Vec<u8>, counted: &[u8]) {
+pub(in crate::schedule) fn put_bytes(bytes: &mut Vec<u8>, counted: &[u8]) {
     bytes.extend((counted.len() as u64).to_le_bytes());
     bytes.extend(counted);
 }
 
 /// Bytes that are read from the front; `None` where there are too few.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(in crate::schedule) struct Reader<'a>(pub(in crate::schedule) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Option<&'a [u8]> {
@@ -133,28 +133,28 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub(in crate::schedule) fn u8(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(in crate::schedule) fn u32(&mut self) -> Option<u32> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*bytes))
     }
 
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    pub(in crate::schedule) fn u64(&mut self) -> Option<u64> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*bytes))
     }
 
-    pub(super) fn text(&mut self) -> Option<&'a str> {
+    pub(in crate::schedule) fn text(&mut self) -> Option<&'a str> {
         let len = self.u32()?;
         std::str::from_utf8(self.take(usize::try_from(len).ok()?)?).ok()
     }
 
-    pub(super) fn counted(&mut self) -> Option<&'a [u8]> {
+    pub(in crate::schedule) fn counted(&mut self) -> Option<&'a [u8]> {
         let len = self.u64()?;
         self.take(usize::try_from(len).ok()?)
     }

@@ -1,142 +1,19 @@
-//! Saved games: a world, its resources, and what its schedule keeps from tick to tick.
+//! The format of saved games: sections, the rules of types, and the state of systems.
 
 mod file;
 mod rules;
 mod state;
 
-use std::any::TypeId;
 use std::fmt;
-use std::fs;
-use std::io;
-use std::path::Path;
 
-use formic_ecs::{RestoreError, Snapshot, SnapshotError, World};
+use formic_ecs::{RestoreError, SnapshotError};
 
 pub use self::file::MalformedSave;
-use self::file::{Reader, Section};
-pub(super) use self::rules::Change;
+pub(super) use self::file::{Reader, Section, from_bytes, put_bytes, put_text, to_bytes};
 pub use self::rules::SaveRules;
+pub(super) use self::rules::{Change, Extent, Place};
 pub use self::state::StateArchive;
 use super::name;
-use super::run::Schedule;
-
-/// A whole game at the border of two ticks: loaded in another process, on any number of threads, it
-/// goes on as it would have gone on here.
-///
-/// It has the entities of the world, its resources, as [`SaveRules`] say, and of the schedule the
-/// tick, what each system and condition has seen, [`Local`](crate::Local)s, and events that are still
-/// there. It is a list of named sections, so that parts can come and go between two versions of a
-/// game; what did not fit is in the [`LoadReport`].
-///
-/// ```
-/// use formic_ecs::Codec;
-/// use formic_jobs::prelude::*;
-/// use formic_jobs::{Save, SaveRules};
-///
-/// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-/// #[repr(C)]
-/// struct Gold(u64);
-/// fn tax(mut all: Query<'_, &mut Gold>, mut ticks: Local<'_, u64>) {
-///     *ticks += 1;
-///     all.for_each(|gold| gold.0 += *ticks);
-/// }
-/// fn build() -> Result<(World, Schedule), formic_jobs::ScheduleError> {
-///     let mut world = World::new();
-///     world.register::<Gold>();
-///     let schedule = Schedule::builder().add(tax.every(2)).build(&mut world)?;
-///     Ok((world, schedule))
-/// }
-///
-/// let pool = Pool::new(Threads::None)?;
-/// let (mut world, mut schedule) = build()?;
-/// world.spawn(Gold(100));
-/// (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
-/// let bytes = Save::of(&world, &schedule)?.to_bytes();
-///
-/// let (mut other, mut its_schedule) = build()?;
-/// Save::from_bytes(&bytes)?.load(&mut other, &mut its_schedule)?;
-/// for _ in 0..5 {
-///     schedule.run(&mut world, &pool);
-///     its_schedule.run(&mut other, &pool);
-///     assert_eq!(world.state_hash(), other.state_hash());
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Between two versions of a game
-///
-/// A save is often older than the game that loads it. Components that were renamed, removed, or
-/// have other fields are the [world's part](formic_ecs::Snapshot#between-two-versions-of-a-program):
-/// `#[component(was = "...")]`, [`World::register_removed`], and serde. The rest is said with the
-/// [`SaveRules`]:
-///
-/// * A type of a resource, a local or an event has another name or path:
-///   [`SaveRules::renamed`]. Their fields may change as those of components if they are saved by
-///   `formic_ecs::Codec::serde`, of the feature `serde`.
-/// * A component is new: [`SaveRules::added`] gives the entities of older saves its default value.
-/// * Anything else has changed: [`SaveRules::migrate`] names a step that older saves go through.
-/// * A resource, a system or a local is new, or gone: nothing has to be said.
-///
-/// What was dropped, what is new, and which steps were done is in the [`LoadReport`].
-///
-/// ```
-/// use bytemuck::{Pod, Zeroable};
-/// use formic_jobs::prelude::*;
-/// use formic_jobs::{Save, SaveRules};
-///
-/// #[derive(Component, Clone, Copy, Pod, Zeroable)]
-/// #[component(name = "game.worker")]
-/// #[repr(C)]
-/// struct Worker(u32);
-/// # fn old_game() -> Result<Save, Box<dyn std::error::Error>> {
-/// #     let mut world = World::new();
-/// #     world.spawn_batch((0..3).map(Worker));
-/// #     let schedule = Schedule::builder().build(&mut world)?;
-/// #     Ok(Save::of(&world, &schedule)?)
-/// # }
-///
-/// /// This version of the game has it: workers get hungry.
-/// #[derive(Component, Clone, Copy, Default, Pod, Zeroable)]
-/// #[component(name = "game.hunger")]
-/// #[repr(C)]
-/// struct Hunger(u32);
-///
-/// let mut world = World::new();
-/// world.register::<Worker>();
-/// SaveRules::of(&mut world)
-///     .added::<Hunger, Worker>()
-///     .migrate("workers are numbered from 1", |world| {
-///         world.query::<&mut Worker>().for_each(|worker| worker.0 += 1);
-///     });
-/// let mut schedule = Schedule::builder().build(&mut world)?;
-/// let report = old_game()?.load(&mut world, &mut schedule)?;
-/// assert_eq!(report.migrated, ["game.hunger", "workers are numbered from 1"]);
-/// assert_eq!(world.query::<(&Worker, &Hunger)>().count(), 3);
-///
-/// // What is saved from now on needs neither.
-/// let report = Save::of(&world, &schedule)?.load(&mut world, &mut schedule)?;
-/// assert!(report.is_exact());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Save {
-    sections: Vec<Section>,
-}
-
-impl fmt::Debug for Save {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sections = self.sections.iter();
-        f.debug_map().entries(sections.map(|it| (&it.name, it.bytes.len()))).finish()
-    }
-}
-
-const WORLD: &str = "world";
-const TICK: &str = "tick";
-const MIGRATIONS: &str = "migrations";
-const RESOURCE: &str = "resource ";
-const EVENTS: &str = "events ";
-const SYSTEM: &str = "system ";
-const ATTACHED: &str = "attached ";
 
 /// Something that cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +25,7 @@ pub struct Unsaved {
 }
 
 impl Unsaved {
-    fn rule_for(name: &str) -> String {
+    pub(super) fn rule_for(name: &str) -> String {
         let name = name::of_type(name);
         format!(
             "say how with `SaveRules::of(&mut world)` and one of `.save(Codec::<{name}>::serde())`, \
@@ -185,7 +62,7 @@ pub enum SaveError {
     Unsaved(Vec<Unsaved>),
     /// The entities could not be saved.
     World(SnapshotError),
-    /// A run is [stepped](Schedule::step) through and has not ended.
+    /// A run is [stepped](crate::Schedule::step) through and has not ended.
     MiddleOfRun,
     /// The schedule was built for another world.
     OtherWorld,
@@ -226,7 +103,7 @@ pub enum LoadError {
         /// What it is for.
         what: String,
     },
-    /// A run is [stepped](Schedule::step) through and has not ended.
+    /// A run is [stepped](crate::Schedule::step) through and has not ended.
     MiddleOfRun,
     /// The schedule was built for another world.
     OtherWorld,
@@ -286,368 +163,13 @@ impl LoadReport {
 
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dropped = self
-            .dropped
-            .iter()
-            .map(|what| format!("{what}: dropped, the game has no place for it"));
-        let new = self
-            .new
-            .iter()
-            .map(|what| format!("{what}: as the game was built, the save does not know it"));
-        let migrated = self
-            .migrated
-            .iter()
-            .map(|step| format!("{step}: the save is from before it and was migrated"));
-        for (number, line) in dropped.chain(new).chain(migrated).enumerate() {
-            f.write_str(if number > 0 { "\n" } else { "" })?;
-            f.write_str(&line)?;
-        }
-        Ok(())
-    }
-}
-
-impl Save {
-    /// Saves a game between two ticks.
-    ///
-    /// # Errors
-    /// Returns [`SaveError`] if there is something that cannot be saved: it lists everything, with
-    /// remedies.
-    pub fn of(world: &World, schedule: &Schedule) -> Result<Self, SaveError> {
-        if schedule.world != world.id() {
-            return Err(SaveError::OtherWorld);
-        }
-        if schedule.begun.is_some() {
-            return Err(SaveError::MiddleOfRun);
-        }
-        let default = SaveRules::default();
-        let rules = world.resource::<SaveRules>().unwrap_or(&default);
-        let mut problems = unsaved_components(world);
-        let mut save = Self { sections: Vec::new() };
-        save.push(TICK, "", schedule.tick.to_le_bytes().into());
-        let mut migrations = Vec::new();
-        rules.migrations().for_each(|(name, _)| file::put_text(&mut migrations, name));
-        save.push(MIGRATIONS, "", migrations);
-        save_resources(world, schedule, rules, &mut save, &mut problems);
-        for events in &schedule.aging {
-            match (events.save)(world, rules) {
-                Ok(bytes) => save.push(EVENTS, events.name, bytes),
-                Err(unsaved) => problems.push(unsaved),
-            }
-        }
-        for (number, node) in schedule.nodes.iter().enumerate() {
-            let mut slot = node.slot.lock();
-            let mut archive = StateArchive::saving(rules, &node.name, &mut problems);
-            slot.visit_state(&mut archive);
-            let bytes = archive.into_bytes();
-            save.push(SYSTEM, &schedule.name_in_save(number), bytes);
-        }
-        if !problems.is_empty() {
-            return Err(SaveError::Unsaved(problems));
-        }
-        save.push(WORLD, "", world.snapshot()?.as_bytes().into());
-        Ok(save)
-    }
-
-    /// Loads the game into a world and a schedule that were built as those that were saved, by the
-    /// same code or by a newer version of it.
-    ///
-    /// The entities of the world are replaced, and so are resources that are saved; those that are
-    /// [rebuilt](SaveRules::rebuild) stay as they are. A save of an
-    /// [earlier version of the game](Self#between-two-versions-of-a-game) goes through the
-    /// [steps](SaveRules::migrate) that it is from before, when everything else is in its place.
-    ///
-    /// # Errors
-    /// Returns [`LoadError`] if something in the save does not fit. World and schedule are as they
-    /// were then.
-    pub fn load(
-        &self,
-        world: &mut World,
-        schedule: &mut Schedule,
-    ) -> Result<LoadReport, LoadError> {
-        if schedule.world != world.id() {
-            return Err(LoadError::OtherWorld);
-        }
-        if schedule.begun.is_some() {
-            return Err(LoadError::MiddleOfRun);
-        }
-        // Taken out and put back without a trace: the version of the world is part of the game.
-        let version = world.resource_version::<SaveRules>().unwrap_or(0);
-        let rules = world.remove_resource().unwrap_or_default();
-        let loaded = self.load_by(&rules, world, schedule);
-        let pending = |report: &LoadReport| -> Vec<fn(&mut World)> {
-            let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
-            rules.migrations().filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()
-        };
-        let steps = loaded.as_ref().map_or_else(|_| Vec::new(), pending);
-        world.restore_resource(rules, version);
-        steps.into_iter().for_each(|step| step(world));
-        loaded
-    }
-
-    fn load_by(
-        &self,
-        rules: &SaveRules,
-        world: &mut World,
-        schedule: &mut Schedule,
-    ) -> Result<LoadReport, LoadError> {
-        let bad = |name: &str| MalformedSave::BadSection(name.to_owned());
-        let tick = self.get(TICK, "").and_then(|bytes| Reader(bytes).u64());
-        let tick = tick.ok_or_else(|| bad(TICK))?;
-        let snapshot = self.get(WORLD, "").ok_or_else(|| bad(WORLD))?;
-        let snapshot = Snapshot::from_bytes(snapshot).map_err(RestoreError::Malformed);
-        let snapshot = snapshot.map_err(LoadError::World)?;
-        // Everything is read before anything is changed.
-        let mut report = LoadReport::default();
-        self.read_migrations(rules, &mut report).ok_or_else(|| bad(MIGRATIONS))?;
-        let mut changes = self.read_resources(rules, world, &mut report)?;
-        changes.extend(self.read_events(rules, schedule, &mut report)?);
-        self.visit_systems(rules, schedule, None, &mut report)?;
-        rules.registrations.iter().for_each(|register| register(world));
-        let restored = world.restore(&snapshot).map_err(LoadError::World)?;
-        let left_out = restored.dropped.iter();
-        report.dropped.extend(
-            left_out.map(|it| format!("the component {}, of {} entities", it.component, it.count)),
-        );
-        changes.into_iter().for_each(|change| change(world));
-        // It was read once already: nothing can be wrong with it now.
-        self.visit_systems(rules, schedule, Some(world), &mut LoadReport::default())?;
-        schedule.resume_at(tick);
-        Ok(report)
-    }
-
-    fn push(&mut self, kind: &str, name: &str, bytes: Vec<u8>) {
-        self.sections.push(Section { name: format!("{kind}{name}"), bytes });
-    }
-
-    fn get(&self, kind: &str, name: &str) -> Option<&[u8]> {
-        let is_it = |section: &&Section| section.name.strip_prefix(kind) == Some(name);
-        self.sections.iter().find(is_it).map(|section| &section.bytes[..])
-    }
-
-    /// The sections of one kind: their names without it, and their bytes.
-    fn all<'s>(&'s self, kind: &'s str) -> impl Iterator<Item = (&'s str, &'s [u8])> {
-        let of_kind = move |section: &'s Section| {
-            Some((section.name.strip_prefix(kind)?, &section.bytes[..]))
-        };
-        self.sections.iter().filter_map(of_kind)
-    }
-
-    /// Finds out which steps the save is from before, and which are from after this version.
-    fn read_migrations(&self, rules: &SaveRules, report: &mut LoadReport) -> Option<()> {
-        let (mut reader, mut done) = (Reader(self.get(MIGRATIONS, "")?), Vec::new());
-        while !reader.0.is_empty() {
-            done.push(reader.text()?);
-        }
-        let names = || rules.migrations().map(|(name, _)| name);
-        report.migrated.extend(names().filter(|name| !done.contains(name)).map(str::to_owned));
-        done.retain(|&name| names().all(|known| known != name));
-        report.dropped.extend(done.into_iter().map(|name| format!("the migration {name:?}")));
-        Some(())
-    }
-
-    fn read_resources(
-        &self,
-        rules: &SaveRules,
-        world: &World,
-        report: &mut LoadReport,
-    ) -> Result<Vec<Change>, LoadError> {
-        let (mut changes, mut known) = (Vec::new(), Vec::new());
-        for rule in rules.sorted() {
-            let what = || format!("the resource {}", name::of_type(rule.name));
-            let named = rule.names().find_map(|name| Some((name, self.get(RESOURCE, name)?)));
-            let Some((saved_name, bytes)) = named else {
-                // Else it may be the type of a local or an event.
-                let is_there = (rule.find)(world).is_some();
-                report.new.extend(is_there.then(what));
-                continue;
-            };
-            known.push(saved_name);
-            let invalid = || LoadError::InvalidValue { what: what() };
-            let mut reader = Reader(bytes);
-            let (version, was_there) = reader.u64().zip(reader.u8()).ok_or_else(invalid)?;
-            if was_there == 0 {
-                let remove = rule.remove;
-                if !rule.how.is_rebuilt() {
-                    changes.push(Box::new(remove) as Change);
-                }
-                continue;
-            }
-            if !rule.how.is_whole() && (rule.find)(world).is_none() {
-                report.dropped.push(what());
-            }
-            let mut value = reader.0;
-            let change = rule.how.read_resource(&mut value, version).map_err(|_| invalid())?;
-            if !value.is_empty() {
-                return Err(invalid());
-            }
-            changes.push(change);
-        }
-        let others = self.all(RESOURCE).map(|(name, _)| name).filter(|name| !known.contains(name));
-        report.dropped.extend(others.map(|name| format!("the resource {}", name::of_type(name))));
-        Ok(changes)
-    }
-
-    fn read_events(
-        &self,
-        rules: &SaveRules,
-        schedule: &Schedule,
-        report: &mut LoadReport,
-    ) -> Result<Vec<Change>, LoadError> {
-        let (mut changes, mut known) = (Vec::new(), Vec::new());
-        for events in &schedule.aging {
-            let names = rules.names(events.name);
-            match names.into_iter().find_map(|name| Some((name, self.get(EVENTS, name)?))) {
-                Some((name, bytes)) => {
-                    known.push(name);
-                    changes.push((events.load)(rules, bytes)?);
-                }
-                None => report.new.push(format!("events of {}", name::of_type(events.name))),
-            }
-        }
-        let others = self.all(EVENTS).map(|(name, _)| name).filter(|name| !known.contains(name));
-        report.dropped.extend(others.map(|name| format!("events of {}", name::of_type(name))));
-        Ok(changes)
-    }
-
-    /// Reads what systems keep; where there is a world, it is theirs from then on.
-    fn visit_systems(
-        &self,
-        rules: &SaveRules,
-        schedule: &Schedule,
-        world: Option<&World>,
-        report: &mut LoadReport,
-    ) -> Result<(), LoadError> {
-        let names: Vec<String> =
-            (0..schedule.nodes.len()).map(|number| schedule.name_in_save(number)).collect();
-        for (node, saved_name) in schedule.nodes.iter().zip(&names) {
-            let Some(bytes) = self.get(SYSTEM, saved_name) else {
-                report.new.push(format!("the system {}", node.name));
-                continue;
-            };
-            let archive = StateArchive::loading(rules, &node.name, bytes, world);
-            let mut archive =
-                archive.ok_or_else(|| MalformedSave::BadSection(saved_name.clone()))?;
-            node.slot.lock().visit_state(&mut archive);
-            let (missing, left) = archive.finish()?;
-            let of = |what: String| format!("{what} of the system {}", node.name);
-            report.new.extend(missing.into_iter().map(of));
-            report.dropped.extend(left.into_iter().map(of));
-        }
-        let others = self.all(SYSTEM).map(|(name, _)| name);
-        let others = others.filter(|name| !names.iter().any(|known| known == name));
-        report.dropped.extend(others.map(|name| format!("the system {name}")));
-        Ok(())
-    }
-
-    /// Adds something of the host's own, by a name: which level it is, what is on the screen.
-    /// What was attached by this name before is replaced.
-    pub fn attach(&mut self, name: &str, bytes: impl Into<Vec<u8>>) {
-        let full_name = format!("{ATTACHED}{name}");
-        self.sections.retain(|section| section.name != full_name);
-        self.push(ATTACHED, name, bytes.into());
-    }
-
-    /// What was attached by this name.
-    #[must_use]
-    pub fn attached(&self, name: &str) -> Option<&[u8]> {
-        self.get(ATTACHED, name)
-    }
-
-    /// The tick that comes next in the game.
-    #[must_use]
-    pub fn tick(&self) -> Option<u64> {
-        self.get(TICK, "").and_then(|bytes| Reader(bytes).u64())
-    }
-
-    /// The save as the bytes of a file, with a checksum over all of them.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        file::to_bytes(&self.sections)
-    }
-
-    /// A save from the bytes of one.
-    ///
-    /// # Errors
-    /// Returns [`MalformedSave`] if they are not those of a save, or were changed since.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MalformedSave> {
-        Ok(Self { sections: file::from_bytes(bytes)? })
-    }
-
-    /// Writes the save into a file. It goes into a new file first, which then takes the place of the
-    /// old one: no crash leaves half a save behind.
-    ///
-    /// # Errors
-    /// Returns the error of the system if the file cannot be written.
-    pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        let path = path.as_ref();
-        let mut new = path.as_os_str().to_owned();
-        new.push(".new");
-        fs::write(&new, self.to_bytes())?;
-        fs::rename(&new, path)
-    }
-
-    /// Reads a save from a file.
-    ///
-    /// # Errors
-    /// Returns the error of the system if the file cannot be read, and one with a [`MalformedSave`]
-    /// inside if it is no save.
-    pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
-        let bytes = fs::read(path)?;
-        Self::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-    }
-}
-
-/// Components that have values and no way to be saved.
-fn unsaved_components(world: &World) -> Vec<Unsaved> {
-    let infos = world.components();
-    let mut unsaved: Vec<bool> = infos.iter().map(|_| false).collect();
-    for archetype in world.archetypes().iter().filter(|archetype| !archetype.is_empty()) {
-        for id in archetype.components().ids() {
-            unsaved[id.index()] |= !infos[id.index()].is_saved();
-        }
-    }
-    let named = infos.iter().zip(unsaved).filter(|(_, unsaved)| *unsaved);
-    named
-        .map(|(info, _)| Unsaved {
-            what: format!("the component {}", info.name()),
-            remedy: "derive bytemuck's `Pod` if it is plain data, or declare it \
-                     `#[component(serde)]`, or `#[component(transient)]` if a default will do"
-                .into(),
-        })
-        .collect()
-}
-
-/// A resource in a save: the version at which it was changed last, whether it was there, and its
-/// value.
-fn save_resources(
-    world: &World,
-    schedule: &Schedule,
-    rules: &SaveRules,
-    save: &mut Save,
-    problems: &mut Vec<Unsaved>,
-) {
-    let mut versions: Vec<_> = world.resource_types().collect();
-    versions.sort_unstable_by_key(|&(_, name, _)| name);
-    for &(id, name, _) in &versions {
-        let is_ours = id == TypeId::of::<SaveRules>()
-            || schedule.aging.iter().any(|events| events.resources.contains(&id));
-        if rules.get(id).is_none() && !is_ours {
-            let what = format!("the resource {}", name::of_type(name));
-            problems.push(Unsaved { what, remedy: Unsaved::rule_for(name) });
-        }
-    }
-    for rule in rules.sorted() {
-        let mut bytes = Vec::new();
-        let found = (rule.find)(world);
-        let version = versions.iter().find(|it| it.1 == rule.name).map_or(0, |it| it.2);
-        bytes.extend(version.to_le_bytes());
-        bytes.push(u8::from(found.is_some()));
-        let written = found.map_or(Ok(()), |value| rule.how.write(value, &mut bytes));
-        if written.is_err() {
-            let what = format!("the resource {}", name::of_type(rule.name));
-            let remedy = "its codec failed to write the value that is there now".into();
-            problems.push(Unsaved { what, remedy });
-        }
-        save.push(RESOURCE, rule.name, bytes);
+        let lines = [
+            (&self.dropped, "dropped, the game has no place for it"),
+            (&self.new, "as the game was built, the save does not know it"),
+            (&self.migrated, "the save is from before it and was migrated"),
+        ];
+        let lines =
+            lines.iter().flat_map(|(all, why)| all.iter().map(move |it| format!("{it}: {why}")));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }

@@ -3,16 +3,16 @@
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
-use std::marker::PhantomData;
 
 use formic_ecs::{Archetype, Codec, CodecError, Component, Entity, World};
 
 use super::Unsaved;
+use crate::sync::Arc;
 
 /// How values outside the rows are saved, by type: resources, [`Local`](crate::Local)s and
 /// events. A resource of the world.
 ///
-/// Every resource needs one of these rules, or [`Save::of`](super::Save::of) names it as what cannot
+/// Every resource needs one of these rules, or [`Save::of`](crate::Save::of) names it as what cannot
 /// be saved. So does the type of each [`Local`](crate::Local) and of each event. Plain numbers have a
 /// rule from the start.
 ///
@@ -38,17 +38,65 @@ pub struct SaveRules {
     types: HashMap<TypeId, Rule>,
     migrations: Vec<(&'static str, fn(&mut World))>,
     /// Make components known that a save may have.
-    pub(super) registrations: Vec<fn(&mut World)>,
+    pub(in crate::schedule) registrations: Vec<fn(&mut World)>,
 }
 
 /// How the values of one type are saved.
 pub(in crate::schedule) struct Rule {
-    pub(super) name: &'static str,
-    pub(super) earlier_names: Vec<&'static str>,
+    pub(in crate::schedule) name: &'static str,
+    pub(in crate::schedule) earlier_names: Vec<&'static str>,
     /// The resource of this type, if there is one.
-    pub(super) find: fn(&World) -> Option<&(dyn Any + 'static)>,
-    pub(super) remove: fn(&mut World),
-    pub(super) how: Box<dyn HowSaved>,
+    pub(in crate::schedule) find: fn(&World) -> Option<&(dyn Any + 'static)>,
+    pub(in crate::schedule) remove: fn(&mut World),
+    pub(in crate::schedule) extent: Extent,
+    /// Writes a value, or the part of it that is saved.
+    write: Box<Write>,
+    /// Reads what was written, and says what puts it into its place.
+    read: Box<Read>,
+}
+
+/// How much of a value is saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::schedule) enum Extent {
+    Whole,
+    Part,
+    /// Nothing: values are what the game was built with.
+    Rebuilt,
+}
+
+type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), CodecError> + Send + Sync;
+type Read = dyn Fn(&mut &[u8]) -> Result<Put, CodecError> + Send + Sync;
+/// Puts what was read into its place, once everything was read.
+type Put = Box<dyn FnOnce(Place<'_>)>;
+/// What is left to do to a world once everything was read.
+pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
+
+/// A place for what was read.
+pub(in crate::schedule) enum Place<'a> {
+    /// A value that is there.
+    Value(&'a mut dyn Any, &'a World),
+    /// An `Option` of the type, for whole values.
+    New(&'a mut dyn Any),
+    /// The resource, which is then of this version.
+    Resource(&'a mut World, u64),
+}
+
+impl Rule {
+    /// # Errors
+    /// Returns [`CodecError`] if the value cannot be written.
+    pub(in crate::schedule) fn write(
+        &self,
+        value: &dyn Any,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        (self.write)(value, out)
+    }
+
+    /// # Errors
+    /// Returns [`CodecError`] if the bytes do not begin with those of a value.
+    pub(in crate::schedule) fn read(&self, bytes: &mut &[u8]) -> Result<Put, CodecError> {
+        (self.read)(bytes)
+    }
 }
 
 impl fmt::Debug for SaveRules {
@@ -71,7 +119,7 @@ impl Default for SaveRules {
 
 impl Rule {
     /// What the type is and was called.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+    pub(in crate::schedule) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         std::iter::once(self.name).chain(self.earlier_names.iter().copied())
     }
 }
@@ -88,7 +136,20 @@ impl SaveRules {
 
     /// Values of type `T` are saved by this codec.
     pub fn save<T: Send + Sync + 'static>(&mut self, codec: Codec<T>) -> &mut Self {
-        self.set::<T>(Whole(codec))
+        let codec = Arc::new(codec);
+        let writer = Arc::clone(&codec);
+        self.set::<T>(
+            Extent::Whole,
+            Box::new(move |value, out| writer.write(of_type(value)?, out)),
+            Box::new(move |bytes| {
+                let value = codec.read(bytes)?;
+                Ok(Box::new(move |place| match place {
+                    Place::Value(target, _) => put(target, value),
+                    Place::New(target) => put(target, Some(value)),
+                    Place::Resource(world, version) => drop(world.restore_resource(value, version)),
+                }))
+            }),
+        )
     }
 
     /// Of a value of type `T` that part is saved which `take` gives; in a loaded game `put` writes it
@@ -100,13 +161,28 @@ impl SaveRules {
         take: fn(&T) -> D,
         put: fn(&mut T, D, &World),
     ) -> &mut Self {
-        self.set::<T>(Part { codec, take, put })
+        let codec = Arc::new(codec);
+        let writer = Arc::clone(&codec);
+        self.set::<T>(
+            Extent::Part,
+            Box::new(move |value, out| writer.write(&take(of_type(value)?), out)),
+            Box::new(move |bytes| {
+                let part = codec.read(bytes)?;
+                let put = move |value: &mut T, world: &World| put(value, part, world);
+                Ok(Box::new(move |place| put_into(place, put)))
+            }),
+        )
     }
 
     /// Values of type `T` are not saved: a game that is loaded has those that it was built with.
     /// For what is made from files, or from other things.
     pub fn rebuild<T: Send + Sync + 'static>(&mut self) -> &mut Self {
-        self.set::<T>(Rebuilt::<T>(PhantomData))
+        let nothing = |_: &mut T, _: &World| ();
+        self.set::<T>(
+            Extent::Rebuilt,
+            Box::new(|_, _| Ok(())),
+            Box::new(move |_| Ok(Box::new(move |place| put_into(place, nothing)))),
+        )
     }
 
     /// In older saves the type `T` had this name, as [`type_name`] gives it.
@@ -157,18 +233,20 @@ impl SaveRules {
         self
     }
 
-    pub(super) fn migrations(&self) -> impl Iterator<Item = (&'static str, fn(&mut World))> + '_ {
+    pub(in crate::schedule) fn migrations(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, fn(&mut World))> + '_ {
         self.migrations.iter().copied()
     }
 
     /// What the type of this name is and was called.
-    pub(super) fn names(&self, name: &'static str) -> Vec<&'static str> {
+    pub(in crate::schedule) fn names(&self, name: &'static str) -> Vec<&'static str> {
         let rule = self.types.values().find(|rule| rule.name == name);
         rule.map_or_else(|| vec![name], |rule| rule.names().collect())
     }
 
     /// The text with the types in it as they are called now.
-    pub(super) fn with_new_names(&self, text: &str) -> String {
+    pub(in crate::schedule) fn with_new_names(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for rule in self.types.values() {
             for earlier in &rule.earlier_names {
@@ -186,14 +264,21 @@ impl SaveRules {
         text
     }
 
-    fn set<T: Send + Sync + 'static>(&mut self, how: impl HowSaved + 'static) -> &mut Self {
+    fn set<T: Send + Sync + 'static>(
+        &mut self,
+        extent: Extent,
+        write: Box<Write>,
+        read: Box<Read>,
+    ) -> &mut Self {
         let replaced = self.types.remove(&TypeId::of::<T>());
         let rule = Rule {
             name: type_name::<T>(),
             earlier_names: replaced.map_or_else(Vec::new, |rule| rule.earlier_names),
             find: |world| world.resource::<T>().ok().map(|value| value as &dyn Any),
             remove: |world| drop(world.remove_resource::<T>()),
-            how: Box::new(how),
+            extent,
+            write,
+            read,
         };
         self.types.insert(TypeId::of::<T>(), rule);
         self
@@ -205,7 +290,7 @@ impl SaveRules {
 
     /// Whether values of this type are not saved by declaration.
     pub(in crate::schedule) fn drops<T: 'static>(&self) -> bool {
-        self.get(TypeId::of::<T>()).is_some_and(|rule| rule.how.is_rebuilt())
+        self.get(TypeId::of::<T>()).is_some_and(|rule| rule.extent == Extent::Rebuilt)
     }
 
     /// Writes a value of a type that is saved whole.
@@ -217,7 +302,7 @@ impl SaveRules {
         value: &T,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        let written = self.whole::<T>()?.how.write(value, out);
+        let written = self.whole::<T>()?.write(value, out);
         written.map_err(|_| "its codec failed to write one that is there now".to_owned())
     }
 
@@ -226,154 +311,49 @@ impl SaveRules {
     /// # Errors
     /// Says how to make one.
     pub(in crate::schedule) fn whole<T: 'static>(&self) -> Result<&Rule, String> {
-        let rule = self.get(TypeId::of::<T>()).filter(|rule| rule.how.is_whole());
+        let rule = self.get(TypeId::of::<T>()).filter(|rule| rule.extent == Extent::Whole);
         rule.ok_or_else(|| Unsaved::rule_for(type_name::<T>()))
     }
 
     /// Reads a value of a type that is saved whole.
     pub(in crate::schedule) fn read_one<T: 'static>(&self, bytes: &mut &[u8]) -> Option<T> {
         let mut value: Option<T> = None;
-        self.get(TypeId::of::<T>())?.how.read_new(bytes, &mut value).ok()?;
+        self.get(TypeId::of::<T>())?.read(bytes).ok()?(Place::New(&mut value));
         value
     }
 
     /// By name, so that a save does not depend on the numbers of types.
-    pub(super) fn sorted(&self) -> Vec<&Rule> {
+    pub(in crate::schedule) fn sorted(&self) -> Vec<&Rule> {
         let mut rules: Vec<&Rule> = self.types.values().collect();
         rules.sort_unstable_by_key(|rule| rule.name);
         rules
     }
 }
 
-type Read = Result<(), CodecError>;
-
-/// What is left to do to a world once everything was read.
-pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
-
-/// How values of a type are saved that only the implementation knows.
-pub(in crate::schedule) trait HowSaved: Send + Sync {
-    /// Whether values are made from what was saved alone, and not put into others.
-    fn is_whole(&self) -> bool {
-        false
-    }
-
-    /// Whether values are what the game was built with.
-    fn is_rebuilt(&self) -> bool {
-        false
-    }
-
-    /// # Errors
-    /// Returns [`CodecError`] if the value cannot be written.
-    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Result<(), CodecError>;
-
-    /// Reads a value, and writes it over `target` where there is one and a world to go with it.
-    ///
-    /// # Errors
-    /// Returns [`CodecError`] if the bytes are not those of a value; `target` is as it was.
-    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read;
-
-    /// Reads a whole value into an `Option` of its type.
-    ///
-    /// # Errors
-    /// Returns [`CodecError`] if values are not saved whole, or the bytes are not those of one.
-    fn read_new(&self, _bytes: &mut &[u8], _value: &mut dyn Any) -> Read {
-        Err(CodecError)
-    }
-
-    /// Reads a value, and says what puts it into a world as a resource of this version.
-    ///
-    /// # Errors
-    /// Returns [`CodecError`] if the bytes are not those of a value.
-    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError>;
-}
-
 fn of_type<T: 'static>(value: &dyn Any) -> Result<&T, CodecError> {
     value.downcast_ref().ok_or(CodecError)
 }
 
-struct Whole<T>(Codec<T>);
-
-impl<T: Send + Sync + 'static> HowSaved for Whole<T> {
-    fn is_whole(&self) -> bool {
-        true
-    }
-
-    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Read {
-        self.0.write(of_type(value)?, out)
-    }
-
-    fn read_new(&self, bytes: &mut &[u8], value: &mut dyn Any) -> Read {
-        let value = value.downcast_mut::<Option<T>>().ok_or(CodecError)?;
-        *value = Some(self.0.read(bytes)?);
-        Ok(())
-    }
-
-    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read {
-        let value = self.0.read(bytes)?;
-        if let Some(target) = target.and_then(|(target, _)| target.downcast_mut::<T>()) {
-            *target = value;
-        }
-        Ok(())
-    }
-
-    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
-        let value = self.0.read(bytes)?;
-        Ok(Box::new(move |world| drop(world.restore_resource(value, version))))
+fn put<T: 'static>(target: &mut dyn Any, value: T) {
+    if let Some(target) = target.downcast_mut() {
+        *target = value;
     }
 }
 
-struct Part<T, D> {
-    codec: Codec<D>,
-    take: fn(&T) -> D,
-    put: fn(&mut T, D, &World),
-}
-
-impl<T: Send + Sync + 'static, D: Send + 'static> HowSaved for Part<T, D> {
-    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Read {
-        self.codec.write(&(self.take)(of_type(value)?), out)
-    }
-
-    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read {
-        let part = self.codec.read(bytes)?;
-        if let Some((target, world)) = target {
-            if let Some(target) = target.downcast_mut::<T>() {
-                (self.put)(target, part, world);
+/// Changes a value that is there, if it is.
+fn put_into<T: Send + Sync + 'static>(place: Place<'_>, change: impl FnOnce(&mut T, &World)) {
+    match place {
+        Place::Value(target, world) => {
+            if let Some(target) = target.downcast_mut() {
+                change(target, world);
             }
         }
-        Ok(())
-    }
-
-    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
-        let (part, put) = (self.codec.read(bytes)?, self.put);
-        Ok(Box::new(move |world| {
+        Place::New(_) => {}
+        Place::Resource(world, version) => {
             if let Some(mut value) = world.remove_resource::<T>() {
-                put(&mut value, part, world);
+                change(&mut value, world);
                 world.restore_resource(value, version);
             }
-        }))
-    }
-}
-
-struct Rebuilt<T>(PhantomData<fn() -> T>);
-
-impl<T: Send + Sync + 'static> HowSaved for Rebuilt<T> {
-    fn is_rebuilt(&self) -> bool {
-        true
-    }
-
-    fn write(&self, _value: &dyn Any, _out: &mut Vec<u8>) -> Read {
-        Ok(())
-    }
-
-    fn read(&self, _bytes: &mut &[u8], _target: Option<(&mut dyn Any, &World)>) -> Read {
-        Ok(())
-    }
-
-    fn read_resource(&self, _bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
-        Ok(Box::new(move |world| {
-            if let Some(value) = world.remove_resource::<T>() {
-                world.restore_resource(value, version);
-            }
-        }))
+        }
     }
 }

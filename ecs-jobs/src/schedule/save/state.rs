@@ -5,7 +5,7 @@ use std::any::{TypeId, type_name};
 use formic_ecs::{CodecError, QueryData, QueryFilter, QueryPlan, World};
 
 use super::file::{Reader, put_bytes, put_text};
-use super::rules::SaveRules;
+use super::rules::{Extent, Place, SaveRules};
 use super::{LoadError, Unsaved};
 use crate::schedule::name;
 
@@ -40,7 +40,7 @@ enum Mode<'a> {
 type Entry<'a> = (String, &'a [u8]);
 
 impl<'a> StateArchive<'a> {
-    pub(super) fn saving(
+    pub(in crate::schedule) fn saving(
         rules: &'a SaveRules,
         system: &'a str,
         problems: &'a mut Vec<Unsaved>,
@@ -50,7 +50,7 @@ impl<'a> StateArchive<'a> {
 
     /// Reads everything, and writes it where it belongs if there is a world; else nothing changes.
     /// `None` where the bytes are none of this kind.
-    pub(super) fn loading(
+    pub(in crate::schedule) fn loading(
         rules: &'a SaveRules,
         system: &'a str,
         bytes: &'a [u8],
@@ -64,7 +64,7 @@ impl<'a> StateArchive<'a> {
         Some(Self { rules, system, mode })
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(in crate::schedule) fn into_bytes(self) -> Vec<u8> {
         match self.mode {
             Mode::Save { out, .. } => out,
             Mode::Load { .. } => Vec::new(),
@@ -72,7 +72,7 @@ impl<'a> StateArchive<'a> {
     }
 
     /// What was not in the save, and what of the save has no place any more.
-    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<String>), LoadError> {
+    pub(in crate::schedule) fn finish(self) -> Result<(Vec<String>, Vec<String>), LoadError> {
         match self.mode {
             Mode::Load { failed: Some(error), .. } => Err(error),
             Mode::Load { entries, missing, .. } => {
@@ -184,12 +184,16 @@ impl<'a> StateArchive<'a> {
             self.cannot_save(&format!("Local<{}>", name::of_type(name)), &Unsaved::rule_for(name));
             return;
         };
-        if rule.how.is_rebuilt() {
+        if rule.extent == Extent::Rebuilt {
             return;
         }
-        let write = |value: &T, out: &mut Vec<u8>| rule.how.write(value, out);
+        let write = |value: &T, out: &mut Vec<u8>| rule.write(value, out);
         self.entry(name, value, write, |value, bytes, world| {
-            rule.how.read(bytes, world.map(|world| (value as _, world)))
+            let put = rule.read(bytes)?;
+            if let Some(world) = world {
+                put(Place::Value(value, world));
+            }
+            Ok(())
         });
     }
 

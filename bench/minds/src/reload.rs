@@ -1,0 +1,141 @@
+//! Minds that are read again from their file while a crowd of others is at work.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use formic_ai::fsm::{FsmAgent, Library, Machine, Machines};
+use formic_ai::prelude::*;
+use formic_ai::reload::MindFile;
+
+use crate::harness::{Contender, Row};
+
+const MINDS: usize = 1_000;
+const CROWD: usize = 100_000;
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![Row::new(
+        "reload: a tick in which 1,000 minds are read again, beside 100k agents",
+        None,
+        || vec![contender("formic", true), contender("the tick without", false)],
+    )]
+}
+
+/// What is the crowd's load, and what the machine switches between.
+#[derive(Component, Clone)]
+struct Work(u32);
+
+struct Working;
+
+impl Processor for Working {
+    type Action = Work;
+    fn update(&self, _: Agent, work: &mut Work) -> ActionResult {
+        work.0 = work.0.wrapping_add(1);
+        ActionResult::Running
+    }
+}
+
+fn work(mut actions: Actions<'_, Work>) {
+    actions.process(&Working);
+}
+
+type File = MindFile<Machine<()>>;
+
+fn think(mut machines: Machines<'_, ()>, file: Res<'_, File>) {
+    machines.update(file.mind());
+}
+
+fn text(is_long: bool) -> String {
+    let state = |name: &str| format!("(name: \"{name}\", action: \"{name}\"),");
+    let more: String = (0..20).map(|it| state(&format!("w{it}"))).collect();
+    let more = if is_long { more } else { String::new() };
+    format!(
+        "(states: [{more}(name: \"rest\", action: \"rest\")], transitions: [(from: \"rest\", to: \"rest\", after: 7)])"
+    )
+}
+
+struct Game {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    agents: Vec<Entity>,
+    path: PathBuf,
+    is_long: bool,
+}
+
+impl Game {
+    fn new(is_read_again: bool) -> Self {
+        let path = std::env::temp_dir();
+        let path = path.join(format!("minds-bench-{}-{is_read_again}.ron", std::process::id()));
+        std::fs::write(&path, text(false))
+            .expect("the folder for temporary files can be written to");
+        let mut actions = ActionSet::new().action("rest", Work(0));
+        for it in 0..20 {
+            actions = actions.action(format!("w{it}"), Work(0));
+        }
+        let library = Library::<()>::new(&actions);
+        let file =
+            File::load(&path, move |text| Machine::parse(text, &library)).expect("it is right");
+        let mut world = World::new();
+        let mut agents = Vec::new();
+        for _ in 0..MINDS {
+            let agent = actions.spawn(&mut world, ()).expect("it has actions");
+            FsmAgent::drive(&mut world, agent, file.mind()).expect("it has a body");
+            agents.push(agent);
+        }
+        world.insert_resource(file);
+        let crowd = Sequence::new().then(Work(0));
+        (0..CROWD).for_each(|_| _ = crowd.spawn(&mut world, ()).expect("it has actions"));
+        let schedule = formic_ai::action::add(Schedule::builder())
+            .add(think.as_mind())
+            .add(work.as_action())
+            .build(&mut world)
+            .expect("it has no circle");
+        let pool = Pool::new(Threads::None).expect("no threads are asked for");
+        Self { world, schedule, pool, agents, path, is_long: false }
+    }
+
+    fn tick(&mut self) {
+        drop(self.schedule.run(&mut self.world, &self.pool));
+    }
+
+    /// Writes the file anew, which is not part of the game, and has the minds read again.
+    fn read_again(&mut self) {
+        self.is_long = !self.is_long;
+        std::fs::write(&self.path, text(self.is_long)).expect("it was written before");
+        assert!(File::reload(&mut self.world, &self.agents), "the file has changed");
+    }
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn contender(column: &'static str, is_read_again: bool) -> Contender {
+    let mut game = Game::new(is_read_again);
+    // A hundred ticks, in every tenth of which the minds are read again: the worst of all beside the
+    // median.
+    let mut times = Vec::new();
+    for tick in 0..100 {
+        let start = Instant::now();
+        if is_read_again && tick % 10 == 5 {
+            game.read_again();
+        }
+        game.tick();
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.drain(..5);
+    times.sort_by(f64::total_cmp);
+    let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
+    let remark =
+        format!("of a hundred ticks the worst took {:.2} times the median", worst / median);
+    let mut contender = Contender::new(column, 1, move || {
+        if is_read_again {
+            game.read_again();
+        }
+        game.tick();
+    });
+    contender.remark = remark;
+    contender
+}

@@ -1,0 +1,393 @@
+//! The payloads of commands: bundles of any type in the memory of a buffer, each taken out once.
+#![expect(
+    unsafe_code,
+    reason = "moves values of any type in and out of words, and takes each out once"
+)]
+
+use alloc::vec::Vec;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::ptr::NonNull;
+
+use super::deferred::Outcome;
+use super::{Action, CommandBuffer};
+use crate::bundle::{Leftovers, Parts, Slot};
+use crate::component::{Component, ComponentId, Registry};
+use crate::entity::Entity;
+use crate::error::{CommandFailureReason, ComponentError};
+use crate::world::{BundleIndex, Bundles, World};
+
+/// Values by their offset. It does not know their types and drops none of them.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    words: Vec<MaybeUninit<u64>>,
+}
+
+/// Where a value is, in words: 32 GiB of them can be told apart.
+type Offset = u32;
+
+const fn word_count<T>() -> usize {
+    size_of::<T>().div_ceil(size_of::<u64>())
+}
+
+impl Arena {
+    /// Moves a value in; returns where it is.
+    ///
+    /// Panics where the arena would grow beyond 32 GiB.
+    #[inline]
+    fn push<T>(&mut self, value: T) -> Offset {
+        let offset = self.words.len();
+        let place = Offset::try_from(offset).expect("a command buffer has at most 32 GiB");
+        self.words.reserve(word_count::<T>());
+        let target = self.words.spare_capacity_mut().as_mut_ptr().cast::<T>();
+        // SAFETY: `word_count` words were just reserved from there on, and `&mut self` makes this
+        // the only access; no alignment is asked.
+        unsafe { target.write_unaligned(value) };
+        // SAFETY: reserved above, and a `MaybeUninit` is always initialised.
+        unsafe { self.words.set_len(offset + word_count::<T>()) };
+        place
+    }
+
+    /// Moves a value out.
+    ///
+    /// # Safety
+    /// `offset` came from `push` or `put_back` with this very type since the last `clear`, and the
+    /// value was not taken since (C-1).
+    #[inline]
+    unsafe fn take<T>(&self, offset: Offset) -> T {
+        let offset = offset as usize;
+        let source = self.words[offset..offset + word_count::<T>()].as_ptr().cast::<T>();
+        // SAFETY: the caller vouches that a `T` was put there and is taken once (C-1); the slice
+        // has as many words; no alignment is asked.
+        unsafe { source.read_unaligned() }
+    }
+
+    /// Moves a value to where another of its type was taken from.
+    fn put_back<T>(&mut self, offset: Offset, value: T) {
+        let offset = offset as usize;
+        let target = self.words[offset..offset + word_count::<T>()].as_mut_ptr().cast::<T>();
+        // SAFETY: a slice of that many words, exclusively borrowed; no alignment is asked.
+        unsafe { target.write_unaligned(value) };
+    }
+
+    /// Moves the values of another arena behind those here; returns what to add to their offsets.
+    ///
+    /// Panics where the arena would grow beyond 32 GiB.
+    fn append(&mut self, other: &mut Self) -> Offset {
+        let shift = Offset::try_from(self.words.len());
+        let end = Offset::try_from(self.words.len() + other.words.len());
+        let shift = shift.ok().filter(|_| end.is_ok());
+        let shift = shift.expect("a command buffer has at most 32 GiB");
+        self.words.append(&mut other.words);
+        shift
+    }
+
+    /// Forgets all values; the memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+    }
+}
+
+/// A bundle in the arena of the buffer whose record has this. It cannot be copied, and the record
+/// forgets it when it is taken, so that the bundle is taken out once (C-1).
+///
+/// Packed, so that the tag of an action fits beside it in 16 bytes.
+#[derive(Debug)]
+#[repr(C, packed(4))]
+pub(super) struct Payload {
+    offset: Offset,
+    pub(super) functions: &'static BundleFns,
+}
+
+impl Payload {
+    #[inline]
+    pub(super) fn store<P: Parts>(bundle: P, arena: &mut Arena) -> Self {
+        Self { offset: arena.push(bundle), functions: BundleFns::of::<P>() }
+    }
+}
+
+/// A bundle that was taken from its record, and is dropped unless it is used.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    payload: ManuallyDrop<Payload>,
+    arena: &'a Arena,
+}
+
+/// What becomes of a bundle that is taken out of the arena.
+enum Use<'a> {
+    /// It is dropped.
+    Drop,
+    /// A reserved entity lives with it.
+    Spawn(&'a mut World, Entity),
+    /// An entity is given it.
+    Insert(&'a mut World, Entity, &'a mut Outcome),
+    /// Its components go to their slots, as with [`Parts::place`] and under its conditions.
+    Place(&'a [Slot], usize, &'a mut Leftovers),
+}
+
+impl Held<'_> {
+    #[inline]
+    fn into_payload(self) -> (Offset, &'static BundleFns) {
+        let this = ManuallyDrop::new(self);
+        (this.payload.offset, this.payload.functions)
+    }
+
+    /// Lets a reserved entity live with it.
+    pub(super) fn spawn(self, world: &mut World, entity: Entity) {
+        let (arena, (offset, functions)) = (self.arena, self.into_payload());
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1).
+        unsafe { (functions.take)(arena, offset, Use::Spawn(world, entity)) };
+    }
+
+    /// Gives it to an entity.
+    pub(super) fn insert(self, world: &mut World, entity: Entity) -> Outcome {
+        let (arena, (offset, functions)) = (self.arena, self.into_payload());
+        let mut outcome = Ok(());
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1).
+        unsafe { (functions.take)(arena, offset, Use::Insert(world, entity, &mut outcome)) };
+        outcome
+    }
+
+    /// Moves it into a row.
+    ///
+    /// # Safety
+    /// As for [`Parts::write`].
+    #[inline]
+    pub(super) unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+        let (arena, (offset, functions)) = (self.arena, self.into_payload());
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
+        // caller vouches for the columns and the row (I-2, I-3, I-9).
+        unsafe { (functions.write)(arena, offset, columns, row) };
+    }
+
+    /// Moves its components to their slots.
+    ///
+    /// # Safety
+    /// As for [`Parts::place`].
+    pub(super) unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+        let (arena, (offset, functions)) = (self.arena, self.into_payload());
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
+        // caller vouches for the slots and the row (I-2, I-3, I-9).
+        unsafe { (functions.take)(arena, offset, Use::Place(slots, row, leftovers)) };
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
+        // code that uses it does not come by here.
+        unsafe { (self.payload.functions.take)(self.arena, self.payload.offset, Use::Drop) };
+    }
+}
+
+type MapFn<'a> = dyn FnMut(Entity) -> Entity + 'a;
+
+/// What a command can do with a bundle type.
+///
+/// The unsafe ones take a payload: they ask that a bundle of this type is at the offset of the
+/// arena, and that it was not taken before (C-1).
+#[derive(Debug)]
+pub(super) struct BundleFns {
+    pub(super) index: fn(&mut Bundles, &mut Registry) -> BundleIndex,
+    pub(super) remove: fn(&mut World, Entity) -> Outcome,
+    /// Takes the payload out, to be used as it says.
+    take: unsafe fn(&Arena, Offset, Use<'_>),
+    /// Moves the payload into a row, as [`Parts::write`] does and under its conditions. Apart from
+    /// the other uses: what a run of commands comes down to.
+    write: unsafe fn(&Arena, Offset, &[NonNull<u8>], usize),
+    /// Replaces the entities in the payload. Should that panic, the payload is gone.
+    map_entities: Option<unsafe fn(&mut Arena, Offset, &mut MapFn<'_>)>,
+}
+
+/// Makes a constant of the functions, to be borrowed for ever.
+struct Of<T>(core::marker::PhantomData<T>);
+
+impl<P: Parts> Of<P> {
+    const BUNDLE: &'static BundleFns = &BundleFns {
+        index: Bundles::index::<P>,
+        remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(reason),
+        take: take::<P>,
+        write: write::<P>,
+        map_entities: if P::MAPS_ENTITIES { Some(map_entities::<P>) } else { None },
+    };
+}
+
+impl BundleFns {
+    pub(super) fn of<P: Parts>() -> &'static Self {
+        Of::<P>::BUNDLE
+    }
+}
+
+/// # Safety
+/// A `P` is at this offset and has not been taken (C-1); slots and a row are as [`Parts::place`] asks.
+unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
+    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
+    let bundle = unsafe { arena.take::<P>(offset) };
+    match use_ {
+        Use::Drop => drop(bundle),
+        Use::Spawn(world, entity) => world.spawn_reserved(entity, bundle),
+        Use::Insert(world, entity, outcome) => match world.locate_for_bundle::<P>(entity) {
+            Some(from) => world.insert_parts(entity, from, bundle),
+            None => *outcome = Err(CommandFailureReason::NoSuchEntity),
+        },
+        Use::Place(slots, row, leftovers) => {
+            // SAFETY: the caller vouches for slots of these types (I-9) and a row that is its own
+            // (I-2, I-3).
+            unsafe { bundle.place(slots, row, leftovers) };
+        }
+    }
+}
+
+/// # Safety
+/// A `P` is at this offset and has not been taken (C-1); the columns and the row are as
+/// [`Parts::write`] asks.
+unsafe fn write<P: Parts>(arena: &Arena, offset: Offset, columns: &[NonNull<u8>], row: usize) {
+    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
+    let bundle = unsafe { arena.take::<P>(offset) };
+    // SAFETY: the caller vouches for columns of these types (I-9) and a reserved row (I-2, I-3).
+    unsafe { bundle.write(columns, row) };
+}
+
+/// # Safety
+/// A `P` is at this offset and has not been taken (C-1).
+unsafe fn map_entities<P: Parts>(arena: &mut Arena, offset: Offset, map: &mut MapFn<'_>) {
+    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1); another is put back
+    // below.
+    let mut bundle = unsafe { arena.take::<P>(offset) };
+    bundle.map_entities(map);
+    arena.put_back(offset, bundle);
+}
+
+/// What a command can do with a component type.
+#[derive(Debug)]
+pub(super) struct ComponentFns {
+    pub(super) id: fn(&Registry) -> Option<ComponentId>,
+    pub(super) name: fn() -> &'static str,
+    pub(super) set_enabled: fn(&mut World, Entity, bool) -> Outcome,
+}
+
+impl<T: Component> Of<T> {
+    const COMPONENT: &'static ComponentFns = &ComponentFns {
+        id: Registry::get::<T>,
+        name: T::name,
+        set_enabled: |world, entity, enabled| {
+            world.set_enabled::<T>(entity, enabled).map(drop).map_err(reason)
+        },
+    };
+}
+
+impl ComponentFns {
+    pub(super) fn of<T: Component>() -> &'static Self {
+        Of::<T>::COMPONENT
+    }
+}
+
+fn reason(error: ComponentError) -> CommandFailureReason {
+    match error {
+        ComponentError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
+        ComponentError::Missing(missing) => {
+            CommandFailureReason::MissingComponent(missing.component)
+        }
+        ComponentError::NotEnableable { component } => {
+            CommandFailureReason::NotEnableable(component)
+        }
+    }
+}
+
+impl CommandBuffer {
+    /// Takes a command out of its record, which forgets it (C-1).
+    #[inline]
+    pub(super) fn take(&mut self, record: usize) -> Action<Held<'_>> {
+        // The record is of the buffer that the arena is of, and forgets the payload here.
+        let hold = |payload| Held { payload: ManuallyDrop::new(payload), arena: &self.arena };
+        match core::mem::replace(&mut self.records[record].action, Action::Taken) {
+            Action::Spawn(payload) => Action::Spawn(hold(payload)),
+            Action::Insert(payload) => Action::Insert(hold(payload)),
+            Action::Remove(functions) => Action::Remove(functions),
+            Action::SetEnabled(functions, enabled) => Action::SetEnabled(functions, enabled),
+            Action::Despawn => Action::Despawn,
+            Action::Call(number) => Action::Call(number),
+            Action::Taken => Action::Taken,
+        }
+    }
+
+    /// Moves the commands of another buffer behind those here.
+    pub(super) fn append_records(&mut self, other: &mut Self) {
+        // All memory first: should there be none, every payload is still where its record says.
+        self.records.reserve(other.records.len());
+        self.deferred.append(&mut other.deferred);
+        let call_shift = self.calls.append(&mut other.calls);
+        // Last of what may panic: no payload may be elsewhere than its record says (C-1).
+        let shift = self.arena.append(&mut other.arena);
+        for mut record in other.records.drain(..) {
+            match &mut record.action {
+                Action::Spawn(payload) | Action::Insert(payload) => payload.offset += shift,
+                Action::Call(number) => *number += call_shift,
+                _ => {}
+            }
+            self.records.push(record);
+        }
+    }
+
+    /// Replaces the deferred entities in all payloads by what they are.
+    pub(super) fn map_entities(&mut self) {
+        let Self { records, arena, deferred, .. } = self;
+        for record in records {
+            // Should the mapping panic, the payload is gone: its record does not have it meanwhile.
+            let action = core::mem::replace(&mut record.action, Action::Taken);
+            if let Action::Spawn(payload) | Action::Insert(payload) = &action {
+                let map = &mut |entity| deferred.resolve(entity);
+                let (offset, functions) = (payload.offset, payload.functions);
+                if let Some(map_entities) = functions.map_entities {
+                    // SAFETY: the functions are those of the type that was stored, in the arena of
+                    // the buffer that the record is of; it was not taken, and the record does not
+                    // have it meanwhile (C-1).
+                    unsafe { map_entities(arena, offset, map) };
+                }
+            }
+            record.action = action;
+        }
+    }
+}
+
+/// Empties a buffer and drops all payloads, the others too should one panic.
+pub(super) fn drop_all(buffer: &mut CommandBuffer) {
+    struct Rest<'a> {
+        buffer: &'a mut CommandBuffer,
+        next: usize,
+    }
+
+    impl Rest<'_> {
+        fn run(&mut self) {
+            while self.next < self.buffer.records.len() {
+                self.next += 1;
+                drop(self.buffer.take(self.next - 1));
+            }
+            self.buffer.reset();
+        }
+    }
+
+    impl Drop for Rest<'_> {
+        fn drop(&mut self) {
+            self.run();
+        }
+    }
+
+    Rest { buffer, next: 0 }.run();
+}
+
+/// A value that is moved in and moved out, and cannot be reached through `&Exclusive`.
+pub(super) struct Exclusive<T>(T);
+
+// SAFETY: `&Exclusive<T>` gives no way to the `T` (the field is private to this file, and the only
+// method takes the value itself), so that sharing it between threads shares nothing.
+unsafe impl<T> Sync for Exclusive<T> {}
+
+impl<T> Exclusive<T> {
+    pub(super) const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.0
+    }
+}

@@ -1,0 +1,678 @@
+//! Components by their ids: for those that no Rust type stands for, and for hosts that know none.
+#![expect(unsafe_code, reason = "writes and drops values that are known by their layout alone")]
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use super::ByIdError;
+use crate::archetype::ArchetypeId;
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::error::NoSuchEntity;
+use crate::storage::RowAddress;
+use crate::transfer::{MoveContext, RowMove};
+use crate::world::{Lifecycle, World};
+
+impl World {
+    /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
+    /// for an id of another world.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(1));
+    /// assert!(world.has_id(purse, gold));
+    /// ```
+    #[must_use]
+    pub fn has_id(&self, entity: Entity, id: ComponentId) -> bool {
+        self.locate(entity).is_some_and(|location| {
+            self.archetypes.get(location.archetype).components().contains(id)
+        })
+    }
+
+    /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
+    /// keeps the enabled bit.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{ByIdError, ComponentDescriptor};
+    ///
+    /// let mut world = World::new();
+    /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
+    /// let gold = world.register_dynamic(gold)?;
+    /// let imp = world.spawn(());
+    /// world.insert_by_id(imp, gold, &300_u16.to_ne_bytes())?;
+    /// let refused = world.insert_by_id(imp, gold, &[1, 2, 3]);
+    /// assert!(matches!(refused, Err(ByIdError::WrongLength { expected: 2, given: 3, .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the component is not plain
+    /// bytes, or the bytes are not as many as a value has.
+    pub fn insert_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        bytes: &[u8],
+    ) -> Result<(), ByIdError> {
+        self.expect_bytes(id, bytes, 1)?;
+        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        let value = NonNull::from(bytes).cast::<u8>();
+        let Some(there) = self.open_row(from, id) else {
+            // SAFETY: a component of plain bytes, of which the value has as many (I-16); the entity
+            // was found not to have it.
+            unsafe { self.move_in(entity, from, id, value) };
+            self.after_insert(entity, from.archetype, id);
+            return Ok(());
+        };
+        // SAFETY: the row has room for as many bytes as were checked (I-16); the caller's are
+        // outside the world, which is borrowed exclusively.
+        unsafe { there.copy_from_nonoverlapping(value, bytes.len()) };
+        self.after_insert(entity, from.archetype, id);
+        Ok(())
+    }
+
+    /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
+    /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use core::{alloc::Layout, ptr::NonNull};
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
+    /// let imp = world.spawn(());
+    /// let mut value = 7_u32;
+    /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
+    /// unsafe { world.insert_ptr_by_id(imp, score, NonNull::from(&mut value).cast())? };
+    /// let at = world.get_ptr_by_id(imp, score)?;
+    /// // SAFETY: the address of a `u32` in a world that does not change meanwhile.
+    /// assert_eq!(unsafe { at.cast::<u32>().read() }, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world; the value is still the
+    /// caller's then.
+    ///
+    /// # Safety
+    /// `id` was issued by this world. `value` points at an initialised value of that component: of
+    /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
+    /// the component, is aligned for it, is outside the world, and has no other owner; after success
+    /// it must not be used, nor dropped.
+    pub unsafe fn insert_ptr_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) -> Result<(), ByIdError> {
+        let info = self.registry.find(id)?;
+        if info.managed {
+            return Err(ByIdError::Managed(info.name().clone()));
+        }
+        let (size, drop) = (info.layout.size(), info.erased.drop);
+        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        let Some(there) = self.open_row(from, id) else {
+            // SAFETY: the caller vouches for a value of this component (I-9, I-16), which is given
+            // up; the entity lives at `from` (I-1), and was found not to have it.
+            unsafe { self.move_in(entity, from, id, value) };
+            self.after_insert(entity, from.archetype, id);
+            return Ok(());
+        };
+        // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the caller's is
+        // outside the world and may be written.
+        unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
+        if let Some(drop) = drop {
+            // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies in
+            // the caller's memory now, which was given up; all books are in order.
+            unsafe { drop(value) };
+        }
+        self.after_insert(entity, from.archetype, id);
+        Ok(())
+    }
+
+    /// Takes a component of any kind from an entity and drops it.
+    ///
+    /// Should the drop panic, the component is gone all the same and everything is in order.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let gold = world.component_id::<Gold>().expect("it is in use");
+    /// world.remove_by_id(purse, gold)?;
+    /// assert!(!world.has::<Gold>(purse));
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
+        let info = self.registry.find(id)?;
+        if info.managed {
+            return Err(ByIdError::Managed(info.name().clone()));
+        }
+        let from = self.locate_for_removal(entity, id).ok_or(NoSuchEntity(entity))?;
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
+        let index = bundles.index_of_ids(&[id]);
+        let Some(removal) = bundles.removal_at(index, from.archetype, registry, archetypes) else {
+            let component = registry.info(id).name().clone();
+            return Err(ByIdError::Missing { entity, component });
+        };
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
+        // SAFETY: the transition begins at the archetype where the entity is (I-1), takes the one
+        // component, which is to be dropped, and adds none (I-6).
+        drop(unsafe { moving.finish(&removal.plan) }.0);
+        if self.flags_of(entity).any(ArchetypeFlags::CLEANUP_PENDING) {
+            self.finish_cleanup(entity);
+        }
+        Ok(())
+    }
+
+    /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
+    /// bytes, or of a type that has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// use core::alloc::Layout;
+    /// let mut world = World::new();
+    /// let silver = ComponentDescriptor::bytes("silver", Layout::new::<[u8; 2]>()).enableable();
+    /// let silver = world.register_dynamic(silver)?;
+    /// let imp = world.spawn_by_id(&[(silver, &[1, 2])])?;
+    /// world.get_mut_by_id(imp, silver)?[0] = 7;
+    /// assert_eq!(world.get_by_id(imp, silver)?, [7, 2]);
+    /// assert_eq!(world.set_enabled_by_id(imp, silver, false)?, true);
+    /// assert_eq!(world.is_enabled_by_id(imp, silver)?, false);
+    /// world.remove_by_id(imp, silver)?;
+    /// assert!(!world.has_id(imp, silver));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or its values have no bytes.
+    pub fn get_by_id(&self, entity: Entity, id: ComponentId) -> Result<&[u8], ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let name = || self.registry.info(id).name().clone();
+        archetype.bytes(location.address, column).ok_or_else(|| ByIdError::NotBytes(name()))
+    }
+
+    /// The bytes of a component that was registered as plain bytes, to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = world.register_dynamic(ComponentDescriptor::bytes("mana", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(mana, &[3])])?;
+    /// world.get_mut_by_id(imp, mana)?[0] += 1;
+    /// assert_eq!(world.get_by_id(imp, mana)?, [4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or it was not registered as plain bytes.
+    pub fn get_mut_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<&mut [u8], ByIdError> {
+        let info = self.registry.find(id)?;
+        if !info.is_bytes() {
+            return Err(ByIdError::NotBytes(info.name().clone()));
+        }
+        let size = info.layout.size();
+        let value = self.get_mut_ptr_by_id(entity, id)?;
+        let mut value = NonNull::slice_from_raw_parts(value, size);
+        // SAFETY: a row of plain bytes, all initialised (I-2, I-16); the world is borrowed
+        // exclusively for as long as the slice lives.
+        Ok(unsafe { value.as_mut() })
+    }
+
+    /// The fields of a component of an entity as text; of a component whose fields are not known,
+    /// the whole value. A text has at most some 1,000 bytes.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component)]
+    /// enum Mood {
+    ///     Calm,
+    ///     Angry { at: Entity },
+    /// }
+    /// let mut world = World::new();
+    /// let cat = world.spawn(Mood::Calm);
+    /// let dog = world.spawn(Mood::Angry { at: cat });
+    /// let mood = world.component_id::<Mood>().expect("it is in use");
+    /// let fields = world.fields_by_id(dog, mood)?;
+    /// assert_eq!((fields[0].name, fields[0].text.as_deref()), ("variant", Some("Angry")));
+    /// assert_eq!((fields[1].name, &fields[1].text), ("at", &Some(cat.to_string())));
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn fields_by_id(
+        &self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<Vec<FieldText>, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let info = &archetype.columns[column].info;
+        let Some(known) = info.erased.fields else {
+            let value = archetype.shown_value(location.address, column);
+            return Ok(if info.layout.size() == 0 {
+                Vec::new()
+            } else {
+                vec![FieldText::whole(value)]
+            });
+        };
+        let mut fields = Vec::new();
+        let value = archetype.chunks.row(location.address, column);
+        // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
+        // seen to be there, is initialised (I-2); `&self` keeps writers out.
+        unsafe { (known.read)(value, &mut |field| fields.push(field)) };
+        Ok(fields)
+    }
+
+    /// Sets a field of a component from a text: the one at this place among
+    /// [`fields_by_id`](Self::fields_by_id). The component counts as changed.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Debug, PartialEq)]
+    /// #[component(editable)]
+    /// struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(7));
+    /// let gold = world.component_id::<Gold>().expect("it is in use");
+    /// world.set_field_by_id(purse, gold, 0, "8")?;
+    /// assert_eq!(world.get(purse), Ok(&Gold(8)));
+    /// let error = world.set_field_by_id(purse, gold, 0, "much").unwrap_err();
+    /// assert!(error.to_string().ends_with("\"much\" is no u32"), "{error}");
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, only the world changes it, it is not declared `#[component(editable)]`, or the text
+    /// is no value of the field.
+    pub fn set_field_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        field: usize,
+        text: &str,
+    ) -> Result<(), ByIdError> {
+        let info = self.registry.find(id)?;
+        let (known, component) = (info.erased.fields, info.name().clone());
+        if info.managed {
+            return Err(ByIdError::Managed(component));
+        }
+        let (location, column) = self.find_by_id(entity, id)?;
+        let value = self.archetypes.get(location.archetype).chunks.row(location.address, column);
+        let written = match known {
+            // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
+            // seen to be there, is initialised (I-2); the world is borrowed exclusively.
+            Some(known) => unsafe { (known.write)(value, field, text) },
+            None => not_editable(text),
+        };
+        written.map_err(|reason| ByIdError::NotSet { component, reason })?;
+        self.open_row(location, id);
+        Ok(())
+    }
+
+    /// Gives an entity a component with its default value, or puts that in place of the one that it
+    /// has.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Default, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(());
+    /// world.insert_default_by_id(purse, gold)?;
+    /// assert_eq!(world.get(purse), Ok(&Gold(0)));
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, only the world gives the
+    /// component, or it has no default value.
+    pub fn insert_default_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<(), ByIdError> {
+        let info = self.registry.find(id)?;
+        let lend = info.erased.default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
+        let mut done = Ok(());
+        lend(&mut |value| {
+            // SAFETY: the function is that of the component's type (I-9), and lends a value that
+            // has no other owner and that is outside the world; it is given up if this succeeds.
+            done = unsafe { self.insert_ptr_by_id(entity, id, value) };
+            done.is_ok()
+        });
+        done
+    }
+
+    /// The address of a component of any kind of an entity, for reading it while the world is
+    /// borrowed.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(7));
+    /// let value = world.get_ptr_by_id(purse, gold)?.cast::<Gold>();
+    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
+    /// assert_eq!(unsafe { value.as_ref() }.0, 7);
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn get_ptr_by_id(&self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        Ok(self.archetypes.get(location.archetype).chunks.row(location.address, column))
+    }
+
+    /// The address of a component of any kind of an entity, for writing it while the world is
+    /// borrowed.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(7));
+    /// let value = world.get_mut_ptr_by_id(purse, gold)?.cast::<Gold>();
+    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
+    /// unsafe { value.write(Gold(8)) };
+    /// assert_eq!(world.get(purse), Ok(&Gold(8)));
+    /// # Ok::<(), formic_ecs::ByIdError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or only the world changes it, as the two sides of a relation.
+    pub fn get_mut_ptr_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<NonNull<u8>, ByIdError> {
+        let info = self.registry.find(id)?;
+        let name = info.name().clone();
+        if info.managed {
+            return Err(ByIdError::Managed(name));
+        }
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        self.open_row(location, id).ok_or(ByIdError::Missing { entity, component: name })
+    }
+
+    /// Switches a component of an entity on or off; returns what it was.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let awake = world.register::<Awake>();
+    /// let imp = world.spawn(Awake);
+    /// assert_eq!(world.set_enabled_by_id(imp, awake, false), Ok(true), "as it was before");
+    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(false));
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or the component is not enableable.
+    pub fn set_enabled_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        enabled: bool,
+    ) -> Result<bool, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let column = &archetype.columns[column];
+        let not_enableable = || ByIdError::NotEnableable(column.info.name().clone());
+        let bits = archetype.chunks.bits(column.enable_slot.ok_or_else(not_enableable)?);
+        Ok(bits.set(location.address.chunk, location.address.row, enabled))
+    }
+
+    /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let awake = world.register::<Awake>();
+    /// let imp = world.spawn(Awake);
+    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(true));
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn is_enabled_by_id(&self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let RowAddress { chunk, row } = location.address;
+        let slot = archetype.columns[column].enable_slot;
+        Ok(slot.is_none_or(|slot| archetype.chunks.bits(slot).get(chunk, row)))
+    }
+
+    /// A new entity with these components, which were registered as plain bytes.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let mut world = World::new();
+    /// let (pair, byte) = (Layout::new::<[f32; 2]>(), Layout::new::<u8>());
+    /// let place = world.register_dynamic(ComponentDescriptor::bytes("place", pair))?;
+    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
+    /// let imp = world.spawn_by_id(&[(place, &[0; 8]), (team, &[3])])?;
+    /// assert_eq!(world.get_by_id(imp, team)?, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if an id is not of this world or is there twice, a component is not plain
+    /// bytes, or the bytes are not as many as a value has. Nothing is spawned then.
+    ///
+    /// # Panics
+    /// Panics if the world has no handle left (see [`World`]).
+    pub fn spawn_by_id(
+        &mut self,
+        components: &[(ComponentId, &[u8])],
+    ) -> Result<Entity, ByIdError> {
+        Ok(self.spawn_batch_by_id(components, 1)?[0])
+    }
+
+    /// Spawns `count` entities with the same components, which were registered as plain bytes: of
+    /// each component the values of all, one after the other.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let mut world = World::new();
+    /// let byte = Layout::new::<u8>();
+    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
+    /// let imps = world.spawn_batch_by_id(&[(team, &[1, 2, 3])], 3)?;
+    /// assert_eq!(world.get_by_id(imps[2], team)?, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if an id is not of this world or is there twice, a component is not plain
+    /// bytes, or the bytes are not as many as so many values have. Nothing is spawned then.
+    ///
+    /// # Panics
+    /// Panics if the world has no handle left (see [`World`]); the entities before that are there.
+    pub fn spawn_batch_by_id(
+        &mut self,
+        components: &[(ComponentId, &[u8])],
+        count: usize,
+    ) -> Result<Vec<Entity>, ByIdError> {
+        for (place, &(id, bytes)) in components.iter().enumerate() {
+            let info = self.expect_bytes(id, bytes, count)?;
+            if components[..place].iter().any(|&(other, _)| other == id) {
+                return Err(ByIdError::Twice(info.name().clone()));
+            }
+        }
+        let ids = components.iter().map(|&(id, _)| id).collect::<Vec<_>>();
+        let mut spawned = Vec::new();
+        while spawned.len() < count {
+            let version = self.next_version();
+            let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+            let index = bundles.index_of_ids(&ids);
+            let placement = bundles.placement_at(index, registry, archetypes);
+            let archetype = archetypes.get_mut(placement.archetype);
+            // An observer may do anything, so entities that have any go one by one.
+            let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
+            let left = if is_told { 1 } else { count - spawned.len() };
+            let wanted = left.min(entities.available_min());
+            let (first, rows) = archetype.chunks.reserve_rows(blocks, wanted);
+            for (&column, &(_, bytes)) in placement.columns.iter().zip(components) {
+                let size = bytes.len() / count;
+                let values = &bytes[spawned.len() * size..][..rows * size];
+                let target = archetype.chunks.reserved(first, column);
+                let source = NonNull::from(values).cast();
+                // SAFETY: so many rows were reserved, one behind the other (I-3), each with room for
+                // as many bytes as were checked (I-16); the caller's are outside the world.
+                unsafe { target.copy_from_nonoverlapping(source, values.len()) };
+            }
+            let from = spawned.len();
+            for row in first.row..first.row + rows {
+                let place = archetype.chunks.place(RowAddress { row, ..first });
+                spawned.push(entities.allocate(place));
+            }
+            // SAFETY: reserved above; the archetype has these components and no others, so every
+            // column of it was written (I-2), with bytes that are values (I-16).
+            unsafe { archetype.chunks.commit_rows(first, &spawned[from..], version, version) };
+            if is_told {
+                self.after_spawn(spawned[from], &ids);
+            }
+        }
+        Ok(spawned)
+    }
+
+    /// What is known of a component that is to take these bytes.
+    fn expect_bytes(
+        &self,
+        id: ComponentId,
+        bytes: &[u8],
+        count: usize,
+    ) -> Result<&ComponentInfo, ByIdError> {
+        let info = self.registry.find(id)?;
+        if !info.is_bytes() {
+            return Err(ByIdError::NotBytes(info.name().clone()));
+        }
+        let (size, given) = (info.layout.size(), bytes.len());
+        let expected = size.saturating_mul(count);
+        if expected != given {
+            let component = info.name().clone();
+            return Err(ByIdError::WrongLength { component, expected, given });
+        }
+        Ok(info)
+    }
+
+    /// Where an entity is, and the column of one of its components.
+    fn find_by_id(&self, entity: Entity, id: ComponentId) -> Result<(Location, usize), ByIdError> {
+        let info = self.registry.find(id)?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let column = self.archetypes.get(location.archetype).column_of(id);
+        let missing = || ByIdError::Missing { entity, component: info.name().clone() };
+        Ok((location, column.ok_or_else(missing)?))
+    }
+
+    /// The row of a component, stamped as written; `None` where the archetype does not have it.
+    fn open_row(&mut self, location: Location, id: ComponentId) -> Option<NonNull<u8>> {
+        self.next_version();
+        let archetype = self.archetypes.get(location.archetype);
+        let column = archetype.column_of(id)?;
+        archetype.mark_changed(location.address, column, self.moment());
+        Some(archetype.chunks.row(location.address, column))
+    }
+
+    /// Moves an entity to where it has one component more, whose value is copied from `value`.
+    ///
+    /// # Safety
+    /// `value` points at a value of this component, of this world (I-9, I-16), which is given up.
+    /// The entity is at `from` (I-1) and does not have it.
+    unsafe fn move_in(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
+        let size = registry.info(id).layout.size();
+        let index = bundles.index_of_ids(&[id]);
+        let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
+        let room = moving.target.chunks.reserved(moving.to, insertion.columns[0]);
+        // SAFETY: the row is reserved, and its column holds values of this component (I-16), one of
+        // which the caller ensures is there to be copied.
+        unsafe { room.copy_from_nonoverlapping(value, size) };
+        // SAFETY: the transition begins at the archetype where the entity is (I-1) and leads to
+        // another, since the component is new (I-6); the one column that is added was written.
+        drop(unsafe { moving.finish(&insertion.plan) }.0);
+    }
+
+    /// Where an entity is that is to be given a component, after all was told that has to be told
+    /// before.
+    fn locate_for_insert(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
+        if self.flags_of(entity).any(ArchetypeFlags::REPLACE) {
+            self.trigger_lifecycle(entity, Lifecycle::Replacing(&[id]));
+        }
+        self.locate(entity)
+    }
+
+    /// Where an entity is that a component is to be taken from, after all was told that has to be
+    /// told before.
+    fn locate_for_removal(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
+        if self.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
+            self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
+        }
+        self.locate(entity)
+    }
+
+    /// Tells what has to be told after an entity was given a component; it was in the archetype
+    /// `before`.
+    fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
+        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
+            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], before));
+        }
+    }
+
+    /// Tells what has to be told after an entity has come with these components.
+    fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
+        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
+            self.trigger_lifecycle(entity, Lifecycle::Spawned(ids));
+        }
+    }
+}

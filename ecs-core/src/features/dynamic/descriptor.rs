@@ -1,0 +1,290 @@
+//! The description of a component that is registered at run time.
+#![expect(
+    unsafe_code,
+    reason = "takes over the word of whoever gives the functions of a component"
+)]
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::RegisterError;
+use crate::component::{
+    ArchetypeFlags, ComponentId, ComponentInfo, ErasedCodec, ErasedFns, Kind, hash_nothing,
+};
+use crate::hash::StateHasher;
+use crate::name::Name;
+use crate::text::debug_fields;
+use crate::world::World;
+
+/// Drops the value at the pointer in place.
+///
+/// ```
+/// use formic_ecs::DropValueFn;
+/// // Of a component whose values are strings.
+/// const DROP: DropValueFn = |value| unsafe { value.cast::<String>().drop_in_place() };
+/// # let mut text = std::mem::ManuallyDrop::new(String::from("text"));
+/// # unsafe { DROP(std::ptr::NonNull::from(&mut text).cast()) };
+/// ```
+pub type DropValueFn = unsafe fn(NonNull<u8>);
+
+/// Clones the value at the first pointer into the room at the second; the number is the size of a
+/// value in bytes.
+///
+/// ```
+/// use formic_ecs::CloneValueFn;
+/// // Of a component whose values are strings.
+/// const CLONE: CloneValueFn = |from, room, _size| {
+///     let text = unsafe { from.cast::<String>().as_ref() }.clone();
+///     unsafe { room.cast::<String>().write(text) };
+/// };
+/// # let (from, mut room) = (String::from("text"), std::mem::MaybeUninit::<String>::uninit());
+/// # let (a, b) = (std::ptr::NonNull::from(&from), std::ptr::NonNull::from(&mut room));
+/// # unsafe { CLONE(a.cast(), b.cast(), size_of::<String>()) };
+/// # assert_eq!(unsafe { room.assume_init() }, from);
+/// ```
+pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
+
+/// Takes the value at the pointer into the state hash; the number is the size of a value in bytes.
+///
+/// ```
+/// use formic_ecs::HashValueFn;
+/// // Of a component whose values are strings.
+/// const HASH: HashValueFn =
+///     |value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes());
+/// # let mut hasher = formic_ecs::StateHasher::new();
+/// # unsafe { HASH(std::ptr::NonNull::from(&String::from("text")).cast(), size_of::<String>(), &mut hasher) };
+/// ```
+pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
+
+/// What a component is that no Rust type stands for: one that a script declares, or a host in
+/// another language. [`World::register_dynamic`](crate::World::register_dynamic) takes it.
+///
+/// Prefer [`bytes`](Self::bytes) where values are plain bytes: everything is safe then.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ComponentDescriptor;
+///
+/// let mut world = World::new();
+/// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
+/// let health = world.register_dynamic(health)?;
+/// let imp = world.spawn(());
+/// world.insert_by_id(imp, health, &7_u32.to_ne_bytes())?;
+/// assert_eq!(world.get_by_id(imp, health)?, 7_u32.to_ne_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ComponentDescriptor {
+    name: Name,
+    layout: Layout,
+    enableable: bool,
+    tracked: bool,
+    is_bytes: bool,
+    erased: ErasedFns,
+}
+
+impl ComponentDescriptor {
+    /// The most bytes that a value may have.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, World};
+    /// let layout = Layout::from_size_align(ComponentDescriptor::SIZE_MAX + 1, 1)?;
+    /// let too_large = ComponentDescriptor::bytes("script.map", layout);
+    /// assert!(World::new().register_dynamic(too_large).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const SIZE_MAX: usize = 1 << 24;
+    /// The coarsest alignment that a value may ask for.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, World};
+    /// let layout = Layout::from_size_align(16, 2 * ComponentDescriptor::ALIGN_MAX)?;
+    /// let too_coarse = ComponentDescriptor::bytes("script.page", layout);
+    /// assert!(World::new().register_dynamic(too_coarse).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const ALIGN_MAX: usize = 4096;
+
+    /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
+    /// take part in the state hash, and are saved in snapshots.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
+    /// let mana = world.register_dynamic(mana)?;
+    /// assert!(world.component_info(mana).expect("it is known").is_bytes());
+    /// # Ok::<(), formic_ecs::RegisterError>(())
+    /// ```
+    pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            tracked: false,
+            is_bytes: true,
+            erased: ErasedFns::plain(),
+        }
+    }
+
+    /// A component whose values are something else: with a function that drops one in place, where
+    /// there is something to drop, one that clones one, where instantiation is to copy it, and one
+    /// that takes one into the state hash. Without that the component is among those that the hash
+    /// does [not cover](crate::StateHash::uncovered).
+    ///
+    /// The functions are run when everything else is in order, and may panic. Such values cannot be
+    /// saved in a snapshot.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let layout = Layout::new::<String>();
+    /// // SAFETY: values of this component are strings, which this drops.
+    /// let text = unsafe {
+    ///     ComponentDescriptor::with_functions(
+    ///         "script.text",
+    ///         layout,
+    ///         Some(|value| unsafe { value.cast::<String>().drop_in_place() }),
+    ///         None,
+    ///         Some(|value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes())),
+    ///     )
+    /// };
+    /// let mut world = World::new();
+    /// let text = world.register_dynamic(text)?;
+    /// assert!(!world.component_info(text)?.is_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// * The functions are right for every value that is ever inserted under the component's id,
+    ///   and such a value has this layout.
+    /// * Values may be shared between threads, sent to others, and dropped and cloned there: what
+    ///   `Send + Sync` says of a Rust type.
+    /// * The functions do nothing with a world.
+    pub unsafe fn with_functions(
+        name: impl Into<Name>,
+        layout: Layout,
+        drop: Option<DropValueFn>,
+        clone: Option<CloneValueFn>,
+        hash: Option<HashValueFn>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            tracked: false,
+            is_bytes: false,
+            erased: ErasedFns {
+                drop,
+                clone,
+                hash: hash.unwrap_or(hash_nothing),
+                is_hashed: hash.is_some(),
+                debug: None,
+                fields: None,
+                default: None,
+                bytes: None,
+                map_entities: None,
+                codec: ErasedCodec::UNSAVED,
+            },
+        }
+    }
+
+    /// The same, to be switched off and on per entity.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let awake = ComponentDescriptor::bytes("script.awake", Layout::new::<()>()).enableable();
+    /// let awake = world.register_dynamic(awake)?;
+    /// assert!(world.component_info(awake).expect("it is known").is_enableable());
+    /// # Ok::<(), formic_ecs::RegisterError>(())
+    /// ```
+    #[must_use]
+    pub fn enableable(self) -> Self {
+        Self { enableable: true, ..self }
+    }
+
+    /// The same, with versions for each row that say when it was changed and added.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>()).tracked();
+    /// let mana = world.register_dynamic(mana)?;
+    /// assert!(world.component_info(mana).expect("it is known").is_tracked());
+    /// # Ok::<(), formic_ecs::RegisterError>(())
+    /// ```
+    #[must_use]
+    pub fn tracked(self) -> Self {
+        Self { tracked: true, ..self }
+    }
+}
+
+debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_bytes);
+
+impl World {
+    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
+    /// let id = world.register_dynamic(mana())?;
+    /// assert_eq!(world.component_by_name("script.mana"), Some(id));
+    /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
+    /// # Ok::<(), formic_ecs::RegisterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the name is taken, or values of this layout cannot be kept.
+    pub fn register_dynamic(
+        &mut self,
+        descriptor: ComponentDescriptor,
+    ) -> Result<ComponentId, RegisterError> {
+        let ComponentDescriptor { name, layout, enableable, tracked, is_bytes, erased } =
+            descriptor;
+        let (size, align) = (layout.size(), layout.align());
+        if self.registry.by_name(&name).is_some() {
+            return Err(RegisterError::NameTaken(name));
+        }
+        if size > ComponentDescriptor::SIZE_MAX {
+            return Err(RegisterError::TooLarge { name, size });
+        }
+        if align > ComponentDescriptor::ALIGN_MAX {
+            return Err(RegisterError::TooAligned { name, align });
+        }
+        if size % align != 0 {
+            return Err(RegisterError::Unpadded(name));
+        }
+        let id = self.registry.next_id().ok_or(RegisterError::TooMany)?;
+        let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
+        self.registry.push(ComponentInfo {
+            id,
+            kind,
+            name,
+            layout,
+            enableable,
+            tracked,
+            erased,
+            was: &[],
+            fields: Name::from(""),
+            flags: ArchetypeFlags::NONE,
+            hides: false,
+            managed: false,
+        });
+        Ok(id)
+    }
+}

@@ -1,0 +1,160 @@
+//! Errors of components that are known by their id.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::entity::Entity;
+use crate::error::{ComponentError, NoSuchEntity, UnknownComponent};
+use crate::name::Name;
+use crate::text::from_error;
+
+/// Why a component could not be registered at run time. The world is as it was.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use formic_ecs::{ComponentDescriptor, RegisterError, World};
+/// let mut world = World::new();
+/// let silver = || ComponentDescriptor::bytes("silver", Layout::new::<u32>());
+/// world.register_dynamic(silver())?;
+/// assert_eq!(world.register_dynamic(silver()), Err(RegisterError::NameTaken("silver".into())));
+/// # Ok::<(), RegisterError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The world has a component of this name already, a type or another one.
+    NameTaken(Name),
+    /// The values are larger than [`ComponentDescriptor::SIZE_MAX`](crate::ComponentDescriptor::SIZE_MAX).
+    TooLarge {
+        /// The component.
+        name: Name,
+        /// The size that was asked for, in bytes.
+        size: usize,
+    },
+    /// The values want a coarser alignment than
+    /// [`ComponentDescriptor::ALIGN_MAX`](crate::ComponentDescriptor::ALIGN_MAX).
+    TooAligned {
+        /// The component.
+        name: Name,
+        /// The alignment that was asked for, in bytes.
+        align: usize,
+    },
+    /// The size is no multiple of the alignment, so that values one after the other would not be
+    /// aligned. Pad the layout, as C and Rust do with their types.
+    Unpadded(Name),
+    /// The world has as many components as it can number.
+    TooMany,
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NameTaken(name) => write!(f, "the world has a component {name} already"),
+            Self::TooLarge { name, size } => {
+                write!(f, "the component {name} is too large: {size} bytes")
+            }
+            Self::TooAligned { name, align } => {
+                write!(f, "the component {name} asks for too coarse an alignment: {align} bytes")
+            }
+            Self::Unpadded(name) => {
+                write!(f, "the size of the component {name} is no multiple of its alignment")
+            }
+            Self::TooMany => f.write_str("the world cannot number any more components"),
+        }
+    }
+}
+
+impl core::error::Error for RegisterError {}
+
+/// Why something could not be done with a component by its id. The world is as it was.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use formic_ecs::{ByIdError, ComponentDescriptor, World};
+/// let mut world = World::new();
+/// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
+/// let imp = world.spawn(());
+/// let error = world.insert_by_id(imp, silver, &[1, 2]).unwrap_err();
+/// assert!(matches!(error, ByIdError::WrongLength { expected: 4, given: 2, .. }));
+/// assert!(matches!(world.get_by_id(imp, silver), Err(ByIdError::Missing { .. })));
+/// # Ok::<(), formic_ecs::RegisterError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ByIdError {
+    /// The entity is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// The id is not of this world.
+    Unknown(UnknownComponent),
+    /// The entity does not have the component.
+    Missing {
+        /// The entity that was asked.
+        entity: Entity,
+        /// The component that it lacks.
+        component: Name,
+    },
+    /// The component has no bit to read or write.
+    NotEnableable(Name),
+    /// Only the world gives, changes and takes the component.
+    Managed(Name),
+    /// The values of the component are not plain bytes, so they cannot be read or written as such.
+    NotBytes(Name),
+    /// The bytes are not as many as a value has.
+    WrongLength {
+        /// The component.
+        component: Name,
+        /// How many bytes a value has.
+        expected: usize,
+        /// How many there were.
+        given: usize,
+    },
+    /// The same component was given twice.
+    Twice(Name),
+    /// There is no value of the component that nothing need be said about.
+    NoDefault(Name),
+    /// A text does not set the field.
+    NotSet {
+        /// The component.
+        component: Name,
+        /// What is wrong with the text or the field.
+        reason: String,
+    },
+}
+
+impl fmt::Display for ByIdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Unknown(error) => error.fmt(f),
+            Self::Missing { entity, component } => {
+                write!(f, "entity {entity} has no component {component}")
+            }
+            Self::NotEnableable(name) => write!(f, "{name} is not enableable"),
+            Self::Managed(name) => write!(f, "{name} is the world's to give and to take"),
+            Self::NotBytes(name) => write!(f, "the values of {name} are not plain bytes"),
+            Self::WrongLength { component, expected, given } => {
+                write!(f, "a value of {component} has {expected} bytes, not {given}")
+            }
+            Self::Twice(name) => write!(f, "{name} is given twice"),
+            Self::NoDefault(name) => write!(f, "{name} has no default value"),
+            Self::NotSet { component, reason } => write!(f, "{component}: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for ByIdError {}
+
+from_error!(NoSuchEntity => ByIdError::NoSuchEntity);
+from_error!(UnknownComponent => ByIdError::Unknown);
+
+impl From<ComponentError> for ByIdError {
+    fn from(error: ComponentError) -> Self {
+        match error {
+            ComponentError::NoSuchEntity(error) => Self::NoSuchEntity(error),
+            ComponentError::Missing(missing) => {
+                Self::Missing { entity: missing.entity, component: missing.component.into() }
+            }
+            ComponentError::NotEnableable { component } => Self::NotEnableable(component.into()),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Components and queries that are known by their ids alone.
+
+mod builder;
+mod by_id;
+mod commands;
+mod descriptor;
+mod error;
+mod query;
+mod query_error;
+mod rows;
+mod run;
+
+pub use builder::DynamicQueryBuilder;
+pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
+pub use error::{ByIdError, RegisterError};
+pub use query::DynamicQuery;
+pub use query_error::{DynamicQueryError, TermError};
+pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
+pub use run::{DynamicRow, DynamicRun};

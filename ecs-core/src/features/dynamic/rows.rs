@@ -1,0 +1,451 @@
+//! Walking a query by component id: row by row, or by runs of rows.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::DynamicQueryError;
+use super::query::{DynamicMatch, DynamicQuery};
+use super::run::{DynamicRow, DynamicRun, Run};
+use crate::entity::Entity;
+use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::mask::Rows;
+use crate::query::{BorrowGuard, Source};
+use crate::storage::RowAddress;
+use crate::text::debug_fields;
+use crate::world::{World, WorldCell};
+
+/// The rows that a [`DynamicQuery`] finds.
+///
+/// They come in the order in which any query gives them.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let mut rows = world.query_by_id(&mut query)?;
+/// assert_eq!(rows.count(), 10);
+/// rows.reborrow().for_each(|mut row| {
+///     let depth = row.get::<Depth>(1).expect("a term").0;
+///     row.get_mut::<Gold>(0).expect("a term to write").0 += depth;
+/// });
+/// let total: u32 = rows.into_iter().map(|row| row.get::<Gold>(0).expect("a term").0).sum();
+/// assert_eq!(total, 3 * 45);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DynamicRows<'w> {
+    // Made in this file alone, where a borrow of the world or a guard is the right to the rows of all
+    // matches (I-10), which are those of the query (I-8).
+    source: Source<'w>,
+    query: &'w DynamicQuery,
+}
+
+impl fmt::Debug for DynamicRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicRows").field("query", self.query).finish_non_exhaustive()
+    }
+}
+
+impl<'w> DynamicRows<'w> {
+    /// The same rows for a shorter time; these can be asked again afterwards.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = world.query_by_id(&mut query)?;
+    /// assert_eq!(rows.reborrow().into_iter().count(), 4);
+    /// assert_eq!(rows.into_iter().count(), 4, "they are still there");
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn reborrow(&mut self) -> DynamicRows<'_> {
+        DynamicRows { source: self.source, query: self.query }
+    }
+
+    /// The same rows, asking what has changed or come after this version of the world. Else
+    /// everything has.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.spawn(Gold(2));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 2);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn since(mut self, version: u64) -> Self {
+        self.source.moment.since = version;
+        self
+    }
+
+    /// Calls `f` with every row.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let rows = world.query_by_id(&mut query)?;
+    /// rows.for_each(|mut row| row.get_mut::<Gold>(0).expect("there").0 += 1);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq(1..5));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn for_each(self, f: impl FnMut(DynamicRow<'w>)) {
+        self.into_iter().for_each(f);
+    }
+
+    /// Calls `f` with every run of rows that lie one after the other and have the same optional
+    /// terms: a whole chunk at a time where nothing in it is disabled.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..100).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = 0;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| rows += run.row_count());
+    /// assert_eq!(rows, 100);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
+        let mut walk = Walk::new(self);
+        while let Some(run) = walk.next_run() {
+            f(DynamicRun::new(run));
+        }
+    }
+
+    /// How many rows match.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// world.spawn(());
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 4);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let rows_of = |found: &DynamicMatch| {
+            let chunks = &self.source.archetypes[found.archetype].chunks;
+            let in_chunk = |chunk| {
+                found.rows(chunks, chunk, self.source.moment.since).count(chunks.len(chunk))
+            };
+            (0..chunks.used_count()).map(in_chunk).sum::<usize>()
+        };
+        self.query.matches().iter().map(rows_of).sum()
+    }
+
+    /// What one entity gives.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [purse, stranger] = [world.spawn(Gold(3)), world.spawn(())];
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = world.query_by_id(&mut query)?;
+    /// assert_eq!(rows.get(purse)?.get(0), Ok(&Gold(3)));
+    /// assert!(rows.get(stranger).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity is not in the world, or does not match.
+    pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
+        let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let matches = self.query.matches();
+        let found = matches
+            .binary_search_by_key(&location.archetype.index(), |found| found.archetype)
+            .map_err(|_| QueryEntityError::NotMatching(entity))?;
+        let RowAddress { chunk, row } = location.address;
+        let walk = Walk::new(self.reborrow());
+        let mut opened = walk.open(found, chunk, 0).ok_or(QueryEntityError::NotMatching(entity))?;
+        opened.from = row;
+        let run = opened.next_run().filter(|run| run.rows.start == row);
+        Ok(DynamicRow::new(run.ok_or(QueryEntityError::NotMatching(entity))?.first()))
+    }
+}
+
+impl<'w> IntoIterator for DynamicRows<'w> {
+    type Item = DynamicRow<'w>;
+    type IntoIter = DynamicRowIter<'w>;
+
+    fn into_iter(self) -> DynamicRowIter<'w> {
+        DynamicRowIter { walk: Walk::new(self), run: None }
+    }
+}
+
+/// The rows of a [`DynamicQuery`], one by one.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let mut rows = world.query_by_id(&mut query)?.into_iter();
+/// let mut first = rows.next().expect("ten");
+/// first.get_mut::<Gold>(0)?.0 = 7;
+/// assert_eq!(rows.count(), 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DynamicRowIter<'w> {
+    walk: Walk<'w>,
+    /// The rows of the run that are still to come.
+    run: Option<Run<'w>>,
+}
+
+impl<'w> Iterator for DynamicRowIter<'w> {
+    type Item = DynamicRow<'w>;
+
+    fn next(&mut self) -> Option<DynamicRow<'w>> {
+        loop {
+            if let Some(run) = self.run.as_mut().filter(|run| !run.rows.is_empty()) {
+                let row = run.first();
+                run.rows.start += 1;
+                return Some(DynamicRow::new(row));
+            }
+            self.run = Some(self.walk.next_run()?);
+        }
+    }
+}
+
+/// The runs of a query, each once (I-11).
+struct Walk<'w> {
+    rows: DynamicRows<'w>,
+    next_match: usize,
+    next_chunk: usize,
+    ordinal: usize,
+    open: Option<OpenChunk<'w>>,
+}
+
+debug_fields!([] Walk<'_>: rows);
+
+impl<'w> Walk<'w> {
+    fn new(rows: DynamicRows<'w>) -> Self {
+        Self { rows, next_match: 0, next_chunk: 0, ordinal: 0, open: None }
+    }
+
+    fn next_run(&mut self) -> Option<Run<'w>> {
+        loop {
+            if let Some(run) = self.open.as_mut().and_then(OpenChunk::next_run) {
+                return Some(run);
+            }
+            let found = self.rows.query.matches().get(self.next_match)?;
+            let chunks = &self.rows.source.archetypes[found.archetype].chunks;
+            if self.next_chunk < chunks.used_count() {
+                self.open = self.open(self.next_match, self.next_chunk, self.ordinal);
+                self.next_chunk += 1;
+                self.ordinal += 1;
+            } else {
+                self.next_match += 1;
+                self.next_chunk = 0;
+            }
+        }
+    }
+
+    /// Enters a chunk: looks at its bits once, and stamps what will be written.
+    fn open(&self, found: usize, chunk: usize, ordinal: usize) -> Option<OpenChunk<'w>> {
+        let (query, moment) = (self.rows.query, self.rows.source.moment);
+        let found = &query.matches()[found];
+        let archetype = &self.rows.source.archetypes[found.archetype];
+        let rows = found.rows(&archetype.chunks, chunk, moment.since);
+        if matches!(rows, Rows::None) {
+            return None;
+        }
+        let optionals = query
+            .optional_terms()
+            .map(|term| (term, found.optional_rows(&archetype.chunks, chunk, term)))
+            .collect();
+        for (term, slot) in query.terms().iter().zip(&found.slots) {
+            if let (true, Some(slot)) = (term.write, slot) {
+                archetype.chunks.stamps(chunk, slot.column()).mark(moment.version);
+            }
+        }
+        let place = Run { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
+        Some(OpenChunk { place, rows, optionals, from: 0 })
+    }
+}
+
+/// A chunk that was entered, and what its bits were then.
+struct OpenChunk<'w> {
+    place: Run<'w>,
+    rows: Rows,
+    optionals: Vec<(usize, Rows)>,
+    /// The rows before this one were handed out.
+    from: usize,
+}
+
+impl<'w> OpenChunk<'w> {
+    fn next_run(&mut self) -> Option<Run<'w>> {
+        let len = self.place.archetype.chunks.len(self.place.chunk);
+        let mut rows = self.rows.next_run(self.from, len)?;
+        let mut present = u64::MAX;
+        for (term, optional) in &self.optionals {
+            let next = optional.next_run(rows.start, len);
+            match next.filter(|next| next.start == rows.start) {
+                Some(there) => rows.end = rows.end.min(there.end),
+                None => {
+                    present &= !(1 << term);
+                    let there = optional.next_run(rows.start, len);
+                    rows.end = there.map_or(rows.end, |there| rows.end.min(there.start));
+                }
+            }
+        }
+        self.from = rows.end;
+        Some(Run { rows, present, ..self.place.clone() })
+    }
+}
+
+/// The rows of a [`DynamicQuery`] through a [`WorldCell`](crate::WorldCell): it holds the right to
+/// the query's components while it lives, and lends it to one walk at a time.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let cell = world.cell();
+/// let mut borrowed = cell.query_by_id(&mut query)?;
+/// borrowed.rows().for_each(|mut row| row.get_mut::<Gold>(0).expect("a term to write").0 += 1);
+/// assert_eq!(borrowed.rows().count(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct BorrowedDynamicRows<'w> {
+    rows: DynamicRows<'w>,
+    _guard: BorrowGuard<'w>,
+}
+
+debug_fields!([] BorrowedDynamicRows<'_>: rows);
+
+impl<'w> BorrowedDynamicRows<'w> {
+    /// The rows, for as long as this is borrowed.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let cell = world.cell();
+    /// let mut purses = cell.query_by_id(&mut query)?;
+    /// purses.rows().for_each(|row| assert!(row.get::<Gold>(0).is_ok()));
+    /// assert_eq!(purses.rows().count(), 4, "asked again");
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn rows(&mut self) -> DynamicRows<'_> {
+        self.rows.reborrow()
+    }
+}
+
+impl World {
+    /// All entities that the query finds.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// let gold = world.component_id::<Gold>().expect("it is in use");
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     row.get_mut::<Gold>(0)?.0 += 1;
+    /// }
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the query was built for another world.
+    pub fn query_by_id<'w>(
+        &'w mut self,
+        query: &'w mut DynamicQuery,
+    ) -> Result<DynamicRows<'w>, DynamicQueryError> {
+        query.extend(self.plan_source())?;
+        self.next_version();
+        // The world is borrowed exclusively for as long as the rows live, which have the right by
+        // that (I-10); the query is of this world and was just extended (I-8).
+        Ok(DynamicRows { source: self.source(), query })
+    }
+}
+
+impl<'w> WorldCell<'w> {
+    /// All entities that the query finds, until what is returned is dropped.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut writer = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let mut reader = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let cell = world.cell();
+    /// let purses = cell.query_by_id(&mut writer)?;
+    /// assert!(cell.query_by_id(&mut reader).is_err(), "a query writes it");
+    /// # drop(purses);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the query was built for another world, or a component is in use
+    /// elsewhere in a way that contradicts it.
+    pub fn query_by_id(
+        self,
+        query: &'w mut DynamicQuery,
+    ) -> Result<BorrowedDynamicRows<'w>, DynamicQueryError> {
+        let world = self.world;
+        query.extend(world.plan_source())?;
+        let query = &*query;
+        let guard = self.take(query.access())?;
+        let source = self.source(self.moment(0));
+        // The guard, which lives as long as the rows, is the right that the query's access asks for
+        // (I-10), as long as every user goes through cells, which is the case: the world is borrowed
+        // exclusively by the first. What the rows hand out cannot outlive the borrow of them in
+        // `rows`. The query was just extended (I-8).
+        Ok(BorrowedDynamicRows { rows: DynamicRows { source, query }, _guard: guard })
+    }
+}

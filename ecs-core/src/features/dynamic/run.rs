@@ -1,0 +1,506 @@
+//! The data that a query by component id gives for a row, or for a run of rows.
+#![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
+
+use core::any::TypeId;
+use core::fmt;
+use core::ops::Range;
+use core::ptr::NonNull;
+
+use super::TermError;
+use super::query::{DynamicMatch, DynamicQuery, Term};
+use crate::archetype::Archetype;
+use crate::component::Component;
+use crate::entity::Entity;
+use crate::storage::{ChangeWindow, RowAddress};
+
+/// Rows of one chunk, with the right to what the query asks of them. Each row is in one run that
+/// exists (I-11); the runs behind the public types are never copied.
+#[derive(Clone)]
+pub(super) struct Run<'w> {
+    pub(super) archetype: &'w Archetype,
+    pub(super) found: &'w DynamicMatch,
+    pub(super) query: &'w DynamicQuery,
+    pub(super) moment: ChangeWindow,
+    pub(super) chunk: usize,
+    pub(super) ordinal: usize,
+    pub(super) rows: Range<usize>,
+    /// A bit per term: whether these rows have it.
+    pub(super) present: u64,
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("chunk", &self.chunk).field("rows", &self.rows).finish()
+    }
+}
+
+impl<'w> Run<'w> {
+    /// The first row alone.
+    pub(super) fn first(&self) -> Self {
+        Self { rows: self.rows.start..self.rows.start + 1, ..self.clone() }
+    }
+
+    fn entities(&self) -> &'w [Entity] {
+        &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
+    }
+
+    /// A term, and the address of its value in the first of these rows.
+    fn term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
+        let terms = self.query.terms();
+        let (wanted, slot) =
+            terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
+        let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
+        let first = RowAddress { chunk: self.chunk, row: self.rows.start };
+        Ok((wanted, self.archetype.chunks.row(first, slot.column())))
+    }
+
+    fn written_term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
+        let (wanted, value) = self.term(term)?;
+        if !wanted.write {
+            return Err(TermError::ReadOnly);
+        }
+        self.mark(term);
+        Ok((wanted, value))
+    }
+
+    /// Stamps the rows of a term that is handed out to be written, if it is tracked.
+    fn mark(&self, term: usize) {
+        let Some(slot) = &self.found.slots[term] else { return };
+        if let Some(versions) = slot.row_versions(&self.archetype.chunks, self.chunk) {
+            versions.changed.mark_run(self.rows.clone(), self.moment);
+        }
+    }
+
+    fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
+        let (wanted, value) = self.term(term)?;
+        let bytes = wanted.info.erased.bytes.ok_or(TermError::NotBytes)?;
+        let size = wanted.info.layout.size();
+        // SAFETY: rows of the chunk, initialised (I-2) and of the component whose function it is
+        // (I-9, I-16), which the query has the right to read (I-10); who writes them borrows the
+        // run exclusively.
+        let bytes = unsafe { bytes(value, self.rows.len(), size) };
+        // SAFETY: made by that function from rows that are there and may be read for as long as the
+        // run is borrowed (I-2, I-10).
+        Ok(unsafe { bytes.as_ref() })
+    }
+
+    fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
+        let (wanted, value) = self.written_term(term)?;
+        if !wanted.info.is_bytes() {
+            return Err(TermError::NotBytes);
+        }
+        let bytes = self.rows.len() * wanted.info.layout.size();
+        let mut bytes = NonNull::slice_from_raw_parts(value, bytes);
+        // SAFETY: rows of the chunk, all of them initialised bytes (I-2, I-16), which the query has
+        // the right to write (I-10), and which are in no other run (I-11); this one is borrowed
+        // exclusively.
+        Ok(unsafe { bytes.as_mut() })
+    }
+
+    fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
+        let (wanted, value) = self.term(term)?;
+        expect_type::<T>(wanted)?;
+        let values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
+        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
+        // which the query has the right to read (I-10).
+        Ok(unsafe { values.as_ref() })
+    }
+
+    fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
+        let (wanted, value) = self.written_term(term)?;
+        expect_type::<T>(wanted)?;
+        let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
+        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
+        // which the query has the right to write (I-10), and which are in no other run (I-11); this
+        // one is borrowed exclusively.
+        Ok(unsafe { values.as_mut() })
+    }
+
+    fn pair(&mut self, written: usize, read: usize) -> Result<(&mut [u8], &[u8]), TermError> {
+        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
+        if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
+            return Err(TermError::SameComponent);
+        }
+        let bytes = NonNull::from(self.bytes(read)?);
+        let mutable = self.bytes_mut(written)?;
+        // SAFETY: made from a reference just now. A component that a query writes is in no other
+        // term of it (I-11), so the two slices are of two columns.
+        Ok((mutable, unsafe { bytes.as_ref() }))
+    }
+}
+
+fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
+    let same = term.info.type_id() == Some(TypeId::of::<T>());
+    if same { Ok(()) } else { Err(TermError::OtherType) }
+}
+
+/// One row of a [`DynamicQuery`], and the right to what the query asks of it. Terms are numbered
+/// as they were named.
+///
+/// ```
+/// use formic_ecs::{DynamicQuery, prelude::*};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// for mut row in world.query_by_id(&mut query)? {
+///     let depth = row.get::<Depth>(1)?.0;
+///     row.get_mut::<Gold>(0)?.0 += depth;
+///     assert!(row.get::<Depth>(0).is_err(), "term 0 is another type");
+///     assert!(row.bytes(0).is_err(), "this type did not say that it is plain bytes");
+/// }
+/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 3 * 45);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DynamicRow<'w>(Run<'w>);
+
+impl<'w> DynamicRow<'w> {
+    pub(super) fn new(row: Run<'w>) -> Self {
+        Self(row)
+    }
+
+    /// The entity in this row.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.entity(), imp));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn entity(&self) -> Entity {
+        self.0.entities()[0]
+    }
+
+    /// The bytes of a term's value: of a component that was registered as plain bytes, or of a type
+    /// that has bytes.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// world.spawn_by_id(&[(flag, &[7])])?;
+    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.bytes(0), Ok(&[7][..])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the row lacks it, or its values have no bytes.
+    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
+        self.0.bytes(term)
+    }
+
+    /// The bytes of a term's value, to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(flag, &[0])])?;
+    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|mut row| row.bytes_mut(0).expect("there").fill(1));
+    /// assert_eq!(world.get_by_id(imp, flag)?, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the row lacks it, or it was not
+    /// registered as plain bytes.
+    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
+        self.0.bytes_mut(term)
+    }
+
+    /// The bytes of two terms at once, the first to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
+    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
+    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
+    /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     let (here, there) = row.bytes_pair(0, 1)?;
+    ///     here.copy_from_slice(there);
+    /// }
+    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
+    /// where both are the same component.
+    pub fn bytes_pair(
+        &mut self,
+        written: usize,
+        read: usize,
+    ) -> Result<(&mut [u8], &[u8]), TermError> {
+        self.0.pair(written, read)
+    }
+
+    /// The value of a term whose component is the type `T`.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the row lacks it, or it is of another type.
+    pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
+        self.0.slice::<T>(term).map(|values| &values[0])
+    }
+
+    /// The value of a term whose component is the type `T`, to be written.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
+    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the row lacks it, or it is of another
+    /// type.
+    pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
+        self.0.slice_mut::<T>(term).map(|values| &mut values[0])
+    }
+
+    /// The address of a term's value, whatever its component is: for reading, and for writing where
+    /// the query writes the term, while this row is there and nothing else of it is in use.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(7));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     let value = row.ptr(0)?.cast::<Gold>();
+    ///     // SAFETY: the term is this type, and the row is there.
+    ///     assert_eq!(unsafe { value.as_ref() }.0, 7);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, or the row lacks it.
+    pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
+        let (wanted, value) = self.0.term(term)?;
+        if wanted.write {
+            self.0.mark(term);
+        }
+        Ok(value)
+    }
+}
+
+/// Rows of a [`DynamicQuery`] that lie one after the other, as columns. Terms are numbered as they
+/// were named; all rows of a run have the same optional ones.
+///
+/// ```
+/// use formic_ecs::{DynamicQuery, prelude::*};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+///     assert_eq!(run.entities().len(), run.row_count());
+///     run.slice_mut::<Gold>(0).expect("a term to write").iter_mut().for_each(|gold| gold.0 += 1);
+///     assert_eq!(run.slice::<Depth>(1).expect("a term").len(), run.row_count());
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DynamicRun<'w>(Run<'w>);
+
+impl<'w> DynamicRun<'w> {
+    pub(super) fn new(run: Run<'w>) -> Self {
+        Self(run)
+    }
+
+    /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
+    /// what is recorded into a command buffer. Runs of the same chunk have the same.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10_000).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut ordinals = Vec::new();
+    /// world.query_by_id(&mut query)?.for_each_run(|run| ordinals.push(run.ordinal()));
+    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "a run for each chunk");
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.0.ordinal
+    }
+
+    /// How many rows there are.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, World};
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.row_count(), 3));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.0.rows.len()
+    }
+
+    /// The entities in these rows.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let all = world.spawn_batch([(); 3]);
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.entities(), all));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    #[must_use]
+    pub fn entities(&self) -> &[Entity] {
+        self.0.entities()
+    }
+
+    /// The bytes of a term's values, one after the other.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// world.spawn_by_id(&[(flag, &[3])])?;
+    /// world.spawn_by_id(&[(flag, &[4])])?;
+    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.bytes(0), Ok(&[3, 4][..])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
+    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
+        self.0.bytes(term)
+    }
+
+    /// The bytes of a term's values, one after the other, to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
+    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| run.bytes_mut(0).expect("bytes").fill(9));
+    /// assert_eq!(world.get_by_id(imp, flag)?, [9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the rows lack it, or it was not
+    /// registered as plain bytes.
+    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
+        self.0.bytes_mut(term)
+    }
+
+    /// The bytes of two terms at once, the first to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
+    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
+    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
+    /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+    ///     let (here, there) = run.bytes_pair(0, 1).expect("two components of bytes");
+    ///     here.copy_from_slice(there);
+    /// });
+    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
+    /// where both are the same component.
+    pub fn bytes_pair(
+        &mut self,
+        written: usize,
+        read: usize,
+    ) -> Result<(&mut [u8], &[u8]), TermError> {
+        self.0.pair(written, read)
+    }
+
+    /// The values of a term whose component is the type `T`.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([3, 4].map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let runs = world.query_by_id(&mut query)?;
+    /// runs.for_each_run(|run| assert_eq!(run.slice(0), Ok(&[Gold(3), Gold(4)][..])));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the rows lack it, or it is of another type.
+    pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
+        self.0.slice(term)
+    }
+
+    /// The values of a term whose component is the type `T`, to be written.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([3, 4].map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let runs = world.query_by_id(&mut query)?;
+    /// runs.for_each_run(|mut run| run.slice_mut::<Gold>(0).expect("there")[1].0 += 5);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([3, 9]));
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the rows lack it, or it is of another
+    /// type.
+    pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
+        self.0.slice_mut(term)
+    }
+}

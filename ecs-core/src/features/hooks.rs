@@ -1,0 +1,369 @@
+//! Hooks and observers: code of the user that runs when components and entities come and go.
+
+mod dispatch;
+mod event;
+mod of_component;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+
+use crate::component::{Component, ComponentId};
+use crate::entity::Entity;
+use crate::error::UnknownComponent;
+use crate::hash::TypeMap;
+use crate::world::{DEPTH_MAX, World};
+
+pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
+pub use of_component::HooksOf;
+
+/// The name of an observer in its world, by which it can be taken away again.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("it does not come to that"));
+/// assert!(world.unobserve(observer));
+/// assert!(!world.unobserve(observer), "it is gone");
+/// world.spawn(Gold(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObserverId(u64);
+
+pub(super) type ObserverFn = dyn Fn(&mut World, Event) + Send + Sync;
+type EventObserverFn<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
+
+/// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
+/// also if it takes itself away.
+struct Observer {
+    id: ObserverId,
+    watch: Arc<ObserverFn>,
+}
+
+/// Of an event that is a user's type: the observer is an `Arc<EventObserverFn<E>>`.
+struct EventObserver {
+    id: ObserverId,
+    watch: Arc<dyn Any + Send + Sync>,
+}
+
+const HOOK: ObserverId = ObserverId(0);
+
+/// The hooks and observers of one world.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// By component and kind, in increasing order of ids.
+    by_component: Vec<[Vec<Observer>; EventKind::COUNT]>,
+    by_event: TypeMap<Vec<EventObserver>>,
+    newest: u64,
+    depth: u32,
+    /// What is being told at this moment, the innermost last.
+    dispatch: Vec<Event>,
+}
+
+impl Hooks {
+    fn list(&self, kind: EventKind, component: ComponentId) -> &[Observer] {
+        self.by_component.get(component.index()).map_or(&[], |kinds| &kinds[kind as usize])
+    }
+
+    fn list_mut(&mut self, kind: EventKind, component: ComponentId) -> &mut Vec<Observer> {
+        let needed = component.index() + 1;
+        if self.by_component.len() < needed {
+            self.by_component.resize_with(needed, Default::default);
+        }
+        &mut self.by_component[component.index()][kind as usize]
+    }
+
+    pub(super) fn is_observed(&self, kind: EventKind, component: ComponentId) -> bool {
+        !self.list(kind, component).is_empty()
+    }
+
+    /// Whether a hook or observer is told of this at the moment.
+    pub(super) fn is_dispatching(&self, event: &Event) -> bool {
+        self.dispatch.contains(event)
+    }
+
+    /// The number of the observer that came last.
+    pub(super) fn newest(&self) -> ObserverId {
+        ObserverId(self.newest)
+    }
+
+    /// Who is to be told after the observer `last`, of those that were there up to `newest`.
+    pub(super) fn next(
+        &self,
+        event: Event,
+        last: Option<ObserverId>,
+        newest: ObserverId,
+    ) -> Option<(ObserverId, Arc<ObserverFn>)> {
+        let list = self.list(event.kind, event.component);
+        let place = list.partition_point(|observer| last.is_some_and(|last| observer.id <= last));
+        let observer = list.get(place).filter(|observer| observer.id <= newest)?;
+        Some((observer.id, Arc::clone(&observer.watch)))
+    }
+
+    fn new_id(&mut self) -> ObserverId {
+        self.newest += 1;
+        ObserverId(self.newest)
+    }
+}
+
+impl World {
+    /// The hooks of a component type, to be set: one for each [kind of event](EventKind), which
+    /// runs before all observers and stays for ever. They belong to the component; who only wants
+    /// to know about it [observes](Self::observe).
+    ///
+    /// What holds for [observers](Self::observe) holds for hooks.
+    ///
+    /// # Panics
+    /// Panics if an entity has the component already: the hook would have missed it.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Imp;
+    /// #[derive(Default)]
+    /// struct Census(usize);
+    ///
+    /// let mut world = World::new();
+    /// world.insert_resource(Census::default());
+    /// world
+    ///     .hooks::<Imp>()
+    ///     .on_add(|world, _| world.resource_mut::<Census>().unwrap().0 += 1)
+    ///     .on_remove(|world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
+    /// let imps = world.spawn_batch((0..10).map(|_| Imp));
+    /// world.despawn(imps[3])?;
+    /// world.remove::<Imp>(imps[4])?;
+    /// assert_eq!(world.resource::<Census>()?.0, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hooks<T: Component>(&mut self) -> HooksOf<'_, T> {
+        const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
+        let id = self.register::<T>();
+        let is_used = self
+            .archetypes()
+            .iter()
+            .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
+        assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
+        HooksOf::new(self)
+    }
+
+    /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
+    /// for when exactly, and in which order.
+    ///
+    /// An observer (an observer or a hook) may do anything to the world. What it does happens at
+    /// once, with events of its own, before the next observer is called. If it takes the component
+    /// away, or the entity, the observers after it are not called. What is about to happen is told
+    /// once: an observer that is told of a removal and despawns the entity is not told again of the
+    /// same by what it did. An operation that has told its
+    /// observers beforehand then goes by what they made of the world: an insertion into an entity
+    /// that they despawned is refused. An observer that is added takes part from the next event
+    /// on; one that is taken away is not called any more, and may take away itself.
+    ///
+    /// Should an observer panic, the world is in order: what was told before it took place has not
+    /// taken place, what was told afterwards has. The observers after it are not called. Nor are
+    /// those that would have been told of an insertion during which the drop of a replaced value
+    /// panicked.
+    ///
+    /// # Panics
+    /// Operations panic where observers cause each other 128 levels deep, and where an observer puts
+    /// another world in place of the one that it was given.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Despawn, Event};
+    /// # #[derive(Component)] struct Position(i32);
+    /// # #[derive(Component)] struct Corpse(i32);
+    /// let mut world = World::new();
+    /// let observer = world.observe::<Despawn, Position>(|world: &mut World, event: Event| {
+    ///     let position = world.get::<Position>(event.entity).unwrap().0;
+    ///     world.spawn(Corpse(position));
+    /// });
+    /// let imp = world.spawn(Position(3));
+    /// world.despawn(imp)?;
+    /// assert_eq!(world.query::<&Corpse>().into_iter().next().unwrap().0, 3);
+    /// assert!(world.unobserve(observer));
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
+    /// ```
+    pub fn observe<K: EventType, T: Component>(
+        &mut self,
+        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+    ) -> ObserverId {
+        const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
+        let component = self.register::<T>();
+        self.add_observer(K::KIND, component, Arc::new(observer))
+    }
+
+    /// Has a closure called whenever this happens to the component of this id, as
+    /// [`observe`](Self::observe) does.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::EventKind;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// world.insert_resource(0_u32);
+    /// world.observe_by_id(EventKind::Remove, gold, |world, _| {
+    ///     *world.resource_mut::<u32>().expect("there") += 1;
+    /// })?;
+    /// world.spawn(Gold(1));
+    /// world.clear();
+    /// assert_eq!(world.resource(), Ok(&1_u32));
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the id is not of this world.
+    pub fn observe_by_id(
+        &mut self,
+        kind: EventKind,
+        component: ComponentId,
+        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+    ) -> Result<ObserverId, UnknownComponent> {
+        self.registry.find(component)?;
+        Ok(self.add_observer(kind, component, Arc::new(observer)))
+    }
+
+    /// Whether anything observes events that the user makes, and those of relations.
+    pub(crate) fn has_event_observers(&self) -> bool {
+        self.extensions.get::<Hooks>().is_some_and(|hooks| !hooks.by_event.is_empty())
+    }
+
+    /// The hooks and observers of a world whose kernel calls them from now on.
+    fn watched(&mut self) -> &mut Hooks {
+        self.callbacks.trigger = dispatch::trigger;
+        self.extensions.get_mut()
+    }
+
+    fn add_observer(
+        &mut self,
+        kind: EventKind,
+        component: ComponentId,
+        watch: Arc<ObserverFn>,
+    ) -> ObserverId {
+        let hooks = self.watched();
+        let id = hooks.new_id();
+        hooks.list_mut(kind, component).push(Observer { id, watch });
+        self.add_flags(component, kind.flag());
+        id
+    }
+
+    /// Has a closure called whenever an event of this type is [triggered](Self::trigger). What
+    /// holds for other [observers](Self::observe) holds for this one.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// struct Robbed(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.observe_event(|world: &mut World, robbed: &Robbed, who: Entity| {
+    ///     world.get_mut::<Gold>(who).expect("it has some").0 -= robbed.0;
+    /// });
+    /// let imp = world.spawn(Gold(5));
+    /// world.trigger(&Robbed(2), imp);
+    /// assert_eq!(world.get(imp), Ok(&Gold(3)));
+    /// ```
+    pub fn observe_event<E: 'static>(
+        &mut self,
+        observer: impl Fn(&mut Self, &E, Entity) + Send + Sync + 'static,
+    ) -> ObserverId {
+        let hooks = self.watched();
+        let id = hooks.new_id();
+        let watch: Arc<EventObserverFn<E>> = Arc::new(observer);
+        let observer = EventObserver { id, watch: Arc::new(watch) };
+        hooks.by_event.entry(TypeId::of::<E>()).or_default().push(observer);
+        id
+    }
+
+    /// Takes an observer away. `false` where it was away already.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("never called"));
+    /// assert!(world.unobserve(observer));
+    /// world.spawn(Gold(1));
+    /// ```
+    pub fn unobserve(&mut self, observer: ObserverId) -> bool {
+        let Hooks { by_component, by_event, .. } = self.extensions.get_mut::<Hooks>();
+        let found = by_component.iter_mut().flatten().find_map(|list| {
+            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
+            Some(list.remove(place).watch)
+        });
+        // The archetypes keep their flags: it is a test too much, no more. What the closures hold
+        // is dropped in the end, with all lists in order.
+        let found_event = by_event.values_mut().find_map(|list| {
+            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
+            Some(list.remove(place).watch)
+        });
+        found.is_some() || found_event.is_some()
+    }
+
+    /// Calls the observers of an event of any type, in the order of their registration. The
+    /// entity is what the event is about; whether it is alive is for the observers to say.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Health(u32);
+    /// struct Hit { damage: u32 }
+    ///
+    /// let mut world = World::new();
+    /// world.observe_event(|world: &mut World, hit: &Hit, entity| {
+    ///     if let Ok(health) = world.get_mut::<Health>(entity) {
+    ///         health.0 = health.0.saturating_sub(hit.damage);
+    ///     }
+    /// });
+    /// let imp = world.spawn(Health(10));
+    /// world.trigger(&Hit { damage: 3 }, imp);
+    /// assert_eq!(world.get::<Health>(imp)?.0, 7);
+    /// # Ok::<(), formic_ecs::ComponentError>(())
+    /// ```
+    pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
+        let Some(newest) = self.extensions.get::<Hooks>().map(|hooks| hooks.newest) else { return };
+        let mut last = HOOK;
+        loop {
+            let hooks = self.extensions.get_mut::<Hooks>();
+            let list = hooks.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
+            let next = list.partition_point(|observer| observer.id <= last);
+            let Some(observer) = list.get(next).filter(|observer| observer.id.0 <= newest) else {
+                return;
+            };
+            last = observer.id;
+            let watch = Arc::clone(&observer.watch);
+            // The key of the list is the type.
+            let Some(watch) = watch.downcast_ref::<Arc<EventObserverFn<E>>>() else { continue };
+            self.call(None, |world| watch(world, event, entity));
+        }
+    }
+
+    /// Calls an observer.
+    pub(super) fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
+        /// Goes up again, whatever happens.
+        struct Deeper<'w>(&'w mut World, usize, u64);
+
+        impl Drop for Deeper<'_> {
+            fn drop(&mut self) {
+                if self.0.id() != self.2 {
+                    // Not the world that went deeper: `call` panics.
+                    return;
+                }
+                let hooks = self.0.extensions.get_mut::<Hooks>();
+                hooks.depth = hooks.depth.saturating_sub(1);
+                hooks.dispatch.truncate(self.1);
+            }
+        }
+
+        let id = self.id();
+        let hooks = self.extensions.get_mut::<Hooks>();
+        assert!(
+            hooks.depth < DEPTH_MAX,
+            "hooks and observers cause each other without end: {DEPTH_MAX} levels deep"
+        );
+        let dispatched_before = hooks.dispatch.len();
+        hooks.depth += 1;
+        hooks.dispatch.extend(event);
+        observer(Deeper(self, dispatched_before, id).0);
+        assert_eq!(self.id(), id, "a hook or observer put another world in place of its own");
+    }
+}

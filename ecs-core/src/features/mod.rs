@@ -1,0 +1,26 @@
+//! The features above the kernel: the kernel names none of them, and calls them through
+//! [`Callbacks`](crate::world::Callbacks) alone.
+
+pub(crate) mod buffer;
+pub(crate) mod dynamic;
+pub(crate) mod hooks;
+pub(crate) mod prefab;
+pub(crate) mod relation;
+pub(crate) mod snapshot;
+
+pub use buffer::{Buffer, BufferElement, BufferIntoIter};
+pub use dynamic::{
+    BorrowedDynamicRows, ByIdError, CloneValueFn, ComponentDescriptor, DropValueFn, DynamicQuery,
+    DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
+    HashValueFn, RegisterError, TermError,
+};
+pub use hooks::{
+    Add, Despawn, Event, EventKind, EventType, HooksOf, Insert, ObserverId, Remove, Replace,
+};
+pub use prefab::{InstantiateError, Prefab};
+pub use relation::{
+    ChildOf, OnTargetDespawn, Related, Relation, RelationError, Sources, Targets, Unrelated,
+};
+pub use snapshot::{
+    DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport, Snapshot, SnapshotError,
+};

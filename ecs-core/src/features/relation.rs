@@ -1,0 +1,348 @@
+//! The relation trait, and the components that hold both sides.
+
+mod commands;
+mod error;
+mod hierarchy;
+mod links;
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::component::{
+    CloneFn, Codec, CodecError, Component, HashRule, MapEntities, MapEntitiesFn,
+};
+use crate::entity::Entity;
+use crate::hash::HashState;
+use crate::name::Name;
+
+pub use error::RelationError;
+pub(crate) use links::RelationFns;
+
+/// A relation between entities: each *source* has *targets*, each target has sources.
+///
+/// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a
+/// target a [`Sources<R>`] component, whatever entities are in them. Both are there exactly while they are
+/// not empty, and the world keeps them in step: they are changed by [`World::relate`] and its
+/// kind, and no other code can (a bundle with one of them, or a query that would write to it, does
+/// not compile).
+///
+/// [`World::relate`]: crate::World::relate
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Relation, Targets};
+///
+/// struct Likes;
+/// impl Relation for Likes {}
+///
+/// let mut world = World::new();
+/// let [ada, bob, cat] = [world.spawn(()), world.spawn(()), world.spawn(())];
+/// world.relate::<Likes>(ada, bob)?;
+/// world.relate::<Likes>(ada, cat)?;
+/// world.relate::<Likes>(bob, cat)?;
+/// assert_eq!(world.targets::<Likes>(ada), [bob, cat]);
+/// assert_eq!(world.sources::<Likes>(cat), [ada, bob]);
+/// world.despawn(bob)?;
+/// assert_eq!(world.targets::<Likes>(ada), [cat]);
+/// assert_eq!(world.query::<&Targets<Likes>>().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What is allowed, and what happens in the end, is said with the relation:
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{OnTargetDespawn, Relation};
+///
+/// struct Serves;
+/// impl Relation for Serves {
+///     const EXCLUSIVE: bool = true;
+///     const ACYCLIC: bool = true;
+///     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
+/// }
+///
+/// let mut world = World::new();
+/// let [page, knight, king] = [world.spawn(()), world.spawn(()), world.spawn(())];
+/// world.relate::<Serves>(page, knight)?;
+/// assert!(world.relate::<Serves>(knight, page).is_err(), "a circle");
+/// world.relate::<Serves>(page, king)?;
+/// assert_eq!(world.targets::<Serves>(page), [king], "one at a time");
+/// # Ok::<(), formic_ecs::RelationError>(())
+/// ```
+pub trait Relation: Send + Sync + Sized + 'static {
+    /// Whether a source has at most one target: a new one takes the place of the old one.
+    const EXCLUSIVE: bool = false;
+    /// Whether no entity may be related to itself, directly or by others; what would close a circle
+    /// is refused.
+    const ACYCLIC: bool = false;
+    /// What happens to its sources when a target is despawned.
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
+    /// The paths that the type had in earlier versions of the program, by which snapshots of those
+    /// are restored.
+    const WAS: &'static [&'static str] = &[];
+
+    /// The name of the type, as worlds, hashes and snapshots have it.
+    #[doc(hidden)]
+    #[must_use]
+    fn lasting_name() -> &'static str {
+        core::any::type_name::<Self>()
+    }
+}
+
+/// What happens to the sources when their target is despawned.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{OnTargetDespawn, Relation};
+/// struct PartOf;
+/// impl Relation for PartOf {
+///     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+/// }
+///
+/// let mut world = World::new();
+/// let [wheel, cart] = [world.spawn(()), world.spawn(())];
+/// world.relate::<PartOf>(wheel, cart)?;
+/// world.despawn(cart)?;
+/// assert!(!world.contains(wheel));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnTargetDespawn {
+    /// They are not related to it any more.
+    Unrelate,
+    /// They are despawned, before it.
+    DespawnSources,
+}
+
+/// The hierarchy: a child has one parent, and is despawned with it. See
+/// [`World::set_parent`](crate::World::set_parent).
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Targets};
+/// let mut world = World::new();
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// assert_eq!(world.children(family), [child]);
+/// assert_eq!(world.query::<(Entity, &Targets<ChildOf>)>().first().expect("one").0, child);
+/// # Ok::<(), formic_ecs::RelationError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChildOf;
+
+impl Relation for ChildOf {
+    const EXCLUSIVE: bool = true;
+    const ACYCLIC: bool = true;
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+
+    fn lasting_name() -> &'static str {
+        "formic_ecs::relation::ChildOf"
+    }
+}
+
+/// Told to [observers](crate::World::observe_event) after two entities have been related.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Related};
+/// let mut world = World::new();
+/// world.observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
+///     assert_eq!(child, related.source);
+///     assert_eq!(world.parent(child), Some(related.target));
+/// });
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// # Ok::<(), formic_ecs::RelationError>(())
+/// ```
+pub struct Related<R> {
+    /// Who is related; the event is about this entity.
+    pub source: Entity,
+    /// To whom.
+    pub target: Entity,
+    _relation: PhantomData<fn() -> R>,
+}
+
+/// Told to [observers](crate::World::observe_event) after two entities are related no longer, also
+/// because one of them has been despawned.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Unrelated};
+/// let mut world = World::new();
+/// world.insert_resource(0_u32);
+/// world.observe_event(|world: &mut World, unrelated: &Unrelated<ChildOf>, child: Entity| {
+///     assert_eq!(child, unrelated.source);
+///     *world.resource_mut::<u32>().expect("there") += 1;
+/// });
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// world.set_parent(child, None)?;
+/// assert_eq!(world.resource(), Ok(&1_u32));
+/// # Ok::<(), formic_ecs::RelationError>(())
+/// ```
+pub struct Unrelated<R> {
+    /// Who was related; the event is about this entity.
+    pub source: Entity,
+    /// To whom.
+    pub target: Entity,
+    _relation: PhantomData<fn() -> R>,
+}
+
+macro_rules! pair_event {
+    ($name:ident) => {
+        impl<R> $name<R> {
+            pub(crate) const fn new(source: Entity, target: Entity) -> Self {
+                Self { source, target, _relation: PhantomData }
+            }
+        }
+
+        impl<R> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("source", &self.source)
+                    .field("target", &self.target)
+                    .finish()
+            }
+        }
+    };
+}
+
+pair_event!(Related);
+pair_event!(Unrelated);
+
+/// A few entities in place, more on the heap: as large as a vector.
+pub(crate) type EntityList = SmallVec<[Entity; 2]>;
+
+/// One side of a relation.
+pub(crate) trait Side: Component {
+    fn of_one(entity: Entity) -> Self;
+    fn list(&self) -> &EntityList;
+    fn list_mut(&mut self) -> &mut EntityList;
+}
+
+/// Writes how many entities there are, and their handles.
+fn write_list(list: &EntityList, out: &mut Vec<u8>) {
+    out.extend((list.len() as u64).to_le_bytes());
+    out.extend(list.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
+}
+
+/// Reads what [`write_list`] has written.
+pub(crate) fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
+    let (count, rest) = source.split_first_chunk().ok_or(CodecError)?;
+    let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| CodecError)?;
+    let bytes = count.checked_mul(size_of::<u64>()).ok_or(CodecError)?;
+    // Seen to be there before there is room for them.
+    let (mut handles, rest) = rest.split_at_checked(bytes).ok_or(CodecError)?;
+    *source = rest;
+    let mut list = EntityList::with_capacity(count);
+    while let Some((bits, rest)) = handles.split_first_chunk() {
+        list.push(Entity::from_bits(u64::from_le_bytes(*bits)).ok_or(CodecError)?);
+        handles = rest;
+    }
+    Ok(list)
+}
+
+macro_rules! side {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<R: Relation> {
+            list: EntityList,
+            _relation: PhantomData<fn() -> R>,
+        }
+
+        impl<R: Relation> Side for $name<R> {
+            fn of_one(entity: Entity) -> Self {
+                let mut list = EntityList::new();
+                list.push(entity);
+                Self { list, _relation: PhantomData }
+            }
+
+            fn list(&self) -> &EntityList {
+                &self.list
+            }
+
+            fn list_mut(&mut self) -> &mut EntityList {
+                &mut self.list
+            }
+        }
+
+        impl<R: Relation> Component for $name<R> {
+            const MANAGED: bool = true;
+            const WAS: &'static [&'static str] = R::WAS;
+            const CLONE: Option<CloneFn<Self>> =
+                Some(|side| Self { list: side.list.clone(), _relation: PhantomData });
+            const HASH: HashRule<Self> =
+                HashRule::Fields(|side, hasher| side.list.as_slice().hash_state(hasher));
+            const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
+                Some(|side, map| side.list.as_mut_slice().map_entities(map));
+            const CODEC: Codec<Self> = Codec::custom(
+                |side, out| {
+                    write_list(&side.list, out);
+                    Ok(())
+                },
+                |source| Ok(Self { list: read_list(source)?, _relation: PhantomData }),
+            );
+
+            fn lasting_name() -> Name {
+                let kind = stringify!($name);
+                Name::from(format!("formic_ecs::relation::{kind}<{}>", R::lasting_name()))
+            }
+        }
+
+        impl<R: Relation> Deref for $name<R> {
+            type Target = [Entity];
+
+            fn deref(&self) -> &[Entity] {
+                &self.list
+            }
+        }
+
+        impl<R: Relation> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&&self[..]).finish()
+            }
+        }
+    };
+}
+
+side! {
+    /// The entities that an entity is related to by `R`, in the order in which they were related.
+    /// A slice, to be read only; see [`Relation`].
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Relation, Targets};
+    /// struct Likes;
+    /// impl Relation for Likes {}
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// assert_eq!(world.get::<Targets<Likes>>(ada)?[..], [bob]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    Targets
+}
+side! {
+    /// The entities that are related to an entity by `R`, in the order in which they were related.
+    /// A slice, to be read only; see [`Relation`].
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Relation, Sources};
+    /// struct Likes;
+    /// impl Relation for Likes {}
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// let liked = world.query::<(Entity, &Sources<Likes>)>().map(|(who, by)| (who, by.len()));
+    /// assert!(liked.eq([(bob, 1)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    Sources
+}

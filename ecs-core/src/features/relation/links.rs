@@ -1,0 +1,386 @@
+//! Relating entities to each other, both sides in step.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{OnTargetDespawn, Related, Relation, RelationError, Side, Sources, Targets, Unrelated};
+use crate::bundle::Value;
+use crate::component::{ArchetypeFlags, ComponentId};
+use crate::entity::Entity;
+use crate::error::{BrokenInvariant, NoSuchEntity};
+use crate::world::{AfterDespawn, EntitySet, World};
+
+/// A pair that was related and is no longer, to be told of when everything is in order.
+struct Broken {
+    source: Entity,
+    target: Entity,
+    tell: fn(&mut World, Entity, Entity),
+}
+
+impl Broken {
+    fn tell(self, world: &mut World) {
+        (self.tell)(world, self.source, self.target);
+    }
+}
+
+/// What can be done with a relation whose type is not known.
+#[derive(Clone, Copy)]
+pub(crate) struct RelationFns {
+    pub(crate) targets: ComponentId,
+    pub(crate) sources: ComponentId,
+    pub(crate) is_exclusive: bool,
+    pub(crate) is_acyclic: bool,
+    /// Whether sources are despawned with their target.
+    despawns_sources: bool,
+    pub(crate) sources_of: fn(&World, Entity) -> &[Entity],
+    pub(crate) targets_of: fn(&World, Entity) -> &[Entity],
+    /// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
+    forget: fn(&mut World, Entity, &mut Vec<Broken>),
+    /// Brings the lists of an entity that was copied, with those of others, in step.
+    pub(crate) adopt: fn(&mut World, Entity, &EntitySet),
+    pub(crate) trigger_related: fn(&mut World, Entity, Entity),
+    check: fn(&World) -> Result<(), String>,
+}
+
+impl RelationFns {
+    fn of<R: Relation>(targets: ComponentId, sources: ComponentId) -> Self {
+        Self {
+            targets,
+            sources,
+            is_exclusive: R::EXCLUSIVE,
+            is_acyclic: R::ACYCLIC,
+            despawns_sources: R::ON_TARGET_DESPAWN == OnTargetDespawn::DespawnSources,
+            sources_of: World::sources::<R>,
+            targets_of: World::targets::<R>,
+            forget: forget::<R>,
+            adopt: adopt::<R>,
+            trigger_related: |world, source, target| {
+                world.trigger(&Related::<R>::new(source, target), source);
+            },
+            check: check::<R>,
+        }
+    }
+}
+
+impl World {
+    /// Relates an entity to another; `false` where it was so already. Where the relation is
+    /// exclusive, the source is not related to its old target any more.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// struct Likes;
+    /// impl formic_ecs::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// assert!(world.relate::<Likes>(ada, bob)?);
+    /// assert!(!world.relate::<Likes>(ada, bob)?, "they are already");
+    /// assert!(world.is_related::<Likes>(ada, bob));
+    /// assert!(!world.is_related::<Likes>(bob, ada));
+    /// assert_eq!(world.targets::<Likes>(ada), [bob]);
+    /// assert_eq!(world.sources::<Likes>(bob), [ada]);
+    /// assert!(world.unrelate::<Likes>(ada, bob)?);
+    /// assert!(world.targets::<Likes>(ada).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not in the world, or a circle would be closed that must
+    /// not be.
+    pub fn relate<R: Relation>(
+        &mut self,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, RelationError> {
+        self.expect_there(source)?;
+        self.expect_there(target)?;
+        if self.is_related::<R>(source, target) {
+            return Ok(false);
+        }
+        if R::ACYCLIC && self.leads_to::<R>(target, source) {
+            return Err(RelationError::Circle { source, target });
+        }
+        self.register_relation::<R>();
+        let old = self.targets::<R>(source).first().copied().filter(|_| R::EXCLUSIVE);
+        if let Some(old) = old {
+            self.leave_list::<Sources<R>>(old, source);
+            if let Ok(targets) = self.value_mut::<Targets<R>>(source) {
+                targets.list_mut()[0] = target;
+            }
+        } else {
+            self.enter_list::<Targets<R>>(source, target);
+        }
+        self.enter_list::<Sources<R>>(target, source);
+        if let Some(old) = old {
+            self.trigger(&Unrelated::<R>::new(source, old), source);
+        }
+        self.trigger(&Related::<R>::new(source, target), source);
+        Ok(true)
+    }
+
+    /// Ends the relation of an entity to another; `false` where there was none.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// struct Likes;
+    /// impl formic_ecs::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// assert!(world.unrelate::<Likes>(ada, bob)?);
+    /// assert!(!world.unrelate::<Likes>(ada, bob)?, "they are no longer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the source is not in the world.
+    pub fn unrelate<R: Relation>(
+        &mut self,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, NoSuchEntity> {
+        self.expect_there(source)?;
+        let was_related = self.leave_list::<Targets<R>>(source, target);
+        if was_related {
+            self.leave_list::<Sources<R>>(target, source);
+            self.trigger(&Unrelated::<R>::new(source, target), source);
+        }
+        Ok(was_related)
+    }
+
+    /// Whom an entity is related to, in the order in which they were related; none where it is
+    /// not in the world.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert_eq!(world.targets::<ChildOf>(child), [family]);
+    /// # Ok::<(), formic_ecs::RelationError>(())
+    /// ```
+    #[must_use]
+    pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
+        self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
+    }
+
+    /// Who is related to an entity, in the order in which they were related; none where it is
+    /// not in the world.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert_eq!(world.sources::<ChildOf>(family), [child]);
+    /// # Ok::<(), formic_ecs::RelationError>(())
+    /// ```
+    #[must_use]
+    pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
+        self.get::<Sources<R>>(target).map_or(&[], |sources| sources)
+    }
+
+    /// Whether an entity is related to another.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert!(world.is_related::<ChildOf>(child, family));
+    /// assert!(!world.is_related::<ChildOf>(family, child));
+    /// # Ok::<(), formic_ecs::RelationError>(())
+    /// ```
+    #[must_use]
+    pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
+        let (targets, sources) = (self.targets::<R>(source), self.sources::<R>(target));
+        if targets.len() <= sources.len() {
+            targets.contains(&target)
+        } else {
+            sources.contains(&source)
+        }
+    }
+
+    /// Whether one goes from `from` to `goal` by going to targets, any number of times.
+    fn leads_to<R: Relation>(&self, from: Entity, goal: Entity) -> bool {
+        let mut seen = EntitySet::default();
+        let mut ahead = alloc::vec![from];
+        while let Some(entity) = ahead.pop() {
+            if entity == goal {
+                return true;
+            }
+            let targets = self.targets::<R>(entity).iter().copied();
+            // Of an exclusive relation there is one way, which cannot come by twice.
+            ahead.extend(targets.filter(|&next| R::EXCLUSIVE || seen.insert(next)));
+        }
+        false
+    }
+
+    /// Makes a relation known. It is known anyway once entities are related by it;
+    /// [`restore`](Self::restore) asks for it in a world where none are.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.set_parent(child, family)?;
+    /// let saved = world.snapshot()?;
+    ///
+    /// let mut other = World::new();
+    /// other.register_relation::<ChildOf>();
+    /// other.restore(&saved)?;
+    /// assert_eq!(other.children(family), [child]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_relation<R: Relation>(&mut self) {
+        // Archetypes with its components are to see to it.
+        let targets = self.register::<Targets<R>>();
+        if self.relations().iter().any(|known| known.targets == targets) {
+            return;
+        }
+        let sources = self.register::<Sources<R>>();
+        let relations = self.extensions.get_mut::<Vec<RelationFns>>();
+        relations.push(RelationFns::of::<R>(targets, sources));
+        self.callbacks.dependents = dependents;
+        self.callbacks.unrelate = unrelate;
+        self.callbacks.check = check_relations;
+        self.add_flags(targets, ArchetypeFlags::RELATED);
+        self.add_flags(sources, ArchetypeFlags::RELATED);
+    }
+
+    fn enter_list<S: Side>(&mut self, entity: Entity, other: Entity) {
+        if let Ok(side) = self.value_mut::<S>(entity) {
+            side.list_mut().push(other);
+        } else if let Some(at) = self.locate(entity) {
+            self.insert_at(entity, at, Value::<_, true>(S::of_one(other)));
+        }
+    }
+
+    /// Whether it was in there. What becomes empty goes.
+    fn leave_list<S: Side>(&mut self, entity: Entity, other: Entity) -> bool {
+        let Ok(side) = self.value_mut::<S>(entity) else { return false };
+        // From the back: families are taken apart from the back.
+        let Some(place) = side.list().iter().rposition(|&found| found == other) else {
+            return false;
+        };
+        side.list_mut().remove(place);
+        if side.list().is_empty() {
+            self.drop_side::<S>(entity);
+        }
+        true
+    }
+
+    fn drop_side<S: Side>(&mut self, entity: Entity) {
+        if let Some(at) = self.locate(entity) {
+            // A list of entities; to drop it calls no user code.
+            drop(self.remove_at::<Value<S, true>>(entity, at));
+        }
+    }
+
+    /// The relations that were used in this world.
+    pub(crate) fn relations(&self) -> &[RelationFns] {
+        self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// I-18.
+fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
+    let broken = |detail| BrokenInvariant { invariant: "I-18", detail };
+    world.relations().iter().try_for_each(|relation| (relation.check)(world)).map_err(broken)
+}
+
+/// Who has to go before an entity goes.
+fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
+    for relation in world.relations().iter().filter(|relation| relation.despawns_sources) {
+        (relation.sources_of)(world, entity).iter().copied().for_each(&mut *visit);
+    }
+}
+
+/// Takes an entity that is about to go out of the lists of all others.
+fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
+    let mut broken = Vec::new();
+    for index in 0..world.relations().len() {
+        let RelationFns { forget, .. } = world.relations()[index];
+        forget(world, entity, &mut broken);
+    }
+    if broken.is_empty() {
+        return None;
+    }
+    Some(Box::new(|world| broken.into_iter().for_each(|pair| pair.tell(world))))
+}
+
+fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broken>) {
+    let tell = |world: &mut World, source, target| {
+        world.trigger(&Unrelated::<R>::new(source, target), source);
+    };
+    let is_told_of = world.has_event_observers();
+    let targets = world.targets::<R>(entity).to_vec();
+    for &target in &targets {
+        world.leave_list::<Sources<R>>(target, entity);
+        if is_told_of {
+            broken.push(Broken { source: entity, target, tell });
+        }
+    }
+    let sources = world.sources::<R>(entity).to_vec();
+    for &source in sources.iter().filter(|&&source| source != entity) {
+        world.leave_list::<Targets<R>>(source, entity);
+        if is_told_of {
+            broken.push(Broken { source, target: entity, tell });
+        }
+    }
+}
+
+fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
+    // Entities related to the original are not related to the copy, unless copied as well.
+    if let Ok(sources) = world.value_mut::<Sources<R>>(copy) {
+        sources.list_mut().retain(|source| family.contains(source));
+        if sources.list().is_empty() {
+            world.drop_side::<Sources<R>>(copy);
+        }
+    }
+    // Whomever the original is related to the copy is related to as well.
+    let targets = world.targets::<R>(copy).iter().copied();
+    let outside: Vec<Entity> = targets.filter(|target| !family.contains(target)).collect();
+    for target in outside {
+        world.enter_list::<Sources<R>>(target, copy);
+    }
+}
+
+fn check<R: Relation>(world: &World) -> Result<(), String> {
+    let name = core::any::type_name::<R>();
+    let (mut forward, mut backward) = (Vec::new(), Vec::new());
+    for entity in world.entities() {
+        if let Ok(targets) = world.get::<Targets<R>>(entity) {
+            if targets.is_empty() || (R::EXCLUSIVE && targets.len() > 1) {
+                return Err(format!("{entity} has {} targets of {name}", targets.len()));
+            }
+            forward.extend(targets.iter().map(|&target| (entity, target)));
+        }
+        if let Ok(sources) = world.get::<Sources<R>>(entity) {
+            if sources.is_empty() {
+                return Err(format!("{entity} has an empty list of sources of {name}"));
+            }
+            backward.extend(sources.iter().map(|&source| (source, entity)));
+        }
+    }
+    let key = |&(source, target): &(Entity, Entity)| (source.to_bits(), target.to_bits());
+    forward.sort_unstable_by_key(key);
+    backward.sort_unstable_by_key(key);
+    if forward != backward {
+        return Err(format!("the sides of {name} are not in step"));
+    }
+    if forward.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(format!("two entities are related by {name} twice"));
+    }
+    let dead = forward.iter().find(|(_, target)| !world.contains(*target));
+    dead.map_or(Ok(()), |(source, target)| {
+        Err(format!("{source} is related by {name} to {target}, which is gone"))
+    })
+}

@@ -1,0 +1,216 @@
+//! From bytes to a world: everything is built aside, and nothing of it is seen before all of it is
+//! in order.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::format::contradiction;
+use super::image::{
+    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
+};
+use super::names::KnownComponents;
+use super::relations::check_relation;
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
+use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentSet, Despawned, Registry};
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
+use crate::features::prefab::Prefab;
+use crate::features::relation::RelationFns;
+use crate::storage::{BlockPool, RowAddress};
+use crate::world::{Contents, World};
+
+/// Puts what is in the image in place of what is in the world.
+pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
+    if world.entities.has_reserved() {
+        return Err(RestoreError::InPlayback);
+    }
+    // The store's own, which need no registration.
+    if image.has(Prefab::name()) {
+        world.register::<Prefab>();
+    }
+    if image.has(Despawned::name()) {
+        world.register_despawned();
+    }
+    let ids = KnownComponents::of(&world.registry).find_all(&image.components)?;
+    let entities = image.vacant(world.entities.first_generation())?;
+    let mut building = Building {
+        registry: &world.registry,
+        components: &image.components,
+        ids,
+        archetypes: Archetypes::new(&world.registry),
+        entities,
+        // Unused blocks. Should this come to nothing, they go back.
+        pool: world.blocks.spare_blocks(),
+        finished: Vec::new(),
+    };
+    let loaded =
+        image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype));
+    match loaded.and_then(|()| building.check(image, world.relations())) {
+        Ok(()) => {
+            let report = building.report(image);
+            let Building { archetypes, entities, pool, finished, .. } = building;
+            let version = image.version;
+            let contents = Contents { archetypes, entities, pool, version };
+            world.replace_contents(contents);
+            finished.into_iter().for_each(|entity| world.finish_cleanup(entity));
+            Ok(report)
+        }
+        Err(error) => {
+            let Building { archetypes, mut pool, .. } = building;
+            world.blocks.absorb(&mut pool);
+            drop(archetypes);
+            Err(error)
+        }
+    }
+}
+
+/// A world's contents on their way from an image. Drops what has been loaded if it comes to nothing.
+struct Building<'a> {
+    registry: &'a Registry,
+    components: &'a [ComponentImage<'a>],
+    /// The world's ids of these, and none of those that the program has no more.
+    ids: Vec<Option<ComponentId>>,
+    archetypes: Archetypes,
+    entities: Entities,
+    pool: BlockPool,
+    /// Despawned entities that have nothing left to clean up, since the program knows it no more.
+    finished: Vec<Entity>,
+}
+
+impl Building<'_> {
+    /// Whether what was built can be.
+    fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
+        check_complete(&self.entities)?;
+        let is_alive = |entity| self.entities.get(entity).is_some();
+        for relation in relations {
+            check_relation(image, relation, &self.ids, &is_alive)?;
+        }
+        Ok(())
+    }
+
+    /// What was not loaded.
+    fn report(&self, image: &Image<'_>) -> RestoreReport {
+        let is_gone = |&number: &usize| self.ids[number].is_none();
+        let dropped = (0..self.ids.len()).filter(is_gone).map(|number| {
+            let having = image.archetypes.iter().filter(|it| it.components.contains(&number));
+            let chunks = having.flat_map(|archetype| &archetype.chunks);
+            DroppedComponent {
+                component: self.components[number].name.to_string(),
+                count: chunks.map(|chunk| chunk.len).sum(),
+            }
+        });
+        RestoreReport { dropped: dropped.collect() }
+    }
+
+    fn load_archetype(&mut self, image: &ArchetypeImage<'_>) -> Result<(), RestoreError> {
+        let numbered = image.components.iter().enumerate();
+        let mut order: Vec<(ComponentId, usize)> =
+            numbered.filter_map(|(at, &number)| Some((self.ids[number]?, at))).collect();
+        order.sort_unstable();
+        let set = ComponentSet::new(order.iter().map(|&(id, _)| id).collect());
+        // The sets in an image are all different, but two can be the same without what is gone.
+        let archetype = self.archetypes.obtain(set, self.registry);
+        if self.archetypes.get(archetype).flags.any(ArchetypeFlags::CLEANUP_PENDING) {
+            let entities = image.chunks.iter().flat_map(ChunkImage::entities).flatten();
+            let before = self.finished.len();
+            self.finished.extend(entities);
+            if self.finished.len() > before && order.len() == image.components.len() {
+                return Err(contradiction("an entity waits to be cleaned up by nobody").into());
+            }
+        }
+        for (index, chunk) in image.chunks.iter().enumerate() {
+            let columns = image.columns_of(index);
+            // For each column of the archetype, which of the image's it is.
+            let columns: Vec<ColumnImage<'_>> = order.iter().map(|&(_, at)| columns[at]).collect();
+            let loaded = self.load_chunk(archetype, chunk, &columns);
+            loaded.map_err(|failure| match failure {
+                Failure::Value(column) => {
+                    let component = &self.components[image.components[order[column].1]];
+                    RestoreError::InvalidValue { component: component.name.to_string() }
+                }
+                Failure::Handle(error) => error.into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Loads the rows of one chunk behind those that are there: into one chunk again, unless chunks
+    /// had another size where the image was made.
+    fn load_chunk(
+        &mut self,
+        archetype: ArchetypeId,
+        image: &ChunkImage<'_>,
+        columns: &[ColumnImage<'_>],
+    ) -> Result<(), Failure> {
+        let entities: Option<Vec<Entity>> = image.entities().collect();
+        let entities = entities.ok_or(Failure::Handle(contradiction("a row has no entity")))?;
+        let mut sources: Vec<&[u8]> = columns.iter().map(|column| column.values).collect();
+        let archetype = self.archetypes.get_mut(archetype);
+        let mut loaded = 0;
+        while loaded < image.len {
+            let before = last_changed(archetype);
+            let rest = &entities[loaded..];
+            let (first, count) =
+                archetype.load_rows(&mut self.pool, rest, &mut sources).map_err(Failure::Value)?;
+            for (index, column) in columns.iter().enumerate() {
+                let before = if first.row == 0 { 0 } else { before[index] };
+                load_marks(archetype, index, column, before, first, loaded..loaded + count);
+            }
+            for (row, &entity) in rest[..count].iter().enumerate() {
+                let address = RowAddress { chunk: first.chunk, row: first.row + row };
+                let place = archetype.chunks.place(address);
+                move_in(&mut self.entities, Some(entity), place).map_err(Failure::Handle)?;
+            }
+            loaded += count;
+        }
+        match sources.iter().position(|source| !source.is_empty()) {
+            Some(column) => Err(Failure::Value(column)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// When the columns of the last chunk with rows were last written.
+fn last_changed(archetype: &Archetype) -> Vec<u64> {
+    let Some(last) = archetype.chunk_count().checked_sub(1) else { return Vec::new() };
+    let columns = 0..archetype.columns.len();
+    columns.map(|column| archetype.chunks.stamps(last, column).changed()).collect()
+}
+
+/// Writes what is known about a column's rows beside their values: these of the image, which are
+/// from `first` on now. The chunk's older rows were written at `before`.
+fn load_marks(
+    archetype: &mut Archetype,
+    column: usize,
+    image: &ColumnImage<'_>,
+    before: u64,
+    first: RowAddress,
+    rows: Range<usize>,
+) {
+    let Column { enable_slot, track_slot, .. } = archetype.columns[column];
+    let chunks = &mut archetype.chunks;
+    chunks.stamps(first.chunk, column).mark(image.changed.max(before));
+    chunks.stamps(first.chunk, column).raise_added(image.added);
+    if let Some(slot) = enable_slot {
+        for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
+            chunks.bits(slot).set(first.chunk, first.row + row - rows.start, false);
+        }
+    }
+    if let Some(slot) = track_slot {
+        for (row, (changed, added)) in (first.row..).zip(image.row_versions(rows)) {
+            chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
+        }
+    }
+}
+
+enum Failure {
+    /// The column whose values could not be read.
+    Value(usize),
+    Handle(MalformedSnapshot),
+}
+
+fn bit(bits: &[u8], row: usize) -> bool {
+    bits[row / 8] & (1 << (row % 8)) != 0
+}

@@ -1,0 +1,923 @@
+//! Queries with the right to be asked: they hand out each chunk once, and each row once.
+#![expect(unsafe_code, reason = "hands out each chunk of a query and each row of a chunk once")]
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::column::{RangeToken, RowToken};
+use super::data::{ColumnData, QueryData, ReadOnly};
+use super::filter::QueryFilter;
+use super::plan::MatchOf;
+use crate::archetype::Archetype;
+use crate::entities::{Entities, Location};
+use crate::entity::Entity;
+use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
+use crate::mask::{RowMask, Rows};
+use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
+use crate::sync::{Ordering, ProtocolU64};
+use crate::text::debug_fields;
+
+/// What every query of a world needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'w> {
+    pub(crate) archetypes: &'w [Archetype],
+    pub(crate) entities: &'w Entities,
+    pub(crate) directory: &'w Directory,
+    pub(crate) moment: ChangeWindow,
+}
+
+impl Source<'_> {
+    /// Where this entity is, if it is alive.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.entities.locate(entity, self.directory)
+    }
+}
+
+/// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
+///
+/// Rows come archetype by archetype in order of first use, chunk by chunk, in row order. The
+/// order depends on the operations that made the world and on nothing else.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Velocity(f32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..100).map(|i| (Position(0.0), Velocity(i as f32))));
+///
+/// for (position, velocity) in world.query::<(&mut Position, &Velocity)>() {
+///     position.0 += velocity.0;
+/// }
+/// // The same, as fast as a plain loop.
+/// world.query::<(&mut Position, &Velocity)>().for_each(|(p, v)| p.0 += v.0);
+/// // The same with slices, a run of rows at a time.
+/// world.query::<(&mut Position, &Velocity)>().for_each_chunk(|(positions, velocities)| {
+///     for (position, velocity) in positions.iter_mut().zip(velocities) {
+///         position.0 += velocity.0;
+///     }
+/// });
+/// assert_eq!(world.query::<&Position>().map(|p| p.0).sum::<f32>(), 3.0 * 4950.0);
+/// ```
+pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
+    source: Source<'w>,
+    matches: Cow<'w, [MatchOf<Q, F>]>,
+    /// A query with [`Claimant`](crate::Claimant)s stays on its thread.
+    marker: PhantomData<Q>,
+}
+
+impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("archetypes", &self.matches.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
+    /// # Safety
+    /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
+    /// and gives it away with the query; `matches` are those of this query in them, each once (I-8).
+    pub(crate) unsafe fn new(
+        source: Source<'w>,
+        matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>,
+    ) -> Self {
+        Self { source, matches: matches.into(), marker: PhantomData }
+    }
+
+    /// What the query goes by.
+    pub(super) const fn moment(&self) -> ChangeWindow {
+        self.source.moment
+    }
+
+    /// The same query, going by something else.
+    pub(super) fn at(mut self, moment: ChangeWindow) -> Self {
+        self.source.moment = moment;
+        self
+    }
+
+    /// The same query for a shorter time; this one can be asked again afterwards.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let mut purses = world.query::<&mut Gold>();
+    /// purses.reborrow().for_each(|gold| gold.0 += 1);
+    /// purses.for_each(|gold| gold.0 *= 2);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([2, 4, 6]));
+    /// ```
+    pub fn reborrow(&mut self) -> Query<'_, Q, F> {
+        Query { source: self.source, matches: Cow::Borrowed(&*self.matches), marker: PhantomData }
+    }
+
+    /// The same query, for a caller that only reads: it can be asked many times at once.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let query = world.query::<&Gold>();
+    /// // Two walks at a time.
+    /// let pairs = query.as_readonly().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
+    /// assert_eq!(pairs.count(), 9);
+    /// ```
+    pub fn as_readonly(&self) -> Query<'_, Q, F>
+    where
+        Q: ReadOnly,
+    {
+        Query { source: self.source, matches: Cow::Borrowed(&*self.matches), marker: PhantomData }
+    }
+
+    /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().for_each(|gold| sum += gold.0);
+    /// assert_eq!(sum, 36);
+    /// ```
+    #[inline]
+    pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
+        self.visit(&mut f, |fetch, rows, len, f| {
+            // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
+            // consumed, and `visit` gives each chunk once (I-11).
+            unsafe { each_row::<Q>(fetch, rows, len, f) };
+        });
+    }
+
+    /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
+    /// disabled, else each run of enabled rows.
+    ///
+    /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
+    /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// world.query::<&mut Gold>().for_each_chunk(|gold| gold.iter_mut().for_each(|gold| gold.0 += 1));
+    /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 55);
+    /// ```
+    #[inline]
+    pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
+    where
+        Q: ColumnData,
+    {
+        self.visit(&mut f, |fetch, rows, len, f| {
+            // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
+            // consumed, and `visit` gives each chunk once (I-11).
+            unsafe { each_run::<Q>(fetch, rows, len, f) };
+        });
+    }
+
+    /// Calls `each` with each chunk and the rows of it that match, each once.
+    ///
+    /// The visitor goes to it alone, and not to what steps from chunk to chunk, which is not
+    /// inlined: what it adds up can stay in a register.
+    #[inline]
+    fn visit<V>(&self, visitor: &mut V, each: impl Fn(&Q::Fetch<'w>, &Rows, usize, &mut V)) {
+        let Source { archetypes, moment, .. } = self.source;
+        // All rows of every chunk come, whatever is in them.
+        let is_dense = !Q::NARROWS && !F::NARROWS && moment.slice.is_none();
+        let mut matches = self.matches.iter();
+        loop {
+            // Where archetypes are many they are small, and what counts is how little is done for
+            // each: a loop of its own for those of one chunk.
+            let (found, archetype) = loop {
+                let Some(found) = matches.next() else { return };
+                let archetype = &archetypes[found.archetype.index()];
+                let chunks = &archetype.chunks;
+                if is_dense && chunks.used_count() == 1 {
+                    let fetch = Q::fetch(&found.query, chunks, 0, moment);
+                    each(&fetch, &Rows::All, chunks.row_count(), visitor);
+                } else if chunks.used_count() > 0 {
+                    break (found, archetype);
+                }
+            };
+            let (mut next, mut rows) = (0, Rows::None);
+            while let Some(chunk) =
+                next_chunk::<Q, F>(archetype, found, moment, &mut next, &mut rows)
+            {
+                let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, moment);
+                each(&fetch, &rows, archetype.chunks.len(chunk), visitor);
+            }
+        }
+    }
+
+    /// Calls `visit` with every chunk that has rows to visit.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..1000).map(Gold));
+    /// let mut rows = 0;
+    /// world.query::<&Gold>().chunks(|chunk| rows += chunk.row_count());
+    /// assert_eq!(rows, 1000);
+    /// ```
+    #[inline]
+    pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
+        let mut chunks = self.into_chunks();
+        while let Some(chunk) = chunks.next() {
+            visit(chunk);
+        }
+    }
+
+    pub(super) fn into_chunks(self) -> OpenedChunks<'w, Q, F> {
+        OpenedChunks { query: self, next_match: 0, next_chunk: 0, ordinal: 0 }
+    }
+
+    /// All chunks of the query's archetypes, by the places of their matches, and how many rows they
+    /// have; in the order of their ordinals.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.matches.iter().enumerate().flat_map(|(found, place)| {
+            let chunks = &self.source.archetypes[place.archetype.index()].chunks;
+            (0..chunks.used_count()).map(move |chunk| (found, chunk))
+        })
+    }
+
+    fn rows_at(&self, (found, chunk): (usize, usize)) -> Rows {
+        let found = &self.matches[found];
+        let archetype = &self.source.archetypes[found.archetype.index()];
+        rows::<Q, F>(archetype, found, chunk, self.source.moment)
+    }
+
+    /// How many rows of each chunk match.
+    pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.places().map(|place @ (found, chunk)| {
+            let archetype = self.matches[found].archetype.index();
+            self.rows_at(place).count(self.source.archetypes[archetype].chunks.len(chunk))
+        })
+    }
+
+    /// Whether this entity matches.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
+    /// let query = world.query::<&Gold>();
+    /// assert!(query.contains(imp) && !query.contains(ghost));
+    /// ```
+    #[must_use]
+    pub fn contains(&self, entity: Entity) -> bool {
+        self.find(entity).is_ok()
+    }
+
+    /// Where the row of an entity is, if it matches: the place of its match, and its address.
+    #[inline]
+    fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
+        let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let matches = &*self.matches;
+        let found = matches
+            .binary_search_by_key(&location.archetype, |found| found.archetype)
+            .map_err(|_| QueryEntityError::NotMatching(entity))?;
+        let RowAddress { chunk, row } = location.address;
+        let archetype = &self.source.archetypes[location.archetype.index()];
+        let len = archetype.chunks.len(chunk);
+        // What is asked about one entity is not narrowed to the slice.
+        let moment = ChangeWindow { slice: None, ..self.source.moment };
+        if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
+            Ok((found, location.address))
+        } else {
+            Err(QueryEntityError::NotMatching(entity))
+        }
+    }
+
+    /// # Safety
+    /// The place was found by this query, which gives its right to this row away (I-10); no other
+    /// item of the row is used meanwhile, unless Q only reads (I-11).
+    #[inline]
+    unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
+        let found = &self.matches[found];
+        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
+        let fetch = Q::fetch(&found.query, chunks, address.chunk, self.source.moment);
+        // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
+        // caller's word.
+        let right = unsafe { RowToken::new(address.row) };
+        Q::item(&fetch, right)
+    }
+
+    /// What one entity gives, for as long as the world is borrowed.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// fn purse(world: &mut World, imp: Entity) -> Option<&mut Gold> {
+    ///     world.query::<&mut Gold>().into_get(imp).ok()
+    /// }
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(1));
+    /// assert_eq!(purse(&mut world, imp).map(|gold| gold.0), Some(1));
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity is not in the world, or does not match the query.
+    #[inline]
+    pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
+        let place = self.find(entity)?;
+        // SAFETY: just found; the query holds the right (I-10) and is consumed, so there is no
+        // other item (I-11).
+        Ok(unsafe { self.item(place) })
+    }
+
+    /// What several entities give, all at once.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::QueryManyError;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [ada, ben] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
+    /// let mut purses = world.query::<&mut Gold>();
+    /// let [from, to] = purses.get_many_mut([ada, ben])?;
+    /// std::mem::swap(from, to);
+    /// assert_eq!(purses.get_many_mut([ada, ada]).err(), Some(QueryManyError::Repeated(ada)));
+    /// # Ok::<(), QueryManyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not in the world, does not match the query, or comes
+    /// twice. Nothing counts as written then.
+    pub fn get_many_mut<const N: usize>(
+        &mut self,
+        entities: [Entity; N],
+    ) -> Result<[Q::Item<'_>; N], QueryManyError> {
+        let query = self.reborrow();
+        let places = find_each(entities, |entity| query.find(entity))?;
+        // SAFETY: just found, of different entities, which are in different rows (I-1, I-15); the
+        // query holds the right and is borrowed exclusively for as long as the items are used.
+        Ok(places.map(|place| unsafe { query.item(place) }))
+    }
+
+    /// The chunks as units of work for several threads. The scratch keeps its memory for the
+    /// next time.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// let mut query = world.query::<&mut Gold>();
+    /// let chunks = query.parallel(&mut scratch);
+    /// let rows = (0..chunks.len()).filter_map(|index| chunks.take(index)).map(|chunk| chunk.row_count());
+    /// assert_eq!(rows.sum::<usize>(), 9);
+    /// ```
+    pub fn parallel<'a>(
+        &'a mut self,
+        scratch: &'a mut ParallelScratch,
+    ) -> ParallelChunks<'a, Q, F> {
+        scratch.units.clear();
+        scratch.words.clear();
+        for (ordinal, place) in self.places().enumerate() {
+            scratch.push(place, ordinal, &self.rows_at(place));
+        }
+        scratch.taken.prepare(scratch.units.len());
+        ParallelChunks { source: self.source, matches: &self.matches, scratch }
+    }
+}
+
+/// Calls `find` with each of some entities. Two of them are never the same.
+pub(super) fn find_each<const N: usize, P: Copy>(
+    entities: [Entity; N],
+    mut find: impl FnMut(Entity) -> Result<P, QueryEntityError>,
+) -> Result<[P; N], QueryManyError> {
+    let mut found = [None; N];
+    for (index, &entity) in entities.iter().enumerate() {
+        if entities[..index].contains(&entity) {
+            return Err(QueryManyError::Repeated(entity));
+        }
+        found[index] = Some(find(entity)?);
+    }
+    Ok(found.map(|place| place.expect("each was found")))
+}
+
+/// Calls `f` with some rows of a chunk of `len` rows.
+///
+/// # Safety
+/// The chunk was fetched, `rows` are at most its own, and the caller has the right to them (I-10)
+/// and gives it away (I-11).
+#[inline]
+unsafe fn each_row<'w, Q: QueryData>(
+    fetch: &Q::Fetch<'w>,
+    rows: &Rows,
+    len: usize,
+    f: &mut impl FnMut(Q::Item<'w>),
+) {
+    match rows {
+        Rows::None => {}
+        Rows::All => {
+            // SAFETY: the rows are the chunk's (I-2), each comes up once (I-11), and the caller has
+            // given the right to them away (I-10).
+            let right = unsafe { RangeToken::new(0..len) };
+            Q::visit(fetch, right, f);
+        }
+        Rows::Some(mask) => mask.for_each(|row| {
+            // SAFETY: as above; a mask has no row twice (I-11).
+            let right = unsafe { RowToken::new(row) };
+            f(Q::item(fetch, right));
+        }),
+    }
+}
+
+/// Calls `f` with the slices of each run of some rows.
+///
+/// # Safety
+/// As for [`each_row`].
+#[inline]
+unsafe fn each_run<'w, Q: ColumnData>(
+    fetch: &Q::Fetch<'w>,
+    rows: &Rows,
+    len: usize,
+    f: &mut impl FnMut(Q::Columns<'w>),
+) {
+    let mut from = 0;
+    while let Some(run) = rows.next_run(from, len) {
+        from = run.end;
+        // SAFETY: the run is of the chunk's rows (I-2), the runs do not overlap (I-11), and the
+        // caller has given the right to them away (I-10).
+        let right = unsafe { RangeToken::new(run) };
+        f(Q::columns(fetch, right));
+    }
+}
+
+/// The rows of a chunk that match, as the bits are now.
+#[inline]
+pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
+    archetype: &Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+    moment: ChangeWindow,
+) -> Rows {
+    let mut rows = Rows::All;
+    find_rows::<Q, F>(archetype, found, chunk, moment, &mut rows);
+    rows
+}
+
+/// [`rows`] in place, for they take a quarter of a kilobyte.
+#[inline]
+fn find_rows<Q: QueryData, F: QueryFilter>(
+    archetype: &Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+    moment: ChangeWindow,
+    rows: &mut Rows,
+) {
+    *rows = Rows::All;
+    Q::rows(&found.query, &archetype.chunks, chunk, rows);
+    F::rows(&found.filter, &archetype.chunks, chunk, moment.since, rows);
+    if let Some(slice) = moment.slice {
+        keep_slice(&archetype.chunks, chunk, slice, rows);
+    }
+}
+
+/// Narrows to the rows whose entities are in a slice. Apart, because it is seldom asked for.
+#[inline(never)]
+fn keep_slice(chunks: &Chunks, chunk: usize, slice: Slice, rows: &mut Rows) {
+    let entities = chunks.entities(chunk);
+    rows.keep_words(entities.len(), |word| {
+        slice.bits(&entities[word * 64..entities.len().min(word * 64 + 64)])
+    });
+}
+
+/// The next chunk of an archetype with rows to visit, from `next` on, and these rows.
+// Apart: a loop over rows has none of this in its way.
+#[inline(never)]
+fn next_chunk<Q: QueryData, F: QueryFilter>(
+    archetype: &Archetype,
+    found: &MatchOf<Q, F>,
+    moment: ChangeWindow,
+    next: &mut usize,
+    rows: &mut Rows,
+) -> Option<usize> {
+    while *next < archetype.chunks.used_count() {
+        let chunk = *next;
+        *next += 1;
+        find_rows::<Q, F>(archetype, found, chunk, moment, rows);
+        if !matches!(rows, Rows::None) {
+            return Some(chunk);
+        }
+    }
+    None
+}
+
+/// The rows of one chunk that a query visits.
+///
+/// It holds the right to its rows (I-10): all of the first `len` rows of the chunk that was fetched, or
+/// those of a mask of them. Each is handed out at most once (I-11).
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(Gold));
+/// let (mut rows, mut slices, mut last) = (0, 0, None);
+/// world.query::<&mut Gold>().chunks(|chunk| {
+///     assert!(last.replace(chunk.ordinal()) < Some(chunk.ordinal()), "they come in order");
+///     rows += chunk.row_count();
+///     // By slices, or row by row with `for_each` or a loop.
+///     chunk.for_each_run(|gold| slices += gold.len());
+/// });
+/// assert_eq!((rows, slices), (1000, 1000));
+/// ```
+pub struct Chunk<'w, Q: QueryData> {
+    fetch: Q::Fetch<'w>,
+    rows: Rows,
+    len: usize,
+    ordinal: usize,
+}
+
+debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, len);
+
+impl<'w, Q: QueryData> Chunk<'w, Q> {
+    /// A chunk without rows.
+    pub(super) fn nothing() -> Self {
+        Self { fetch: Q::nothing(), rows: Rows::None, len: 0, ordinal: 0 }
+    }
+
+    /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
+    /// depends on the contents of the world alone, which makes it the sort key for what is
+    /// recorded into a command buffer while visiting the chunk.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10_000).map(Gold));
+    /// let mut ordinals = Vec::new();
+    /// world.query::<&Gold>().chunks(|chunk| ordinals.push(chunk.ordinal()));
+    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "all of them are visited");
+    /// ```
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// How many rows are visited.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let rooms = world.spawn_batch((0..9).map(|_| Lamp));
+    /// world.set_enabled::<Lamp>(rooms[4], false)?;
+    /// world.query::<&Lamp>().chunks(|chunk| assert_eq!(chunk.row_count(), 8));
+    /// # Ok::<(), formic_ecs::ComponentError>(())
+    /// ```
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.count(self.len)
+    }
+
+    /// Calls `f` with each row.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().chunks(|chunk| chunk.for_each(|gold| sum += gold.0));
+    /// assert_eq!(sum, 36);
+    /// ```
+    #[inline]
+    pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
+        // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
+        // consumed here (I-11).
+        unsafe { each_row::<Q>(&self.fetch, &self.rows, self.len, &mut f) };
+    }
+
+    /// Calls `f` with the slices of each run of rows.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().chunks(|chunk| {
+    ///     chunk.for_each_run(|run| sum += run.iter().map(|gold| gold.0).sum::<u32>());
+    /// });
+    /// assert_eq!(sum, 36);
+    /// ```
+    #[inline]
+    pub fn for_each_run(self, mut f: impl FnMut(Q::Columns<'w>))
+    where
+        Q: ColumnData,
+    {
+        // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
+        // consumed here (I-11).
+        unsafe { each_run::<Q>(&self.fetch, &self.rows, self.len, &mut f) };
+    }
+}
+
+impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
+    type Item = Q::Item<'w>;
+    type IntoIter = ChunkIter<'w, Q>;
+
+    fn into_iter(self) -> ChunkIter<'w, Q> {
+        ChunkIter { chunk: self, row: 0, end: 0 }
+    }
+}
+
+/// The chunks of a query that have rows to visit: the place only ever goes up among matches that are
+/// each there once (I-8), so each is opened once (I-11), by the right of the query that this owns.
+pub(super) struct OpenedChunks<'w, Q: QueryData, F: QueryFilter> {
+    query: Query<'w, Q, F>,
+    next_match: usize,
+    next_chunk: usize,
+    ordinal: usize,
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Chunk<'w, Q>> {
+        loop {
+            let found = self.query.matches.get(self.next_match)?;
+            let Source { archetypes, moment, .. } = self.query.source;
+            let archetype = &archetypes[found.archetype.index()];
+            while self.next_chunk < archetype.chunks.used_count() {
+                let (chunk, ordinal) = (self.next_chunk, self.ordinal);
+                self.next_chunk += 1;
+                self.ordinal += 1;
+                let rows = rows::<Q, F>(archetype, found, chunk, moment);
+                if !matches!(rows, Rows::None) {
+                    let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, moment);
+                    let len = archetype.chunks.len(chunk);
+                    return Some(Chunk { fetch, rows, len, ordinal });
+                }
+            }
+            self.next_match += 1;
+            self.next_chunk = 0;
+        }
+    }
+}
+
+/// The rows of one chunk, one by one.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut sum = 0;
+/// world.query::<&Gold>().chunks(|chunk| {
+///     for gold in chunk {
+///         sum += gold.0;
+///     }
+/// });
+/// assert_eq!(sum, 45);
+/// ```
+pub struct ChunkIter<'w, Q: QueryData> {
+    chunk: Chunk<'w, Q>,
+    row: usize,
+    /// The end of the run that `row` is in.
+    end: usize,
+}
+
+debug_fields!([Q: QueryData] ChunkIter<'_, Q>: chunk, row);
+
+impl<Q: QueryData> ChunkIter<'_, Q> {
+    /// How many rows are still to come.
+    pub(crate) fn remaining(&self) -> usize {
+        let mut from = self.end;
+        let mut count = self.end - self.row;
+        while let Some(run) = self.chunk.rows.next_run(from, self.chunk.len) {
+            count += run.len();
+            from = run.end;
+        }
+        count
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_run(&mut self) -> bool {
+        match self.chunk.rows.next_run(self.end, self.chunk.len) {
+            Some(run) => {
+                (self.row, self.end) = (run.start, run.end);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
+    type Item = Q::Item<'w>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Q::Item<'w>> {
+        if self.row == self.end && !self.next_run() {
+            return None;
+        }
+        let row = self.row;
+        self.row += 1;
+        // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
+        // right to it (I-10); it only ever goes up, so each row comes up once (I-11).
+        let right = unsafe { RowToken::new(row) };
+        Some(Q::item(&self.chunk.fetch, right))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let remaining = self.remaining();
+        (remaining, Some(remaining))
+    }
+}
+
+/// One chunk of one match that has rows to visit.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    index: usize,
+    chunk: usize,
+    ordinal: usize,
+    /// Where its mask is among the words, if not all rows are visited.
+    mask: Option<usize>,
+}
+
+/// Memory for cutting a query into chunks, kept from one time to the next.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ParallelScratch;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut scratch = ParallelScratch::default();
+/// for _tick in 0..3 {
+///     // The memory is used again.
+///     let mut query = world.query::<&mut Gold>();
+///     let chunks = query.parallel(&mut scratch);
+///     (0..chunks.len()).filter_map(|i| chunks.take(i)).flatten().for_each(|gold| gold.0 += 1);
+/// }
+/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(3)));
+/// ```
+#[derive(Debug, Default)]
+pub struct ParallelScratch {
+    units: Vec<Unit>,
+    /// The masks of the units that have one.
+    words: Vec<u64>,
+    taken: Taken,
+}
+
+/// Which units have been taken: a bit for each, set once and by one thread (I-11). The model is in
+/// `loom_models`.
+#[derive(Debug, Default)]
+pub(super) struct Taken(Vec<ProtocolU64>);
+
+impl Taken {
+    /// Begins with this many units, none of them taken.
+    pub(super) fn prepare(&mut self, count: usize) {
+        self.0.clear();
+        self.0.extend((0..count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
+    }
+
+    /// Sets the bit; whether it was not set before.
+    #[inline]
+    pub(super) fn take(&self, index: usize) -> bool {
+        let bit = 1 << (index % 64);
+        // Relaxed: that only one can be first is all that is needed. What a chunk holds was
+        // published to this thread by the thread that handed it the query, and no thread gives a bit back:
+        // who comes second touches nothing, and who joins the first sees what it wrote.
+        self.0[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+}
+
+impl ParallelScratch {
+    fn push(&mut self, (index, chunk): (usize, usize), ordinal: usize, rows: &Rows) {
+        let mask = match rows {
+            Rows::None => return,
+            Rows::All => None,
+            Rows::Some(mask) => {
+                self.words.extend_from_slice(mask.words());
+                Some(self.words.len() - mask.words().len())
+            }
+        };
+        self.units.push(Unit { index, chunk, ordinal, mask });
+    }
+
+    /// The rows of a unit whose chunk has `len` rows.
+    fn rows(&self, unit: Unit, len: usize) -> Rows {
+        match unit.mask {
+            None => Rows::All,
+            Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], len)),
+        }
+    }
+}
+
+/// The chunks of a query that have rows to visit, each to be taken once, from any thread.
+///
+/// Which rows are visited was settled when this was made: a bit that is flipped meanwhile, by
+/// whichever thread, is seen by the next pass. This is what parallel loops are built on;
+/// `ecs-jobs` has `par_for_each`.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ParallelScratch;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10_000).map(Gold));
+/// let mut scratch = ParallelScratch::default();
+/// let mut query = world.query::<&mut Gold>();
+/// let chunks = query.parallel(&mut scratch);
+/// assert!(!chunks.is_empty());
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| {
+///             for chunk in (0..chunks.len()).filter_map(|index| chunks.take(index)) {
+///                 chunk.for_each(|gold| gold.0 += 1);
+///             }
+///         });
+///     }
+/// });
+/// # drop(query);
+/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+/// ```
+pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
+    source: Source<'w>,
+    matches: &'w [MatchOf<Q, F>],
+    scratch: &'w ParallelScratch,
+}
+
+impl<Q: QueryData, F: QueryFilter> fmt::Debug for ParallelChunks<'_, Q, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParallelChunks").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
+    /// How many chunks there are.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// assert_eq!(world.query::<&Gold>().parallel(&mut scratch).len(), 1, "few fit into one");
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.scratch.units.len()
+    }
+
+    /// Whether there is nothing to do.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut scratch = ParallelScratch::default();
+    /// assert!(world.query::<&Gold>().parallel(&mut scratch).is_empty());
+    /// world.spawn(Gold(1));
+    /// assert!(!world.query::<&Gold>().parallel(&mut scratch).is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.scratch.units.is_empty()
+    }
+
+    /// Takes the chunk at this index. `None` where it has been taken before.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// let mut query = world.query::<&Gold>();
+    /// let chunks = query.parallel(&mut scratch);
+    /// assert!(chunks.take(0).is_some());
+    /// assert!(chunks.take(0).is_none(), "each is given out once");
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn take(&self, index: usize) -> Option<Chunk<'_, Q>> {
+        let unit = self.scratch.units[index];
+        if !self.scratch.taken.take(index) {
+            return None;
+        }
+        let found = &self.matches[unit.index];
+        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
+        let len = chunks.len(unit.chunk);
+        let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.moment);
+        // The rows were those of this chunk when the query was cut, and none has come or gone since,
+        // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
+        // once, and the bit shows that this one has not been given away (I-11).
+        Some(Chunk { fetch, rows: self.scratch.rows(unit, len), len, ordinal: unit.ordinal })
+    }
+}

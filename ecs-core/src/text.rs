@@ -1,0 +1,28 @@
+//! `Debug` of types that hold what has none, and errors that wrap others.
+
+/// Implements `Debug` as the name of a type and some of its fields.
+macro_rules! debug_fields {
+    ([$($generics:tt)*] $name:ident $(<$($argument:tt),*>)?: $($field:ident),*) => {
+        impl<$($generics)*> core::fmt::Debug for $name $(<$($argument),*>)? {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($field), &self.$field))*
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements `From` for an error that is one of the cases of another.
+macro_rules! from_error {
+    ($inner:ident => $outer:ident::$case:ident) => {
+        impl From<$inner> for $outer {
+            fn from(error: $inner) -> Self {
+                Self::$case(error)
+            }
+        }
+    };
+}
+
+pub(crate) use debug_fields;
+pub(crate) use from_error;

@@ -1,0 +1,196 @@
+//! The fields of components as text: how they are read, and how a text sets one.
+
+use formic_ecs::prelude::*;
+use formic_ecs::{ByIdError, ComponentId, FieldText, QueryPlan};
+
+/// A vector of another library, as far as it matters here.
+#[derive(HashState)]
+struct Point([f32; 2]);
+
+impl AsRef<[f32; 2]> for Point {
+    fn as_ref(&self) -> &[f32; 2] {
+        &self.0
+    }
+}
+
+impl AsMut<[f32; 2]> for Point {
+    fn as_mut(&mut self) -> &mut [f32; 2] {
+        &mut self.0
+    }
+}
+
+/// Neither written nor read by a person.
+#[derive(HashState)]
+struct Secret(u8);
+
+#[derive(Component)]
+#[component(tracked, editable)]
+struct Everything {
+    number: i16,
+    name: String,
+    place: Point,
+    friend: Option<Entity>,
+    secret: Secret,
+    list: Vec<u32>,
+}
+
+#[derive(Component, Debug, PartialEq)]
+#[component(editable)]
+enum Mood {
+    Calm,
+    Tired,
+    Angry(f32),
+}
+
+#[derive(Component)]
+struct Tag;
+
+fn id<T: Component>(world: &mut World) -> ComponentId {
+    world.register::<T>()
+}
+
+fn everything(world: &mut World) -> (Entity, ComponentId) {
+    let entity = world.spawn(Everything {
+        number: -3,
+        name: "Ada".into(),
+        place: Point([1.5, -2.0]),
+        friend: None,
+        secret: Secret(7),
+        list: vec![0; 5_000],
+    });
+    (entity, id::<Everything>(world))
+}
+
+/// How many entities were changed since it was asked last.
+fn changed(world: &mut World, plan: &mut QueryPlan<Entity, Changed<Everything>>) -> usize {
+    world.cell().query(plan).expect("free").query().count()
+}
+
+fn text(fields: &[FieldText], name: &str) -> (Option<String>, bool) {
+    let field = fields.iter().find(|field| field.name == name).expect("it has the field");
+    (field.text.clone(), field.is_editable)
+}
+
+#[test]
+fn each_field_is_written_as_its_type_allows() {
+    let mut world = World::new();
+    let (entity, id) = everything(&mut world);
+    let fields = world.fields_by_id(entity, id).expect("it has the component");
+    assert_eq!(text(&fields, "number"), (Some("-3".into()), true));
+    assert_eq!(text(&fields, "name"), (Some("Ada".into()), true));
+    assert_eq!(text(&fields, "place"), (Some("1.5, -2".into()), true));
+    assert_eq!(text(&fields, "friend"), (Some("None".into()), false));
+    assert_eq!(text(&fields, "secret"), (None, false));
+    let (list, is_editable) = text(&fields, "list");
+    let list = list.expect("a list is Debug");
+    assert!(
+        list.starts_with("[0, 0") && list.ends_with(" ...") && list.len() < 1_010 && !is_editable
+    );
+}
+
+#[test]
+fn a_text_sets_a_field_and_counts_as_a_change() {
+    let mut world = World::new();
+    let (entity, id) = everything(&mut world);
+    let mut plan = world.plan();
+    let mut changed = |world: &mut World| changed(world, &mut plan);
+    assert_eq!(changed(&mut world), 1, "it is new");
+    for (place, text) in [(0, "12"), (1, "Ida, \"the\" first"), (2, " 4 ,0.25")] {
+        world.set_field_by_id(entity, id, place, text).expect("it is a value of the field");
+        assert_eq!(changed(&mut world), 1);
+    }
+    let value = world.get::<Everything>(entity).expect("it has it");
+    assert_eq!(
+        (value.number, &*value.name, value.place.0),
+        (12, "Ida, \"the\" first", [4.0, 0.25])
+    );
+}
+
+#[test]
+fn a_text_that_is_no_value_is_an_error_and_no_change() {
+    let mut world = World::new();
+    let (entity, id) = everything(&mut world);
+    let before = world.state_hash();
+    let mut plan = world.plan();
+    assert_eq!(changed(&mut world, &mut plan), 1, "it is new");
+    for (place, text) in
+        [(0, "99999"), (0, ""), (2, "1"), (2, "1, 2, 3"), (3, "1v1"), (4, "7"), (9, "7")]
+    {
+        let error = world.set_field_by_id(entity, id, place, text);
+        assert!(matches!(error, Err(ByIdError::NotSet { .. })), "{place} {text}: {error:?}");
+    }
+    assert_eq!(world.state_hash(), before);
+    assert_eq!(changed(&mut world, &mut plan), 0, "nothing changed");
+    world.despawn(entity).expect("it lives");
+    assert!(matches!(world.set_field_by_id(entity, id, 0, "1"), Err(ByIdError::NoSuchEntity(_))));
+    assert!(matches!(world.fields_by_id(entity, id), Err(ByIdError::NoSuchEntity(_))));
+}
+
+#[test]
+fn a_variant_without_fields_is_set_by_its_name() {
+    let mut world = World::new();
+    let cat = world.spawn(Mood::Angry(0.5));
+    let id = id::<Mood>(&mut world);
+    world.set_field_by_id(cat, id, 1, "0.75").expect("the field of the variant");
+    assert_eq!(world.get(cat), Ok(&Mood::Angry(0.75)));
+    world.set_field_by_id(cat, id, 0, "Tired").expect("a variant without fields");
+    assert_eq!(world.get(cat), Ok(&Mood::Tired));
+    for (place, text) in [(0, "Angry"), (0, "tired"), (1, "0.5")] {
+        assert!(world.set_field_by_id(cat, id, place, text).is_err(), "{place} {text}");
+    }
+    assert_eq!(world.fields_by_id(cat, id).expect("it has it").len(), 1);
+    world.set_field_by_id(cat, id, 0, "Calm").expect("a variant without fields");
+}
+
+/// What unsafe code could rely on: no text reaches a private field of a type that does not say so.
+#[test]
+fn a_component_that_is_not_editable_is_shown_and_not_set() {
+    #[derive(Component)]
+    struct Sealed(u32);
+    #[derive(Component)]
+    enum Either {
+        One,
+        Two(u32),
+    }
+    let mut world = World::new();
+    let [sealed, one] = [world.spawn(Sealed(7)), world.spawn(Either::One)];
+    let two = world.spawn(Either::Two(7));
+    let ids = [id::<Sealed>(&mut world), id::<Either>(&mut world)];
+    let before = world.state_hash();
+    for (entity, id) in [(sealed, ids[0]), (one, ids[1]), (two, ids[1])] {
+        for field in world.fields_by_id(entity, id).expect("it has it") {
+            assert!(field.text.is_some() && !field.is_editable, "{field:?}");
+        }
+        for (place, text) in [(0, "8"), (0, "One"), (1, "8")] {
+            let error = world.set_field_by_id(entity, id, place, text);
+            assert!(matches!(error, Err(ByIdError::NotSet { .. })), "{place} {text}: {error:?}");
+        }
+    }
+    assert_eq!(world.state_hash(), before);
+}
+
+#[test]
+fn a_default_is_inserted_where_there_is_one() {
+    let mut world = World::new();
+    let entity = world.spawn(());
+    let (tag, mood) = (id::<Tag>(&mut world), id::<Mood>(&mut world));
+    world.insert_default_by_id(entity, tag).expect("a tag needs no value");
+    assert!(world.has::<Tag>(entity));
+    assert_eq!(world.fields_by_id(entity, tag).expect("it has it"), []);
+    assert!(matches!(world.insert_default_by_id(entity, mood), Err(ByIdError::NoDefault(_))));
+    world.despawn(entity).expect("it lives");
+    assert!(matches!(world.insert_default_by_id(entity, tag), Err(ByIdError::NoSuchEntity(_))));
+    assert_eq!(world.check(), Ok(()));
+}
+
+#[test]
+fn components_without_known_fields_are_written_whole() {
+    let mut world = World::new();
+    let layout = std::alloc::Layout::new::<u16>();
+    let gold = formic_ecs::ComponentDescriptor::bytes("gold", layout);
+    let gold = world.register_dynamic(gold).expect("the name is new");
+    let purse = world.spawn_by_id(&[(gold, &[1, 2])]).expect("it has two bytes");
+    let fields = world.fields_by_id(purse, gold).expect("it has it");
+    assert_eq!(fields[0].text.as_deref(), Some("the bytes [01, 02]"));
+    assert!(world.set_field_by_id(purse, gold, 0, "3").is_err());
+}

@@ -1,0 +1,170 @@
+//! The turn of a node in a run.
+
+use formic_ecs::{CommandBuffer, World, WorldCell};
+
+use super::node::{NodeInfo, Outcome, Role, Slot, Switch};
+use super::param::RunContext;
+use super::system::System;
+use crate::panic_slot::{catch, discard};
+use crate::pool::Pool;
+use crate::static_graph::StaticGraph;
+use crate::sync::Ordering;
+
+/// What the nodes of one run have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) tick: u64,
+    /// Whether to take the time of each node.
+    pub(super) measure: bool,
+    /// What of that is the look at the clock, in nanoseconds.
+    pub(super) look_ns: u64,
+    pub(super) skips_panics: bool,
+}
+
+impl Run {
+    /// Takes in how long the turn of a node took, if this run measures.
+    pub(super) fn note_cost(&self, graph: &StaticGraph, node: usize, outcome: Outcome, ns: u64) {
+        if self.measure {
+            graph.took(node, ns.saturating_sub(self.look_ns), outcome == Outcome::Ran);
+        }
+    }
+}
+
+/// What a node gets of the world for its turn.
+pub(super) enum Lent<'w> {
+    /// What it has declared.
+    Part(WorldCell<'w>),
+    /// All of it: it is exclusive.
+    Whole(&'w mut World),
+}
+
+impl NodeInfo {
+    /// Takes the turn of this node; returns what came of it.
+    ///
+    /// Inlined, and the context lent on: its copies are a good part of what an empty system costs.
+    #[inline(always)]
+    pub(super) fn take_turn(
+        &self,
+        slot: &mut Slot,
+        switches: &[Switch],
+        world: Lent<'_>,
+        pool: &Pool,
+        run: Run,
+    ) -> Outcome {
+        let _span = pool.span(&self.name);
+        // Until it is known better.
+        slot.last = Some((run.tick, Outcome::Panicked));
+        let outcome = if run.skips_panics {
+            self.run_or_skip(slot, switches, world, pool, run.tick)
+        } else {
+            self.run(slot, switches, world, pool, run.tick)
+        };
+        if let Role::Switch(switch) = self.role {
+            switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
+        }
+        slot.last = Some((run.tick, outcome));
+        outcome
+    }
+
+    /// Runs the system, if nothing is against it.
+    #[inline(always)]
+    fn run(
+        &self,
+        slot: &mut Slot,
+        switches: &[Switch],
+        world: Lent<'_>,
+        pool: &Pool,
+        tick: u64,
+    ) -> Outcome {
+        let slice = self.rate.slice(tick);
+        match world {
+            Lent::Part(cell) => {
+                let cell = cell.restrict_to(&self.rights);
+                let context = RunContext { cell, pool, slice, tick };
+                if let Some(hindrance) = self.hindrance(slot, switches, &context) {
+                    return hindrance;
+                }
+                if let Some(system) = &mut slot.system {
+                    system.run(context);
+                    if cfg!(debug_assertions) && !self.records_commands {
+                        check_nothing_recorded(&mut **system);
+                    }
+                }
+            }
+            Lent::Whole(world) => {
+                let cell = world.cell().restrict_to(&self.rights);
+                let context = RunContext { cell, pool, slice, tick };
+                if let Some(hindrance) = self.hindrance(slot, switches, &context) {
+                    return hindrance;
+                }
+                if let Some(system) = &mut slot.system {
+                    system.run_exclusive(world, pool);
+                }
+            }
+        }
+        Outcome::Ran
+    }
+
+    /// Runs the system; a panic ends its turn, and is noted in the slot.
+    #[cold]
+    #[inline(never)]
+    fn run_or_skip(
+        &self,
+        slot: &mut Slot,
+        switches: &[Switch],
+        world: Lent<'_>,
+        pool: &Pool,
+        tick: u64,
+    ) -> Outcome {
+        catch(|| self.run(slot, switches, world, pool, tick)).unwrap_or_else(|payload| {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+            slot.panic = Some(text.unwrap_or("what it said is no text").to_owned());
+            discard(payload);
+            if let Some(system) = &mut slot.system {
+                system.visit_commands(&mut clear_quietly);
+            }
+            Outcome::Panicked
+        })
+    }
+
+    /// Why the node is not to run in this tick, if it is not.
+    ///
+    /// # Panics
+    /// Panics if a condition does.
+    #[inline]
+    fn hindrance(
+        &self,
+        slot: &mut Slot,
+        switches: &[Switch],
+        context: &RunContext<'_>,
+    ) -> Option<Outcome> {
+        let is_off = |&&switch: &&usize| !switches[switch].is_on.load(Ordering::Relaxed);
+        if let Some(&off) = self.switches.iter().find(is_off) {
+            return Some(Outcome::SwitchedOff(off));
+        }
+        if let Some(ticks) = self.rate.ticks_to_go(context.tick) {
+            return Some(Outcome::NotDue(ticks));
+        }
+        let refused = slot.conditions.iter_mut().position(|condition| !condition.holds(*context));
+        refused.map(Outcome::NotWanted)
+    }
+}
+
+/// Commands of a system that does not say that it records any would never be played.
+fn check_nothing_recorded(system: &mut dyn System) {
+    let mut is_empty = true;
+    system.visit_commands(&mut |buffers| is_empty &= buffers.iter().all(CommandBuffer::is_empty));
+    let name = system.name();
+    assert!(is_empty, "the system {name} records commands, which its access does not declare");
+}
+
+/// Empties buffers while a panic is under way: a payload that panics as well when it is dropped
+/// would abort the process.
+pub(super) fn clear_quietly(buffers: &mut [CommandBuffer]) {
+    for buffer in buffers {
+        if let Err(payload) = catch(|| buffer.clear()) {
+            discard(payload);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Single entities: where one is, what it is made of, why it does what it does, and edits of it.
+
+use formic_ai::explain::DecisionLog;
+use formic_ecs::{Access, ComponentId, Entity, EntityPlace, World};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::query::{Terms, components};
+use super::report::system_names;
+use super::request::{entity_of, entity_text};
+use super::scene::short_name;
+use super::{Answer, Host, Session};
+
+/// How many entities are looked at for one answer, so that it comes in some milliseconds.
+const LOOKED_AT_MAX: usize = 20_000;
+/// How many entities are listed in one answer.
+const LISTED_MAX: usize = 100;
+
+/// A page of the list of entities.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Query {
+    query: String,
+    /// How many entities are passed over: `next` of the answer before.
+    #[serde(default)]
+    after: usize,
+    /// An entity of which is asked why it does not match.
+    entity: Option<String>,
+}
+
+/// A change of one entity by a person.
+#[derive(Deserialize)]
+#[serde(tag = "edit", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Edit {
+    Set { entity: String, component: String, field: usize, value: String },
+    Enable { entity: String, component: String, enabled: bool },
+    Add { entity: String, component: String },
+    Remove { entity: String, component: String },
+    Despawn { entity: String },
+}
+
+impl Session {
+    pub(super) fn query(host: &dyn Host, asked: &Query) -> Answer {
+        let (world, view) = (host.world(), host.view());
+        let terms = match Terms::parse(&asked.query, world) {
+            Ok(terms) => terms,
+            Err(fault) => return Answer::error(400, &fault),
+        };
+        let mut listed = Vec::new();
+        let mut looked_at = 0;
+        let mut entities = world.entities().skip(asked.after);
+        let is_full = |listed: &Vec<Value>, looked_at| {
+            listed.len() == LISTED_MAX || looked_at == LOOKED_AT_MAX
+        };
+        while !is_full(&listed, looked_at) {
+            let Some(entity) = entities.next() else { break };
+            looked_at += 1;
+            if terms.matches(world, view, entity) {
+                listed.push(json!({
+                    "entity": entity_text(entity),
+                    "name": entity.to_string(),
+                    "noun": view.noun(entity),
+                    "components": names(world, components(world, entity)),
+                }));
+            }
+        }
+        let next = entities.next().map(|_| asked.after + looked_at);
+        let mut answer = json!({ "entities": listed, "looked_at": looked_at, "next": next });
+        if let Some(entity) = &asked.entity {
+            match found(world, entity) {
+                Err(answer) => return answer,
+                Ok(entity) => {
+                    let reasons = terms.reasons(world, view, entity);
+                    answer["matches"] = reasons.iter().all(|(_, fault)| fault.is_none()).into();
+                    answer["reasons"] = json!(reasons);
+                }
+            }
+        }
+        Answer::json(&answer)
+    }
+
+    /// The entity that `id=` names.
+    pub(super) fn entity(&self, host: &dyn Host, id: Option<&str>) -> Answer {
+        let Some(id) = id else { return Answer::error(400, "ask for id=NUMBER") };
+        let (world, view) = (host.world(), host.view());
+        let entity = match found(world, id) {
+            Ok(entity) => entity,
+            Err(answer) => return answer,
+        };
+        let Some(mut value) = self.entity_json(world, entity) else {
+            return Answer::error(404, &format!("There is no entity {entity} any more."));
+        };
+        let mut why = view.why(entity);
+        if why.is_empty() {
+            why = formic_ai::why(world, entity);
+        }
+        value["why"] = json!(why);
+        value["noun"] = json!(view.noun(entity));
+        value["systems"] = json!(touching(host, entity));
+        value["decisions"] = json!(decisions(world, entity));
+        let companions = view.companions(entity);
+        value["companions"] =
+            companions.iter().filter_map(|&other| self.entity_json(world, other)).collect();
+        let has = components(world, entity);
+        let addable =
+            world.components().iter().filter(|it| it.has_default() && !has.contains(&it.id()));
+        value["addable"] = addable.map(|info| short_name(info.name().as_str())).collect();
+        Answer::json(&value)
+    }
+
+    fn entity_json(&self, world: &World, entity: Entity) -> Option<Value> {
+        let EntityPlace { archetype, chunk, row, .. } = world.place_of(entity).ok()?;
+        let archetype = &world.archetypes()[archetype.index()];
+        let (rows, capacity) = archetype.chunk_fill(chunk);
+        let ids = archetype.components().ids().iter();
+        Some(json!({
+            "entity": entity_text(entity),
+            "name": entity.to_string(),
+            "archetype": archetype.id().index(),
+            "chunk": chunk,
+            "row": row,
+            "chunk_rows": rows,
+            "chunk_capacity": capacity,
+            "parent": world.parent(entity).map(entity_text),
+            "components": ids.map(|&id| self.component_json(world, entity, id)).collect::<Vec<_>>(),
+        }))
+    }
+
+    fn component_json(&self, world: &World, entity: Entity, id: ComponentId) -> Value {
+        let Ok(info) = world.component_info(id) else { return Value::Null };
+        let path = info.name().as_str();
+        let enabled = world.is_enabled_by_id(entity, id).ok();
+        let fields = world.fields_by_id(entity, id).unwrap_or_default();
+        let fields = fields.iter().map(|field| {
+            json!({
+                "name": field.name,
+                "type": short_name(field.type_name),
+                "value": field.text,
+                "editable": field.is_editable,
+            })
+        });
+        json!({
+            "name": short_name(path),
+            "path": path,
+            "label": self.labels.iter().find(|(known, _)| *known == path).map(|(_, label)| label),
+            "bytes": info.layout().size(),
+            "enabled": enabled.filter(|_| info.is_enableable()),
+            "fields": fields.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Does an edit. The world has to stand still: what a system does would go on top of it.
+    pub(super) fn edit(&mut self, host: &mut dyn Host, edit: &Edit) -> Answer {
+        if self.is_running {
+            return Answer::error(409, "pause the world before editing it");
+        }
+        let (Edit::Set { entity, .. }
+        | Edit::Enable { entity, .. }
+        | Edit::Add { entity, .. }
+        | Edit::Remove { entity, .. }
+        | Edit::Despawn { entity }) = edit;
+        let entity = match found(host.world(), entity) {
+            Ok(entity) => entity,
+            Err(answer) => return answer,
+        };
+        self.end_tick(host);
+        match edited(host.world_mut(), entity, edit) {
+            Ok(()) => {
+                self.version += 1;
+                Answer::json(&json!({ "done": entity.to_string() }))
+            }
+            Err(fault) => Answer::error(400, &fault),
+        }
+    }
+}
+
+fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> {
+    let id = |world: &World, name: &str| {
+        let own = components(world, entity);
+        let infos = world.components();
+        let is_it = |path: &str| path == name || short_name(path) == name;
+        let ids = infos.iter().filter(|it| is_it(it.name().as_str())).map(|it| it.id());
+        // Two modules may have a component of the same name.
+        let ids: Vec<ComponentId> = ids.collect();
+        let id = ids.iter().find(|id| own.contains(id)).or_else(|| ids.first()).copied();
+        id.ok_or_else(|| format!("no component of this world is called {name}"))
+    };
+    let done = match edit {
+        Edit::Set { component, field, value, .. } => {
+            world.set_field_by_id(entity, id(world, component)?, *field, value)
+        }
+        Edit::Enable { component, enabled, .. } => {
+            world.set_enabled_by_id(entity, id(world, component)?, *enabled).map(drop)
+        }
+        Edit::Add { component, .. } => world.insert_default_by_id(entity, id(world, component)?),
+        Edit::Remove { component, .. } => world.remove_by_id(entity, id(world, component)?),
+        Edit::Despawn { .. } => world.despawn(entity).map_err(Into::into),
+    };
+    done.map_err(|error| short_name(&error.to_string()))
+}
+
+/// The living entity of a text.
+pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
+    let Some(entity) = entity_of(text) else {
+        return Err(Answer::error(400, "an entity is a number of 64 bits, as text"));
+    };
+    match world.contains(entity) {
+        true => Ok(entity),
+        false => Err(Answer::error(404, &format!("There is no entity {entity} any more."))),
+    }
+}
+
+fn names(world: &World, ids: &[ComponentId]) -> Vec<String> {
+    let infos = ids.iter().filter_map(|&id| world.component_info(id).ok());
+    infos.map(|info| short_name(info.name().as_str())).collect()
+}
+
+/// The systems that may touch an entity, and what of it they write and read.
+fn touching(host: &dyn Host, entity: Entity) -> Vec<Value> {
+    let (world, schedule) = (host.world(), host.schedule());
+    let has = components(world, entity);
+    let own = |ids: &[ComponentId]| {
+        let ids: Vec<_> = ids.iter().copied().filter(|id| has.contains(id)).collect();
+        names(world, &ids)
+    };
+    let short = system_names(schedule);
+    let paths = schedule.system_names();
+    let touched = |(path, access): (&str, Option<&Access>)| {
+        let place = paths.iter().position(|known| known == path)?;
+        let system = &short[place];
+        let Some(access) = access else { return Some(json!({ "system": system, "all": true })) };
+        let (writes, reads) = (own(access.writes()), own(access.reads()));
+        let touches = !writes.is_empty() || !reads.is_empty();
+        touches.then(|| json!({ "system": system, "writes": writes, "reads": reads }))
+    };
+    schedule.accesses().filter_map(touched).collect()
+}
+
+/// What the minds of a watched agent wrote down, the last first.
+fn decisions(world: &World, entity: Entity) -> Vec<String> {
+    let log = world.resource::<DecisionLog>();
+    log.map_or_else(|_| Vec::new(), |log| log.sentences(entity).into_iter().rev().collect())
+}

@@ -1,0 +1,282 @@
+//! The frame sent many times a second, packed: the agents and their places.
+//!
+//! A message is a row of sections, each with a tag, a length and bytes, all numbers little-endian:
+//!
+//! ```text
+//!   tag: u32 │ length in bytes: u32 │ bytes, padded to a multiple of four
+//! ```
+//!
+//! | tag | section | content |
+//! |---|---|---|
+//! | 1 | head | world number u32, tick u32, flags u32 (1: running), width f32, height f32, mark radius f32, ticks a second f32 |
+//! | 2 | marks | count u32, x u16 each, y u16 each, kind u8 each |
+//! | 3 | ids | version u32, count u32, entity index u32 each |
+//! | 4 | ground | version u32, columns u16, rows u16, palette length u32, red green blue u8 each, a tile u8 each, padded; landmarks as JSON |
+//! | 5 | paths | count u32, lengths u16 each, then x u16 and y u16 of every point |
+//! | 6 | chosen by the viewer | x u16, y u16; the length of its path u32, x u16 and y u16 each |
+//!
+//! Places are fractions of width and height in 65535ths. Ids and ground are sent to those who do
+//! not know them yet.
+
+use std::sync::Arc;
+
+use formic_ecs::Entity;
+use glam::Vec2;
+use serde_json::json;
+
+use super::{Ground, Landmark, Mark, Session, View};
+
+/// What a viewer has already, and what it wants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The version of its ground; 0 for none.
+    pub ground: u32,
+    /// The version of its ids; 0 for none.
+    pub ids: u32,
+    /// Whether it wants the paths of all agents.
+    pub paths: bool,
+}
+
+/// A moment of a world, for any number of viewers.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    /// The version of the session that it shows.
+    pub version: u64,
+    /// Whether the paths of all agents are in it.
+    pub has_paths: bool,
+    moving: Arc<Vec<u8>>,
+    ids: Arc<Section>,
+    ground: Arc<Section>,
+    /// What its viewer has chosen.
+    chosen: Vec<u8>,
+}
+
+/// Something that is sent when it changes.
+#[derive(Debug, Default)]
+struct Section {
+    version: u32,
+    bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// The bytes for a viewer that knows so much.
+    #[must_use]
+    pub fn message(&self, known: &Known) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.moving.len() + 64);
+        if known.ground != self.ground.version {
+            bytes.extend_from_slice(&self.ground.bytes);
+        }
+        if known.ids != self.ids.version {
+            bytes.extend_from_slice(&self.ids.bytes);
+        }
+        bytes.extend_from_slice(&self.moving);
+        bytes.extend_from_slice(&self.chosen);
+        bytes
+    }
+
+    /// What a viewer knows once it has the message.
+    #[must_use]
+    pub fn known(&self, before: &Known) -> Known {
+        Known { ground: self.ground.version, ids: self.ids.version, ..*before }
+    }
+}
+
+/// What was worked out for frames before, and holds on.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    pub(super) last: Frame,
+    marks: Vec<Mark>,
+    ids: Vec<u32>,
+    /// The world and its version of the ground.
+    ground_of: (u32, u64),
+}
+
+/// The most points of paths in a frame; beyond that no viewer could tell them apart.
+const PATH_POINTS_MAX: usize = 60_000;
+/// The most points of one path.
+const PATH_LENGTH_MAX: usize = 4_096;
+
+const HEAD: u32 = 1;
+const MARKS: u32 = 2;
+const IDS: u32 = 3;
+const GROUND: u32 = 4;
+const PATHS: u32 = 5;
+const CHOSEN: u32 = 6;
+
+impl Frames {
+    /// Draws the world as it is now, if it was not drawn yet.
+    pub(super) fn draw(&mut self, session: &Session, view: &dyn View, with_paths: bool) {
+        let is_new = self.last.version != session.version;
+        if !is_new && (self.last.has_paths || !with_paths) {
+            return;
+        }
+        self.marks.clear();
+        view.marks(&mut self.marks);
+        let ids: Vec<u32> = self.marks.iter().map(|mark| mark.entity.index()).collect();
+        if ids != self.ids || self.last.ids.version == 0 {
+            self.ids = ids;
+            self.last.ids = Arc::new(ids_section(self.last.ids.version + 1, &self.ids));
+        }
+        let ground_of = (session.world_number, view.ground_version());
+        if ground_of != self.ground_of {
+            self.ground_of = ground_of;
+            let version = self.last.ground.version + 1;
+            self.last.ground = Arc::new(ground_section(version, &view.ground()));
+        }
+        let mut moving = Vec::new();
+        write_head(&mut moving, session, view);
+        let size = view.scene().size;
+        write_marks(&mut moving, &self.marks, size);
+        if with_paths {
+            write_paths(&mut moving, view, &self.marks, size);
+        }
+        self.last.moving = Arc::new(moving);
+        self.last.has_paths = with_paths;
+        self.last.version = session.version;
+    }
+
+    /// What was drawn last, for a viewer who has chosen this entity.
+    pub(super) fn frame(&self, view: &dyn View, chosen: Option<Entity>) -> Frame {
+        let mut frame = self.last.clone();
+        let is_it = |mark: &&Mark| Some(mark.entity) == chosen && mark.world == view.focus();
+        if let Some(mark) = self.marks.iter().find(is_it) {
+            write_chosen(&mut frame.chosen, view, mark);
+        }
+        frame
+    }
+}
+
+fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View) {
+    let scene = view.scene();
+    section(bytes, HEAD, |bytes| {
+        put_u32(bytes, session.world_number);
+        // The page shows the tick by /api/state; here it only tells frames apart.
+        put_u32(bytes, low_half(session.ticks));
+        put_u32(bytes, u32::from(session.is_running));
+        for number in [scene.size.x, scene.size.y, scene.mark_radius, scene.ticks_per_second] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    });
+}
+
+fn write_chosen(bytes: &mut Vec<u8>, view: &dyn View, mark: &Mark) {
+    let (path, size) = (view.path(mark.entity), view.scene().size);
+    section(bytes, CHOSEN, |bytes| {
+        put_point(bytes, mark.at, size);
+        put_u32(bytes, count(path.len().min(PATH_LENGTH_MAX)));
+        path.iter().take(PATH_LENGTH_MAX).for_each(|&at| put_point(bytes, at, size));
+    });
+}
+
+fn write_marks(bytes: &mut Vec<u8>, marks: &[Mark], size: Vec2) {
+    section(bytes, MARKS, |bytes| {
+        put_u32(bytes, count(marks.len()));
+        for mark in marks {
+            bytes.extend_from_slice(&fraction(mark.at.x, size.x).to_le_bytes());
+        }
+        for mark in marks {
+            bytes.extend_from_slice(&fraction(mark.at.y, size.y).to_le_bytes());
+        }
+        bytes.extend(marks.iter().map(|mark| mark.kind));
+    });
+}
+
+fn write_paths(bytes: &mut Vec<u8>, view: &dyn View, marks: &[Mark], size: Vec2) {
+    let mut paths = Vec::new();
+    let mut point_count = 0;
+    for mark in marks {
+        let mut path = view.path(mark.entity);
+        path.truncate(PATH_LENGTH_MAX);
+        point_count += path.len();
+        if point_count > PATH_POINTS_MAX {
+            break;
+        }
+        if path.len() > 1 {
+            paths.push(path);
+        }
+    }
+    section(bytes, PATHS, |bytes| {
+        put_u32(bytes, count(paths.len()));
+        for path in &paths {
+            bytes.extend_from_slice(&u16::try_from(path.len()).unwrap_or(u16::MAX).to_le_bytes());
+        }
+        paths.iter().flatten().for_each(|&at| put_point(bytes, at, size));
+    });
+}
+
+fn ids_section(version: u32, ids: &[u32]) -> Section {
+    let mut bytes = Vec::new();
+    section(&mut bytes, IDS, |bytes| {
+        put_u32(bytes, version);
+        put_u32(bytes, count(ids.len()));
+        ids.iter().for_each(|&id| put_u32(bytes, id));
+    });
+    Section { version, bytes }
+}
+
+fn ground_section(version: u32, ground: &Ground) -> Section {
+    let landmarks: Vec<_> = ground.landmarks.iter().map(landmark_json).collect();
+    let mut bytes = Vec::new();
+    section(&mut bytes, GROUND, |bytes| {
+        put_u32(bytes, version);
+        bytes.extend_from_slice(&ground.columns.to_le_bytes());
+        bytes.extend_from_slice(&ground.rows.to_le_bytes());
+        put_u32(bytes, count(ground.palette.len()));
+        bytes.extend(ground.palette.iter().flat_map(|colour| colour.0));
+        bytes.extend_from_slice(&ground.tiles);
+        pad(bytes);
+        bytes.extend_from_slice(json!(landmarks).to_string().as_bytes());
+    });
+    Section { version, bytes }
+}
+
+fn landmark_json(landmark: &Landmark) -> serde_json::Value {
+    let at = landmark.at;
+    json!({
+        "x": at.x, "y": at.y, "radius": landmark.radius,
+        "colour": landmark.colour.0, "label": landmark.label,
+    })
+}
+
+/// Writes a section: its length is known once its content is.
+fn section(bytes: &mut Vec<u8>, tag: u32, content: impl FnOnce(&mut Vec<u8>)) {
+    put_u32(bytes, tag);
+    let length_at = bytes.len();
+    put_u32(bytes, 0);
+    content(bytes);
+    let length = count(bytes.len() - length_at - size_of::<u32>());
+    bytes[length_at..length_at + size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
+    pad(bytes);
+}
+
+/// Fills up with zeros, so that what follows is aligned for arrays of `u32`.
+fn pad(bytes: &mut Vec<u8>) {
+    bytes.resize(bytes.len().next_multiple_of(size_of::<u32>()), 0);
+}
+
+fn put_u32(bytes: &mut Vec<u8>, number: u32) {
+    bytes.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_point(bytes: &mut Vec<u8>, at: Vec2, size: Vec2) {
+    bytes.extend_from_slice(&fraction(at.x, size.x).to_le_bytes());
+    bytes.extend_from_slice(&fraction(at.y, size.y).to_le_bytes());
+}
+
+/// A coordinate in 65535ths of the side; what lies outside is at the edge.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number was brought into range, and a cast of what is none gives 0"
+)]
+fn fraction(at: f32, side: f32) -> u16 {
+    (at / side * f32::from(u16::MAX)).round().clamp(0.0, f32::from(u16::MAX)) as u16
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn low_half(number: u64) -> u32 {
+    u32::try_from(number & u64::from(u32::MAX)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,282 @@
+//! The inspector of a running program.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::time::{Duration, Instant};
+
+use formic_ecs::{Component, World};
+use formic_jobs::{Pool, Schedule, Step, Threads};
+
+use super::http::HttpRequest;
+use super::server::{FRAME_WAIT, FrameWish, Link, Server, Wish};
+use super::{Answer, Host, NoView, Request, Session, View};
+
+/// How long the world may live, or requests be answered, before the others have their turn.
+const SLICE: Duration = Duration::from_millis(25);
+
+/// A page for a running world, at an address of this machine.
+///
+/// ```
+/// use formic::inspect::Inspector;
+/// use formic::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Hunger(f32);
+///
+/// fn grow(mut all: Query<&mut Hunger>) {
+///     all.for_each(|hunger| hunger.0 += 0.01);
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn(Hunger(0.5));
+/// let mut schedule = Schedule::builder().add(grow).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+///
+/// let mut inspector = Inspector::bind("127.0.0.1:0")?.label::<Hunger>("from 0 to 1");
+/// println!("http://{}/", inspector.address());
+/// for _tick in 0..3 {
+///     schedule.run(&mut world, &pool);
+///     inspector.poll(&mut world, &mut schedule);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Inspector {
+    server: Server,
+    wishes: Receiver<Wish>,
+    link: Sender<Wish>,
+    session: Session,
+    /// For steps and for the rest of a tick that steps began: the program's own pool is not known.
+    pool: Arc<Pool>,
+    waiting: Waiting,
+    /// When time was looked at last.
+    before: Instant,
+    /// Whether the program was given leave for a tick, and is at it.
+    is_in_tick: bool,
+}
+
+/// Those who are to be answered later.
+#[derive(Debug, Default)]
+struct Waiting {
+    frames: Vec<FrameWish>,
+    /// Who asked for steps that are being taken.
+    steps: Vec<SyncSender<Answer>>,
+}
+
+impl fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inspector").field("address", &self.server.address).finish_non_exhaustive()
+    }
+}
+
+/// Ends [`Inspector::run`], from any thread.
+#[derive(Debug, Clone)]
+pub struct Stopper(Sender<Wish>);
+
+impl Stopper {
+    /// Ends it after the tick that it is in.
+    pub fn stop(&self) {
+        // If it has ended already there is nothing to be told.
+        drop(self.0.send(Wish::Stop));
+    }
+}
+
+impl Inspector {
+    /// Serves the page at an address of this machine, such as `127.0.0.1:4747`; with the port 0 at
+    /// any that is free. It serves as long as the value lives.
+    ///
+    /// # Errors
+    /// Returns an error if the address cannot be had, or is not of this machine alone.
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        let (link, wishes) = channel();
+        Ok(Self {
+            server: Server::bind(address, Link(link.clone()))?,
+            wishes,
+            link,
+            session: Session::at_once(true),
+            pool: Arc::new(Pool::new(Threads::None).map_err(io::Error::other)?),
+            waiting: Waiting::default(),
+            before: Instant::now(),
+            is_in_tick: false,
+        })
+    }
+
+    /// Says what a component is for; the page shows it beside the name.
+    #[must_use]
+    pub fn label<T: Component>(mut self, text: impl Into<String>) -> Self {
+        self.session.labels.push((T::name(), text.into()));
+        self
+    }
+
+    /// Begins with the world paused.
+    #[must_use]
+    pub fn paused(mut self) -> Self {
+        self.session.set_running(false);
+        self
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// What ends [`run`](Self::run).
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.link.clone())
+    }
+
+    /// Answers the page between two ticks of a program that has a loop of its own. It returns at once
+    /// while time goes by at full speed; while the world is paused, or slowed down, it returns when
+    /// the next tick is due.
+    pub fn poll(&mut self, world: &mut World, schedule: &mut Schedule) {
+        let pool = Arc::clone(&self.pool);
+        self.poll_host(&mut Attached { world, schedule, pool: &pool, view: NoView });
+    }
+
+    /// The same for a program that draws a map and has keys of its own.
+    pub fn poll_host(&mut self, host: &mut dyn Host) {
+        if std::mem::take(&mut self.is_in_tick) {
+            self.session.note_tick();
+            self.session.note_tick_time(self.before.elapsed());
+        }
+        let mut wait = Duration::ZERO;
+        loop {
+            if !self.answer_wishes(host, wait) {
+                return;
+            }
+            let now = Instant::now();
+            if self.session.steps.systems > 0 {
+                self.session.live(host, Duration::ZERO, || now.elapsed() >= SLICE);
+            }
+            self.answer_waiting(host);
+            let elapsed = now - self.before;
+            self.before = now;
+            if self.session.takes_tick(elapsed) {
+                self.is_in_tick = true;
+                return;
+            }
+            wait = self.session.next_tick_in().unwrap_or(FRAME_WAIT);
+        }
+    }
+
+    /// Lets a world live and answers the page until it is stopped, or `is_over` says so.
+    pub fn run(mut self, host: &mut dyn Host, is_over: impl Fn() -> bool) {
+        self.session.take_speed_of(host);
+        while !is_over() {
+            let wait = self.session.next_tick_in().unwrap_or(FRAME_WAIT);
+            if !self.answer_wishes(host, wait) {
+                return;
+            }
+            let (start, ticks) = (Instant::now(), self.session.ticks());
+            self.session.live(host, start - self.before, || is_over() || start.elapsed() >= SLICE);
+            self.before = start;
+            let lived = u32::try_from(self.session.ticks() - ticks).unwrap_or(u32::MAX);
+            // A tick that a person steps through takes as long as the person thinks.
+            if lived > 0 && !self.session.was_stepped {
+                self.session.note_tick_time(start.elapsed() / lived);
+            }
+            self.answer_waiting(host);
+        }
+    }
+
+    /// Waits so long for wishes and answers them; `false` if it is to end.
+    fn answer_wishes(&mut self, host: &mut dyn Host, wait: Duration) -> bool {
+        let start = Instant::now();
+        let until = self.waiting.frames.iter().map(|it| it.until.saturating_duration_since(start));
+        let wait = until.min().map_or(wait, |until| until.min(wait));
+        let mut next = match wait.is_zero() {
+            true => self.wishes.try_recv().ok(),
+            false => self.wishes.recv_timeout(wait).ok(),
+        };
+        while let Some(wish) = next {
+            match wish {
+                Wish::Stop => return false,
+                Wish::Frame(wish) => self.waiting.frames.push(wish),
+                Wish::Answer(request, reply) => {
+                    let answer = self.session.answer(host, &borrowed(&request));
+                    match answer.status == 200 && request.path == "/api/step" {
+                        true => self.waiting.steps.push(reply),
+                        // The client may have gone meanwhile.
+                        false => drop(reply.send(answer)),
+                    }
+                }
+            }
+            next = if start.elapsed() < wait + SLICE { self.wishes.try_recv().ok() } else { None };
+        }
+        true
+    }
+
+    /// Gives frames to the viewers for whom there is a new one, nothing to those who have waited,
+    /// and the state to those whose steps are taken.
+    fn answer_waiting(&mut self, host: &dyn Host) {
+        let (now, session) = (Instant::now(), &mut self.session);
+        self.waiting.frames.retain(|wish| {
+            let is_new = wish.seen != session.version();
+            let frame = is_new.then(|| session.frame(host, wish.with_paths, wish.chosen));
+            let is_due = is_new || wish.until <= now;
+            if is_due {
+                drop(wish.reply.send(frame));
+            }
+            !is_due
+        });
+        if !session.steps.are_due() && !self.waiting.steps.is_empty() {
+            let state = session.state(host);
+            self.waiting.steps.drain(..).for_each(|reply| drop(reply.send(state.clone())));
+        }
+    }
+}
+
+fn borrowed(request: &HttpRequest) -> Request<'_> {
+    Request {
+        is_post: request.method == "POST",
+        path: &request.path,
+        query: &request.query,
+        body: &request.body,
+    }
+}
+
+/// A world and its schedule that a program lets live by itself.
+struct Attached<'a> {
+    world: &'a mut World,
+    schedule: &'a mut Schedule,
+    pool: &'a Pool,
+    view: NoView,
+}
+
+impl Host for Attached<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        self.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.schedule
+    }
+
+    fn threads(&self) -> usize {
+        self.schedule.last_run().iter().map(|span| span.thread + 1).max().unwrap_or(1)
+    }
+
+    fn tick(&mut self) {
+        self.schedule.run(self.world, self.pool);
+    }
+
+    fn step(&mut self) -> Step {
+        self.schedule.step(self.world, self.pool).step
+    }
+
+    fn view(&self) -> &dyn View {
+        &self.view
+    }
+
+    fn view_mut(&mut self) -> &mut dyn View {
+        &mut self.view
+    }
+}

@@ -1,0 +1,39 @@
+//! A page for any running world: `http://127.0.0.1:4747/`.
+//!
+//! Three lines attach it; see [`Inspector`]. The page lists entities and finds them by components,
+//! values and names, shows components as fields, which can be edited while the world is paused, says
+//! which systems ran and why others did not, and why an agent does what it does. It pauses the world,
+//! steps through its ticks and systems, and lets it run at any speed.
+//!
+//! It listens to this machine alone, and takes no request that comes from a page of elsewhere.
+//!
+//! A program that has a map to draw, or keys for its player, implements [`View`] and [`Host`].
+
+mod advice;
+mod answer;
+#[cfg(not(target_family = "wasm"))]
+mod connection;
+mod entity;
+mod frame;
+#[cfg(not(target_family = "wasm"))]
+mod http;
+#[cfg(not(target_family = "wasm"))]
+mod inspector;
+mod query;
+mod report;
+mod request;
+mod scene;
+#[cfg(not(target_family = "wasm"))]
+mod server;
+mod session;
+mod view;
+
+pub use advice::{Advice, FEW_ENTITIES, advice};
+pub use answer::Answer;
+pub use frame::{Frame, Known};
+#[cfg(not(target_family = "wasm"))]
+pub use inspector::{Inspector, Stopper};
+pub use request::Request;
+pub use scene::{Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
+pub use session::Session;
+pub use view::{Host, NoView, View};

@@ -1,0 +1,389 @@
+//! The query box: which entities have these components with these values, and why one has not.
+//!
+//! ```text
+//!   Position, Hunger > 0.7, without Asleep      components, values and what must not be there
+//!   Needs.hunger >= 0.5, Mood = Angry           a field by its name; the variant of an enum
+//!   "ada"                                       any value or name with these letters
+//!   12, 12v3                                    an entity by its number
+//! ```
+
+use std::fmt;
+
+use formic_ecs::{ComponentId, Entity, World};
+
+use super::View;
+use super::scene::short_name;
+
+/// A query that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Terms(Vec<Term>);
+
+/// The most bytes of a query.
+const QUERY_BYTES_MAX: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Term {
+    With(Named),
+    Without(Named),
+    Value { of: Named, field: Option<String>, compare: Compare, with: String },
+    Text(String),
+    Number { index: u32, generation: Option<u32> },
+}
+
+/// The components of a name: several modules may have one each.
+#[derive(Debug, Clone, PartialEq)]
+struct Named {
+    name: String,
+    ids: Vec<ComponentId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compare {
+    Less,
+    LessOrEqual,
+    More,
+    MoreOrEqual,
+    Equal,
+    NotEqual,
+}
+
+/// The signs, a longer one before those that it begins with.
+const SIGNS: [(&str, Compare); 6] = [
+    ("<=", Compare::LessOrEqual),
+    (">=", Compare::MoreOrEqual),
+    ("!=", Compare::NotEqual),
+    ("<", Compare::Less),
+    (">", Compare::More),
+    ("=", Compare::Equal),
+];
+
+impl Terms {
+    /// Reads a query. An empty one matches every entity.
+    pub(super) fn parse(text: &str, world: &World) -> Result<Self, String> {
+        if text.len() > QUERY_BYTES_MAX {
+            return Err(format!("a query has at most {QUERY_BYTES_MAX} letters"));
+        }
+        let terms = split(text)?;
+        terms.into_iter().map(|term| Term::parse(term, world)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// For each term, in words, why the entity does not match it, or `None` if it does.
+    pub(super) fn reasons(
+        &self,
+        world: &World,
+        view: &dyn View,
+        entity: Entity,
+    ) -> Vec<(String, Option<String>)> {
+        self.0.iter().map(|term| (term.to_string(), term.fault(world, view, entity))).collect()
+    }
+
+    /// Whether an entity matches all terms.
+    pub(super) fn matches(&self, world: &World, view: &dyn View, entity: Entity) -> bool {
+        self.0.iter().all(|term| term.fault(world, view, entity).is_none())
+    }
+}
+
+/// The terms between the commas that are not between quotation marks.
+fn split(text: &str) -> Result<Vec<&str>, String> {
+    let mut is_quoted = false;
+    let parts = text.split(|letter| {
+        is_quoted ^= letter == '"';
+        letter == ',' && !is_quoted
+    });
+    let parts = parts.map(str::trim).filter(|part| !part.is_empty()).collect();
+    if is_quoted { Err("a quotation mark is not closed".to_owned()) } else { Ok(parts) }
+}
+
+impl Term {
+    fn parse(text: &str, world: &World) -> Result<Self, String> {
+        if let Some(quoted) = text.strip_prefix('"') {
+            let inner = quoted.strip_suffix('"').filter(|inner| !inner.contains('"'));
+            let inner = inner.ok_or_else(|| format!("there is no comma behind {text}"))?;
+            return Ok(Self::Text(inner.to_lowercase()));
+        }
+        if text.starts_with(|letter: char| letter.is_ascii_digit()) {
+            let (index, generation) = match text.split_once('v') {
+                Some((index, generation)) => (index, generation.parse().ok().map(Some)),
+                None => (text, Some(None)),
+            };
+            return match (index.parse(), generation) {
+                (Ok(index), Some(generation)) => Ok(Self::Number { index, generation }),
+                _ => Err(format!("{text} is no entity; one is called 12, or 12v3")),
+            };
+        }
+        if let Some(name) = ["without ", "!"].iter().find_map(|word| text.strip_prefix(word)) {
+            return Named::find(name.trim(), world).map(Self::Without);
+        }
+        let sign =
+            SIGNS.iter().filter_map(|&(sign, compare)| Some((text.find(sign)?, sign, compare)));
+        let Some((at, sign, compare)) = sign.min_by_key(|&(at, sign, _)| (at, 2 - sign.len()))
+        else {
+            return Named::find(text.strip_prefix("with ").unwrap_or(text).trim(), world)
+                .map(Self::With);
+        };
+        let (left, with) = (text[..at].trim(), text[at + sign.len()..].trim());
+        let with = with.trim_matches('"').to_owned();
+        if with.is_empty() {
+            return Err(format!("there is no value behind the sign in {text}"));
+        }
+        let is_order = !matches!(compare, Compare::Equal | Compare::NotEqual);
+        if is_order && with.parse::<f64>().is_err() {
+            return Err(format!("{with} is no number, and {sign} compares numbers"));
+        }
+        // A component's path may have no dot, so the last one is in front of a field.
+        let (of, field) = match left.rsplit_once('.') {
+            Some((of, field)) if Named::find(left, world).is_err() => (of, Some(field.to_owned())),
+            _ => (left, None),
+        };
+        Ok(Self::Value { of: Named::find(of, world)?, field, compare, with })
+    }
+
+    /// Why an entity does not match.
+    fn fault(&self, world: &World, view: &dyn View, entity: Entity) -> Option<String> {
+        match self {
+            Self::With(named) => named.absence(world, entity),
+            Self::Without(named) => named
+                .absence(world, entity)
+                .is_none()
+                .then(|| format!("It has {}, and the query is without it.", named.name)),
+            Self::Value { of, field, compare, with } => of
+                .absence(world, entity)
+                .or_else(|| of.value_fault(world, entity, field.as_deref(), *compare, with)),
+            Self::Text(text) => {
+                let has = |found: &str| found.to_lowercase().contains(text);
+                let is_called = view.noun(entity).is_some_and(has) || has(&entity.to_string());
+                (!is_called && !any_text(world, entity, has))
+                    .then(|| format!("None of its values has the letters \"{text}\"."))
+            }
+            Self::Number { index, generation } => {
+                let is_it = entity.index() == *index
+                    && generation.is_none_or(|generation| entity.generation() == generation);
+                (!is_it).then(|| format!("It is the entity {entity}."))
+            }
+        }
+    }
+}
+
+impl Named {
+    fn find(name: &str, world: &World) -> Result<Self, String> {
+        let lower = name.to_lowercase();
+        let is_called =
+            |path: &str| path.to_lowercase() == lower || short_name(path).to_lowercase() == lower;
+        let infos = world.components().iter();
+        let ids: Vec<_> =
+            infos.filter(|info| is_called(info.name().as_str())).map(|info| info.id()).collect();
+        match ids.is_empty() {
+            true => Err(format!("no component of this world is called {name}")),
+            false => Ok(Self { name: name.to_owned(), ids }),
+        }
+    }
+
+    /// Those of the components that an entity has.
+    fn of(&self, world: &World, entity: Entity) -> impl Iterator<Item = ComponentId> {
+        self.ids.iter().copied().filter(move |&id| world.has_id(entity, id))
+    }
+
+    /// Why an entity is not among those that have the component, if it is not.
+    fn absence(&self, world: &World, entity: Entity) -> Option<String> {
+        let mut own = self.of(world, entity).peekable();
+        if own.peek().is_none() {
+            return Some(format!("It has no {}.", self.name));
+        }
+        let is_on = own.any(|id| world.is_enabled_by_id(entity, id) == Ok(true));
+        (!is_on).then(|| format!("Its {} is switched off.", self.name))
+    }
+
+    fn value_fault(
+        &self,
+        world: &World,
+        entity: Entity,
+        field: Option<&str>,
+        compare: Compare,
+        with: &str,
+    ) -> Option<String> {
+        let mut fault = None;
+        for id in self.of(world, entity) {
+            let fields = world.fields_by_id(entity, id).unwrap_or_default();
+            let mut found = fields.iter().filter(|it| match field {
+                Some(name) => it.name.eq_ignore_ascii_case(name),
+                None => true,
+            });
+            let Some(found) = found.next() else {
+                fault = Some(match field {
+                    Some(field) => format!("Its {} has no field {field} now.", self.name),
+                    None => format!("{} has no value.", self.name),
+                });
+                continue;
+            };
+            let Some(text) = &found.text else {
+                fault = Some(format!("The value of {} cannot be read.", self.name));
+                continue;
+            };
+            if compare.holds(text, with) {
+                return None;
+            }
+            let dot = if found.name.is_empty() { "" } else { "." };
+            fault = Some(format!("Its {}{dot}{} is {text}.", self.name, found.name));
+        }
+        fault
+    }
+}
+
+impl Compare {
+    fn holds(self, text: &str, with: &str) -> bool {
+        let numbers = text.parse::<f64>().ok().zip(with.parse::<f64>().ok());
+        let is_equal = match numbers {
+            #[expect(clippy::float_cmp, reason = "the number is to be the one that was typed")]
+            Some((one, other)) => one == other || text == with,
+            None => text.eq_ignore_ascii_case(with),
+        };
+        let order = |holds: fn(f64, f64) -> bool| numbers.is_some_and(|(one, two)| holds(one, two));
+        match self {
+            Self::Less => order(|one, other| one < other),
+            Self::LessOrEqual => order(|one, other| one <= other),
+            Self::More => order(|one, other| one > other),
+            Self::MoreOrEqual => order(|one, other| one >= other),
+            Self::Equal => is_equal,
+            Self::NotEqual => !is_equal,
+        }
+    }
+}
+
+/// Whether any name of a component or text of a value is among those that are looked for.
+fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool {
+    components(world, entity).iter().any(|&id| {
+        let name = world.component_info(id).map(|info| short_name(info.name().as_str()));
+        let fields = world.fields_by_id(entity, id).unwrap_or_default();
+        name.is_ok_and(|name| is_it(&name))
+            || fields.iter().flat_map(|it| &it.text).any(|it| is_it(it))
+    })
+}
+
+/// The components of an entity; none if it is gone.
+pub(super) fn components(world: &World, entity: Entity) -> &[ComponentId] {
+    match world.place_of(entity) {
+        Ok(place) => world.archetypes()[place.archetype.index()].components().ids(),
+        Err(_) => &[],
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::With(named) => f.write_str(&named.name),
+            Self::Without(named) => write!(f, "without {}", named.name),
+            Self::Value { of, field, compare, with } => {
+                let sign = SIGNS.iter().find(|(_, known)| known == compare);
+                let field = field.iter().map(|field| format!(".{field}")).collect::<String>();
+                write!(f, "{}{field} {} {with}", of.name, sign.map_or("", |(sign, _)| sign))
+            }
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Number { index, generation: None } => write!(f, "{index}"),
+            Self::Number { index, generation: Some(generation) } => {
+                write!(f, "{index}v{generation}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use formic_ecs::prelude::*;
+
+    use super::*;
+    use crate::inspect::NoView;
+
+    #[derive(Component)]
+    struct Position(f32);
+    #[derive(Component)]
+    struct Hunger(f32);
+    #[derive(Component)]
+    #[component(enableable)]
+    struct Asleep;
+    #[derive(Component)]
+    struct Name(String);
+    #[derive(Component)]
+    enum Mood {
+        Calm,
+        Angry { about: u8 },
+    }
+
+    fn world() -> (World, [Entity; 4]) {
+        let mut world = World::new();
+        let named = |name: &str| Name(name.to_owned());
+        let ada = world.spawn((Position(1.0), Hunger(0.9), named("Ada, the first")));
+        let bob = world.spawn((Position(2.0), Hunger(0.5), Asleep, Mood::Calm));
+        let cid = world.spawn((Position(3.0), Hunger(0.8), Asleep, Mood::Angry { about: 7 }));
+        let stone = world.spawn(Position(4.0));
+        world.set_enabled::<Asleep>(cid, false).expect("it has it");
+        (world, [ada, bob, cid, stone])
+    }
+
+    fn found(query: &str) -> Vec<usize> {
+        let (world, entities) = world();
+        let terms = Terms::parse(query, &world).unwrap_or_else(|error| panic!("{query}: {error}"));
+        (0..4).filter(|&at| terms.matches(&world, &NoView, entities[at])).collect()
+    }
+
+    #[test]
+    fn entities_are_found_by_components_values_and_names() {
+        for (query, expected) in [
+            ("", &[0, 1, 2, 3][..]),
+            ("Position, Hunger > 0.7, without Asleep", &[0, 2]),
+            ("hunger<=0.5", &[1]),
+            ("Hunger.0 >= 0.8", &[0, 2]),
+            ("Asleep", &[1]),
+            ("!Hunger", &[3]),
+            ("Mood = angry, Mood.about = 7", &[2]),
+            ("Mood.about != 7", &[]),
+            ("Mood != Calm", &[2]),
+            ("\"the FIRST\"", &[0]),
+            ("\"a, the\", with Name", &[0]),
+            ("3", &[3]),
+            ("1v1, Position = 2", &[1]),
+            ("1v2", &[]),
+            ("\"mood\"", &[1, 2]),
+        ] {
+            assert_eq!(found(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_reason_why_an_entity_does_not_match_names_the_term() {
+        let (world, [_, bob, cid, stone]) = world();
+        let first_fault = |query: &str, entity| {
+            let terms = Terms::parse(query, &world).expect("it can be read");
+            let reasons = terms.reasons(&world, &NoView, entity);
+            let fault = reasons.into_iter().find_map(|(term, fault)| Some((term, fault?)));
+            fault.map(|(term, fault)| format!("{term}: {fault}"))
+        };
+        let query = "Position, Hunger > 0.7, without Asleep";
+        assert_eq!(first_fault(query, cid), None);
+        assert_eq!(first_fault(query, bob).unwrap(), "Hunger > 0.7: Its Hunger.0 is 0.5.");
+        assert_eq!(first_fault(query, stone).unwrap(), "Hunger > 0.7: It has no Hunger.");
+        assert_eq!(first_fault("Asleep", cid).unwrap(), "Asleep: Its Asleep is switched off.");
+        let without = first_fault("without Asleep", bob).unwrap();
+        assert_eq!(without, "without Asleep: It has Asleep, and the query is without it.");
+        let gone = first_fault("Mood.about > 1", bob).unwrap();
+        assert_eq!(gone, "Mood.about > 1: Its Mood has no field about now.");
+    }
+
+    #[test]
+    fn a_query_that_cannot_be_read_says_what_is_wrong() {
+        let (world, _) = world();
+        for (query, part) in [
+            ("Hungry", "no component of this world is called Hungry"),
+            ("Hunger >", "no value"),
+            ("Hunger > much", "much is no number"),
+            ("\"open", "not closed"),
+            ("\"a\"b", "comma"),
+            ("12x", "no entity"),
+            ("99999999999", "no entity"),
+            ("= 3", "no component"),
+        ] {
+            let error = Terms::parse(query, &world).expect_err(query);
+            assert!(error.contains(part), "{query}: {error}");
+        }
+        assert!(Terms::parse(&"a".repeat(2_000), &world).is_err());
+    }
+}

@@ -1,0 +1,184 @@
+//! The sockets: one thread that lets clients in, one for each client, and the wishes that they have
+//! of the thread that owns the world.
+//!
+//! ```text
+//!   browser ──HTTP──> connection ──┐
+//!   browser ──frames─> connection ─┼─ Link ──> Inspector: on the thread that owns the world
+//!   curl ────HTTP───> connection ──┘
+//! ```
+//!
+//! A client that reads slowly holds up only itself, and one that says nothing gives way to the next.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use formic_ecs::Entity;
+
+use super::http::HttpRequest;
+use super::{Answer, Frame, connection};
+
+/// How long a viewer waits for a frame that differs from the one it has.
+pub(super) const FRAME_WAIT: Duration = Duration::from_millis(250);
+/// How long a request waits for its answer: building a world of two million takes some seconds.
+const ANSWER_WAIT: Duration = Duration::from_secs(120);
+/// The most clients at a time: a browser has six connections or so for each page.
+const CLIENTS_MAX: usize = 64;
+
+/// What a connection wants of the world's owner.
+#[derive(Debug)]
+pub(super) enum Wish {
+    Answer(HttpRequest, SyncSender<Answer>),
+    Frame(FrameWish),
+    Stop,
+}
+
+#[derive(Debug)]
+pub(super) struct FrameWish {
+    /// The version that the viewer has.
+    pub(super) seen: u64,
+    pub(super) with_paths: bool,
+    pub(super) chosen: Option<Entity>,
+    pub(super) until: Instant,
+    pub(super) reply: SyncSender<Option<Frame>>,
+}
+
+/// A way to the world's owner; every connection has one.
+#[derive(Debug, Clone)]
+pub(super) struct Link(pub(super) Sender<Wish>);
+
+impl Link {
+    /// What the session says to a request.
+    pub(super) fn answer(&self, request: HttpRequest) -> Answer {
+        let (reply, answer) = sync_channel(1);
+        let sent = self.0.send(Wish::Answer(request, reply));
+        let answer = sent.ok().and_then(|()| answer.recv_timeout(ANSWER_WAIT).ok());
+        answer.unwrap_or_else(|| Answer::error(503, "the world does not answer"))
+    }
+
+    /// A frame of another version than `seen`, if there is one soon; and whether there may be later.
+    pub(super) fn frame(
+        &self,
+        seen: u64,
+        with_paths: bool,
+        chosen: Option<Entity>,
+    ) -> Result<Option<Frame>, Gone> {
+        let (reply, frame) = sync_channel(1);
+        let until = Instant::now() + FRAME_WAIT;
+        let wish = FrameWish { seen, with_paths, chosen, until, reply };
+        self.0.send(Wish::Frame(wish)).map_err(|_| Gone)?;
+        frame.recv_timeout(ANSWER_WAIT).map_err(|_| Gone)
+    }
+}
+
+/// The session has ended.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+/// The thread that lets clients in. It ends, and so do the connections, when this is dropped.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Listens at an address of this machine.
+    pub(super) fn bind(address: impl ToSocketAddrs, link: Link) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() {
+            let text = "the inspector listens to this machine alone: 127.0.0.1, or [::1]";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let door = thread::Builder::new().name("inspector".to_owned());
+        door.spawn(move || let_in(&listener, &link, &over))?;
+        Ok(Self { address, is_over })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // The thread waits for clients, so it is given one.
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+fn let_in(listener: &TcpListener, link: &Link, is_over: &Arc<AtomicBool>) {
+    let clients = Arc::new(Clients::default());
+    for (stream, number) in listener.incoming().zip(0..) {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        // A client that went before it was let in, or no more files: the next one may do.
+        let Ok(stream) = stream else { continue };
+        let Ok(copy) = stream.try_clone() else { continue };
+        clients.enter(number, copy);
+        let seat = Seat { number, clients: Arc::clone(&clients) };
+        let (link, is_over) = (link.clone(), Arc::clone(is_over));
+        let client = thread::Builder::new().name("client".to_owned());
+        // Where there is no thread to be had the connection closes, and the browser tries again.
+        drop(client.spawn(move || connection::serve(stream, &link, &seat, &is_over)));
+    }
+}
+
+/// Who is connected.
+#[derive(Debug, Default)]
+struct Clients(Mutex<Vec<Client>>);
+
+#[derive(Debug)]
+struct Client {
+    number: u64,
+    stream: TcpStream,
+    /// When it asked last, if it has asked anything.
+    asked: Option<Instant>,
+}
+
+impl Clients {
+    fn list(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a client in. If there is no room, the one goes that has been silent for the longest
+    /// time, and first of all one that has never asked.
+    fn enter(&self, number: u64, stream: TcpStream) {
+        let mut clients = self.list();
+        if clients.len() >= CLIENTS_MAX {
+            let silent =
+                (0..clients.len()).min_by_key(|&at| (clients[at].asked, clients[at].number));
+            let silent = clients.swap_remove(silent.expect("there are some"));
+            // Its thread notices, and ends.
+            drop(silent.stream.shutdown(Shutdown::Both));
+        }
+        clients.push(Client { number, stream, asked: None });
+    }
+}
+
+/// A place among the clients, which is free again when this goes.
+#[derive(Debug)]
+pub(super) struct Seat {
+    number: u64,
+    clients: Arc<Clients>,
+}
+
+impl Seat {
+    /// Notes that the client has asked something.
+    pub(super) fn note_request(&self) {
+        if let Some(client) = self.clients.list().iter_mut().find(|it| it.number == self.number) {
+            client.asked = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.clients.list().retain(|client| client.number != self.number);
+    }
+}

@@ -1,0 +1,155 @@
+//! Hooks: how a world is drawn, what its agents are called, and what a viewer may do to it.
+
+use formic_ecs::{Entity, World};
+use formic_jobs::{Schedule, Step};
+use glam::Vec2;
+
+use super::{Answer, Cheat, Ground, Mark, Request, Scene};
+
+/// What only the program knows of its world: a map, words and keys.
+///
+/// Everything has a default, with which the page shows the world as lists. Places are in the units
+/// of the scene, with the origin in the upper left corner. Nothing here may change what the world
+/// does next, but for [`cheat`](View::cheat).
+pub trait View {
+    /// What the worlds are called, of a program that has several. Everything that is about one world
+    /// is about the one in focus.
+    fn world_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// The number of the world in focus.
+    fn focus(&self) -> u8 {
+        0
+    }
+
+    /// Looks at another world. Called between two ticks, and for a number that is there.
+    fn set_focus(&mut self, world: u8) {
+        _ = world;
+    }
+
+    /// How large the world is, and what the marks in it mean. A world without a size has no map.
+    fn scene(&self) -> Scene {
+        Scene::default()
+    }
+
+    /// A number that is another one whenever [`ground`](View::ground) is.
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    /// What agents stand on.
+    fn ground(&self) -> Ground {
+        Ground::default()
+    }
+
+    /// Adds a mark for each agent, in an order that stays the same from tick to tick where it can.
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        _ = marks;
+    }
+
+    /// What an agent has ahead of it, beginning where it is; empty if it has no way to go.
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// Why an agent does what it does, in whole sentences; the page adds what
+    /// [`why`](formic_ai::why) knows if there are none.
+    fn why(&self, agent: Entity) -> Vec<String> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// What an entity is called, where that is known: one goblin is a goblin.
+    fn noun(&self, entity: Entity) -> Option<&'static str> {
+        _ = entity;
+        None
+    }
+
+    /// Entities that belong to an agent: its actions, what it carries.
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// What a viewer may do to the world.
+    fn cheats(&self) -> &'static [Cheat] {
+        &[]
+    }
+
+    /// Does what the cheat of this name does, at a place, and says what came of it.
+    ///
+    /// # Errors
+    /// Says why it cannot be done there.
+    fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
+        _ = at;
+        Err(format!("there is no cheat {name} here"))
+    }
+}
+
+/// A world without a map.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoView;
+
+impl View for NoView {}
+
+/// A world with what runs it, as a [`Session`](super::Session) is given it.
+///
+/// [`Inspector::poll`](super::Inspector::poll) makes one of a world and its schedule; a program that
+/// leaves its loop to [`Inspector::run`](super::Inspector::run) implements it.
+pub trait Host {
+    /// The world.
+    fn world(&self) -> &World;
+
+    /// The same, for edits, and for what only a viewer keeps in it: the log of decisions.
+    fn world_mut(&mut self) -> &mut World;
+
+    /// What runs it.
+    fn schedule(&self) -> &Schedule;
+
+    /// How many threads it runs on.
+    fn threads(&self) -> usize;
+
+    /// Lives one tick, or the rest of the one that [`step`](Host::step) began.
+    fn tick(&mut self);
+
+    /// Takes one step of a tick: the turn of a system, or a sync point.
+    fn step(&mut self) -> Step;
+
+    /// The hooks.
+    fn view(&self) -> &dyn View;
+
+    /// The same, for cheats.
+    fn view_mut(&mut self) -> &mut dyn View;
+
+    /// What the host itself has to say: the entries of an object, which `/api/state` shows.
+    fn describe(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
+
+    /// A hash of everything that decides what comes next.
+    fn state_hash(&self) -> u64 {
+        self.world().state_hash().value()
+    }
+
+    /// What an agent is called where [`View::noun`] does not say.
+    fn noun(&self) -> &'static str {
+        "entity"
+    }
+
+    /// Looks for what must never be, between two ticks.
+    ///
+    /// # Errors
+    /// Says in one line what is wrong.
+    fn check(&self) -> Result<(), String> {
+        self.world().check().map_err(|fault| fault.to_string())
+    }
+
+    /// Answers a request of the host's own, and says whether its world is another one now: then the
+    /// answer is the new state. `None` for a request that is none of its own.
+    fn answer(&mut self, request: &Request<'_>) -> Option<(Answer, bool)> {
+        _ = request;
+        None
+    }
+}

@@ -1,0 +1,152 @@
+//! Classes of agents: how large they are, and what each kind of ground costs them.
+
+use bytemuck::{Pod, Zeroable};
+use formic_ecs::{CodecError, Component};
+
+use crate::bytes::{Saved, take};
+use crate::cell::Cell;
+use crate::cost::Weight;
+use crate::grid::Grid;
+use crate::link::Link;
+
+/// The greatest size of agents, in cells along a side.
+pub const SIZE_MAX: u8 = 8;
+
+/// How a class of agents crosses the ground.
+///
+/// The weight of a cell tells which kind of ground it is. To agents without a class it is what the
+/// cell costs; a class may have another weight for that kind of ground, or be unable to cross it.
+/// [`Terrain::with_classes`](crate::Terrain::with_classes) takes all classes of a game, and keeps
+/// regions, paths and fields of each exact.
+///
+/// ```
+/// use formic_nav::{AgentClass, Cell, ClassId, Grid, MoveRule, Terrain, Weight};
+/// const MUD: Weight = Weight::new(4).unwrap();
+/// const WATER: Weight = Weight::new(9).unwrap();
+/// // A river between two banks.
+/// let mut terrain = Terrain::new(Grid::from_fn(9, 4, |_| true)?, MoveRule::BothFree);
+/// (0..4).for_each(|y| drop(terrain.set_weight(Cell::new(4, y), WATER)));
+///
+/// let goblins = AgentClass::new(1).without(WATER).with_weight(MUD, Weight::new(2).unwrap());
+/// let boats = AgentClass::new(1).only(&[WATER]);
+/// let terrain = terrain.with_classes([goblins, boats]);
+/// let (goblins, boats) = (ClassId(1), ClassId(2));
+/// let reachable = |class, from: (u16, u16), to: (u16, u16)| {
+///     terrain.for_class(class).unwrap().reachable(Cell::new(from.0, from.1), Cell::new(to.0, to.1))
+/// };
+/// assert!(!reachable(goblins, (0, 0), (8, 0)));
+/// assert!(reachable(boats, (4, 0), (4, 3)));
+/// # Ok::<(), formic_nav::GridSizeError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentClass {
+    size: u8,
+    /// By the weight of a cell what it weighs to this class, or zero.
+    weights: [u8; 256],
+}
+
+/// A class of agents, counted from one in the order of
+/// [`Terrain::with_classes`](crate::Terrain::with_classes). As a component it makes an agent one of
+/// that class; zero, and agents without it, cross the terrain as it is.
+///
+/// The position of an agent of several cells along a side is in the north-western one of them.
+///
+/// The systems panic if the terrain has no such class.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(transparent)]
+pub struct ClassId(pub u8);
+
+impl AgentClass {
+    /// Agents of some cells along a side, to whom all ground weighs what it does.
+    ///
+    /// An agent of several cells fits where all of the square is open to it, and the heaviest cell
+    /// counts.
+    ///
+    /// # Panics
+    /// Panics if `size` is zero or more than [`SIZE_MAX`].
+    #[must_use]
+    pub fn new(size: u8) -> Self {
+        assert!((1..=SIZE_MAX).contains(&size), "agents cannot be of size {size}");
+        let mut weights = [0; 256];
+        (0..=u8::MAX).for_each(|weight| weights[usize::from(weight)] = weight);
+        Self { size, weights }
+    }
+
+    /// The same class, to which this ground has another weight.
+    #[must_use]
+    pub fn with_weight(mut self, ground: Weight, weight: Weight) -> Self {
+        self.weights[usize::from(ground.get())] = weight.get();
+        self
+    }
+
+    /// The same class, unable to cross this ground.
+    #[must_use]
+    pub fn without(mut self, ground: Weight) -> Self {
+        self.weights[usize::from(ground.get())] = 0;
+        self
+    }
+
+    /// The same class, able to cross no ground but these.
+    #[must_use]
+    pub fn only(mut self, grounds: &[Weight]) -> Self {
+        for ground in (1..=u8::MAX).filter_map(Weight::new).filter(|it| !grounds.contains(it)) {
+            self = self.without(ground);
+        }
+        self
+    }
+
+    /// How many cells an agent covers along a side.
+    #[must_use]
+    pub const fn size(&self) -> u8 {
+        self.size
+    }
+
+    /// What ground weighs to this class, `None` if it cannot cross it.
+    #[must_use]
+    pub fn weight(&self, ground: Weight) -> Option<Weight> {
+        Weight::new(self.weights[usize::from(ground.get())])
+    }
+
+    /// Whether the square with this north-western corner, a cell of the grid, is open to the class,
+    /// and what it weighs, open or not.
+    pub(crate) fn find(&self, grid: &Grid, corner: Cell) -> (bool, Weight) {
+        let (mut is_open, mut heaviest) = (true, Weight::ONE);
+        for y in corner.y..corner.y + u16::from(self.size) {
+            for x in corner.x..corner.x + u16::from(self.size) {
+                let cell = Cell::new(x, y);
+                let weight = grid.weight(cell).and_then(|ground| self.weight(ground));
+                is_open &= grid.is_open(cell) && weight.is_some();
+                heaviest = heaviest.max(weight.unwrap_or_default());
+            }
+        }
+        (is_open, heaviest)
+    }
+
+    /// The links that the class can cross, as they are to it.
+    pub(crate) fn links(&self, grid: &Grid) -> Vec<Link> {
+        let as_is = |link: &Link| Some(Link { ground: self.weight(link.ground)?, ..*link });
+        let mut links: Vec<Link> = grid.links().all().iter().filter_map(as_is).collect();
+        links.sort_unstable();
+        links
+    }
+
+    /// The north-western corners of all squares that a cell is in.
+    pub(crate) fn corners(&self, cell: Cell) -> impl Iterator<Item = Cell> + use<> {
+        let span = u16::from(self.size) - 1;
+        let columns = cell.x.saturating_sub(span)..=cell.x;
+        let rows = cell.y.saturating_sub(span)..=cell.y;
+        rows.flat_map(move |y| columns.clone().map(move |x| Cell::new(x, y)))
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.size);
+        out.extend(self.weights);
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let ([size], weights) = (take(bytes)?, take(bytes)?);
+        let is_class = (1..=SIZE_MAX).contains(&size) && weights[0] == 0;
+        if is_class { Ok(Self { size, weights }) } else { Err(CodecError) }
+    }
+}

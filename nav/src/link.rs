@@ -1,0 +1,113 @@
+//! Links: ways from one cell to another that are no steps.
+
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get_cell, get_count, put, put_cell, take};
+use crate::cell::Cell;
+use crate::cost::{STRAIGHT, Weight};
+
+/// A way from one cell to another that is no step, in one direction: a drop, a ladder, a
+/// teleporter, the stairs to another floor (which lies elsewhere on the same grid).
+///
+/// What can be crossed both ways is two links. A link is open where both of its ends are, so an
+/// edit of an end opens and closes it. Its ends must not touch, for a step joins them then.
+///
+/// [`Terrain::with_links`](crate::Terrain::with_links) takes all links of a game.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Link {
+    /// Where it begins.
+    pub from: Cell,
+    /// Where it ends.
+    pub to: Cell,
+    /// How many straight steps it costs as much as, at weight one. At least one.
+    pub length: u8,
+    /// Which kind of ground it is, as the weight of a cell says it: classes of agents may have
+    /// another weight for it, or be unable to cross it.
+    pub ground: Weight,
+}
+
+impl Link {
+    /// A link over ordinary ground.
+    #[must_use]
+    pub const fn new(from: Cell, to: Cell, length: u8) -> Self {
+        Self { from, to, length, ground: Weight::ONE }
+    }
+
+    /// What it costs.
+    pub(crate) fn units(&self) -> u64 {
+        u64::from(STRAIGHT) * u64::from(self.length) * self.ground.factor()
+    }
+
+    /// Whether it can be one: between cells that do not touch, of some length.
+    pub(crate) fn is_sound(&self) -> bool {
+        !is_step(self.from, self.to) && self.length > 0
+    }
+}
+
+/// Whether two cells touch or are the same, so that a path goes from one to the other by a step and
+/// not by a link.
+pub(crate) fn is_step(from: Cell, to: Cell) -> bool {
+    from.x.abs_diff(to.x) <= 1 && from.y.abs_diff(to.y) <= 1
+}
+
+/// The links of a grid, by where they begin and by where they end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Links {
+    outward: Vec<Link>,
+    inward: Vec<Link>,
+}
+
+impl Links {
+    pub(crate) fn new(mut outward: Vec<Link>) -> Self {
+        outward.sort_unstable();
+        let mut inward = outward.clone();
+        inward.sort_by_key(|link| link.to);
+        Self { outward, inward }
+    }
+
+    pub(crate) fn all(&self) -> &[Link] {
+        &self.outward
+    }
+
+    /// Those that begin at a cell.
+    pub(crate) fn from(&self, cell: Cell) -> &[Link] {
+        run(&self.outward, cell, |link| link.from)
+    }
+
+    /// Those that end at a cell.
+    pub(crate) fn to(&self, cell: Cell) -> &[Link] {
+        run(&self.inward, cell, |link| link.to)
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.outward.len() as u64);
+        for link in &self.outward {
+            put_cell(out, link.from);
+            put_cell(out, link.to);
+            out.extend([link.length, link.ground.get()]);
+        }
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let count = get_count(bytes, 10)?;
+        let link = |_| {
+            let (from, to) = (get_cell(bytes)?, get_cell(bytes)?);
+            let [length, ground] = take(bytes)?;
+            let ground = Weight::new(ground).ok_or(CodecError)?;
+            Ok(Link { from, to, length, ground })
+        };
+        let links = (0..count).map(link).collect::<Result<_, _>>()?;
+        Ok(Self::new(links))
+    }
+}
+
+/// The links of a sorted list that have a key.
+fn run(links: &[Link], cell: Cell, key: impl Fn(&Link) -> Cell) -> &[Link] {
+    if links.is_empty() {
+        return links;
+    }
+    let start = links.partition_point(|link| key(link) < cell);
+    let end = start + links[start..].iter().take_while(|link| key(link) == cell).count();
+    &links[start..end]
+}
