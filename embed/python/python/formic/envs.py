@@ -1,0 +1,200 @@
+"""Environments to learn in, by the conventions of Gymnasium and PettingZoo.
+
+``formic/Foragers-v0`` is a walled field of cells. Foragers (who learn) look for berries; wolves (who do not:
+they decide by utility, and walk shortest ways) look for foragers, tire of chasing, and rest. At most one
+forager eats a berry, which grows again elsewhere.
+
+* **Observation** of a forager: the 7 x 7 cells around it, with four numbers each of 0 or 1: closed, berry, wolf,
+  other forager.
+* **Actions**: 0 stay, 1 north, 2 east, 3 south, 4 west; into a closed cell is to stay.
+* **Reward**: 1 for a berry, -5 for being caught, which is the end of that forager. After ``ticks`` the episode is
+  truncated.
+
+The same seed and actions give the same episode on any number of threads. :meth:`Foragers.reasons` says why
+each wolf did what it did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from . import _formic
+
+_SEEN = (7, 7, 4)
+_COLORS = {1: (60, 60, 60), 2: (70, 160, 60), 4: (200, 60, 50), 8: (50, 110, 220)}
+
+
+def _spaces() -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+    return gymnasium.spaces.Box(0, 1, _SEEN, np.float32), gymnasium.spaces.Discrete(5)
+
+
+class _Fields:
+    """Fields and their answers as arrays: of the shapes (fields, foragers, ...) and (fields,)."""
+
+    def __init__(
+        self,
+        count: int,
+        threads: int = 0,
+        *,
+        side: int = 16,
+        foragers: int = 1,
+        wolves: int = 2,
+        berries: int = 12,
+        ticks: int = 200,
+    ) -> None:
+        self._fields = _formic.Fields(count, threads, side, foragers, wolves, berries, ticks)
+        self.count, self.foragers, self._side = count, foragers, side
+
+    def reset(self, number: int, seed: int) -> None:
+        self._fields.reset(number, seed)
+
+    def step(self, actions: Any) -> None:
+        self._fields.step(np.asarray(actions).reshape(-1).tolist())
+
+    def look(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        seen, rewards, caught, over = self._fields.look()
+        shape = (self.count, self.foragers)
+        return (
+            np.frombuffer(seen, np.float32).reshape(*shape, *_SEEN),
+            np.frombuffer(rewards, np.float32).reshape(shape),
+            np.frombuffer(caught, np.bool).reshape(shape),
+            np.frombuffer(over, np.bool),
+        )
+
+    def render(self, number: int, scale: int = 8) -> np.ndarray:
+        cells = np.frombuffer(self._fields.picture(number), np.uint8).reshape(self._side, -1)
+        image = np.full((*cells.shape, 3), 235, np.uint8)
+        for kind, color in _COLORS.items():
+            image[cells & kind != 0] = color
+        return image.repeat(scale, 0).repeat(scale, 1)
+
+    def reasons(self, number: int) -> list[str]:
+        return self._fields.reasons(number)
+
+    def state_hash(self, number: int) -> int:
+        return self._fields.state_hash(number)
+
+
+def _seed(random: np.random.Generator) -> int:
+    return int(random.integers(2**63))
+
+
+class Foragers(gymnasium.Env[np.ndarray, np.int64]):
+    """One forager in one field; the module says what it sees and does."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+
+    def __init__(self, render_mode: str | None = None, **rules: int) -> None:
+        self.render_mode = render_mode
+        self._fields = _Fields(1, **{**rules, "foragers": 1})
+        self.observation_space, self.action_space = _spaces()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._fields.reset(0, _seed(self.np_random))
+        return self._fields.look()[0][0, 0], {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self._fields.step([int(action)])
+        seen, rewards, caught, over = self._fields.look()
+        ended = bool(caught[0, 0])
+        return seen[0, 0], float(rewards[0, 0]), ended, bool(over[0]) and not ended, {}
+
+    def render(self) -> np.ndarray | None:
+        return self._fields.render(0) if self.render_mode == "rgb_array" else None
+
+    def reasons(self) -> list[str]:
+        """Why each wolf did what it did in the last tick."""
+        return self._fields.reasons(0)
+
+    def state_hash(self) -> int:
+        """The hash of everything in the field."""
+        return self._fields.state_hash(0)
+
+
+class ForagersVec(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Many fields with one forager each, stepped on threads; a field that ended begins anew in the
+    next step, as Gymnasium's ``AutoresetMode.NEXT_STEP`` has it."""
+
+    metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self, num_envs: int, threads: int = 0, render_mode: str | None = None, **rules: int
+    ) -> None:
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self._fields = _Fields(num_envs, threads, **{**rules, "foragers": 1})
+        self.single_observation_space, self.single_action_space = _spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._random: list[np.random.Generator] = []
+        self._ended = np.zeros(num_envs, np.bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        if seed is not None or not self._random:
+            if isinstance(seed, int):
+                seeds: list[int | None] = [seed + number for number in range(self.num_envs)]
+            else:
+                seeds = seed or [None] * self.num_envs
+            # The generators that single environments have, so that these are the same episodes.
+            self._random = [gymnasium.utils.seeding.np_random(it)[0] for it in seeds]
+        for number in range(self.num_envs):
+            self._fields.reset(number, _seed(self._random[number]))
+        self._ended[:] = False
+        return self._fields.look()[0][:, 0], {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        again = np.flatnonzero(self._ended)
+        self._fields.step(actions)
+        for number in again:
+            self._fields.reset(int(number), _seed(self._random[number]))
+        seen, rewards, caught, over = self._fields.look()
+        ended = caught[:, 0]
+        truncated = over & ~ended
+        self._ended = ended | truncated
+        return seen[:, 0], rewards[:, 0].astype(np.float64), ended, truncated, {}
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        if self.render_mode != "rgb_array":
+            return None
+        return tuple(self._fields.render(number) for number in range(self.num_envs))
+
+    def reasons(self, number: int) -> list[str]:
+        """Why each wolf of a field did what it did in the last tick."""
+        return self._fields.reasons(number)
+
+    def state_hashes(self) -> list[int]:
+        """The hash of everything in each field."""
+        return [self._fields.state_hash(number) for number in range(self.num_envs)]
+
+
+gymnasium.register(
+    "formic/Foragers-v0",
+    entry_point="formic.envs:Foragers",
+    vector_entry_point="formic.envs:ForagersVec",
+)
+
+
+def make_vec(
+    id: str = "formic/Foragers-v0", num_envs: int = 1, threads: int = 0, **rules: Any
+) -> VectorEnv[Any, Any, Any]:
+    """Many environments of one kind, stepped on this number of threads besides the caller's."""
+    made = gymnasium.make_vec(
+        id, num_envs, vectorization_mode="vector_entry_point", threads=threads, **rules
+    )
+    assert isinstance(made, VectorEnv)
+    return made

@@ -1,0 +1,121 @@
+//! Many fields that go on at once.
+
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+
+use formic::jobs::{Pool, Threads};
+use formic::prelude::Reasoner;
+
+use crate::error::FormicError;
+use crate::field::{ACTIONS, Field, Rules, SEEN, wolf_mind};
+
+/// Fields of the same rules, each with foragers of its own.
+#[pyclass(frozen, module = "formic._formic")]
+#[derive(Debug)]
+pub(crate) struct Fields {
+    rules: Rules,
+    mind: Reasoner,
+    pool: Pool,
+    fields: Vec<Mutex<Field>>,
+}
+
+/// What the foragers see, their rewards, whether they are caught, and for each field whether its
+/// time is up: `f32`, `f32`, and bytes of 0 or 1.
+type Step<'py> = [Bound<'py, PyByteArray>; 4];
+
+#[pymethods]
+impl Fields {
+    #[new]
+    fn new(
+        count: usize,
+        threads: usize,
+        side: u16,
+        foragers: usize,
+        wolves: usize,
+        berries: usize,
+        ticks: u32,
+    ) -> PyResult<Self> {
+        let wrong = |text: &str| Err(FormicError::new_err(text.to_owned()));
+        if !(8..=256).contains(&side) {
+            return wrong("the side of a field has from 8 to 256 cells");
+        }
+        let room = usize::from(side) * usize::from(side);
+        if foragers == 0 || [foragers, wolves, berries].iter().any(|&some| some > room / 3) {
+            return wrong(
+                "a field has a forager, and none of its kinds fills more than a third of it",
+            );
+        }
+        let threads = if threads == 0 { Threads::None } else { Threads::Own(threads) };
+        let pool = Pool::new(threads).map_err(|error| FormicError::new_err(error.to_string()))?;
+        let rules = Rules { side, foragers, wolves, berries, ticks };
+        let fields = (0..count).map(|_| Mutex::new(Field::new(rules, 0))).collect();
+        Ok(Self { rules, mind: wolf_mind(), pool, fields })
+    }
+
+    /// Begins the field with this number anew.
+    fn reset(&self, py: Python<'_>, number: usize, seed: u64) -> PyResult<()> {
+        let field = self.field(number)?;
+        py.detach(|| *field.lock() = Field::new(self.rules, seed));
+        Ok(())
+    }
+
+    /// One tick of every field: an action for each forager.
+    fn step(&self, py: Python<'_>, actions: Vec<u8>) -> PyResult<()> {
+        let foragers = self.rules.foragers;
+        if actions.len() != self.fields.len() * foragers || actions.iter().any(|&it| it >= ACTIONS)
+        {
+            let count = self.fields.len() * foragers;
+            let text = format!("{count} actions from 0 to {}", ACTIONS - 1);
+            return Err(FormicError::new_err(text));
+        }
+        py.detach(|| {
+            self.pool.for_each_index(self.fields.len(), |number| {
+                let actions = &actions[number * foragers..][..foragers];
+                self.fields[number].lock().step(actions, &self.mind);
+            });
+        });
+        Ok(())
+    }
+
+    /// What came of the last tick.
+    fn look<'py>(&self, py: Python<'py>) -> Step<'py> {
+        let foragers = self.rules.foragers;
+        let (mut seen, mut rewards, mut caught, mut over) = (vec![], vec![], vec![], vec![]);
+        py.detach(|| {
+            seen.resize(self.fields.len() * foragers * SEEN, 0.0_f32);
+            for (field, seen) in self.fields.iter().zip(seen.chunks_mut(foragers * SEEN)) {
+                let field = field.lock();
+                field.observe(seen);
+                for (reward, is_caught) in field.rewards() {
+                    rewards.push(reward);
+                    caught.push(u8::from(is_caught));
+                }
+                over.push(u8::from(field.is_over()));
+            }
+        });
+        [bytemuck::cast_slice(&seen), bytemuck::cast_slice(&rewards), &caught, &over]
+            .map(|bytes| PyByteArray::new(py, bytes))
+    }
+
+    /// The cells of a field: 1 if closed, 2 for berries, 4 for wolves, 8 for foragers.
+    fn picture<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyByteArray>> {
+        let picture = self.field(number)?.lock().picture();
+        Ok(PyByteArray::new(py, &picture))
+    }
+
+    /// Why each wolf of a field did what it did.
+    fn reasons(&self, number: usize) -> PyResult<Vec<String>> {
+        Ok(self.field(number)?.lock().reasons(&self.mind))
+    }
+
+    fn state_hash(&self, number: usize) -> PyResult<u64> {
+        Ok(self.field(number)?.lock().state_hash())
+    }
+}
+
+impl Fields {
+    fn field(&self, number: usize) -> PyResult<&Mutex<Field>> {
+        self.fields.get(number).ok_or_else(|| FormicError::new_err(format!("no field {number}")))
+    }
+}

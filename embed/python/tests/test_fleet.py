@@ -1,0 +1,281 @@
+"""Fleets: on threads, and on a server whose workers are killed all the time."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+from formic import fleet
+
+# A program of the shape that demos have: the hash is a function of its arguments, unless told to.
+PROGRAM = """#!{python}
+import argparse, hashlib, json, os, sys, time
+parser = argparse.ArgumentParser()
+parser.add_argument("demo")
+for name in ["seed", "ticks", "threads", "agents", "at"]:
+    parser.add_argument("--" + name, type=int, default=1)
+parser.add_argument("--save")
+parser.add_argument("--json", action="store_true")
+given = parser.parse_args()
+time.sleep(float(os.environ.get("FLEET_TEST_SECONDS", 0)))
+if given.demo == "fails" or given.seed == int(os.environ.get("FLEET_TEST_FAILS", -1)):
+    sys.exit("it is broken")
+state = [given.demo, given.seed, given.ticks, given.agents]
+if given.seed == 13 and "FLEET_TEST_FLAKY" in os.environ:
+    state.append(given.threads)
+digest = hashlib.sha256(repr(state).encode()).hexdigest()
+if given.save:
+    open(given.save, "w").write(digest)
+print(json.dumps(dict(demo=given.demo, state_hash=digest[:16], seed=given.seed,
+    agents=given.agents, berries=int(digest[:2], 16) * given.agents, elapsed_ms=time.time())))
+"""
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("program") / "program"
+    path.write_text(PROGRAM.replace("{python}", sys.executable))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def jobs(program, count, demo="ants"):
+    name = fleet.hash_of(program)
+    return [fleet.Job(name, (demo, "--agents", str(3 + seed % 2)), seed, 5) for seed in range(count)]
+
+
+def test_answers_come_in_the_order_of_the_jobs(program):
+    wanted = jobs(program, 12)
+    answers = fleet.map(wanted, program, workers=3)
+    assert [it.job for it in answers] == wanted and all(it.error is None for it in answers)
+    assert fleet.map(wanted, program)[5].steady == answers[5].steady
+
+
+def test_a_report_has_figures_by_arguments(program, capsys):
+    arguments = ["run", "--program", str(program), "--seeds", "0:6", "--grid", "agents=1,10", "ants"]
+    assert fleet.main(arguments) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("12 jobs, 12 answers, 0 failed")
+    assert "ants --agents 10" in said and "berries" in said and "elapsed_ms" in said
+
+
+def test_a_failure_is_in_the_report(program, capsys):
+    assert fleet.main(["run", "--program", str(program), "--seeds", "7", "fails"]) == 1
+    assert "FAILED fails --seed 7 --ticks 100: it ended with status 1: it is broken" in capsys.readouterr().out
+
+
+def test_a_second_answer_that_differs_is_a_divergence(program, monkeypatch):
+    monkeypatch.setenv("FLEET_TEST_FLAKY", "1")
+    wanted = jobs(program, 20)
+    report = fleet.Report(fleet.map(wanted, program) + fleet.map(wanted, program, copy=1))
+    ((one, other),) = report.divergences()
+    assert one.job.seed == other.job.seed == 13
+    text = str(report)
+    assert "DIVERGENCE ants --agents 4 --seed 13 --ticks 5: " in text and "state_hash differ" in text
+    assert "take it apart: demos diff --threads 1,8 ants --agents 4 --seed 13 --ticks 5" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--program", "no/such", "ants"], "no/such: No such file"),
+        (["run", "--program", sys.executable, "--seeds", "x", "ants"], "--seeds x: a number, or FROM:TO"),
+        (["run", "--program", sys.executable, "--grid", "agents", "ants"], "--grid agents: NAME=VALUE"),
+        (["report", "--server", "nats://127.0.0.1:9"], "no server at nats://127.0.0.1:9"),
+        (["report", "--fleet", "a.b"], "a fleet cannot be called 'a.b'"),
+    ],
+)
+def test_bad_input_is_one_clear_error(arguments, said, capsys):
+    if arguments[0] == "report":
+        pytest.importorskip("nats")
+    assert fleet.main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+class Server:
+    """A nats-server of our own, which can be killed and started again."""
+
+    def __init__(self, folder):
+        self.binary = shutil.which("nats-server")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.folder, self.url = folder, f"nats://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        command = [self.binary, "-js", "-a", "127.0.0.1", "-p", str(self.port), "-sd", str(self.folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise AssertionError("the server does not start")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def server(tmp_path):
+    pytest.importorskip("nats")
+    if shutil.which("nats-server") is None:
+        pytest.skip("there is no nats-server")
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+def command(server, *arguments):
+    return [sys.executable, "-m", "formic.fleet", arguments[0], "--server", server.url, *arguments[1:]]
+
+
+def run(server, *arguments, **more):
+    return subprocess.run(command(server, *arguments), capture_output=True, text=True, timeout=300, **more)
+
+
+def submit(server, program, *more):
+    return run(server, "submit", "--program", str(program), *more).stdout
+
+
+def test_jobs_are_queued_once_and_answered_once(server, program):
+    asked = ["--seeds", "0:5", "ants"]
+    assert submit(server, program, *asked) == "5 queued, 5 asked for\n"
+    assert submit(server, program, *asked) == "0 queued, 5 asked for\n"
+    assert run(server, "report").stdout.startswith("5 jobs wait for an answer\n")
+    assert run(server, "work", "--program", str(program), "--once").stdout == "5 answered\n"
+    report = run(server, "report", "--wait")
+    assert report.stdout.startswith("5 jobs, 5 answers, 0 failed") and report.returncode == 0
+
+
+def test_what_failed_is_run_again(server, program):
+    asked = ["--seeds", "0:4", "ants"]
+    submit(server, program, *asked)
+    run(server, "work", "--program", str(program), "--once", env={**os.environ, "FLEET_TEST_FAILS": "2"})
+    assert run(server, "report").returncode == 1
+    assert submit(server, program, "--failed", *asked) == "1 queued, 1 asked for\n"
+    run(server, "work", "--program", str(program), "--once")
+    report = run(server, "report")
+    assert report.stdout.startswith("4 jobs, 5 answers, 0 failed") and report.returncode == 0
+
+
+def test_a_build_that_is_not_deterministic_is_found_and_named(server, program):
+    assert submit(server, program, "--seeds", "0:20", "--audit", "1", "ants") == "40 queued, 20 asked for\n"
+    run(server, "work", "--program", str(program), "--once", env={**os.environ, "FLEET_TEST_FLAKY": "1"})
+    report = run(server, "report")
+    assert report.returncode == 1
+    assert report.stdout.count("DIVERGENCE") == 1
+    assert "DIVERGENCE ants --seed 13 --ticks 100" in report.stdout
+
+
+def test_a_job_of_another_program_waits_for_its_worker(server, program, tmp_path):
+    other = tmp_path / "other"
+    shutil.copy(program, other)
+    with other.open("a") as file:
+        file.write("# of another version\n")
+    submit(server, program, "--seeds", "0:3", "ants")
+    wrong = subprocess.Popen(command(server, "work", "--program", str(other)), stderr=subprocess.PIPE, text=True)
+    assert "is for another program than" in wrong.stderr.readline()
+    wrong.kill()
+    wrong.wait()
+    assert run(server, "work", "--program", str(program), "--once").stdout == "3 answered\n"
+
+
+def test_the_world_at_the_end_is_kept(server, program):
+    import asyncio
+
+    submit(server, program, "--seeds", "4", "--save", "ants")
+    run(server, "work", "--program", str(program), "--once")
+
+    async def saved():
+        async with fleet.Fleet.connect(server.url, "fleet") as found:
+            (answer,) = await found.answers()
+            return answer, await found.saved(answer.job)
+
+    answer, data = asyncio.run(saved())
+    assert data.decode().startswith(answer.figures["state_hash"])
+
+
+def test_nothing_is_lost_when_workers_and_the_server_are_killed(server, program, monkeypatch):
+    monkeypatch.setenv("FLEET_TEST_SECONDS", "0.05")
+    # The short version; scripts/deep-check has 200 jobs, and each worker killed five times.
+    count, least = (int(it) for it in os.environ.get("FLEET_TEST_SIZE", "40 2").split())
+    kills, dice = [0] * 4, random.Random(1)
+    submit(server, program, "--seeds", f"0:{count}", "ants")
+    work = command(server, "work", "--program", str(program))
+    workers = [subprocess.Popen(work, stderr=subprocess.DEVNULL) for _ in kills]
+    server_kills, begun = 0, time.monotonic()
+    while min(kills) < least or server_kills < 2:
+        time.sleep(dice.uniform(0.1, 0.6))
+        number = min(range(4), key=lambda it: (kills[it], dice.random()))
+        workers[number].send_signal(signal.SIGKILL)
+        workers[number].wait()
+        workers[number] = subprocess.Popen(work, stderr=subprocess.DEVNULL)
+        kills[number] += 1
+        if sum(kills) in (3, 6):
+            server.kill()
+            time.sleep(0.5)
+            server.start()
+            server_kills += 1
+        assert time.monotonic() < begun + 240
+    report = run(server, "report", "--wait")
+    for worker in workers:
+        worker.kill()
+        worker.wait()
+    assert report.returncode == 0 and f"{count} jobs, " in report.stdout, report.stdout
+
+    monkeypatch.setenv("FLEET_TEST_SECONDS", "0")
+    serial = fleet.map([fleet.Job(fleet.hash_of(program), ("ants",), it, 100) for it in range(count)], program)
+    expected = {it.job.id: it.steady for it in serial}
+    assert json.loads(json.dumps(answers_of(server))) == expected
+
+
+def answers_of(server):
+    import asyncio
+
+    async def all_of():
+        async with fleet.Fleet.connect(server.url, "fleet") as found:
+            return await found.answers()
+
+    report = fleet.Report(asyncio.run(all_of()))
+    assert not report.divergences()
+    return {it.job.id: it.steady for it in report.good()}
+
+
+def test_a_world_goes_on_when_its_leader_is_killed(server, tmp_path):
+    """Three replicas; whoever leads is killed, twice, and another one is started."""
+    example = os.path.join(os.path.dirname(__file__), "..", "examples", "failover.py")
+    said = []
+
+    def start():
+        said.append(tmp_path / f"replica{len(said)}")
+        call = [sys.executable, example, "--server", server.url, "--ticks", "400"]
+        with said[-1].open("w") as out:
+            return subprocess.Popen(call, stdout=out)
+
+    replicas = [start() for _ in range(3)]
+    for tick in (100, 200):
+        leaders, end = [], time.monotonic() + 60
+        while not leaders and time.monotonic() < end:
+            time.sleep(0.02)
+            lines = [(place, line.split()) for place, file in enumerate(said) for line in file.read_text().splitlines()]
+            leaders = [it for it, (at, _, role) in lines if int(at) >= tick and role == "leads" and replicas[it].poll() is None]
+        replicas[leaders[-1]].kill()
+        replicas.append(start())
+    assert [it.wait(timeout=90) for it in replicas].count(0) == 3
+    hashes = {}
+    for file in said:
+        for line in file.read_text().splitlines():
+            tick, digest, _ = line.split()
+            hashes.setdefault(int(tick), set()).add(digest)
+    assert set(hashes) == set(range(50, 401, 50)) and all(len(it) == 1 for it in hashes.values())
+    assert len({tuple(it) for it in hashes.values()}) == len(hashes)

@@ -1,0 +1,128 @@
+"""Worlds: every call, and what it says to bad input."""
+
+import doctest
+
+import formic
+import numpy as np
+import pytest
+
+VECTOR = np.dtype([("x", "f4"), ("y", "f4")])
+
+
+@pytest.fixture
+def world():
+    world = formic.World()
+    world.register("Position", VECTOR)
+    world.register("Hunger", "f8", enableable=True)
+    world.register("Color", ("u1", (3,)), tracked=True)
+    world.register("Ant")
+    return world
+
+
+def test_the_examples_of_the_module():
+    assert doctest.testmod(formic).failed == 0
+
+
+def test_values_come_back_as_they_were_given(world):
+    ants = world.spawn(3, Position=[(1, 2), (3, 4), (5, 6)], Color=[[1, 2, 3]] * 3, Ant=())
+    assert len(world) == 3 and ants.dtype == np.uint64 and ants[0] in world
+    assert world.get(ants[1], "Position") == np.array((3, 4), VECTOR)
+    assert world.get(ants[2], "Color").tolist() == [1, 2, 3]
+    world.set(ants[1], "Position", (7, 8))
+    assert world.get(ants[1], "Position")["y"] == 8
+    world.insert(ants[:2], "Hunger", [0.5, 0.25])
+    assert world.get(ants[1], "Hunger") == 0.25 and not world.has(ants[2], "Hunger")
+    world.set_enabled(ants[:1], "Hunger", False)
+    assert not world.is_enabled(ants[0], "Hunger")
+    assert world.query("Hunger").entities().tolist() == [ants[1]]
+    assert world.query(disabled=["Hunger"]).entities().tolist() == [ants[0]]
+    world.remove(ants[:2], "Hunger")
+    assert len(world.query("Hunger")) == 0
+    world.despawn(ants)
+    assert len(world) == 0 and ants[0] not in world
+    world.check()
+
+
+def test_a_value_of_one_stands_for_all(world):
+    world.spawn(1000, Position=(1, 2), Hunger=0.5)
+    with world.query("Position", "Hunger").columns() as runs:
+        for position, hunger in runs:
+            assert (position["x"] == 1).all() and (hunger == 0.5).all()
+
+
+def test_children_go_with_their_parent(world):
+    nest, ant = world.spawn(2)
+    world.set_parent(ant, nest)
+    assert world.parent(ant) == nest and world.children(nest).tolist() == [ant]
+    world.despawn(nest)
+    assert len(world) == 0
+    with pytest.raises(formic.NoSuchEntityError):
+        world.children(nest)
+
+
+def test_a_snapshot_brings_everything_back(world):
+    ants = world.spawn(5000, Position=np.zeros(5000, VECTOR), Hunger=np.arange(5000.0))
+    before, hash_before = world.snapshot(), world.state_hash()
+    world.despawn(ants[::2])
+    assert world.state_hash() != hash_before
+    world.restore(before)
+    assert world.state_hash() == hash_before and len(world) == 5000
+    world.check()
+
+
+def test_bytes_that_are_no_snapshot_change_nothing(world):
+    world.spawn(10, Hunger=1.0)
+    good, hash_before = world.snapshot(), world.state_hash()
+    for bad in [b"", b"formic", good[:-1], good + b"x", bytes([good[0] ^ 1]) + good[1:]]:
+        with pytest.raises(formic.BadDataError):
+            world.restore(bad)
+    assert world.state_hash() == hash_before
+
+
+def test_a_query_finds_what_changed_since_a_version(world):
+    ants = world.spawn(4, Color=(0, 0, 0))
+    version = world.version()
+    assert len(world.query(changed=["Color"], since=version)) == 0
+    world.set(ants[2], "Color", (1, 1, 1))
+    assert world.query(changed=["Color"], since=version).entities().tolist() == [ants[2]]
+    later = world.version()
+    new = world.spawn(2, Color=(9, 9, 9))
+    assert world.query(added=["Color"], since=later).entities().tolist() == new.tolist()
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (formic.NoSuchComponentError, lambda w, a: w.spawn(1, Speed=1)),
+        (formic.NoSuchComponentError, lambda w, a: w.query("Speed")),
+        (formic.NoSuchComponentError, lambda w, a: w.query(with_=["Speed"]).entities()),
+        (formic.NoSuchComponentError, lambda w, a: w.get(a[0], "Hunger")),
+        (formic.NoSuchComponentError, lambda w, a: w.remove(a, "Hunger")),
+        (formic.NoSuchEntityError, lambda w, a: w.despawn([a[0], 0])),
+        (formic.NoSuchEntityError, lambda w, a: w.insert([a[0], 2**63], "Hunger", 1)),
+        (formic.NoSuchEntityError, lambda w, a: w.get(2**63, "Position")),
+        (formic.FormicError, lambda w, a: w.register("Position", "f8")),
+        (formic.FormicError, lambda w, a: w.set_parent(a[0], a[0])),
+        (formic.FormicError, lambda w, a: w.set_enabled(a, "Position", False)),
+        (formic.FormicError, lambda w, a: w.query("mut Position", "Position").entities()),
+        (TypeError, lambda w, a: w.register("Name", "O")),
+        (TypeError, lambda w, a: w.register("Name", [("first", "O")])),
+        (TypeError, lambda w, a: w.query("Ant")),
+        (TypeError, lambda w, a: w.query(without="Hunger")),
+        (TypeError, lambda w, a: w.despawn([0.5])),
+        (TypeError, lambda w, a: w.despawn([[1, 2]])),
+        (ValueError, lambda w, a: w.spawn(3, Position=[(1, 2), (3, 4)])),
+        (ValueError, lambda w, a: w.insert(a, "Hunger", [1, 2, 3])),
+        (ValueError, lambda w, a: w.spawn(2, Hunger=["five", "six"])),
+        (OverflowError, lambda w, a: w.spawn(-1)),
+        (OverflowError, lambda w, a: w.get(-1, "Position")),
+    ],
+)
+def test_bad_input_is_one_clear_error_and_changes_nothing(world, error, call):
+    ants = world.spawn(2, Position=(1, 2))
+    before = world.state_hash()
+    with pytest.raises(error) as raised:
+        call(world, ants)
+    assert str(raised.value)
+    assert world.state_hash() == before and len(world) == 2
+    world.check()
