@@ -1,8 +1,8 @@
 """One world on several machines: the inputs of its ticks are a log, and whoever has read the log has the world.
 
 A leader appends the inputs of the next tick; the server takes them only if nothing else was appended meanwhile
-(``expected-last-sequence``), so that of two leaders one is refused and becomes a follower. Every replica reads the log and
-does the ticks. Now and then the leader keeps a snapshot, and a replica that starts begins there.
+(``expected-last-sequence``), so that of two leaders one is refused. Every replica reads the log and does the ticks; who
+wrote the last of them leads. Now and then the leader keeps a snapshot, and a replica that starts begins there.
 
 Start it several times, and kill them as you like: ``python failover.py --server nats://127.0.0.1:4222 --ticks 400``. Each
 prints ``tick hash role`` for every fiftieth tick; the hashes of one tick are equal.
@@ -10,9 +10,14 @@ prints ``tick hash role`` for every fiftieth tick; the hashes of one tick are eq
 
 import argparse
 import asyncio
+import contextlib
+import os
 import random
+import signal
 import sys
+import uuid
 
+import nats
 import numpy as np
 from nats.js.api import StreamConfig
 from nats.js.errors import APIError
@@ -49,40 +54,45 @@ def kicks(dice):
     return np.array(some, [("agent", "i4"), ("x", "f4"), ("y", "f4")]).tobytes()
 
 
-async def lead(js, game, dice):
-    """Appends the next tick; whether this replica is the leader."""
+async def append(js, game, dice, name):
+    """Appends the next tick, if no other replica has: the log tells."""
+    # The message of tick n has the sequence n.
+    header = {"Nats-Expected-Last-Sequence": str(game.tick), "Writer": name}
     try:
-        # The message of tick n has the sequence n.
-        header = {"Nats-Expected-Last-Sequence": str(game.tick)}
         await js.publish(SUBJECT, kicks(dice), headers=header, timeout=2)
-        return True
     except APIError as refused:
         if refused.err_code != 10071:  # wrong last sequence
             raise
-        return False
+    except (nats.errors.Error, OSError):
+        await asyncio.sleep(0.1)
 
 
-async def run(server, ticks, seed):
-    import nats
-
-    connection = await nats.connect(server, max_reconnect_attempts=-1, reconnect_time_wait=0.2)
-    js, game, dice = connection.jetstream(), Game(), random.Random(seed)
-    await js.add_stream(StreamConfig(STREAM, subjects=[SUBJECT]))
-    store = await js.create_object_store(SNAPSHOTS)
+async def begin(store):
+    """The game of the last snapshot, or of tick 0: the log has all that followed."""
+    game = Game()
     try:
         kept = await store.get("latest")
-        game.tick = int(kept.info.description)
         game.world.restore(kept.data)
-    except nats.js.errors.ObjectNotFoundError:
-        pass
-    leading, quiet = False, 0.0
+        game.tick = int(kept.info.description)
+        return game
+    except (nats.errors.Error, OSError, formic.BadDataError):
+        # There is none, or the leader replaced it meanwhile.
+        return Game()
+
+
+async def run(server, ticks, seed, die_at):
+    connection = await nats.connect(server, max_reconnect_attempts=-1, reconnect_time_wait=0.2)
+    js, dice, name = connection.jetstream(), random.Random(seed), uuid.uuid4().hex
+    await js.add_stream(StreamConfig(STREAM, subjects=[SUBJECT]))
+    store = await js.create_object_store(SNAPSHOTS)
+    game, leads, quiet = await begin(store), False, 0.0
     while game.tick < ticks:
         try:
             message = await js.get_msg(STREAM, game.tick + 1)
         except nats.js.errors.NotFoundError:
             # Nothing new: the leader goes on, and a follower takes over after a while.
-            if leading or quiet > 0.5:
-                leading = await lead(js, game, dice)
+            if leads or quiet > 0.5:
+                await append(js, game, dice, name)
             else:
                 quiet += 0.05 + dice.random() / 20
                 await asyncio.sleep(0.05)
@@ -90,15 +100,18 @@ async def run(server, ticks, seed):
         except (nats.errors.Error, OSError):
             await asyncio.sleep(0.1)
             continue
-        quiet = 0.0
+        leads, quiet = message.headers["Writer"] == name, 0.0
         game.step(message.data)
         if game.tick % 50 == 0:
-            role = "leads" if leading else "follows"
-            print(f"{game.tick} {game.world.state_hash():016x} {role}", flush=True)
-            if leading:
-                meta = nats.js.api.ObjectMeta(description=str(game.tick))
+            print(f"{game.tick} {game.world.state_hash():016x} {'leads' if leads else 'follows'}", flush=True)
+        if leads and game.tick in die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if leads and game.tick % 50 == 0:
+            meta = nats.js.api.ObjectMeta(description=str(game.tick))
+            # Without it the next replica to start reads more of the log.
+            with contextlib.suppress(nats.errors.Error, OSError):
                 await store.put("latest", game.world.snapshot(), meta=meta)
-        if leading:
+        if leads:
             await asyncio.sleep(0.002)
     await connection.close()
 
@@ -108,8 +121,9 @@ def main():
     parser.add_argument("--server", default="nats://127.0.0.1:4222")
     parser.add_argument("--ticks", type=int, default=400)
     parser.add_argument("--seed", type=int, default=None, help="of the players")
+    parser.add_argument("--die-at", type=int, action="append", default=[], help="a tick at which the leader is killed")
     given = parser.parse_args()
-    asyncio.run(run(given.server, given.ticks, given.seed))
+    asyncio.run(run(given.server, given.ticks, given.seed, given.die_at))
     return 0
 
 

@@ -12,7 +12,11 @@ program prints with ``--json``: figures and a ``state_hash``. Runs are determini
     python -m formic.fleet report --wait
 
 ``run`` needs no server. The others need ``nats-server -js`` and ``pip install formic[fleet]``. Workers and
-the server may be killed at any time; what was not answered is delivered again.
+the server may be killed at any time; what was not answered is run again.
+
+On the server there are two logs, from which nothing goes: the jobs that were asked for, and the answers.
+What waits is the difference. A consumer hands out the jobs, and is believed in nothing else: jobs without
+an answer that it takes for done, which servers do after a kill, are queued again.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ from typing import Any
 UNSTEADY = {"elapsed_ms", "ns_per_agent_tick", "threads"}
 #: After so many seconds without a sign of life a job is given to another worker.
 ACK_SECONDS = 10.0
+#: A worker waits for its server so many seconds, also one that starts before it.
+PATIENCE = 3600.0
 
 
 class FleetError(Exception):
@@ -88,6 +94,8 @@ class Answer:
     error: str | None = None
     #: Who ran it.
     worker: str = ""
+    #: Which of the runs that were asked for.
+    copy: int = 0
 
     @property
     def steady(self) -> dict[str, Any]:
@@ -119,18 +127,18 @@ def _command(job: Job, program: str | Path, copy: int, save: Path | None = None)
     return command if save is None else [*command, "--save", str(save), "--at", str(job.ticks)]
 
 
-def _answer(job: Job, status: int, out: bytes, err: bytes) -> Answer:
-    worker = f"{socket.gethostname()}:{os.getpid()}"
+def _answer(job: Job, copy: int, status: int, out: bytes, err: bytes) -> Answer:
+    answer = Answer(job, {}, None, f"{socket.gethostname()}:{os.getpid()}", copy)
     if status != 0:
         last = err.decode(errors="replace").strip().splitlines()[-1:] or ["without a word"]
-        return Answer(job, {}, f"it ended with status {status}: {last[0]}", worker)
+        return dataclasses.replace(answer, error=f"it ended with status {status}: {last[0]}")
     try:
         figures = json.loads(out)
     except ValueError:
-        return Answer(job, {}, f"it printed no JSON: {out[:80]!r}", worker)
+        return dataclasses.replace(answer, error=f"it printed no JSON: {out[:80]!r}")
     if not isinstance(figures, dict) or "state_hash" not in figures:
-        return Answer(job, {}, "it printed no state_hash", worker)
-    return Answer(job, figures, None, worker)
+        return dataclasses.replace(answer, error="it printed no state_hash")
+    return dataclasses.replace(answer, figures=figures)
 
 
 def run_job(job: Job, program: str | Path, copy: int = 0) -> Answer:
@@ -139,7 +147,7 @@ def run_job(job: Job, program: str | Path, copy: int = 0) -> Answer:
         done = subprocess.run(_command(job, program, copy), capture_output=True, check=False)
     except OSError as error:
         raise FleetError(f"{program}: {error.strerror or error}") from error
-    return _answer(job, done.returncode, done.stdout, done.stderr)
+    return _answer(job, copy, done.returncode, done.stdout, done.stderr)
 
 
 def map(
@@ -243,16 +251,23 @@ class Report:
 class Fleet:
     """Jobs and answers on a server. Use :meth:`connect` as ``async with``."""
 
-    def __init__(self, connection: Any, name: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: Any, name: str, patience: float = 0.0) -> None:
         self._js = connection.jetstream(timeout=5)
+        self._patience = max(patience, 60.0)
+        self._reading = asyncio.Lock()
         self._name = name
         self._jobs, self._answers = f"formic.{name}.jobs", f"formic.{name}.answers"
+        self._read_jobs: list[tuple[Job, int]] = []
+        self._read_answers: list[Answer] = []
+        self._next = {"jobs": 1, "answers": 1}
 
     @staticmethod
     @contextlib.asynccontextmanager
-    async def connect(server: str, name: str) -> Any:
-        """A fleet on a server, which is made if it is not there."""
+    async def connect(server: str, name: str, patience: float = 0.0) -> Any:
+        """A fleet on a server, which is made if it is not there.
+
+        ``patience`` is how many seconds to wait for a server that is not there.
+        """
         try:
             import nats
         except ImportError as error:
@@ -265,14 +280,22 @@ class Fleet:
         # A client that comes back after its server has restarted also waits for ever for one that
         # was never there: this one looks.
         connect = functools.partial(nats.connect, server, connect_timeout=3, error_cb=quiet)
+        end, said = asyncio.get_running_loop().time() + patience, False
+        while True:
+            try:
+                await (await connect(allow_reconnect=False, max_reconnect_attempts=1)).close()
+                connection = await connect(max_reconnect_attempts=-1, reconnect_time_wait=0.2)
+                break
+            except (OSError, nats.errors.Error) as error:
+                text = f"no server at {server} ({error or type(error).__name__}): start `nats-server -js`"
+                if asyncio.get_running_loop().time() >= end:
+                    raise FleetError(text) from error
+                if not said:
+                    print(f"{text}; waiting for it", file=sys.stderr)
+                    said = True
+                await asyncio.sleep(0.2)
         try:
-            await (await connect(allow_reconnect=False, max_reconnect_attempts=1)).close()
-            connection = await connect(max_reconnect_attempts=-1, reconnect_time_wait=0.2)
-        except (OSError, nats.errors.Error) as error:
-            text = f"no server at {server} ({error or type(error).__name__}): start `nats-server -js`"
-            raise FleetError(text) from error
-        try:
-            fleet = Fleet(connection, name)
+            fleet = Fleet(connection, name, patience)
             await fleet._make()
             yield fleet
         finally:
@@ -280,15 +303,13 @@ class Fleet:
                 await connection.close()
 
     async def _make(self) -> None:
-        from nats.js.api import ConsumerConfig, RetentionPolicy, StreamConfig
+        from nats.js.api import ConsumerConfig, StreamConfig
 
-        for stream, subject, retention in [
-            (self._stream("jobs"), self._jobs, RetentionPolicy.WORK_QUEUE),
-            (self._stream("answers"), f"{self._answers}.*", RetentionPolicy.LIMITS),
+        for stream, subject in [
+            (self._stream("jobs"), self._jobs),
+            (self._stream("answers"), f"{self._answers}.*"),
         ]:
-            config = StreamConfig(
-                stream, subjects=[subject], retention=retention, duplicate_window=24 * 3600.0
-            )
+            config = StreamConfig(stream, subjects=[subject], duplicate_window=24 * 3600.0)
             await self._persist(functools.partial(self._js.add_stream, config))
         workers = ConsumerConfig(durable_name="workers", ack_wait=ACK_SECONDS, max_deliver=-1)
         await self._persist(lambda: self._js.add_consumer(self._stream("jobs"), workers))
@@ -296,19 +317,27 @@ class Fleet:
     def _stream(self, kind: str) -> str:
         return f"formic_{self._name}_{kind}"
 
-    async def _persist(self, call: Callable[[], Awaitable[Any]], seconds: float = 60.0) -> Any:
-        """Calls until the server answers: it may be starting again."""
+    async def _persist(
+        self, call: Callable[[], Awaitable[Any]], passed: type[Exception] | tuple[()] = ()
+    ) -> Any:
+        """Calls until the server answers: it may be starting again, or have a full disk."""
         from nats.errors import Error
         from nats.js.errors import APIError
 
-        end = asyncio.get_running_loop().time() + seconds
+        begun, said = asyncio.get_running_loop().time(), False
         while True:
             try:
                 return await call()
+            except passed:
+                raise
             except (Error, OSError, asyncio.TimeoutError) as error:
-                refused = isinstance(error, APIError) and error.code not in {None, 503}
-                if refused or asyncio.get_running_loop().time() > end:
-                    raise FleetError(f"the server refused: {error or type(error).__name__}") from error
+                refused = isinstance(error, APIError) and 400 <= (error.code or 0) < 500
+                waited, why = asyncio.get_running_loop().time() - begun, error or type(error).__name__
+                if refused or waited > self._patience:
+                    raise FleetError(f"the server refused: {why}") from error
+                if waited > 5 and not said:
+                    print(f"waiting for the server: {why}", file=sys.stderr)
+                    said = True
                 await asyncio.sleep(0.2)
 
     async def submit(self, jobs: Iterable[Job], copy: int = 0) -> int:
@@ -316,28 +345,71 @@ class Fleet:
 
         Another ``copy`` of a job is run again, and its answer compared.
         """
-        new = 0
-        for job in jobs:
-            publish = functools.partial(
-                self._js.publish, self._jobs, job.to_json().encode(),
-                headers={"Nats-Msg-Id": f"{job.id}.{copy}"},
-            )  # fmt: skip
-            new += not (await self._persist(publish)).duplicate
-        return new
+        return sum([await self._publish(job, f"{job.id}.{copy}") for job in jobs])
+
+    async def _publish(self, job: Job, name: str) -> bool:
+        """Whether the job was queued: by one name it is once."""
+        publish = functools.partial(
+            self._js.publish, self._jobs, job.to_json().encode(), headers={"Nats-Msg-Id": name}
+        )
+        return not (await self._persist(publish)).duplicate
+
+    async def _read(self, kind: str) -> list[Any]:
+        """The messages of a log that were not read yet."""
+        from nats.js.errors import NotFoundError
+
+        stream, found = self._stream(kind), []
+        async with self._reading:
+            state = (await self._persist(lambda: self._js.stream_info(stream))).state
+            for number in range(max(self._next[kind], state.first_seq), state.last_seq + 1):
+                get = functools.partial(self._js.get_msg, stream, number)
+                # A number may be empty, after a server was killed while it wrote.
+                with contextlib.suppress(NotFoundError):
+                    found.append(await self._persist(get, passed=NotFoundError))
+            self._next[kind] = state.last_seq + 1
+        return found
+
+    async def _read_all_jobs(self) -> None:
+        for message in await self._read("jobs"):
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                self._read_jobs.append(_job_of(message))
+
+    async def _without_answer(self) -> list[tuple[Job, int]]:
+        done = {(answer.job.id, answer.copy) for answer in await self.answers()}
+        waiting = {(job.id, copy): (job, copy) for job, copy in self._read_jobs}
+        return [some for key, some in waiting.items() if key not in done]
 
     async def pending(self) -> int:
         """How many jobs wait for an answer."""
-        info = await self._persist(lambda: self._js.stream_info(self._stream("jobs")))
-        return int(info.state.messages)
+        await self._read_all_jobs()
+        return len(await self._without_answer())
 
     async def answers(self) -> list[Answer]:
         """All answers there are."""
-        stream, found = self._stream("answers"), []
-        info = await self._persist(lambda: self._js.stream_info(stream))
-        for number in range(info.state.first_seq or 1, info.state.last_seq + 1):
-            message = await self._persist(functools.partial(self._js.get_msg, stream, number))
-            found.append(Answer.from_json(message.data))
-        return found
+        self._read_answers += [Answer.from_json(it.data) for it in await self._read("answers")]
+        return list(self._read_answers)
+
+    async def _settle(self) -> int:
+        """How many jobs are on their way; 0 only if each has its answer in the log.
+
+        What the consumer takes for done without an answer is queued again.
+        """
+        if out := await self._handed_out():
+            return out
+        # In this order: what was asked for, whether all of it was acknowledged, and so answered.
+        await self._read_all_jobs()
+        if out := await self._handed_out():
+            return out
+        waiting = await self._without_answer()
+        for job, copy in waiting:
+            # Of all that find it missing in a log of this length, one queues it.
+            await self._publish(job, f"{job.id}.{self._next['jobs']}.{copy}")
+        return len(waiting)
+
+    async def _handed_out(self) -> int:
+        stream = self._stream("jobs")
+        info = await self._persist(lambda: self._js.consumer_info(stream, "workers"))
+        return (info.num_pending or 0) + (info.num_ack_pending or 0)
 
     async def saved(self, job: Job) -> bytes:
         """The save of a job that was to be kept."""
@@ -356,28 +428,34 @@ class Fleet:
 
         expected, done = hash_of(program), 0
         workers = await self._persist(lambda: self._subscribe())
-        while not (once and await self.pending() == 0):
+        while True:
             try:
-                (message,) = await workers.fetch(1, timeout=1)
+                (message,) = await workers.fetch(1, timeout=0.5)
             except (Error, OSError, asyncio.TimeoutError):
-                await asyncio.sleep(0.1)
+                if not await self._settle() and once:
+                    return done
                 continue
-            job = Job.from_json(message.data)
+            try:
+                job, copy = _job_of(message)
+            except (ValueError, TypeError, KeyError):
+                print(f"this is no job: {message.data[:80]!r}", file=sys.stderr)
+                with contextlib.suppress(Error, OSError):
+                    await message.term()
+                continue
             if job.program != expected:
                 print(f"job {job.id} is for another program than {program}", file=sys.stderr)
-                await message.nak(delay=1)
+                with contextlib.suppress(Error, OSError):
+                    await message.nak(delay=1)
                 await asyncio.sleep(0.2)
                 continue
-            copy = int((message.headers or {}).get("Nats-Msg-Id", "").rpartition(".")[2] or 0)
             running = self._run(job, program, copy)
             answer = await self._with_signs_of_life(message, running)
             subject, text = f"{self._answers}.{job.id}", answer.to_json().encode()
             # The answer is kept before the job goes: one who dies in between leaves both.
-            await self._persist(lambda: self._js.publish(subject, text), seconds=3600.0)
+            await self._persist(lambda: self._js.publish(subject, text))
             with contextlib.suppress(Error, OSError):
                 await message.ack_sync(timeout=2)
             done += 1
-        return done
 
     async def _subscribe(self) -> Any:
         return await self._js.pull_subscribe_bind("workers", stream=self._stream("jobs"))
@@ -402,13 +480,19 @@ class Fleet:
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-            answer = _answer(job, process.returncode or 0, out, err)
+            answer = _answer(job, copy, process.returncode or 0, out, err)
             if save is not None and answer.error is None:
                 data, store = save.read_bytes(), await self._saves()
                 await self._persist(lambda: store.put(job.id, data))
                 figures = {**answer.figures, "save": hashlib.sha256(data).hexdigest()}
                 answer = dataclasses.replace(answer, figures=figures)
         return answer
+
+
+def _job_of(message: Any) -> tuple[Job, int]:
+    """The job in a message, and its copy."""
+    name = (message.headers or {}).get("Nats-Msg-Id", "")
+    return Job.from_json(message.data), int(name.rpartition(".")[2] or 0)
 
 
 def jobs_of(given: argparse.Namespace) -> list[Job]:
@@ -455,7 +539,7 @@ async def _submit(given: argparse.Namespace) -> None:
 
 
 async def _work(given: argparse.Namespace) -> None:
-    async with Fleet.connect(given.server, given.fleet) as fleet:
+    async with Fleet.connect(given.server, given.fleet, PATIENCE) as fleet:
         some = (fleet.work(given.program, once=given.once) for _ in range(given.jobs))
         print(f"{sum(await asyncio.gather(*some))} answered")
 
@@ -463,7 +547,7 @@ async def _work(given: argparse.Namespace) -> None:
 async def _report(given: argparse.Namespace) -> Report:
     async with Fleet.connect(given.server, given.fleet) as fleet:
         most = 0
-        while (left := await fleet.pending()) and given.wait:
+        while (left := await (fleet._settle() if given.wait else fleet.pending())) and given.wait:
             most = max(most, left)
             bar = "#" * round(40 * (most - left) / most)
             print(f"\r[{bar:<40}] {left} left ", end="", file=sys.stderr, flush=True)
