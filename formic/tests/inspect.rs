@@ -25,6 +25,16 @@ struct Fleas {
     count: u32,
 }
 
+/// Says no when it goes.
+#[derive(Component, Default)]
+struct Curse;
+
+impl Drop for Curse {
+    fn drop(&mut self) {
+        panic!("the curse stays");
+    }
+}
+
 fn grow(mut all: Query<'_, &mut Hunger>) {
     all.for_each(|hunger| hunger.0 += 0.001);
 }
@@ -53,6 +63,7 @@ fn program() -> Program {
             world.set_enabled::<Asleep>(cat, cat.index() % 2 == 0).expect("it has it");
         }
         world.spawn(Fleas { count: 0 });
+        world.register::<Curse>();
         let mut schedule =
             Schedule::builder().add((grow, scratch)).build(&mut world).expect("an order");
         let pool = Pool::new(Threads::None).expect("no threads are needed");
@@ -266,6 +277,30 @@ fn a_paused_world_is_edited_and_a_running_one_is_not() {
     assert_eq!(edit(json!({ "edit": "despawn", "entity": cat })).0, 404);
     let told = request(program.address, "GET", &format!("/api/entity?id={cat}"), &Value::Null);
     assert_eq!(told.0, 404);
+}
+
+#[test]
+fn an_edit_that_panics_is_an_answer_and_the_program_goes_on() {
+    let program = program();
+    let before = program.pause()["entities"].clone();
+    let cat = program.only("Named = \"Cat 3\"");
+    let of = |edit: &str| json!({ "edit": edit, "entity": cat, "component": "Curse" });
+    assert_eq!(program.post("/api/edit", of("add")).0, 200);
+    let (status, answer) = program.post("/api/edit", of("remove"));
+    assert_eq!(status, 500, "{answer}");
+    assert_eq!(program.component(&cat, "Curse"), None, "it is gone all the same");
+    let (_, state) = program.post("/api/step", json!({ "what": "tick" }));
+    assert_eq!(state["entities"], before);
+}
+
+#[test]
+fn a_query_has_a_limit_of_terms() {
+    let program = program();
+    program.pause();
+    let long = ["Hunger"; 16].join(",");
+    assert_eq!(program.found(&long).len(), 100);
+    let body = json!({ "query": format!("{long},Hunger") });
+    assert_eq!(program.post("/api/query", body).0, 400);
 }
 
 #[test]

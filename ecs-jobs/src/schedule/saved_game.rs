@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 use formic_ecs::{RestoreError, Snapshot, World};
@@ -187,6 +188,10 @@ impl Save {
     /// # Errors
     /// Returns [`LoadError`] if something in the save does not fit. World and schedule are as they
     /// were then.
+    ///
+    /// # Panics
+    /// Passes on the panic of a [codec](formic_ecs::Codec) or of a [step](SaveRules::migrate). Nothing
+    /// is changed by one of a codec of a resource or an event.
     pub fn load(
         &self,
         world: &mut World,
@@ -201,7 +206,15 @@ impl Save {
         // Taken out and put back without a trace: the version of the world is part of the game.
         let version = world.resource_version::<SaveRules>().unwrap_or(0);
         let rules = world.remove_resource().unwrap_or_default();
-        let loaded = self.load_by(&rules, world, schedule);
+        let load = AssertUnwindSafe(|| self.load_by(&rules, world, schedule));
+        let loaded = match catch_unwind(load) {
+            Ok(loaded) => loaded,
+            // A codec of the host; the next attempt needs the rules.
+            Err(payload) => {
+                world.restore_resource(rules, version);
+                resume_unwind(payload)
+            }
+        };
         let pending = |report: &LoadReport| -> Vec<fn(&mut World)> {
             let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
             rules.migrations().filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()

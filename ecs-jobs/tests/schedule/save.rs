@@ -394,3 +394,35 @@ fn the_host_can_attach_things_of_its_own() {
     assert_eq!(read.attached("level"), Some(&b"8"[..]));
     assert_eq!(read.attached("mood"), None);
 }
+
+#[test]
+fn a_codec_that_panics_leaves_the_world_and_its_rules() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static IS_BROKEN: AtomicBool = AtomicBool::new(true);
+    struct Score(u64);
+    let build = |score| {
+        let mut world = World::new();
+        world.register::<Gold>();
+        world.insert_resource(Score(score));
+        SaveRules::of(&mut world).save(Codec::<Score>::custom(
+            |score, bytes| Codec::plain().write(&score.0, bytes),
+            |bytes| {
+                assert!(!IS_BROKEN.load(Ordering::Relaxed), "it is broken");
+                Codec::plain().read(bytes).map(Score)
+            },
+        ));
+        let schedule = Schedule::builder().build(&mut world).unwrap();
+        (world, schedule)
+    };
+    let (world, schedule) = build(7);
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut other, mut its_schedule) = build(1);
+    other.spawn(Gold(3));
+    let hash = other.state_hash();
+    let load = std::panic::AssertUnwindSafe(|| save.load(&mut other, &mut its_schedule));
+    std::panic::catch_unwind(load).unwrap_err();
+    assert_eq!((other.state_hash(), other.resource::<Score>().unwrap().0), (hash, 1));
+    IS_BROKEN.store(false, Ordering::Relaxed);
+    save.load(&mut other, &mut its_schedule).expect("the rules are still there");
+    assert_eq!((other.len(), other.resource::<Score>().unwrap().0), (0, 7));
+}

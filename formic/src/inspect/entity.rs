@@ -1,5 +1,7 @@
 //! Single entities: where one is, what it is made of, why it does what it does, and edits of it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Access, ComponentId, Entity, EntityPlace, World};
 use serde::Deserialize;
@@ -164,12 +166,14 @@ impl Session {
             Err(answer) => return answer,
         };
         self.end_tick(host);
-        match edited(host.world_mut(), entity, edit) {
-            Ok(()) => {
-                self.version += 1;
-                Answer::json(&json!({ "done": entity.to_string() }))
-            }
-            Err(fault) => Answer::error(400, &fault),
+        // Code of the program runs: drops, hooks, and what makes values. A click does not end it.
+        let edit = AssertUnwindSafe(|| edited(host.world_mut(), entity, edit));
+        let done = catch_unwind(edit);
+        self.version += 1;
+        match done {
+            Ok(Ok(())) => Answer::json(&json!({ "done": entity.to_string() })),
+            Ok(Err(fault)) => Answer::error(400, &fault),
+            Err(_) => Answer::error(500, "the program panicked in this edit, and says why by itself"),
         }
     }
 }

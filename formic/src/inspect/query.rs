@@ -20,6 +20,8 @@ pub(super) struct Terms(Vec<Term>);
 
 /// The most bytes of a query.
 const QUERY_BYTES_MAX: usize = 1_000;
+/// The most terms: each is looked at for thousands of entities.
+const TERMS_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Term {
@@ -64,6 +66,9 @@ impl Terms {
             return Err(format!("a query has at most {QUERY_BYTES_MAX} letters"));
         }
         let terms = split(text)?;
+        if terms.len() > TERMS_MAX {
+            return Err(format!("a query has at most {TERMS_MAX} terms"));
+        }
         terms.into_iter().map(|term| Term::parse(term, world)).collect::<Result<_, _>>().map(Self)
     }
 
