@@ -328,7 +328,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If a job waits for itself.
+    /// If a job waits for itself; in debug builds also if it does by way of others.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
@@ -356,7 +356,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If a job waits for itself.
+    /// If a job waits for itself; in debug builds also if it does by way of others: the thread may have
+    /// begun to help with one of them when the time is over.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};

@@ -173,7 +173,9 @@ impl Session {
         match done {
             Ok(Ok(())) => Answer::json(&json!({ "done": entity.to_string() })),
             Ok(Err(fault)) => Answer::error(400, &fault),
-            Err(_) => Answer::error(500, "the program panicked in this edit, and says why by itself"),
+            Err(_) => {
+                Answer::error(500, "the program panicked in this edit, and says why by itself")
+            }
         }
     }
 }
