@@ -125,7 +125,7 @@ pub use features::{
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
-pub use formic_ecs_derive::{Bundle, Component, HashState};
+pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};
 pub use hash::{HashState, StateHasher};
 pub use name::Name;
 pub use query::{
@@ -153,7 +153,8 @@ pub mod __private {
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         BitsFetch, BitsSlot, CacheToken, CachedColumn, CachedPlace, ChunkAddress, MutFetch,
-        RangeToken, RefFetch, RowToken, TermSlot, TermState, Values, WrapState, WriteFetch,
+        PartsItem, RangeToken, RefFetch, RowToken, TermSlot, TermState, Values, WrapState,
+        WriteFetch,
     };
     pub use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 }
@@ -161,7 +162,7 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use formic_ecs_derive::{Bundle, Component, HashState};
+    pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};
 
     pub use crate::bundle::Bundle;
     pub use crate::commands::CommandBuffer;
@@ -170,8 +171,8 @@ pub mod prelude {
     pub use crate::features::Buffer;
     pub use crate::hash::HashState;
     pub use crate::query::{
-        Added, Changed, Claimant, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With,
-        Without,
+        Added, Changed, Claimant, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, QueryData,
+        Ref, With, Without,
     };
     pub use crate::random::RandomStream;
     pub use crate::world::World;

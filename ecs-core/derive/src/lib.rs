@@ -1,6 +1,7 @@
 //! The derives of `ecs-core`. See the traits of the same names for what they accept.
 
 mod bundle;
+mod query_data;
 mod root;
 
 use proc_macro::TokenStream;
@@ -25,6 +26,13 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 pub fn derive_bundle(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     bundle::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Implements `formic_ecs::QueryData` for a struct of query data.
+#[proc_macro_derive(QueryData, attributes(query_data))]
+pub fn derive_query_data(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    query_data::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Implements `formic_ecs::HashState`: every field is taken in.
@@ -133,7 +141,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
 
 /// Wraps items that name `_formic_ecs`, so that they find it wherever the crate has it.
 fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
-    let root = root.map_or_else(root::from_manifest, |path| quote! { #path });
+    let root = root::path(root.as_ref());
     quote! {
         const _: () = {
             use #root as _formic_ecs;

@@ -2,10 +2,16 @@
 
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
+use syn::Path;
+
+/// The path that was given, or else that from the manifest.
+pub(crate) fn path(given: Option<&Path>) -> Tokens {
+    given.map_or_else(from_manifest, |path| quote! { #path })
+}
 
 /// Looks the path up in the manifest of the crate that is being compiled: `::formic_ecs`, its new
 /// name if it was renamed, or `::formic::ecs` for a crate that depends on the facade alone.
-pub(crate) fn from_manifest() -> Tokens {
+fn from_manifest() -> Tokens {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(|folder| std::path::Path::new(&folder).join("Cargo.toml"))

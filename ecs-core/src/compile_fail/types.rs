@@ -178,6 +178,96 @@
 //! count::<&Gold>(&World::new());
 //! ```
 //!
+//! # A row with named fields writes only where it may
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! struct Purse<'w>(&'w mut Gold);
+//! World::new().query_ref::<Purse>().count();
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! struct Purse<'w>(&'w Gold);
+//! World::new().query_ref::<Purse>().count();
+//! ```
+//!
+//! Its read-only form reads whatever is nested in it:
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! struct Purse<'w>(&'w mut Gold);
+//! #[derive(QueryData)]
+//! #[query_data(read_only = OwnerReadOnly)]
+//! struct Owner<'w>(Purse<'w>);
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! #[query_data(read_only = PurseReadOnly)]
+//! struct Purse<'w>(&'w mut Gold);
+//! #[derive(QueryData)]
+//! #[query_data(read_only = OwnerReadOnly)]
+//! struct Owner<'w>(Purse<'w>);
+//! World::new().query_ref::<OwnerReadOnly>().count();
+//! ```
+//!
+//! A row does not outlive its query:
+//!
+//! ```compile_fail,E0502
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! struct Purse<'w>(&'w mut Gold);
+//! let mut world = World::new();
+//! let purse = world.query::<Purse>().first();
+//! world.len();
+//! purse.map(|purse| purse.0.0 += 1);
+//! ```
+//! ```
+//! # use formic_ecs::prelude::*;
+//! # #[derive(Component)] struct Gold(u32);
+//! #[derive(QueryData)]
+//! struct Purse<'w>(&'w mut Gold);
+//! let mut world = World::new();
+//! let purse = world.query::<Purse>().first();
+//! purse.map(|purse| purse.0.0 += 1);
+//! world.len();
+//! ```
+//!
+//! # A row that is written by hand is not freer than what it is made of
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::{__private::PartsItem, prelude::*};
+//! struct Named;
+//! impl QueryData for Named {
+//!     type Item<'w> = Entity;
+//!     type ReadOnly = Self;
+//!     type Parts = Claimant<'static>;
+//!     fn from_parts<'w>(row: PartsItem<'w, Self>) -> Self::Item<'w> { row.entity() }
+//! }
+//! fn send<T: Send>(_: T) {}
+//! send(World::new().query::<Named>());
+//! ```
+//! ```
+//! # use formic_ecs::{__private::PartsItem, prelude::*};
+//! struct Named;
+//! impl QueryData for Named {
+//!     type Item<'w> = Entity;
+//!     type ReadOnly = Self;
+//!     type Parts = Entity;
+//!     fn from_parts<'w>(row: PartsItem<'w, Self>) -> Self::Item<'w> { row }
+//! }
+//! fn send<T: Send>(_: T) {}
+//! send(World::new().query::<Named>());
+//! ```
+//!
 //! # What the world keeps in step is not written by a query
 //!
 //! ```compile_fail,E0080

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use super::access::{BorrowGuard, ClaimLoops};
 use super::column::RowToken;
 use super::cursor::Source;
-use super::data::{Claimant, QueryData};
+use super::data::{Claimant, FetchOf, QueryData, item};
 use super::view::opened;
 use super::view_plan::{Lookups, ViewPlan};
 use crate::entity::Entity;
@@ -355,7 +355,7 @@ impl Drop for Release<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Claim<'a, Q: QueryData> {
-    fetch: Q::Fetch<'a>,
+    fetch: FetchOf<'a, Q>,
     row: usize,
     release: Release<'a>,
 }
@@ -383,7 +383,7 @@ impl<Q: QueryData> Claim<'_, Q> {
         // behind this claim holds the right to all entities (I-10); the word, which the claim
         // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
         let right = unsafe { RowToken::new(self.row) };
-        Q::item(&self.fetch, right)
+        item::<Q>(&self.fetch, right)
     }
 }
 

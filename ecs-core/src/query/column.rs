@@ -13,7 +13,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
-/// The caller that makes one vouches for it once; what [`QueryData`](super::QueryData) does with it is
+/// The caller that makes one vouches for it once; what [`QueryParts`](super::data::QueryParts) does with it is
 /// safe code. It is copied for the members of a tuple, which are about different components, or
 /// only read (I-11).
 #[doc(hidden)]
@@ -129,7 +129,7 @@ impl<'w, T: Component> Values<'w, T> {
     #[inline]
     pub(crate) fn of_run(run: &'w [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
-        // SAFETY: the run was made by `read_run` with this right (`QueryData`), so as many rows as
+        // SAFETY: the run was made by `read_run` with this right (`QueryParts`), so as many rows as
         // the first one's number lie before it in the same block (I-3).
         let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
         Self { start, marker: PhantomData }
@@ -139,7 +139,7 @@ impl<'w, T: Component> Values<'w, T> {
     #[inline]
     pub(crate) fn of_run_mut(run: &'w mut [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
-        // SAFETY: the run was made by `write_run` with this right (`QueryData`), so as many rows as
+        // SAFETY: the run was made by `write_run` with this right (`QueryParts`), so as many rows as
         // the first one's number lie before it in the same block (I-3).
         let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
         Self { start, marker: PhantomData }

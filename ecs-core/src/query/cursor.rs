@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::column::{RangeToken, RowToken};
-use super::data::{ColumnData, QueryData, ReadOnly};
+use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
@@ -65,7 +65,7 @@ pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: Cow<'w, [MatchOf<Q, F>]>,
     /// A query with [`Claimant`](crate::Claimant)s stays on its thread.
-    marker: PhantomData<Q>,
+    marker: PhantomData<Q::Parts>,
 }
 
 impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
@@ -182,10 +182,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The visitor goes to it alone, and not to what steps from chunk to chunk, which is not
     /// inlined: what it adds up can stay in a register.
     #[inline]
-    fn visit<V>(&self, visitor: &mut V, each: impl Fn(&Q::Fetch<'w>, &Rows, usize, &mut V)) {
+    fn visit<V>(&self, visitor: &mut V, each: impl Fn(&FetchOf<'w, Q>, &Rows, usize, &mut V)) {
         let Source { archetypes, moment, .. } = self.source;
         // All rows of every chunk come, whatever is in them.
-        let is_dense = !Q::NARROWS && !F::NARROWS && moment.slice.is_none();
+        let is_dense = !Q::Parts::NARROWS && !F::NARROWS && moment.slice.is_none();
         let mut matches = self.matches.iter();
         loop {
             // Where archetypes are many they are small, and what counts is how little is done for
@@ -195,7 +195,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                 let archetype = &archetypes[found.archetype.index()];
                 let chunks = &archetype.chunks;
                 if is_dense && chunks.used_count() == 1 {
-                    let fetch = Q::fetch(&found.query, chunks, 0, moment);
+                    let fetch = Q::Parts::fetch(&found.query, chunks, 0, moment);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 } else if chunks.used_count() > 0 {
                     break (found, archetype);
@@ -205,7 +205,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             while let Some(chunk) =
                 next_chunk::<Q, F>(archetype, found, moment, &mut next, &mut rows)
             {
-                let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, moment);
+                let fetch = Q::Parts::fetch(&found.query, &archetype.chunks, chunk, moment);
                 each(&fetch, &rows, archetype.chunks.len(chunk), visitor);
             }
         }
@@ -299,11 +299,11 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
         let found = &self.matches[found];
         let chunks = &self.source.archetypes[found.archetype.index()].chunks;
-        let fetch = Q::fetch(&found.query, chunks, address.chunk, self.source.moment);
+        let fetch = Q::Parts::fetch(&found.query, chunks, address.chunk, self.source.moment);
         // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
         // caller's word.
         let right = unsafe { RowToken::new(address.row) };
-        Q::item(&fetch, right)
+        item::<Q>(&fetch, right)
     }
 
     /// What one entity gives, for as long as the world is borrowed.
@@ -409,7 +409,7 @@ pub(super) fn find_each<const N: usize, P: Copy>(
 /// and gives it away (I-11).
 #[inline]
 unsafe fn each_row<'w, Q: QueryData>(
-    fetch: &Q::Fetch<'w>,
+    fetch: &FetchOf<'w, Q>,
     rows: &Rows,
     len: usize,
     f: &mut impl FnMut(Q::Item<'w>),
@@ -420,12 +420,12 @@ unsafe fn each_row<'w, Q: QueryData>(
             // SAFETY: the rows are the chunk's (I-2), each comes up once (I-11), and the caller has
             // given the right to them away (I-10).
             let right = unsafe { RangeToken::new(0..len) };
-            Q::visit(fetch, right, f);
+            Q::Parts::visit::<Q>(fetch, right, f);
         }
         Rows::Some(mask) => mask.for_each(|row| {
             // SAFETY: as above; a mask has no row twice (I-11).
             let right = unsafe { RowToken::new(row) };
-            f(Q::item(fetch, right));
+            f(item::<Q>(fetch, right));
         }),
     }
 }
@@ -436,7 +436,7 @@ unsafe fn each_row<'w, Q: QueryData>(
 /// As for [`each_row`].
 #[inline]
 unsafe fn each_run<'w, Q: ColumnData>(
-    fetch: &Q::Fetch<'w>,
+    fetch: &FetchOf<'w, Q>,
     rows: &Rows,
     len: usize,
     f: &mut impl FnMut(Q::Columns<'w>),
@@ -474,7 +474,7 @@ fn find_rows<Q: QueryData, F: QueryFilter>(
     rows: &mut Rows,
 ) {
     *rows = Rows::All;
-    Q::rows(&found.query, &archetype.chunks, chunk, rows);
+    Q::Parts::rows(&found.query, &archetype.chunks, chunk, rows);
     F::rows(&found.filter, &archetype.chunks, chunk, moment.since, rows);
     if let Some(slice) = moment.slice {
         keep_slice(&archetype.chunks, chunk, slice, rows);
@@ -531,7 +531,7 @@ fn next_chunk<Q: QueryData, F: QueryFilter>(
 /// assert_eq!((rows, slices), (1000, 1000));
 /// ```
 pub struct Chunk<'w, Q: QueryData> {
-    fetch: Q::Fetch<'w>,
+    fetch: FetchOf<'w, Q>,
     rows: Rows,
     len: usize,
     ordinal: usize,
@@ -542,7 +542,7 @@ debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, len);
 impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// A chunk without rows.
     pub(super) fn nothing() -> Self {
-        Self { fetch: Q::nothing(), rows: Rows::None, len: 0, ordinal: 0 }
+        Self { fetch: Q::Parts::nothing(), rows: Rows::None, len: 0, ordinal: 0 }
     }
 
     /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
@@ -652,7 +652,7 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
                 self.ordinal += 1;
                 let rows = rows::<Q, F>(archetype, found, chunk, moment);
                 if !matches!(rows, Rows::None) {
-                    let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, moment);
+                    let fetch = Q::Parts::fetch(&found.query, &archetype.chunks, chunk, moment);
                     let len = archetype.chunks.len(chunk);
                     return Some(Chunk { fetch, rows, len, ordinal });
                 }
@@ -725,7 +725,7 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
         // right to it (I-10); it only ever goes up, so each row comes up once (I-11).
         let right = unsafe { RowToken::new(row) };
-        Some(Q::item(&self.chunk.fetch, right))
+        Some(item::<Q>(&self.chunk.fetch, right))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -914,7 +914,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let found = &self.matches[unit.index];
         let chunks = &self.source.archetypes[found.archetype.index()].chunks;
         let len = chunks.len(unit.chunk);
-        let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.moment);
+        let fetch = Q::Parts::fetch(&found.query, chunks, unit.chunk, self.source.moment);
         // The rows were those of this chunk when the query was cut, and none has come or gone since,
         // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
         // once, and the bit shows that this one has not been given away (I-11).

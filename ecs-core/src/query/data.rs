@@ -28,17 +28,10 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 
 /// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
 /// [`Entity`](crate::Entity), [`Claimant`], [`Enabled<T>`], [`EnabledMut<T>`], `Option` and [`Present`]
-/// of these, and tuples of them, nested as deep as you like.
+/// of these, and tuples and structs of them, nested as deep as you like.
 ///
 /// A component that is disabled is absent: `&T` passes over the row, `Option<&T>` gives `None`.
 /// [`Present<&T>`](Present) gives it all the same.
-///
-/// It is sealed, and what unsafe code relies on: `access` names every component whose values `item`
-/// and `columns` give references to, as written where they give mutable ones, and only adds;
-/// `fetch`, `lookup`, `item` and `columns` touch nothing else. `State` is of this data alone, or of
-/// data that asks for the same; `state` only looks ids up or registers types, `slots` says where
-/// the components are in this very archetype, and `rows` only narrows. A right is shown only to
-/// the parts of the fetch that it came with.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -57,46 +50,138 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// }
 /// assert_eq!(first::<&Gold>(&world), Some(&Gold(2)));
 /// ```
+///
+/// # Rows with named fields
+///
+/// A struct of query data derives it. A field is of the type that its data gives; where that is
+/// another, as for `Present` and `Enabled`, `#[query_data(from = ...)]` says which data it is from.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::EnabledBit;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Velocity(f32);
+/// # #[derive(Component)] #[component(enableable)] struct Awake;
+/// #[derive(QueryData)]
+/// #[query_data(read_only = MoverReadOnly)]
+/// struct Mover<'w> {
+///     entity: Entity,
+///     position: &'w mut Position,
+///     velocity: Option<&'w Velocity>,
+///     #[query_data(from = Enabled<Awake>)]
+///     awake: EnabledBit<'w>,
+/// }
+///
+/// impl Mover<'_> {
+///     fn step(&mut self) {
+///         self.position.0 += self.velocity.map_or(0.0, |velocity| velocity.0);
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let imp = world.spawn((Position(1.0), Velocity(0.5), Awake));
+/// world.query::<Mover>().for_each(|mut mover| mover.step());
+/// // The same fields, none of which can be written.
+/// let mover = world.query_ref::<MoverReadOnly>().single()?;
+/// assert!(mover.entity == imp && mover.position.0 == 1.5 && mover.awake.get());
+/// # Ok::<(), formic_ecs::QuerySingleError>(())
+/// ```
+///
+/// The struct has one lifetime, or none. Such rows nest, and `for_each_chunk` gives a tuple of slices,
+/// in the order of the fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",
     note = "a type that entities have as a component needs `#[derive(Component)]`",
-    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
+    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such",
+    note = "a struct of such is query data with `#[derive(QueryData)]`"
 )]
-pub trait QueryData: Sealed {
+pub trait QueryData {
     /// What a row gives.
     type Item<'w>;
-    /// The component ids in one world. Also names the query in the plan cache.
+
+    /// The same data where nothing of it is written: `&T` for `&mut T`, [`Ref`] for [`Mut`],
+    /// [`Enabled`] for [`EnabledMut`], the entity for its [`Claimant`]. A derived struct is its own,
+    /// unless `#[query_data(read_only = ...)]` names one.
+    type ReadOnly: QueryData;
+
+    /// What it is made of: data of this crate, such as a tuple.
     #[doc(hidden)]
+    type Parts: QueryParts;
+
+    /// Makes a row of what its parts give.
+    #[doc(hidden)]
+    fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w>;
+}
+
+/// What the parts of some data give.
+#[doc(hidden)]
+pub type PartsItem<'w, Q> = <<Q as QueryData>::Parts as QueryData>::Item<'w>;
+
+/// An opened chunk, for some data.
+pub(crate) type FetchOf<'w, Q> = <<Q as QueryData>::Parts as QueryParts>::Fetch<'w>;
+
+/// Where the components of some data are in one archetype.
+pub(super) type SlotsOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Slots;
+
+/// What one row gives.
+#[inline]
+pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
+    fetch: &FetchOf<'w, Q>,
+    right: RowToken<'a>,
+) -> Q::Item<'a> {
+    Q::from_parts(Q::Parts::item(fetch, right))
+}
+
+/// The members of [`QueryData`], but for the item, for data that is made of nothing else.
+macro_rules! own_parts {
+    ($read_only:ty) => {
+        type Parts = Self;
+        type ReadOnly = $read_only;
+
+        #[inline]
+        fn from_parts<'w>(item: Self::Item<'w>) -> Self::Item<'w> {
+            item
+        }
+    };
+}
+
+pub(super) use own_parts;
+
+/// Query data as it is found, opened and handed out. No other crate can name it: `&T` and `&mut T` of
+/// a type of theirs count as theirs, and whatever is left open for these is open to them. Its
+/// functions call no user code, `visit` apart.
+///
+/// It is what unsafe code relies on: `access` names every component whose values `item` and `columns`
+/// give references to, as written where they give mutable ones, and only adds; `fetch`, `lookup`,
+/// `item` and `columns` touch nothing else. `State` is of this data alone, or of data that asks for
+/// the same; `state` only looks ids up or registers types, `slots` says where the components are in
+/// this very archetype, and `rows` only narrows. A right is shown only to the parts of the fetch that
+/// it came with.
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait QueryParts: QueryData {
+    /// The component ids in one world. Also names the query in the plan cache.
     type State: Copy + Send + Sync + 'static;
     /// Where the components are in one archetype.
-    #[doc(hidden)]
     type Slots: Copy + PartialEq + Send + Sync + 'static;
     /// Where they are in one chunk.
-    #[doc(hidden)]
     type Fetch<'w>: Clone;
 
-    #[doc(hidden)]
     fn state(ids: &mut IdSource<'_>) -> Self::State;
 
-    #[doc(hidden)]
     fn access(state: &Self::State, access: &mut Access);
 
     /// `None` where no row of the archetype can match.
-    #[doc(hidden)]
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
 
     /// Whether bits or versions have a say in which rows match, or in what they give: then it
     /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
-    #[doc(hidden)]
     const NARROWS: bool;
 
     /// Narrows the rows of a chunk to those that match.
-    #[doc(hidden)]
     fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows);
 
     /// Opens a chunk: finds its columns and stamps those that will be written.
-    #[doc(hidden)]
     fn fetch<'w>(
         slots: &Self::Slots,
         chunks: &'w Chunks,
@@ -105,7 +190,6 @@ pub trait QueryData: Sealed {
     ) -> Self::Fetch<'w>;
 
     /// Opens a chunk whose components count as there whether they are enabled or not.
-    #[doc(hidden)]
     fn lookup<'w>(
         slots: &Self::Slots,
         chunks: &'w Chunks,
@@ -116,14 +200,11 @@ pub trait QueryData: Sealed {
     }
 
     /// What a view keeps about each chunk: where the components are in it.
-    #[doc(hidden)]
     type Cached: PartialEq + Send + Sync + 'static;
 
-    #[doc(hidden)]
     fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached;
 
     /// What [`lookup`](Self::lookup) gives, from what is kept about the chunk.
-    #[doc(hidden)]
     fn open_cached<'w>(
         cached: &Self::Cached,
         token: CacheToken<'w>,
@@ -131,41 +212,35 @@ pub trait QueryData: Sealed {
     ) -> Self::Fetch<'w>;
 
     /// A fetch of no chunk, of which no row may be asked.
-    #[doc(hidden)]
     fn nothing<'w>() -> Self::Fetch<'w>;
 
     /// Some rows of a fetch as references, where it can be: as arguments of a function they tell
     /// the compiler that the columns do not overlap, which pointers do not.
-    #[doc(hidden)]
     type Run<'w>;
 
-    #[doc(hidden)]
     fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a>;
 
     /// A fetch that goes by the references of a run of its rows. It is good for these rows alone.
-    #[doc(hidden)]
     fn with_run<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
         right: &RangeToken<'a>,
     ) -> Self::Fetch<'a>;
 
-    /// Calls `f` with each of these rows.
-    #[doc(hidden)]
+    /// Calls `f` with each of these rows, as the data that is made of these parts.
     #[inline]
-    fn visit<'a, 'w: 'a>(
+    fn visit<'a, 'w: 'a, Row: QueryData<Parts = Self>>(
         fetch: &Self::Fetch<'w>,
         right: RangeToken<'a>,
-        f: &mut impl FnMut(Self::Item<'a>),
+        f: &mut impl FnMut(Row::Item<'a>),
     ) {
-        right.into_rows().for_each(|right| f(Self::item(fetch, right)));
+        right.into_rows().for_each(|right| f(Row::from_parts(Self::item(fetch, right))));
     }
 
-    #[doc(hidden)]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryData`] about what views keep, for data that keeps no address. It uses names
+/// The members of [`QueryParts`] about what views keep, for data that keeps no address. It uses names
 /// that have to be in scope.
 macro_rules! cached_place {
     () => {
@@ -187,21 +262,6 @@ macro_rules! cached_place {
 }
 
 pub(super) use cached_place;
-
-/// Keeps [`QueryData`] inside this crate. No other crate can name it: `&T` and `&mut T` of a type of
-/// theirs count as theirs, and whatever is left open for these is open to them.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be asked for in a query",
-    label = "not query data",
-    note = "a type that entities have as a component needs `#[derive(Component)]`",
-    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
-)]
-#[expect(unnameable_types, reason = "who can name it can implement it")]
-pub trait Sealed {}
-
-/// Keeps [`ReadOnly`] inside this crate, which data that writes must not be.
-#[expect(unnameable_types, reason = "who can name it can implement it")]
-pub trait SealedReads {}
 
 /// Keeps [`QueryFilter`](super::QueryFilter) inside this crate.
 #[diagnostic::on_unimplemented(
@@ -236,17 +296,39 @@ pub trait SealedFilter {}
 /// # use formic_ecs::ColumnData;
 /// assert!(longest::<&Gold>(&mut world, <[Gold]>::len) > 0);
 /// ```
-pub trait ColumnData: QueryData {
+pub trait ColumnData: QueryData<Parts: ColumnParts> {
     /// What a run of rows gives: a slice for a component, a tuple of slices for a tuple.
     type Columns<'w>;
 
     #[doc(hidden)]
+    fn columns<'a, 'w: 'a>(fetch: &FetchOf<'w, Self>, right: RangeToken<'a>) -> Self::Columns<'a>;
+}
+
+impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
+    type Columns<'w> = <Q::Parts as ColumnParts>::Columns<'w>;
+
+    #[inline]
+    fn columns<'a, 'w: 'a>(fetch: &FetchOf<'w, Self>, right: RangeToken<'a>) -> Self::Columns<'a> {
+        Q::Parts::columns(fetch, right)
+    }
+}
+
+/// What [`ColumnData`] is made of.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be had as a slice",
+    label = "has no column",
+    note = "rows of `&T`, `&mut T` and `Entity` lie in slices; ask row by row for what else there is"
+)]
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait ColumnParts: QueryParts {
+    /// What a run of rows gives.
+    type Columns<'w>;
+
+    /// The slices of these rows.
     fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a>;
 }
 
 /// Query data that changes nothing: its access names no writes.
-///
-/// It is sealed, and what unsafe code relies on.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -260,12 +342,18 @@ pub trait ColumnData: QueryData {
 /// world.spawn(Gold(1));
 /// assert_eq!(count::<(Entity, &Gold)>(&world), 1);
 /// ```
+pub trait ReadOnly: QueryData<Parts: ReadOnlyParts> {}
+
+impl<Q: QueryData<Parts: ReadOnlyParts>> ReadOnly for Q {}
+
+/// Query data whose access names no writes. Unsafe code relies on it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may write, where only reading is allowed",
     label = "not read-only",
     note = "ask for `&T` in place of `&mut T`, or use the call that borrows the world mutably"
 )]
-pub trait ReadOnly: QueryData + SealedReads {}
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait ReadOnlyParts: QueryParts {}
 
 /// The id of a component that is read or written; the marker keeps the plans of different types
 /// and different uses apart.

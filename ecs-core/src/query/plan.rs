@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
 use super::access::Access;
-use super::data::QueryData;
+use super::data::{QueryData, QueryParts, SlotsOf};
 use super::filter::QueryFilter;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
@@ -20,7 +20,7 @@ pub(crate) struct Match<QuerySlots, FilterSlots> {
 }
 
 /// A match of this query.
-pub(crate) type MatchOf<Q, F> = Match<<Q as QueryData>::Slots, <F as QueryFilter>::Slots>;
+pub(crate) type MatchOf<Q, F> = Match<SlotsOf<Q>, <F as QueryFilter>::Slots>;
 
 /// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
 /// archetypes that match, in their order (I-8).
@@ -34,8 +34,8 @@ struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
 }
 
 type PartsOf<Q, F> = Parts<
-    <Q as QueryData>::State,
-    <Q as QueryData>::Slots,
+    <<Q as QueryData>::Parts as QueryParts>::State,
+    SlotsOf<Q>,
     <F as QueryFilter>::State,
     <F as QueryFilter>::Slots,
 >;
@@ -50,12 +50,12 @@ where
     #[inline(never)]
     fn make<Q, F>(ids: &mut IdSource<'_>) -> Self
     where
-        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
-        let (query, filter) = (Q::state(ids), F::state(ids));
+        let (query, filter) = (Q::Parts::state(ids), F::state(ids));
         let mut access = Access::default();
-        Q::access(&query, &mut access);
+        Q::Parts::access(&query, &mut access);
         F::access(&filter, &mut access);
         if let Some(id) = access.clash() {
             let registry = match ids {
@@ -81,7 +81,7 @@ where
     #[inline]
     fn extend<Q, F>(&mut self, archetypes: &[Archetype])
     where
-        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
         if self.seen < archetypes.len() {
@@ -94,7 +94,7 @@ where
     #[inline(never)]
     fn look_at<Q, F>(&mut self, archetypes: &[Archetype])
     where
-        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
         for archetype in archetypes {
@@ -102,7 +102,7 @@ where
             if self.access.leaves_out(archetype) {
                 continue;
             }
-            let Some(query) = Q::slots(&self.query, archetype) else { continue };
+            let Some(query) = Q::Parts::slots(&self.query, archetype) else { continue };
             let Some(filter) = F::slots(&self.filter, archetype) else { continue };
             self.matches.push(Match { archetype: archetype.id(), query, filter });
         }
@@ -276,7 +276,7 @@ fn is_exact<Q: QueryData, F: QueryFilter>(parts: &dyn Any, archetypes: &[Archety
     let Some(seen) = archetypes.get(..kept.seen) else { return false };
     let does_match = |archetype: &&Archetype| {
         !kept.access.leaves_out(archetype)
-            && Q::slots(&kept.query, archetype).is_some()
+            && Q::Parts::slots(&kept.query, archetype).is_some()
             && F::slots(&kept.filter, archetype).is_some()
     };
     let found = seen.iter().filter(does_match).map(Archetype::id);

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use super::access::BorrowGuard;
 use super::column::{CacheToken, RowToken};
 use super::cursor::{Source, find_each};
-use super::data::{EnabledMut, QueryData, ReadOnly};
+use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, SlotsOf, item};
 use super::view_plan::Lookups;
 use crate::component::Component;
 use crate::entity::Entity;
@@ -36,7 +36,7 @@ pub struct View<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
     /// A view of [`Claimant`](crate::Claimant)s stays on its thread.
-    marker: PhantomData<Q>,
+    marker: PhantomData<Q::Parts>,
 }
 
 impl<Q: QueryData> fmt::Debug for View<'_, Q> {
@@ -46,13 +46,13 @@ impl<Q: QueryData> fmt::Debug for View<'_, Q> {
 }
 
 /// The chunks that one entity is in, where its components are in them, and its row.
-type Found<'a, Q> = (&'a Chunks, &'a <Q as QueryData>::Slots, RowAddress);
+type Found<'a, Q> = (&'a Chunks, &'a SlotsOf<Q>, RowAddress);
 
 /// Where one entity is, if it has what the plan asks for.
 #[inline]
 fn found<'a, Q: QueryData>(
     source: Source<'a>,
-    slots: &'a [Option<Q::Slots>],
+    slots: &'a [Option<SlotsOf<Q>>],
     entity: Entity,
 ) -> Result<Found<'a, Q>, QueryEntityError> {
     let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
@@ -74,7 +74,7 @@ pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
     lookups: Lookups<'a, Q>,
     entity: Entity,
-) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
+) -> Result<(FetchOf<'a, Q>, usize), QueryEntityError> {
     // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
     // later.
     if let Some(place) = lookups.places.get(entity) {
@@ -85,7 +85,7 @@ pub(crate) unsafe fn opened<'a, Q: QueryData>(
             // SAFETY: the caller vouches that these are lookups of this source, which is borrowed
             // for `'a` (I-23).
             let token = unsafe { CacheToken::new(source.archetypes) };
-            return Ok((Q::open_cached(cached, token, source.moment), place.row()));
+            return Ok((Q::Parts::open_cached(cached, token, source.moment), place.row()));
         }
     }
     Err(why_not_opened(source, entity))
@@ -134,7 +134,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
 
     /// The chunk and the row of one entity.
     #[inline]
-    fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
+    fn open(&self, entity: Entity) -> Result<(FetchOf<'_, Q>, usize), QueryEntityError> {
         // SAFETY: the lookups are those of the source as it was when the view was made (`new`), and
         // it is borrowed for as long as the view lives (I-23).
         unsafe { opened(self.source, self.lookups, entity) }
@@ -164,7 +164,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
         // read, and lends it while it is borrowed.
         let right = unsafe { RowToken::new(row) };
-        Ok(Q::item(&fetch, right))
+        Ok(item::<Q>(&fetch, right))
     }
 
     /// The components of one entity, to be written.
@@ -187,7 +187,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
         // and is borrowed exclusively for as long as the item is used.
         let right = unsafe { RowToken::new(row) };
-        Ok(Q::item(&fetch, right))
+        Ok(item::<Q>(&fetch, right))
     }
 }
 
@@ -279,11 +279,11 @@ impl<Q: QueryData> View<'_, Q> {
         let places =
             find_each(entities, |entity| found::<Q>(view.source, view.lookups.slots, entity))?;
         Ok(places.map(|(chunks, slots, address)| {
-            let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
+            let fetch = Q::Parts::lookup(slots, chunks, address.chunk, view.source.moment);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
             // the right, and is borrowed exclusively for as long as the items are used.
             let right = unsafe { RowToken::new(address.row) };
-            Q::item(&fetch, right)
+            item::<Q>(&fetch, right)
         }))
     }
 
@@ -371,7 +371,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         // entity, as was just seen; and the part is borrowed exclusively for as long as the item is
         // used.
         let right = unsafe { RowToken::new(row) };
-        Ok(Q::item(&fetch, right))
+        Ok(item::<Q>(&fetch, right))
     }
 }
 

@@ -8,7 +8,7 @@ use core::fmt;
 
 use super::access::Access;
 use super::cursor::Source;
-use super::data::QueryData;
+use super::data::{QueryData, QueryParts, SlotsOf};
 use super::plan::PlanSource;
 use crate::archetype::Archetype;
 use crate::component::{IdSource, Registry};
@@ -50,7 +50,9 @@ struct Parts<State, Slots, Cached> {
     known: u64,
 }
 
-type PartsOf<Q> = Parts<<Q as QueryData>::State, <Q as QueryData>::Slots, <Q as QueryData>::Cached>;
+type PartsOf<Q> = Parts<<<Q as QueryData>::Parts as QueryParts>::State, SlotsOf<Q>, CachedOf<Q>>;
+
+type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Cached;
 
 impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,11 +65,11 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
     #[inline(never)]
     fn make<Q>(registry: &mut Registry) -> Self
     where
-        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
     {
-        let state = Q::state(&mut IdSource::Register(registry));
+        let state = Q::Parts::state(&mut IdSource::Register(registry));
         let mut access = Access::default();
-        Q::access(&state, &mut access);
+        Q::Parts::access(&state, &mut access);
         if let Some(id) = access.clash() {
             let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
             panic!("the view {view} asks for {component} twice, once of them to write");
@@ -80,7 +82,7 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
     #[inline]
     fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
     where
-        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
     {
         if self.known != directory.changes() || self.slots.len() != archetypes.len() {
             self.look_at::<Q>(archetypes, directory);
@@ -91,10 +93,10 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
     #[inline(never)]
     fn look_at<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
     where
-        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
     {
         let new = archetypes[self.slots.len()..].iter();
-        self.slots.extend(new.map(|archetype| Q::slots(&self.state, archetype)));
+        self.slots.extend(new.map(|archetype| Q::Parts::slots(&self.state, archetype)));
         // As of no change: what follows a panic in here looks at all chunks once more.
         self.known = u64::MAX;
         self.cached.clear();
@@ -104,7 +106,7 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
             let chunks = &archetype.chunks;
             // Those without rows as well, since a first row is no change.
             for chunk in 0..chunks.all_count() {
-                self.cached[chunks.id(chunk)] = Some(Q::cache(slots, chunks, chunk));
+                self.cached[chunks.id(chunk)] = Some(Q::Parts::cache(slots, chunks, chunk));
             }
         }
         self.known = directory.changes();
@@ -112,7 +114,7 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
 
     fn lookups<'w, Q>(&'w self, entities: &'w Entities) -> Lookups<'w, Q>
     where
-        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
     {
         Lookups { places: entities.places(), slots: &self.slots, cached: &self.cached }
     }
@@ -121,11 +123,11 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
     /// found now.
     fn is_exact<Q>(&self, archetypes: &[Archetype], directory: &Directory) -> bool
     where
-        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
     {
         let mut known = archetypes.iter().zip(&self.slots);
         let are_slots = self.slots.len() <= archetypes.len()
-            && known.all(|(archetype, slots)| *slots == Q::slots(&self.state, archetype));
+            && known.all(|(archetype, slots)| *slots == Q::Parts::slots(&self.state, archetype));
         let mut expected: Vec<Option<Cached>> = Vec::new();
         expected.resize_with(self.cached.len(), || None);
         if self.known == directory.changes() {
@@ -133,7 +135,7 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
                 let (Some(slots), chunks) = (slots, &archetype.chunks) else { continue };
                 for chunk in 0..chunks.all_count() {
                     let Some(place) = expected.get_mut(chunks.id(chunk)) else { return false };
-                    *place = Some(Q::cache(slots, chunks, chunk));
+                    *place = Some(Q::Parts::cache(slots, chunks, chunk));
                 }
             }
         }
@@ -183,9 +185,9 @@ impl<Q: QueryData> ViewPlan<Q> {
 /// chunk.
 pub(crate) struct Lookups<'w, Q: QueryData> {
     pub(super) places: Places<'w>,
-    pub(super) slots: &'w [Option<Q::Slots>],
+    pub(super) slots: &'w [Option<SlotsOf<Q>>],
     /// As many as the directory gave numbers.
-    pub(super) cached: &'w [Option<Q::Cached>],
+    pub(super) cached: &'w [Option<CachedOf<Q>>],
 }
 
 impl<Q: QueryData> Clone for Lookups<'_, Q> {
@@ -262,7 +264,7 @@ mod tests {
     #[derive(formic_ecs_derive::Component)]
     struct B;
 
-    fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<Q::Cached>> {
+    fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<CachedOf<Q>>> {
         let view = world.views.0.get_mut(&TypeId::of::<PartsOf<Q>>()).expect("it was asked for");
         &mut view.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type").cached
     }

@@ -26,6 +26,7 @@ mod prefabs;
 mod queries;
 mod queries_by_id;
 mod queries_more;
+mod query_rows;
 mod relations;
 mod resources;
 mod rights_and_shards;

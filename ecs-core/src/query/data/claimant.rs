@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, IdSource, QueryData,
-    RangeToken, RowToken, Rows, Sealed,
+    QueryParts, RangeToken, RowToken, Rows,
 };
 use crate::entity::Entity;
 
@@ -53,11 +53,14 @@ impl Claimant<'_> {
     }
 }
 
-impl Sealed for Claimant<'_> {}
-
 // Not `ReadOnly`: two queries that are asked at the same time would hand out the same row twice.
 impl QueryData for Claimant<'_> {
     type Item<'w> = Claimant<'w>;
+
+    super::own_parts!(Entity);
+}
+
+impl QueryParts for Claimant<'_> {
     type State = ();
     type Slots = ();
     type Fetch<'w> = &'w [Entity];

@@ -2,17 +2,18 @@
 
 use super::{
     Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkVersions, Chunks,
-    ColumnData, IdSource, QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
+    ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
     TermSlot, TermState, Values,
 };
 use crate::component::Component;
 
-impl<T: Component> Sealed for &T {}
-impl<T: Component> Sealed for &mut T {}
-impl<T: Component> SealedReads for &T {}
-
 impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;
+
+    super::own_parts!(Self);
+}
+
+impl<T: Component> QueryParts for &T {
     type State = TermState<&'static T>;
     type Slots = TermSlot;
     type Fetch<'w> = Values<'w, T>;
@@ -91,7 +92,7 @@ impl<T: Component> QueryData for &T {
     }
 }
 
-impl<T: Component> ColumnData for &T {
+impl<T: Component> ColumnParts for &T {
     type Columns<'w> = &'w [T];
 
     #[inline]
@@ -100,7 +101,7 @@ impl<T: Component> ColumnData for &T {
     }
 }
 
-impl<T: Component> ReadOnly for &T {}
+impl<T: Component> ReadOnlyParts for &T {}
 
 /// A column that is written, and where its rows are stamped if it is tracked.
 #[doc(hidden)]
@@ -121,6 +122,11 @@ impl<T> Copy for WriteFetch<'_, T> {}
 
 impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;
+
+    super::own_parts!(&'static T);
+}
+
+impl<T: Component> QueryParts for &mut T {
     type State = TermState<&'static mut T>;
     type Slots = TermSlot;
     type Fetch<'w> = WriteFetch<'w, T>;
@@ -211,7 +217,7 @@ impl<T: Component> QueryData for &mut T {
     }
 }
 
-impl<T: Component> ColumnData for &mut T {
+impl<T: Component> ColumnParts for &mut T {
     type Columns<'w> = &'w mut [T];
 
     #[inline]

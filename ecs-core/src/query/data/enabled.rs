@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, Chunks, IdSource, QueryData,
-    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, TermSlot, TermState,
+    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::RowBit;
@@ -41,10 +41,6 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 /// ```
 #[derive(Debug)]
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
-
-impl<T> Sealed for Enabled<T> {}
-impl<T> SealedReads for Enabled<T> {}
-impl<T> Sealed for EnabledMut<T> {}
 
 /// The enabled bit of one component of one entity.
 ///
@@ -162,6 +158,11 @@ macro_rules! enabled_data {
     ($name:ident, $item:ident, $add:ident, $make:expr) => {
         impl<T: Component> QueryData for $name<T> {
             type Item<'w> = $item<'w>;
+
+            super::own_parts!(Enabled<T>);
+        }
+
+        impl<T: Component> QueryParts for $name<T> {
             type State = TermState<$name<T>>;
             type Slots = TermSlot;
             type Fetch<'w> = BitsFetch<'w>;
@@ -241,4 +242,4 @@ macro_rules! enabled_data {
 enabled_data!(Enabled, EnabledBit, add_bit_read, |bit| bit);
 enabled_data!(EnabledMut, EnabledBitMut, add_bit_write, EnabledBitMut);
 
-impl<T: Component> ReadOnly for Enabled<T> {}
+impl<T: Component> ReadOnlyParts for Enabled<T> {}

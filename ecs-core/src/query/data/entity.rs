@@ -1,18 +1,18 @@
 //! The handle of the row's entity, and nothing at all.
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnData, IdSource,
-    QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnParts, IdSource,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
 };
 use crate::entity::Entity;
 
-impl Sealed for Entity {}
-impl SealedReads for Entity {}
-impl Sealed for () {}
-impl SealedReads for () {}
-
 impl QueryData for Entity {
     type Item<'w> = Self;
+
+    super::own_parts!(Self);
+}
+
+impl QueryParts for Entity {
     type State = ();
     type Slots = ();
     type Fetch<'w> = &'w [Self];
@@ -64,7 +64,7 @@ impl QueryData for Entity {
     }
 }
 
-impl ColumnData for Entity {
+impl ColumnParts for Entity {
     type Columns<'w> = &'w [Self];
 
     #[inline]
@@ -73,10 +73,15 @@ impl ColumnData for Entity {
     }
 }
 
-impl ReadOnly for Entity {}
+impl ReadOnlyParts for Entity {}
 
 impl QueryData for () {
     type Item<'w> = ();
+
+    super::own_parts!(Self);
+}
+
+impl QueryParts for () {
     type State = ();
     type Slots = ();
     type Fetch<'w> = ();
@@ -125,4 +130,4 @@ impl QueryData for () {
     fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RowToken<'a>) -> Self::Item<'a> {}
 }
 
-impl ReadOnly for () {}
+impl ReadOnlyParts for () {}

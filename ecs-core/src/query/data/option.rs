@@ -1,15 +1,22 @@
 //! Optional query data.
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, IdSource, QueryData,
-    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, IdSource, PartsItem,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
 };
-
-impl<Q: Sealed> Sealed for Option<Q> {}
-impl<Q: SealedReads> SealedReads for Option<Q> {}
 
 impl<Q: QueryData> QueryData for Option<Q> {
     type Item<'w> = Option<Q::Item<'w>>;
+    type Parts = Option<Q::Parts>;
+    type ReadOnly = Option<Q::ReadOnly>;
+
+    #[inline]
+    fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w> {
+        parts.map(Q::from_parts)
+    }
+}
+
+impl<Q: QueryParts> QueryParts for Option<Q> {
     type State = WrapState<Option<()>, Q::State>;
     type Slots = Option<Q::Slots>;
     /// The rows are those in which Q is there and enabled.
@@ -87,4 +94,4 @@ impl<Q: QueryData> QueryData for Option<Q> {
     }
 }
 
-impl<Q: ReadOnly> ReadOnly for Option<Q> {}
+impl<Q: ReadOnlyParts> ReadOnlyParts for Option<Q> {}

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnData, IdSource, QueryData,
-    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnParts, IdSource, PartsItem,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -24,11 +24,18 @@ use super::{
 #[derive(Debug)]
 pub struct Present<T>(PhantomData<fn() -> T>);
 
-impl<Q: Sealed> Sealed for Present<Q> {}
-impl<Q: SealedReads> SealedReads for Present<Q> {}
-
 impl<Q: QueryData> QueryData for Present<Q> {
     type Item<'w> = Q::Item<'w>;
+    type Parts = Present<Q::Parts>;
+    type ReadOnly = Present<Q::ReadOnly>;
+
+    #[inline]
+    fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w> {
+        Q::from_parts(parts)
+    }
+}
+
+impl<Q: QueryParts> QueryParts for Present<Q> {
     type State = WrapState<Present<()>, Q::State>;
     type Slots = Q::Slots;
     type Fetch<'w> = Q::Fetch<'w>;
@@ -102,7 +109,7 @@ impl<Q: QueryData> QueryData for Present<Q> {
     }
 }
 
-impl<Q: ColumnData> ColumnData for Present<Q> {
+impl<Q: ColumnParts> ColumnParts for Present<Q> {
     type Columns<'w> = Q::Columns<'w>;
 
     #[inline]
@@ -111,4 +118,4 @@ impl<Q: ColumnData> ColumnData for Present<Q> {
     }
 }
 
-impl<Q: ReadOnly> ReadOnly for Present<Q> {}
+impl<Q: ReadOnlyParts> ReadOnlyParts for Present<Q> {}

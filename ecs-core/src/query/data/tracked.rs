@@ -5,8 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 use super::{
     Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkVersions, Chunks, IdSource,
-    QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, TermSlot, TermState,
-    Values,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Values,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;
@@ -338,10 +337,6 @@ impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
     }
 }
 
-impl<T> Sealed for Ref<'_, T> {}
-impl<T> SealedReads for Ref<'_, T> {}
-impl<T> Sealed for Mut<'_, T> {}
-
 macro_rules! versioned_data {
     ($name:ident, $fetch:ident, $add:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
         /// A column and its versions.
@@ -362,6 +357,11 @@ macro_rules! versioned_data {
 
         impl<T: Component> QueryData for $name<'_, T> {
             type Item<'w> = $name<'w, T>;
+
+            super::own_parts!(Ref<'static, T>);
+        }
+
+        impl<T: Component> QueryParts for $name<'_, T> {
             type State = TermState<$name<'static, T>>;
             type Slots = TermSlot;
             type Fetch<'w> = $fetch<'w, T>;
@@ -447,4 +447,4 @@ versioned_data!(Mut, MutFetch, add_write, true, |values, right, versions| Mut {
     row: right.row(),
 });
 
-impl<T: Component> ReadOnly for Ref<'_, T> {}
+impl<T: Component> ReadOnlyParts for Ref<'_, T> {}

@@ -2,17 +2,26 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnData, IdSource, QueryData,
-    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
+    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnParts, IdSource, PartsItem,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
 };
 
 macro_rules! tuple_data {
     ($(($name:ident $var:ident)),*) => {
-        impl<$($name: Sealed),*> Sealed for ($($name,)*) {}
-        impl<$($name: SealedReads),*> SealedReads for ($($name,)*) {}
 
         impl<$($name: QueryData),*> QueryData for ($($name,)*) {
             type Item<'w> = ($($name::Item<'w>,)*);
+            type Parts = ($($name::Parts,)*);
+            type ReadOnly = ($($name::ReadOnly,)*);
+
+            #[inline]
+            fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w> {
+                let ($($var,)*) = parts;
+                ($($name::from_parts($var),)*)
+            }
+        }
+
+        impl<$($name: QueryParts),*> QueryParts for ($($name,)*) {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
@@ -102,27 +111,30 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn visit<'a, 'w: 'a>(
+            fn visit<'a, 'w: 'a, Row: QueryData<Parts = Self>>(
                 fetch: &Self::Fetch<'w>,
                 right: RangeToken<'a>,
-                f: &mut impl FnMut(Self::Item<'a>),
+                f: &mut impl FnMut(Row::Item<'a>),
             ) {
                 // A function of its own, and never inlined: only as arguments do references say
                 // that they do not overlap.
                 #[inline(never)]
-                fn apart<'a, 'w: 'a, $($name: QueryData,)* Visit: FnMut(($($name::Item<'a>,)*))>(
-                    fetch: &<($($name,)*) as QueryData>::Fetch<'w>,
+                fn apart<'a, 'w: 'a, $($name: QueryParts,)* Row, Visit>(
+                    fetch: &<($($name,)*) as QueryParts>::Fetch<'w>,
                     $($var: $name::Run<'a>,)*
                     right: RangeToken<'a>,
                     f: &mut Visit,
-                ) {
-                    let fetch = <($($name,)*) as QueryData>::with_run(fetch, ($($var,)*), &right);
+                ) where
+                    Row: QueryData<Parts = ($($name,)*)>,
+                    Visit: FnMut(Row::Item<'a>),
+                {
+                    let fetch = <($($name,)*) as QueryParts>::with_run(fetch, ($($var,)*), &right);
                     right.into_rows().for_each(|right| {
-                        f(<($($name,)*) as QueryData>::item(&fetch, right));
+                        f(Row::from_parts(<($($name,)*) as QueryParts>::item(&fetch, right)));
                     });
                 }
                 let ($($var,)*) = Self::run(fetch, right.clone());
-                apart::<$($name,)* _>(fetch, $($var,)* right, f);
+                apart::<$($name,)* Row, _>(fetch, $($var,)* right, f);
             }
 
             #[inline]
@@ -132,7 +144,7 @@ macro_rules! tuple_data {
             }
         }
 
-        impl<$($name: ColumnData),*> ColumnData for ($($name,)*) {
+        impl<$($name: ColumnParts),*> ColumnParts for ($($name,)*) {
             type Columns<'w> = ($($name::Columns<'w>,)*);
 
             #[inline]
@@ -145,7 +157,7 @@ macro_rules! tuple_data {
             }
         }
 
-        impl<$($name: ReadOnly),*> ReadOnly for ($($name,)*) {}
+        impl<$($name: ReadOnlyParts),*> ReadOnlyParts for ($($name,)*) {}
     };
 }
 

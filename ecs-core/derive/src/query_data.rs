@@ -1,0 +1,208 @@
+//! `#[derive(QueryData)]`: a struct as a row of the data of its fields.
+
+use proc_macro2::{Ident, Span, TokenStream as Tokens};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, DeriveInput, Error, Field, Fields, GenericParam, Lifetime, Path, Result, Type,
+};
+
+use crate::bundle::{pattern, tuple};
+use crate::{fields_of_struct, in_scope, root};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
+    let options = Options::read(&input.attrs)?;
+    let fields = fields_of_struct(input, "QueryData")?;
+    let mut lifetimes = input.generics.lifetimes();
+    let lifetime = lifetimes.next().map(|lifetime| &lifetime.lifetime);
+    if let Some(second) = lifetimes.next() {
+        let message = "a row of a query has one lifetime, that of the query, or none";
+        return Err(Error::new_spanned(second, message));
+    }
+    let data: Vec<Tokens> = fields.iter().map(data_of).collect::<Result<_>>()?;
+    let Some(read_only) = &options.read_only else {
+        let implementation = implementation(input, &input.ident, fields, &data, &quote! { Self });
+        return Ok(in_scope(options.root, &implementation));
+    };
+    let Some(lifetime) = lifetime else {
+        let message = "a row without a lifetime writes nothing: it is its own read-only form";
+        return Err(Error::new_spanned(read_only, message));
+    };
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let writing = quote! { #read_only #type_generics };
+    let writing = implementation(input, &input.ident, fields, &data, &writing);
+    // What reads is made of what the data says of itself, which finds out whatever is nested.
+    let root_path = root::path(options.root.as_ref());
+    let read_data = |root: &Tokens| {
+        let types = data.iter().map(|data| quote! { <#data as #root::QueryData>::ReadOnly });
+        types.collect::<Vec<_>>()
+    };
+    let reading = read_data(&quote! { _formic_ecs });
+    let reading = implementation(input, read_only, fields, &reading, &quote! { Self });
+    let structure =
+        structure(input, read_only, fields, &read_data(&root_path), lifetime, &root_path);
+    let scope = quote! {
+        #writing
+        #reading
+        #[allow(dead_code)]
+        fn writes_nothing #impl_generics () #where_clause {
+            fn check<Row: _formic_ecs::ReadOnly>() {}
+            check::<#read_only #type_generics>();
+        }
+    };
+    let scope = in_scope(options.root, &scope);
+    Ok(quote! { #structure #scope })
+}
+
+/// The implementation for `ident`, whose fields are of this data.
+fn implementation(
+    input: &DeriveInput,
+    ident: &Ident,
+    fields: &Fields,
+    data: &[Tokens],
+    read_only: &Tokens,
+) -> Tokens {
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    // An error is shown at the field.
+    let span = |field: &Field| Span::call_site().located_at(field.ty.span());
+    let parts = fields.iter().zip(data).map(|(field, data)| {
+        quote_spanned! { span(field) => <#data as _formic_ecs::QueryData>::Parts }
+    });
+    let parts = tuple(&parts.collect::<Vec<_>>());
+    let (_, names) = pattern(fields);
+    let pattern = tuple(&names);
+    let members = fields.members().zip(&names).zip(fields.iter().zip(data));
+    let members = members.map(|((member, name), (field, data))| {
+        quote_spanned! { span(field) =>
+            #member: <#data as _formic_ecs::QueryData>::from_parts(#name)
+        }
+    });
+    let arguments = input.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => quote! { '_row },
+        GenericParam::Type(parameter) => parameter.ident.to_token_stream(),
+        GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
+    });
+    let arguments = if input.generics.params.is_empty() {
+        Tokens::new()
+    } else {
+        quote! { <#(#arguments),*> }
+    };
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics _formic_ecs::QueryData for #ident #type_generics #where_clause {
+            type Item<'_row> = #ident #arguments;
+            type ReadOnly = #read_only;
+            type Parts = #parts;
+
+            #[inline]
+            fn from_parts<'_row>(
+                #pattern: _formic_ecs::__private::PartsItem<'_row, Self>,
+            ) -> Self::Item<'_row> {
+                #ident { #(#members),* }
+            }
+        }
+    }
+}
+
+/// The struct for rows that only read.
+fn structure(
+    input: &DeriveInput,
+    ident: &Ident,
+    fields: &Fields,
+    data: &[Tokens],
+    lifetime: &Lifetime,
+    root: &Tokens,
+) -> Tokens {
+    let members = fields.iter().zip(data).map(|(field, data)| {
+        let docs = field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+        let (visibility, name, colon) = (&field.vis, &field.ident, &field.colon_token);
+        quote! { #(#docs)* #visibility #name #colon <#data as #root::QueryData>::Item<#lifetime> }
+    });
+    let visibility = &input.vis;
+    let (generics, where_clause) = (&input.generics, &input.generics.where_clause);
+    let body = match fields {
+        Fields::Named(_) => quote! { #where_clause { #(#members),* } },
+        _ => quote! { (#(#members),*) #where_clause; },
+    };
+    let doc = format!("[`{}`], of which nothing can be written.", input.ident);
+    quote! {
+        #[doc = #doc]
+        #[allow(dead_code, missing_debug_implementations)]
+        #visibility struct #ident #generics #body
+    }
+}
+
+/// The data that a field is from: what is said, or the field's own type.
+fn data_of(field: &Field) -> Result<Tokens> {
+    let mut data = None;
+    for attribute in query_data_attributes(&field.attrs) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("from") {
+                return Err(meta.error("the option on a field is: from"));
+            }
+            data = Some(meta.value()?.parse::<Type>()?.to_token_stream());
+            Ok(())
+        })?;
+    }
+    Ok(data.unwrap_or_else(|| field.ty.to_token_stream()))
+}
+
+/// The options on the struct.
+#[derive(Default)]
+struct Options {
+    /// Where `formic_ecs` is.
+    root: Option<Path>,
+    /// The name of the form that only reads.
+    read_only: Option<Ident>,
+}
+
+impl Options {
+    fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in query_data_attributes(attributes) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("crate") {
+                    options.root = Some(meta.value()?.call(Path::parse_mod_style)?);
+                } else if meta.path.is_ident("read_only") {
+                    options.read_only = Some(meta.value()?.parse()?);
+                } else {
+                    return Err(meta.error("the options on this type are: crate, read_only"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(options)
+    }
+}
+
+fn query_data_attributes(all: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    all.iter().filter(|attribute| attribute.path().is_ident("query_data"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    #[test]
+    fn a_struct_that_is_no_row_is_an_error_that_says_why() {
+        let check = |input: DeriveInput, message: &str| {
+            let error = expand(&input).expect_err("it is refused").to_string();
+            assert!(error.contains(message), "{error}");
+        };
+        check(parse_quote! { enum Row { Entity(Entity) } }, "for structs alone");
+        check(
+            parse_quote! { struct Row<'a, 'b> { gold: &'a Gold, lamp: &'b Lamp } },
+            "one lifetime",
+        );
+        check(
+            parse_quote! { #[query_data(read_only = Reader)] struct Row { entity: Entity } },
+            "its own read-only form",
+        );
+        check(parse_quote! { #[query_data(mutable)] struct Row; }, "crate, read_only");
+        check(
+            parse_quote! { struct Row<'w> { #[query_data(entity)] gold: &'w Gold } },
+            "the option on a field is: from",
+        );
+    }
+}
