@@ -204,10 +204,8 @@ impl FlowField {
     /// Where the [`Link`](crate::Link) ends that is to be taken from a cell, or `None` where the way
     /// does not go on by one.
     pub fn link(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cell> {
-        match self.direction(terrain, cell) {
-            None => self.wave.link(ground(terrain), cell).filter(|_| terrain.is_open(cell)),
-            Some(_) => None,
-        }
+        self.distance(terrain, cell)?;
+        SettledFlow { wave: &self.wave, terrain }.link(cell)
     }
 
     /// What is known of a cell without working anything out. Where the best step is not known,
@@ -216,22 +214,20 @@ impl FlowField {
         if self.version != terrain.version() {
             return Known::NotYet;
         }
+        if self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED) {
+            let direction = self.wave.direction(ground(terrain), cell);
+            let step = direction.map(|direction| direction.step_inside(cell));
+            let step = step.or_else(|| self.wave.link(ground(terrain), cell));
+            return step.map_or(Known::Goal, Known::Step);
+        }
         if !self.is_reachable(terrain, cell) {
             return Known::Unreachable;
         }
-        match self.wave.final_cost(cell) {
-            _ if self.is_goal(cell) => Known::Goal,
-            None => match self.wave.likely_direction(ground(terrain), cell) {
-                Some(direction) => Known::Step(direction.step_inside(cell)),
-                None => Known::NotYet,
-            },
-            Some(_) => {
-                let direction = self.wave.direction(ground(terrain), cell);
-                let step = direction.map(|direction| direction.step_inside(cell));
-                step.or_else(|| self.wave.link(ground(terrain), cell))
-                    .map_or(Known::Goal, Known::Step)
-            }
+        if self.is_goal(cell) {
+            return Known::Goal;
         }
+        let likely = self.wave.likely_direction(ground(terrain), cell);
+        likely.map_or(Known::NotYet, |direction| Known::Step(direction.step_inside(cell)))
     }
 
     /// Whether [`FlowField::known`] knows a cell, without asking for the step.
@@ -239,16 +235,14 @@ impl FlowField {
         if self.version != terrain.version() {
             return false;
         }
-        let is_known = self.is_goal(cell) || self.wave.final_cost(cell).is_some();
+        let is_known = self.wave.final_cost(cell).is_some() || self.is_goal(cell);
         is_known || !self.is_reachable(terrain, cell)
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
-    /// until so many cells more are expanded. Returns how many were.
+    /// until so many steps more are taken. Returns how many were.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
-        let before = self.wave.expansion_count;
-        self.wave.settle_within(ground(terrain), cell, count_max);
-        self.wave.expansion_count - before
+        self.wave.settle_within(ground(terrain), cell, count_max)
     }
 
     /// Works out all of the field, for many threads to read.
@@ -338,6 +332,14 @@ impl SettledFlow<'_> {
     pub fn direction(&self, cell: Cell) -> Option<Direction> {
         self.distance(cell)?;
         self.wave.direction(ground(self.terrain), cell)
+    }
+
+    /// As [`FlowField::link`].
+    #[must_use]
+    pub fn link(&self, cell: Cell) -> Option<Cell> {
+        self.distance(cell)?;
+        let is_walked = self.direction(cell).is_some();
+        self.wave.link(ground(self.terrain), cell).filter(|_| !is_walked)
     }
 }
 

@@ -2,15 +2,11 @@
 
 use formic_ecs::CodecError;
 
-use crate::bytes::{Saved, get, get_count, get_u32, put};
+use crate::bytes::{Saved, get, get_count, get_u32, get_usize, put};
 use crate::cell::Cell;
 use crate::direction::Direction;
 use crate::grid::Grid;
-
-/// Cells along the side of a sector, as a power of two: sectors of 32 x 32.
-const SIDE_BITS: u16 = 5;
-const SIDE_MASK: u16 = (1 << SIDE_BITS) - 1;
-const CELLS_PER_SECTOR: usize = 1 << (2 * SIDE_BITS);
+use crate::region::sector::{SECTOR_PLACES, Sectors};
 
 /// The cost of a cell that nothing is known about.
 pub(crate) const UNREACHED: u64 = u64::MAX;
@@ -43,14 +39,14 @@ pub(crate) enum Way {
 pub(crate) struct SectorStore {
     /// Where the cells of a sector begin, in numbers of sectors.
     slots: Vec<u32>,
-    sectors_per_row: usize,
+    sectors: Sectors,
     costs: Vec<u64>,
     marks: Vec<u8>,
 }
 
 impl SectorStore {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.sectors_per_row as u64);
+        put(out, self.sectors.per_row as u64);
         put(out, self.slots.len() as u64);
         self.slots.iter().for_each(|&slot| put(out, slot.into()));
         put(out, self.marks.len() as u64);
@@ -59,39 +55,37 @@ impl SectorStore {
     }
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let sectors_per_row = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+        let per_row = get_usize(bytes)?;
         let count = get_count(bytes, 8)?;
+        let sectors = Sectors { per_row, count };
         let slots: Vec<u32> = (0..count).map(|_| get_u32(bytes)).collect::<Result<_, _>>()?;
         let count = get_count(bytes, 9)?;
         let costs: Vec<u64> = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
         let (marks, rest) = bytes.split_at_checked(count).ok_or(CodecError)?;
         *bytes = rest;
-        let store = Self { slots, sectors_per_row, costs, marks: marks.to_vec() };
+        let store = Self { slots, sectors, costs, marks: marks.to_vec() };
         let is_there = |&slot: &u32| slot == NO_SLOT || (slot as usize) < store.sector_count();
-        let is_whole = count % CELLS_PER_SECTOR == 0 && store.slots.iter().all(is_there);
+        let is_whole = count % SECTOR_PLACES == 0 && store.slots.iter().all(is_there);
         if is_whole { Ok(store) } else { Err(CodecError) }
     }
 
     /// Whether it is one for a grid of this size.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {
-        let sector_count = |side: u16| usize::from(side.div_ceil(1 << SIDE_BITS));
-        let per_row = sector_count(grid.width());
-        self.sectors_per_row == per_row && self.slots.len() == per_row * sector_count(grid.height())
+        self.sectors == Sectors::of(grid)
     }
 
     /// Forgets everything. Memory is kept.
     pub(crate) fn begin(&mut self, grid: &Grid) {
-        let sector_count = |side: u16| usize::from(side.div_ceil(1 << SIDE_BITS));
-        self.sectors_per_row = sector_count(grid.width());
+        self.sectors = Sectors::of(grid);
         self.slots.clear();
-        self.slots.resize(self.sectors_per_row * sector_count(grid.height()), NO_SLOT);
+        self.slots.resize(self.sectors.count, NO_SLOT);
         self.costs.clear();
         self.marks.clear();
     }
 
     /// Sectors that take memory.
     pub(crate) fn sector_count(&self) -> usize {
-        self.marks.len() / CELLS_PER_SECTOR
+        self.marks.len() / SECTOR_PLACES
     }
 
     /// Memory held, in bytes.
@@ -101,26 +95,21 @@ impl SectorStore {
             + self.marks.capacity()
     }
 
-    #[inline]
-    fn sector(&self, cell: Cell) -> usize {
-        usize::from(cell.y >> SIDE_BITS) * self.sectors_per_row + usize::from(cell.x >> SIDE_BITS)
-    }
-
     /// The place of a cell, or `None` if its sector has no memory.
     #[inline]
     fn place(&self, cell: Cell) -> Option<usize> {
-        let slot = self.slots[self.sector(cell)];
-        let inside = (cell.y & SIDE_MASK) << SIDE_BITS | (cell.x & SIDE_MASK);
-        (slot != NO_SLOT).then(|| slot as usize * CELLS_PER_SECTOR + usize::from(inside))
+        let place = self.sectors.place(cell);
+        let slot = self.slots[place / SECTOR_PLACES];
+        (slot != NO_SLOT).then(|| slot as usize * SECTOR_PLACES + place % SECTOR_PLACES)
     }
 
     /// The place of a cell, whose sector has memory from now on.
     fn claim(&mut self, cell: Cell) -> usize {
-        let sector = self.sector(cell);
+        let sector = self.sectors.place(cell) / SECTOR_PLACES;
         if self.slots[sector] == NO_SLOT {
             let count = self.sector_count();
             self.slots[sector] = u32::try_from(count).expect("grids have fewer than 2^32 cells");
-            let length = (count + 1) * CELLS_PER_SECTOR;
+            let length = (count + 1) * SECTOR_PLACES;
             self.costs.resize(length, UNREACHED);
             self.marks.resize(length, 0);
         }
@@ -131,6 +120,12 @@ impl SectorStore {
     #[inline]
     pub(crate) fn cost(&self, cell: Cell) -> u64 {
         self.place(cell).map_or(UNREACHED, |place| self.costs[place])
+    }
+
+    /// The cost of a cell that does not wait in the queue, or [`UNREACHED`].
+    pub(crate) fn told_cost(&self, cell: Cell) -> u64 {
+        let place = self.place(cell).filter(|&place| self.marks[place] & QUEUED == 0);
+        place.map_or(UNREACHED, |place| self.costs[place])
     }
 
     /// The direction in which a cell got its cost, `None` for goals and unreached

@@ -187,12 +187,14 @@ impl Wave {
         }
     }
 
-    /// Runs on until the cost of a cell is final, or so many cells are expanded.
-    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) {
-        let end = self.expansion_count.saturating_add(count_max);
-        while self.expansion_count < end && self.final_cost(cell).is_none() && self.advance(ground)
-        {
+    /// Runs on until the cost of a cell is final, or for so many steps. Returns how many it took:
+    /// entries that are out of date count as well.
+    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) -> u64 {
+        let mut count = 0;
+        while count < count_max && self.final_cost(cell).is_none() && self.advance(ground) {
+            count += 1;
         }
+        count
     }
 
     /// Runs on until all costs are final.
@@ -243,10 +245,14 @@ impl Wave {
         if cost == UNREACHED {
             return None;
         }
-        members(ground.moves(cell)).find(|&direction| {
+        let way = self.store.way(cell);
+        // That one leads on, so only those before it are to be looked at.
+        let before = way.map_or(u8::MAX, |way| way.bit() - 1);
+        let first = members(ground.moves(cell) & before).find(|&direction| {
             let (next, units) = ground.step(cell, direction);
             self.store.cost(next).checked_add(units) == Some(cost)
-        })
+        });
+        first.or(way)
     }
 
     /// The cell that the first link leads to, of those that lead on from an open cell at its final
@@ -334,18 +340,19 @@ impl Wave {
         cost.is_some_and(|cost| cost <= self.store.cost(cell))
     }
 
-    /// Gives a cell the best cost that the cells around it offer.
+    /// Gives a cell the best cost that the cells around it offer, of those that do not wait in the
+    /// queue themselves: these make their offers when it is their turn.
     fn reenter(&mut self, ground: Ground<'_>, cell: Cell) {
         if !ground.grid.is_open(cell) {
             return;
         }
         let offers = members(ground.moves(cell)).filter_map(|direction| {
             let (next, units) = ground.step(cell, direction);
-            Some((self.store.cost(next).checked_add(units)?, Way::Step(direction)))
+            Some((self.store.told_cost(next).checked_add(units)?, Way::Step(direction)))
         });
-        let links = ground.links(cell);
-        let by_links = links
-            .filter_map(|(to, units)| Some((self.store.cost(to).checked_add(units)?, Way::Link)));
+        let by_links = ground.links(cell).filter_map(|(to, units)| {
+            Some((self.store.told_cost(to).checked_add(units)?, Way::Link))
+        });
         let best = offers.chain(by_links).min_by_key(|&(cost, _)| cost);
         if let Some((cost, way)) = best.filter(|&(cost, _)| cost < self.store.cost(cell)) {
             self.enter(cell, cost, way);

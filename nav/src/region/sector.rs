@@ -10,9 +10,9 @@ pub(crate) const SECTOR_PLACES: usize = 1024;
 
 /// The sectors of a grid, and the place of each cell: sector by sector, and in each in reading
 /// order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sectors {
-    per_row: usize,
+    pub(crate) per_row: usize,
     pub(crate) count: usize,
 }
 

@@ -191,6 +191,12 @@ fn fields_over_links_are_exact_under_random_edits() {
                 }
             }
         }
+        // The same for threads that share it.
+        let mut whole = field.clone();
+        let settled = whole.settle_all(&terrain);
+        for cell in terrain.grid().cells() {
+            assert_eq!(settled.link(cell), field.link(&terrain, cell));
+        }
     }
     assert!(linked > 100 && asked > 500, "{linked} of {asked}");
 }
