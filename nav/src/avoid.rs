@@ -233,7 +233,11 @@ impl Surroundings<'_> {
                 (false, true) if has_same_goal => 1.0 - SHARE_AT_REST,
                 _ => 0.5,
             };
-            planes.add(half_plane(&own, &other.disc, share, side, self.seconds));
+            let plane = half_plane(&own, &other.disc, share, side, self.seconds);
+            // Most leave all velocities that there are.
+            if plane.violation(Vec2::ZERO) > -speed {
+                planes.add(plane);
+            }
         }
         let velocity = nearest(&planes.list[..planes.count], hard_count, speed, wish);
         // By rounding it may be a little more.

@@ -1,5 +1,7 @@
 //! The bodies of a tick, sorted by cell, and who is near whom.
 
+use std::ops::Range;
+
 use glam::Vec2;
 
 use crate::avoid::reciprocal::Disc;
@@ -31,6 +33,9 @@ pub(crate) struct Member {
     pub(crate) is_squeezing: bool,
 }
 
+/// Cell, part of the cell, number, and the place among the members as they were added.
+type Key = (Cell, u8, u64, u32);
+
 /// All bodies, in an order that depends on where they are and who they are alone.
 ///
 /// They are sorted by row, column, part of the cell and number. Rows begin where `starts`
@@ -41,13 +46,16 @@ pub(crate) struct Crowd {
     members: Vec<Member>,
     /// The cell of each member.
     cells: Vec<Cell>,
+    /// Its place, apart from the rest: most that are looked at are too far away to count.
+    positions: Vec<Vec2>,
     /// As they were added.
     added: Vec<Member>,
-    /// Cell, part and number, and the place among the added ones: less to move about than
-    /// members.
-    keys: Vec<(Cell, u8, u64, u32)>,
+    /// In the order of the members: less to move about than they are.
+    keys: Vec<Key>,
     /// Where the members of each row begin.
     starts: Vec<u32>,
+    /// Whether some cell of the row has more than [`LOOKED_AT_MAX`] members.
+    is_press: Vec<bool>,
     row_count: u16,
     /// How far others are seen, in cells.
     sight: u16,
@@ -95,6 +103,13 @@ impl Crowd {
             }
         }
         self.starts.resize(usize::from(self.row_count) + 1, count_u32(self.members.len()));
+        self.positions.clear();
+        self.positions.extend(self.members.iter().map(|member| member.disc.position));
+        self.is_press.clear();
+        self.is_press.resize(usize::from(self.row_count), false);
+        for pair in self.cells.windows(LOOKED_AT_MAX + 1) {
+            self.is_press[usize::from(pair[0].y)] |= pair[0] == pair[LOOKED_AT_MAX];
+        }
     }
 
     /// How many rest whose goal is in the same cell.
@@ -105,86 +120,110 @@ impl Crowd {
     }
 
     /// The nearest members around a position, at most [`NEIGHBOUR_COUNT_MAX`], nearest
-    /// first, of equals by number; without the one with this `number`.
+    /// first, of equals by their order; without the one with this `number`.
     ///
     /// In a press those are the nearest of the ones that are looked at: in each cell
     /// [`LOOKED_AT_MAX`], those whose place in it is most like the place of the body in its own.
     pub(crate) fn neighbours(&self, position: Vec2, number: u64) -> Neighbours<'_> {
-        let mut found =
-            Neighbours { crowd: self, nearest: [(0.0, 0); NEIGHBOUR_COUNT_MAX], count: 0 };
+        let sight = f32::from(self.sight * self.sight);
+        let mut found = Neighbours { crowd: self, nearest: [key(sight, 0); NEIGHBOUR_COUNT_MAX] };
         let Some(cell) = Cell::containing(position).filter(|cell| cell.y < self.row_count) else {
             return found;
         };
-        let seeker = Seeker { position, number, rank: self.rank(cell, position, number) };
-        // The own row first, for then the rows behind the nearest ones need no look.
+        let row = self.row(cell.y);
+        let own = part_of(&self.cells, row, cell.x);
+        let (own_part, keys) = (part(position), &self.keys[own.clone()]);
+        let is_before = |&(_, part, other, _): &Key| (part, other) < (own_part, number);
+        let before = keys.partition_point(is_before);
+        let is_press = own.len() > LOOKED_AT_MAX;
+        let rank = if is_press { before as f32 / own.len() as f32 } else { 0.0 };
+        let seeker = Seeker { position, place: own.start + before, rank };
+        // The own cell first, then the own row, for then what is behind the nearest ones needs no
+        // look.
+        self.look_at_cell(own.clone(), &seeker, &mut found);
         for distance in 0..=self.sight {
             let rows = [cell.y.checked_add(distance), cell.y.checked_sub(distance)];
             let rows = if distance == 0 { &rows[..1] } else { &rows[..] };
             for &row in rows.iter().flatten().filter(|&&row| row < self.row_count) {
-                self.look_at_row(row, &seeker, &mut found);
+                self.look_at_row(row, own.clone(), &seeker, &mut found);
             }
         }
         found
     }
 
-    /// Where a body is among those of its cell, as a part of them.
-    fn rank(&self, cell: Cell, position: Vec2, number: u64) -> f32 {
-        let row = self.row(cell.y);
-        let first = row.start + self.cells[row.clone()].partition_point(|other| other.x < cell.x);
-        let end = row.start + self.cells[row].partition_point(|other| other.x <= cell.x);
-        if end - first <= LOOKED_AT_MAX {
-            return 0.0;
-        }
-        let key = (part(position), number);
-        let before =
-            self.keys[first..end].partition_point(|&(_, part, other, _)| (part, other) < key);
-        before as f32 / (end - first) as f32
-    }
-
-    fn row(&self, row: u16) -> std::ops::Range<usize> {
+    fn row(&self, row: u16) -> Range<usize> {
         let start = |row: usize| self.starts[row] as usize;
         start(usize::from(row))..start(usize::from(row) + 1)
     }
 
-    fn look_at_row(&self, row: u16, seeker: &Seeker, found: &mut Neighbours<'_>) {
+    /// Looks at the members of a row as far as they may count, but for those of the `own` cell.
+    fn look_at_row(
+        &self,
+        row: u16,
+        own: Range<usize>,
+        seeker: &Seeker,
+        found: &mut Neighbours<'_>,
+    ) {
         let gap = gap(seeker.position.y, row);
         let members = self.row(row);
         if members.is_empty() || gap * gap >= found.reach() {
             return;
         }
         let reach = (found.reach() - gap * gap).sqrt();
-        let low = seeker.position.x - reach;
-        let mut at = members.start
-            + self.cells[members.clone()].partition_point(|cell| f32::from(cell.x) + 1.0 < low);
-        while at < members.end {
-            let column = self.cells[at].x;
-            if f32::from(column) > seeker.position.x + reach {
-                return;
+        // Less than zero is zero.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "columns")]
+        let [low, high] = [-reach, reach].map(|reach| (seeker.position.x + reach) as u16);
+        let cells = &self.cells[members.clone()];
+        let start = members.start + cells.partition_point(|cell| cell.x < low);
+        let cells = &self.cells[start..members.end];
+        if !self.is_press[usize::from(row)] {
+            let end = start + cells.iter().take_while(|cell| cell.x <= high).count();
+            let (before, behind) = (start..end.min(own.start), start.max(own.end)..end);
+            let is_own = start <= own.start && own.end <= end;
+            let all = if is_own { [before, behind] } else { [start..end, end..end] };
+            all.into_iter().for_each(|members| found.look_at(members, seeker));
+            return;
+        }
+        let end = start + cells.partition_point(|cell| cell.x <= high);
+        let mut at = start;
+        while at < end {
+            let cell = part_of(&self.cells, at..end, self.cells[at].x);
+            at = cell.end;
+            if cell != own {
+                self.look_at_cell(cell, seeker, found);
             }
-            let rest = &self.cells[at..members.end];
-            let is_press = rest.get(LOOKED_AT_MAX).is_some_and(|cell| cell.x == column);
-            if !is_press {
-                // Run by run of members that are near: most cells have one.
-                let count = rest.iter().take_while(|cell| cell.x == column).count();
-                found.look_at(at..at + count, seeker);
-                at += count;
-                continue;
-            }
-            let count = rest.partition_point(|cell| cell.x == column);
-            let spare = count - LOOKED_AT_MAX;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
-            let middle = (seeker.rank * count as f32) as usize;
-            let first = at + middle.saturating_sub(LOOKED_AT_MAX / 2).min(spare);
-            found.look_at(first..first + LOOKED_AT_MAX, seeker);
-            at += count;
         }
     }
+
+    /// Looks at the members of a cell, or in a press at some of them.
+    fn look_at_cell(&self, cell: Range<usize>, seeker: &Seeker, found: &mut Neighbours<'_>) {
+        let spare = cell.len().saturating_sub(LOOKED_AT_MAX);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
+        let middle = (seeker.rank * cell.len() as f32) as usize;
+        let first = cell.start + middle.saturating_sub(LOOKED_AT_MAX / 2).min(spare);
+        found.look_at(first..cell.end.min(first + LOOKED_AT_MAX), seeker);
+    }
+}
+
+/// Those of some members of a row that are in a column.
+fn part_of(cells: &[Cell], row: Range<usize>, column: u16) -> Range<usize> {
+    let cells = &cells[row.clone()];
+    let first = cells.partition_point(|other| other.x < column);
+    // Most cells have one or none.
+    let count = match cells.get(first + 1) {
+        Some(second) if second.x == column => {
+            cells[first..].partition_point(|other| other.x == column)
+        }
+        _ => usize::from(cells.get(first).is_some_and(|other| other.x == column)),
+    };
+    row.start + first..row.start + first + count
 }
 
 /// Who looks around.
 struct Seeker {
     position: Vec2,
-    number: u64,
+    /// Where it is among the members, and where among those of its cell, as a part of them.
+    place: usize,
     rank: f32,
 }
 
@@ -206,45 +245,46 @@ fn part(position: Vec2) -> u8 {
 /// The members around a body.
 pub(crate) struct Neighbours<'a> {
     crowd: &'a Crowd,
-    /// Distance squared and place, in order.
-    nearest: [(f32, usize); NEIGHBOUR_COUNT_MAX],
-    count: usize,
+    /// Distances squared and places, in order. Behind the last are those of what is out of sight.
+    nearest: [u64; NEIGHBOUR_COUNT_MAX],
+}
+
+/// A distance squared and a place, which is of less weight. Floats from zero on are in the order
+/// of their bits.
+fn key(distance: f32, place: usize) -> u64 {
+    u64::from(distance.to_bits()) << 32 | u64::from(count_u32(place))
 }
 
 impl<'a> Neighbours<'a> {
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is the place")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Member> + '_ {
-        self.nearest[..self.count].iter().map(|&(_, place)| &self.crowd.members[place])
+        let end = key(f32::from(self.crowd.sight * self.crowd.sight), 0);
+        let near = self.nearest.iter().take_while(move |&&key| key < end);
+        near.map(|&key| &self.crowd.members[key as u32 as usize])
     }
 
     /// The square of the distance from which on others do not count.
-    fn reach(&self) -> f32 {
-        let sight = f32::from(self.crowd.sight * self.crowd.sight);
-        if self.count < NEIGHBOUR_COUNT_MAX { sight } else { self.nearest[self.count - 1].0 }
+    const fn reach(&self) -> f32 {
+        f32::from_bits((self.nearest[NEIGHBOUR_COUNT_MAX - 1] >> 32) as u32)
     }
 
-    fn look_at(&mut self, places: std::ops::Range<usize>, seeker: &Seeker) {
-        let sight = f32::from(self.crowd.sight * self.crowd.sight);
-        for place in places {
-            let member = &self.crowd.members[place];
-            let distance = member.disc.position.distance_squared(seeker.position);
-            if distance < sight && member.number != seeker.number {
-                self.insert(distance, place);
+    fn look_at(&mut self, places: Range<usize>, seeker: &Seeker) {
+        let first = places.start;
+        for (at, position) in self.crowd.positions[places].iter().enumerate() {
+            let entry = key(position.distance_squared(seeker.position), first + at);
+            if entry < self.nearest[NEIGHBOUR_COUNT_MAX - 1] && first + at != seeker.place {
+                self.insert(entry);
             }
         }
     }
 
-    fn insert(&mut self, distance: f32, place: usize) {
-        let number = |place: usize| self.crowd.members[place].number;
-        let before = |&&(other, at): &&(f32, usize)| {
-            other < distance || (other == distance && number(at) < number(place))
-        };
-        if self.count == NEIGHBOUR_COUNT_MAX && before(&&self.nearest[self.count - 1]) {
-            return;
+    /// Puts an entry where it belongs, and drops the last. Without branches: which are before it
+    /// cannot be foreseen.
+    fn insert(&mut self, entry: u64) {
+        for at in (1..NEIGHBOUR_COUNT_MAX).rev() {
+            self.nearest[at] = self.nearest[at].min(entry).max(self.nearest[at - 1]);
         }
-        let at = self.nearest[..self.count].iter().take_while(before).count();
-        self.count = (self.count + 1).min(NEIGHBOUR_COUNT_MAX);
-        self.nearest[at..self.count].rotate_right(1);
-        self.nearest[at] = (distance, place);
+        self.nearest[0] = self.nearest[0].min(entry);
     }
 }
 

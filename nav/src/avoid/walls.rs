@@ -4,8 +4,9 @@ use glam::Vec2;
 
 use crate::avoid::half_plane::HalfPlane;
 use crate::cell::Cell;
-use crate::direction::Direction;
+use crate::direction::{Direction, ORTHOGONAL};
 use crate::grid::Grid;
+use crate::path::prune::ONWARD;
 
 /// A motion is looked at in pieces of at most so many cells.
 const PIECE_MAX: f32 = 0.5;
@@ -34,13 +35,8 @@ pub(crate) fn half_planes(
         let (dx, dy) = direction.offset();
         let away = Vec2::new(-f32::from(dx), -f32::from(dy));
         let (normal, distance) = if direction.is_diagonal() {
-            let is_corner_free = Direction::ALL.into_iter().all(|side| {
-                let (sx, sy) = side.offset();
-                let is_beside = (sx, sy) == (dx, 0) || (sx, sy) == (0, dy);
-                !is_beside || is_open(side)
-            });
             // Behind a wall its corner does not matter.
-            if !is_corner_free {
+            if ONWARD[direction as usize] & ORTHOGONAL & !ring != 0 {
                 continue;
             }
             let point = Vec2::new(if dx > 0 { 1.0 } else { 0.0 }, if dy > 0 { 1.0 } else { 0.0 });
