@@ -136,6 +136,12 @@ impl LanePair {
         true
     }
 
+    /// Whether a cell inside the grid is mixed.
+    #[inline]
+    pub(crate) fn is_mixed(&self, cell: Cell) -> bool {
+        self.rows.is_mixed(u32::from(cell.y) + 1, u32::from(cell.x) + 1)
+    }
+
     /// How many cells are mixed. If none is, all cells of a region have one weight.
     pub(crate) const fn mixed_count(&self) -> usize {
         self.mixed_count

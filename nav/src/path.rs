@@ -286,7 +286,7 @@ impl PathScratch {
         resumed: Option<Method>,
         path: &mut Path,
     ) -> PathOutcome {
-        let a_star = Query::new(terrain.grid(), terrain.rule(), target.cell);
+        let a_star = Query::new(terrain, target.cell);
         let may_jump = is_worth_jumping(terrain)
             && terrain.links().is_empty()
             && query.algorithm != Algorithm::AStar;

@@ -12,9 +12,12 @@ use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
+use crate::lanes::LanePair;
 use crate::link::Link;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
+use crate::path::prune::{ONWARD, PruneTable, dominated, table};
+use crate::terrain::Terrain;
 
 /// The memory of A*, and how far a search has come.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +108,8 @@ impl AStar {
                 continue;
             }
             // A way to the goal may have turned up since the cell was pushed.
-            if self.nodes.cost::<WIDE>(index) + query.rest(cell) >= self.best {
+            let is_known = self.best < u64::MAX;
+            if is_known && self.nodes.cost::<WIDE>(index) + query.rest(cell) >= self.best {
                 continue;
             }
             if self.expansion_count == expansion_count_max {
@@ -140,12 +144,23 @@ impl AStar {
         index: usize,
     ) {
         let cost = self.nodes.cost::<WIDE>(index);
-        let mut moves = query.moves[usize::from(query.grid.ring(cell))];
-        if let Some(arrival) = self.nodes.arrival(index) {
-            moves &= !arrival.opposite().bit();
-        }
+        let ring = query.grid.ring(cell);
+        let mut moves = query.moves[usize::from(ring)];
         let weights = query.grid.weights();
         let weight = if WEIGHTED { weights[index].factor() } else { query.weight_min };
+        if let Some(arrival) = self.nodes.arrival(index) {
+            moves &= if WEIGHTED && query.lanes.is_mixed(cell) {
+                let weight_at = |direction: Direction| {
+                    let beside = index.wrapping_add_signed(query.offsets[direction as usize]);
+                    u32::from(weights[beside].get())
+                };
+                let own = u32::from(weights[index].get());
+                let back = arrival.opposite().bit();
+                !(back | dominated(query.rule, arrival, ring, own, weight_at))
+            } else {
+                query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize]
+            };
+        }
         for direction in members(moves) {
             let next = direction.step_inside(cell);
             let next_index = index.wrapping_add_signed(query.offsets[direction as usize]);
@@ -229,6 +244,9 @@ pub(crate) struct Query<'a> {
     grid: &'a Grid,
     rule: MoveRule,
     moves: &'static [u8; 256],
+    prune: &'static PruneTable,
+    /// They know which cells are mixed.
+    lanes: &'a LanePair,
     /// What a step in each direction adds to the index of a cell.
     offsets: [isize; 8],
     goal: Cell,
@@ -247,7 +265,8 @@ pub(crate) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    pub(crate) fn new(grid: &'a Grid, rule: MoveRule, goal: Cell) -> Self {
+    pub(crate) fn new(terrain: &'a Terrain, goal: Cell) -> Self {
+        let (grid, rule, lanes) = (terrain.grid(), terrain.rule(), terrain.lanes());
         let (min, max) = grid.weight_range().unwrap_or_default();
         let (weight_min, weight_max) = (min.factor(), max.factor());
         let (moves, is_uniform) = (rule.table(), min == max);
@@ -263,6 +282,8 @@ impl<'a> Query<'a> {
             grid,
             rule,
             moves,
+            prune: table(rule),
+            lanes,
             offsets,
             goal,
             weight_min,

@@ -283,7 +283,7 @@ fn trolls_stand_on_open_cells_after_every_edit_on_any_number_of_threads() {
                 (troll, size)
             })
             .collect();
-        for _ in 0..400 {
+        for _ in 0..500 {
             if rng.below(3) == 0 {
                 edit(&mut rng, sim.terrain_mut());
             }
