@@ -298,42 +298,20 @@ impl Lanes {
     /// of it.
     #[inline(always)]
     pub(crate) fn scan<const FORWARD: bool>(&self, lane: u32, place: u32) -> Stop {
-        if FORWARD {
-            self.scan_forward(lane, place + 1)
-        } else {
-            self.scan_backward(lane, place - 1)
-        }
-    }
-
-    #[inline(always)]
-    fn scan_forward(&self, lane: u32, from: u32) -> Stop {
+        let from = if FORWARD { place + 1 } else { place - 1 };
         let mut number = self.word(lane, from);
         let mut word = &self.words[number];
-        let mut bits = word.forward & u64::MAX << (from & 63);
         let mut base = from & !63;
+        let stops = |word: &LaneWord| if FORWARD { word.forward } else { word.backward };
+        let ahead = if FORWARD { u64::MAX << (from & 63) } else { u64::MAX >> (63 - (from & 63)) };
+        let mut bits = stops(word) & ahead;
         while bits == 0 {
-            number += 1;
+            number = if FORWARD { number + 1 } else { number - 1 };
+            base = if FORWARD { base + 64 } else { base - 64 };
             word = &self.words[number];
-            bits = word.forward;
-            base += 64;
+            bits = stops(word);
         }
-        let place = bits.trailing_zeros();
-        Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
-    }
-
-    #[inline(always)]
-    fn scan_backward(&self, lane: u32, from: u32) -> Stop {
-        let mut number = self.word(lane, from);
-        let mut word = &self.words[number];
-        let mut bits = word.backward & u64::MAX >> (63 - (from & 63));
-        let mut base = from & !63;
-        while bits == 0 {
-            number -= 1;
-            word = &self.words[number];
-            bits = word.backward;
-            base -= 64;
-        }
-        let place = 63 - bits.leading_zeros();
+        let place = if FORWARD { bits.trailing_zeros() } else { 63 - bits.leading_zeros() };
         Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
     }
 }

@@ -191,7 +191,7 @@ impl<'a> JumpSearch<'a> {
             self.diagonal::<RULE, WEIGHTED, false, false>(number, place, cost);
         }
         if has(Direction::North) {
-            self.vertical::<RULE, WEIGHTED, false>(number, place, cost);
+            self.straight::<RULE, WEIGHTED, false, false>(number, place, cost);
         }
         if has(Direction::NorthEast) {
             self.diagonal::<RULE, WEIGHTED, true, false>(number, place, cost);
@@ -200,92 +200,70 @@ impl<'a> JumpSearch<'a> {
             if RULE == ORTHOGONAL {
                 self.sweep::<RULE, WEIGHTED, false>(number, place, cost);
             } else {
-                self.horizontal::<RULE, WEIGHTED, false>(number, place, cost);
+                self.straight::<RULE, WEIGHTED, true, false>(number, place, cost);
             }
         }
         if has(Direction::East) {
             if RULE == ORTHOGONAL {
                 self.sweep::<RULE, WEIGHTED, true>(number, place, cost);
             } else {
-                self.horizontal::<RULE, WEIGHTED, true>(number, place, cost);
+                self.straight::<RULE, WEIGHTED, true, true>(number, place, cost);
             }
         }
         if has(Direction::SouthWest) {
             self.diagonal::<RULE, WEIGHTED, false, true>(number, place, cost);
         }
         if has(Direction::South) {
-            self.vertical::<RULE, WEIGHTED, true>(number, place, cost);
+            self.straight::<RULE, WEIGHTED, false, true>(number, place, cost);
         }
         if has(Direction::SouthEast) {
             self.diagonal::<RULE, WEIGHTED, true, true>(number, place, cost);
         }
     }
 
-    /// Scans along a row. True if there was something to hand on.
+    /// Scans along a row, or along a column. True if there was something to hand on.
     #[inline]
-    fn horizontal<const RULE: u8, const WEIGHTED: bool, const EAST: bool>(
+    fn straight<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
         &mut self,
         parent: u32,
         from: Place,
         cost: u32,
     ) -> bool {
-        let stop = self.lanes.rows.scan::<EAST>(from.y, from.x);
+        let stop = if ROW {
+            self.lanes.rows.scan::<FORWARD>(from.y, from.x)
+        } else {
+            self.lanes.columns.scan::<FORWARD>(from.x, from.y)
+        };
+        let is_level = if ROW { from.y == self.goal.y } else { from.x == self.goal.x };
         // Most scans end at a wall. What follows is kept out of their way.
-        (stop.is_open || from.y == self.goal.y)
-            && self.end_row::<RULE, WEIGHTED, EAST>(parent, from, cost, stop)
+        (stop.is_open || is_level)
+            && self.end_scan::<RULE, WEIGHTED, ROW, FORWARD>(parent, from, cost, stop)
     }
 
     #[inline(never)]
-    fn end_row<const RULE: u8, const WEIGHTED: bool, const EAST: bool>(
+    fn end_scan<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
         &mut self,
         parent: u32,
         from: Place,
         cost: u32,
         stop: Stop,
     ) -> bool {
-        let arrival = if EAST { Direction::East } else { Direction::West };
-        let place = if from.y == self.goal.y && is_between::<EAST>(from.x, self.goal.x, stop.place)
-        {
-            self.goal
-        } else if stop.is_open {
-            Place { x: stop.place, y: from.y }
-        } else {
-            return false;
+        let goal = self.goal;
+        let (arrival, end) = match (ROW, FORWARD) {
+            (true, true) => (Direction::East, Place { x: stop.place, ..from }),
+            (true, false) => (Direction::West, Place { x: stop.place, ..from }),
+            (false, true) => (Direction::South, Place { y: stop.place, ..from }),
+            (false, false) => (Direction::North, Place { y: stop.place, ..from }),
         };
-        self.reach_far::<RULE, WEIGHTED>(place, from, cost, parent, arrival);
-        true
-    }
-
-    /// Scans along a column. True if there was something to hand on.
-    #[inline]
-    fn vertical<const RULE: u8, const WEIGHTED: bool, const SOUTH: bool>(
-        &mut self,
-        parent: u32,
-        from: Place,
-        cost: u32,
-    ) -> bool {
-        let stop = self.lanes.columns.scan::<SOUTH>(from.x, from.y);
-        (stop.is_open || from.x == self.goal.x)
-            && self.end_column::<RULE, WEIGHTED, SOUTH>(parent, from, cost, stop)
-    }
-
-    #[inline(never)]
-    fn end_column<const RULE: u8, const WEIGHTED: bool, const SOUTH: bool>(
-        &mut self,
-        parent: u32,
-        from: Place,
-        cost: u32,
-        stop: Stop,
-    ) -> bool {
-        let arrival = if SOUTH { Direction::South } else { Direction::North };
-        let place = if from.x == self.goal.x && is_between::<SOUTH>(from.y, self.goal.y, stop.place)
-        {
-            self.goal
-        } else if stop.is_open {
-            Place { x: from.x, y: stop.place }
+        let is_passed = if ROW {
+            from.y == goal.y && is_between::<FORWARD>(from.x, goal.x, stop.place)
         } else {
-            return false;
+            from.x == goal.x && is_between::<FORWARD>(from.y, goal.y, stop.place)
         };
+        if !is_passed && !stop.is_open {
+            return false;
+        }
+        let place = if is_passed { goal } else { end };
         self.reach_far::<RULE, WEIGHTED>(place, from, cost, parent, arrival);
         true
     }
@@ -312,8 +290,8 @@ impl<'a> JumpSearch<'a> {
                 self.reach::<RULE, WEIGHTED>(place, cost, parent, Some(arrival));
                 return;
             }
-            self.vertical::<RULE, WEIGHTED, false>(parent, place, cost);
-            self.vertical::<RULE, WEIGHTED, true>(parent, place, cost);
+            self.straight::<RULE, WEIGHTED, false, false>(parent, place, cost);
+            self.straight::<RULE, WEIGHTED, false, true>(parent, place, cost);
         }
         self.progress.is_too_long = true;
     }
@@ -340,29 +318,19 @@ impl<'a> JumpSearch<'a> {
                 self.progress.is_too_long = true;
                 return;
             };
-            if place == self.goal || find.is_forced {
-                self.reach::<RULE, WEIGHTED>(
-                    place,
-                    cost,
-                    parent,
-                    Some(diagonal_of::<EAST, SOUTH>()),
-                );
-                return;
+            let mut is_node = place == self.goal || find.is_forced;
+            if !is_node {
+                let Find { row, column, .. } = find;
+                let has_row = self.end_scan::<RULE, WEIGHTED, true, EAST>(parent, place, cost, row);
+                let has_column =
+                    self.end_scan::<RULE, WEIGHTED, false, SOUTH>(parent, place, cost, column);
+                // The rest of a diagonal that leads away from the goal may never be worth looking at.
+                is_node = (has_row || has_column)
+                    && u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place)) > likely;
             }
-            let has_row = self.end_row::<RULE, WEIGHTED, EAST>(parent, place, cost, find.row);
-            let has_column =
-                self.end_column::<RULE, WEIGHTED, SOUTH>(parent, place, cost, find.column);
-            let is_found = has_row || has_column;
-            if is_found && u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place)) > likely
-            {
-                // The rest of the diagonal leads away from the goal. It may never
-                // be worth looking at.
-                self.reach::<RULE, WEIGHTED>(
-                    place,
-                    cost,
-                    parent,
-                    Some(diagonal_of::<EAST, SOUTH>()),
-                );
+            if is_node {
+                let arrival = Some(diagonal_of::<EAST, SOUTH>());
+                self.reach::<RULE, WEIGHTED>(place, cost, parent, arrival);
                 return;
             }
         }
