@@ -12,6 +12,8 @@ use formic_nav::{
 };
 use glam::Vec2;
 
+use crate::maps::Problem;
+
 /// One row: a figure for each size.
 pub(crate) struct Cost {
     pub(crate) name: &'static str,
@@ -21,12 +23,15 @@ pub(crate) struct Cost {
     pub(crate) target: Option<f64>,
 }
 
-pub(crate) fn all() -> Result<Vec<Cost>, String> {
+/// All rows; edits of public maps where there are any.
+pub(crate) fn all(maps: &[Problem]) -> Result<Vec<Cost>, String> {
     let mut costs = vec![ties("expansions"), ties("us"), ties_by_a_star()];
     costs.extend(crowds()?);
     costs.push(near_behind_far()?);
     costs.push(field_repair()?);
-    costs.extend(edits()?);
+    costs.extend(edits_of_dungeons()?);
+    costs.extend(edits_of_mazes());
+    costs.extend(edits_of_maps(maps));
     costs.extend(doors());
     costs.push(reachable());
     costs.push(search_under_edits()?);
@@ -125,10 +130,14 @@ impl Sim {
     }
 }
 
-/// Bodies that follow one field: all in one place, and spread.
-fn crowds() -> Result<[Cost; 2], String> {
-    let mut costs = [("a crowd in one place", true), ("the same spread", false)]
-        .map(|(name, _)| Cost { name, unit: "ms a tick", figures: Vec::new(), target: None });
+/// Bodies that follow one field: all in one place, spread, and how many times more the first takes.
+fn crowds() -> Result<[Cost; 3], String> {
+    let row = |name, unit, target| Cost { name, unit, figures: Vec::new(), target };
+    let mut costs = [
+        row("a crowd in one place", "ms a tick", None),
+        row("the same spread", "ms a tick", None),
+        row("one place against spread", "times", Some(3.0)),
+    ];
     for (cost, is_dense) in costs.iter_mut().zip([true, false]) {
         for count in [1_000_u32, 4_000, 8_000] {
             let mut sim = Sim::new(square(400, |_| true))?;
@@ -148,6 +157,11 @@ fn crowds() -> Result<[Cost; 2], String> {
             let best = (0..3).map(|_| sim.tick()).fold(f64::INFINITY, f64::min);
             cost.figures.push((count.to_string(), best / 1e3));
         }
+    }
+    for at in 0..costs[0].figures.len() {
+        let (count, dense) = costs[0].figures[at].clone();
+        let times = dense / costs[1].figures[at].1;
+        costs[2].figures.push((count, times));
     }
     Ok(costs)
 }
@@ -220,59 +234,100 @@ fn field_repair() -> Result<Cost, String> {
     })
 }
 
-/// Random edits of a dungeon.
-fn edits() -> Result<[Cost; 2], String> {
-    let mut p99 = Vec::new();
-    let mut worst = Vec::new();
-    for side in [1000_u16, 2000, 4000] {
-        let grid =
-            generate::dungeon(side.into(), side.into(), 7).map_err(|error| error.to_string())?;
-        let mut terrain = Terrain::new(grid, MoveRule::BothFree);
-        let mut stream = RandomStream::new(9);
-        let mut place = || u16::try_from(stream.below(side.into())).expect("less than the side");
-        let mut times: Vec<f64> = (0..20_000)
-            .map(|_| {
-                let cell = Cell::new(place(), place());
-                let clock = ThreadTime::now();
-                black_box(terrain.dig(cell) || terrain.fill(cell));
-                us(clock.elapsed())
-            })
-            .collect();
-        times.sort_unstable_by(f64::total_cmp);
-        p99.push((side.to_string(), times[times.len() * 99 / 100]));
-        worst.push((side.to_string(), times[times.len() - 1]));
+/// The row of the median, that of 99 in 100, and that of the worst of some edits.
+fn edit_rows(name: &'static str, p99_target: f64) -> [Cost; 3] {
+    let row = |unit, target| Cost { name, unit, figures: Vec::new(), target };
+    [
+        row("us, median", None),
+        row("us, 99 in 100", Some(p99_target)),
+        row("us, worst", Some(1000.0)),
+    ]
+}
+
+/// Edits of one terrain, into a row each.
+fn add_edits(rows: &mut [Cost; 3], label: String, mut times: Vec<f64>) {
+    times.sort_unstable_by(f64::total_cmp);
+    let count = times.len();
+    for (row, at) in rows.iter_mut().zip([count / 2, count * 99 / 100, count - 1]) {
+        row.figures.push((label.clone(), times[at]));
     }
-    let name = "an edit of a dungeon";
-    Ok([
-        Cost { name, unit: "us, 99 in 100", figures: p99, target: Some(10.0) },
-        Cost { name, unit: "us, worst", figures: worst, target: Some(1000.0) },
-    ])
+}
+
+/// The times of random edits.
+fn random_edits(terrain: &mut Terrain) -> Vec<f64> {
+    let mut stream = RandomStream::new(9);
+    let (width, height) = (terrain.grid().width(), terrain.grid().height());
+    let mut below = |end: u16| u16::try_from(stream.below(end.into())).expect("less than a side");
+    let mut edit = || {
+        let cell = Cell::new(below(width), below(height));
+        let clock = ThreadTime::now();
+        black_box(terrain.dig(cell) || terrain.fill(cell));
+        us(clock.elapsed())
+    };
+    (0..20_000).map(|_| edit()).collect()
+}
+
+fn edits_of_dungeons() -> Result<[Cost; 3], String> {
+    let mut rows = edit_rows("an edit of a dungeon", 10.0);
+    for side in [1000_u16, 2000, 4000] {
+        let grid = generate::dungeon(side.into(), side.into(), 7);
+        let grid = grid.map_err(|error| error.to_string())?;
+        let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+        add_edits(&mut rows, side.to_string(), random_edits(&mut terrain));
+    }
+    Ok(rows)
+}
+
+/// Mazes without a loop, of corridors one cell wide: from each odd cell one leads to the north or
+/// to the west.
+fn edits_of_mazes() -> [Cost; 3] {
+    let mut rows = edit_rows("an edit of a one-wide maze", 10.0);
+    for side in [999_u16, 1999, 3999] {
+        let leads_north = |x: u16, y: u16| {
+            let seed = u64::from(x) << 16 | u64::from(y);
+            y > 1 && (x == 1 || RandomStream::new(seed).next_u64() % 2 == 0)
+        };
+        let mut terrain = square(side, |Cell { x, y }| match (x % 2, y % 2) {
+            (1, 1) => true,
+            (1, 0) => y > 0 && y + 1 < side && leads_north(x, y + 1),
+            (0, 1) => x > 0 && x + 1 < side && !leads_north(x + 1, y),
+            _ => false,
+        });
+        add_edits(&mut rows, side.to_string(), random_edits(&mut terrain));
+    }
+    rows
+}
+
+/// Public maps of games.
+fn edits_of_maps(maps: &[Problem]) -> Vec<Cost> {
+    let is_of_game =
+        |map: &&Problem| ["bg512", "da2", "dao", "sc1"].iter().any(|set| map.name.starts_with(set));
+    let mut rows = edit_rows("an edit of a map of a game", 2.0);
+    for map in maps.iter().filter(is_of_game) {
+        add_edits(&mut rows, map.name.clone(), random_edits(&mut map.terrain.clone()));
+    }
+    if rows[0].figures.is_empty() { Vec::new() } else { rows.into() }
 }
 
 /// The only door between two halves of a map.
-fn doors() -> [Cost; 2] {
-    let figures = |is_closed: bool| {
-        let figure = |side: u16| {
-            let door = Cell::new(side / 2, side / 2);
-            let mut terrain = square(side, |cell| cell.x != door.x || cell == door);
-            let best = (0..5).map(|_| {
-                let clock = ThreadTime::now();
-                assert!(terrain.fill(door));
-                let closed = us(clock.elapsed());
-                let clock = ThreadTime::now();
-                assert!(terrain.dig(door));
-                if is_closed { closed } else { us(clock.elapsed()) }
-            });
-            (side.to_string(), best.fold(f64::INFINITY, f64::min))
+fn doors() -> [Cost; 6] {
+    let mut closed = edit_rows("closing the door between two halves", 1000.0);
+    let mut opened = edit_rows("opening it", 1000.0);
+    for side in [1000_u16, 2000, 4000] {
+        let door = Cell::new(side / 2, side / 2);
+        let mut terrain = square(side, |cell| cell.x != door.x || cell == door);
+        let mut time = |edit: fn(&mut Terrain, Cell) -> bool| {
+            let clock = ThreadTime::now();
+            assert!(edit(&mut terrain, door));
+            us(clock.elapsed())
         };
-        [1000, 2000, 4000].map(figure).to_vec()
-    };
-    let (closed, opened) = (figures(true), figures(false));
-    let target = Some(1000.0);
-    [
-        Cost { name: "closing the door between two halves", unit: "us", figures: closed, target },
-        Cost { name: "opening it", unit: "us", figures: opened, target },
-    ]
+        let times = (0..100).map(|_| (time(Terrain::fill), time(Terrain::dig)));
+        let (closings, openings) = times.unzip();
+        add_edits(&mut closed, side.to_string(), closings);
+        add_edits(&mut opened, side.to_string(), openings);
+    }
+    let ([a, b, c], [d, e, f]) = (closed, opened);
+    [a, b, c, d, e, f]
 }
 
 fn reachable() -> Cost {

@@ -40,8 +40,10 @@ fn main() -> ExitCode {
 
 fn bench(options: &Options) -> Result<(), String> {
     let mut report = Report::new();
-    let problems = if options.has_maps { maps::problems(options)? } else { Vec::new() };
-    for problem in problems {
+    let has_public = options.maps.is_some();
+    let has_any = options.has_maps || has_public;
+    let problems = if has_any { maps::problems(options)? } else { Vec::new() };
+    for problem in problems.iter().filter(|_| options.has_maps) {
         for weighted in [false, true].into_iter().take(1 + usize::from(options.has_weights)) {
             let problem = if weighted { problem.weighted() } else { problem.clone() };
             eprintln!("{}", problem.name);
@@ -53,7 +55,7 @@ fn bench(options: &Options) -> Result<(), String> {
         report.set_ticks(ticks::all(options.rounds)?);
     }
     eprintln!("costs");
-    report.set_costs(costs::all()?);
+    report.set_costs(costs::all(if has_public { &problems } else { &[] })?);
     print!("{}", report.markdown());
     std::fs::write(&options.json, report.json())
         .map_err(|error| format!("{}: {error}", options.json.display()))

@@ -68,7 +68,9 @@ impl Report {
             });
             let _ = writeln!(text, "| {name} | {agent_count} | {us:.1} | {target} |");
         }
-        text.push_str("\n| cost | unit | at each size | target |\n|---|---|---|---|\n");
+        text.push_str(
+            "\n| cost | unit | at each size | last to first | target |\n|---|---|---|---|---|\n",
+        );
         for Cost { name, unit, figures, target } in &self.costs {
             let all: Vec<String> =
                 figures.iter().map(|(size, value)| format!("{size}: {value:.1}")).collect();
@@ -76,7 +78,10 @@ impl Report {
             let target = target.map_or(String::new(), |target| {
                 format!("{target:.0}, {}", if is_hit(target) { "hit" } else { "missed" })
             });
-            let _ = writeln!(text, "| {name} | {unit} | {} | {target} |", all.join(", "));
+            let growth = figures.last().zip(figures.first());
+            let growth = growth.map_or(1.0, |(last, first)| last.1 / first.1);
+            let all = all.join(", ");
+            let _ = writeln!(text, "| {name} | {unit} | {all} | {growth:.1} x | {target} |");
         }
         text
     }

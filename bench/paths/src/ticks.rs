@@ -1,7 +1,7 @@
 //! Ticks of whole crowds: there is no peer that does the same, so these stand beside a target.
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 use formic_ecs::{RandomStream, World};
@@ -32,6 +32,7 @@ pub(crate) fn all(rounds: u32) -> Result<Vec<Tick>, String> {
         follow(rounds, true)?,
         flow(rounds, false)?,
         flow(rounds, true)?,
+        flow_of_many(rounds)?,
         edit_of_a_field(rounds)?,
     ])
 }
@@ -58,14 +59,17 @@ struct Sim {
     world: World,
     schedule: Schedule,
     pool: Pool,
+    /// Whether more threads than this one count.
+    by_wall: bool,
 }
 
 impl Sim {
-    fn new(mut world: World) -> Result<Self, String> {
+    fn new(mut world: World, threads: Threads) -> Result<Self, String> {
+        let by_wall = !matches!(threads, Threads::None);
         let schedule = systems::add(Schedule::builder()).build(&mut world);
         let schedule = schedule.map_err(|error| error.to_string())?;
-        let pool = Pool::new(Threads::None).map_err(|error| error.to_string())?;
-        Ok(Self { world, schedule, pool })
+        let pool = Pool::new(threads).map_err(|error| error.to_string())?;
+        Ok(Self { world, schedule, pool, by_wall })
     }
 
     fn tick(&mut self) {
@@ -76,9 +80,9 @@ impl Sim {
     fn measure(&mut self, rounds: u32) -> f64 {
         let mut best = Duration::MAX;
         for _ in 0..rounds {
-            let clock = ThreadTime::now();
+            let (clock, wall) = (ThreadTime::now(), Instant::now());
             (0..TURN_TICKS).for_each(|_| self.tick());
-            best = best.min(clock.elapsed());
+            best = best.min(if self.by_wall { wall.elapsed() } else { clock.elapsed() });
         }
         best.as_nanos() as f64 / 1e3 / f64::from(TURN_TICKS)
     }
@@ -102,7 +106,7 @@ fn follow(rounds: u32, gives_way: bool) -> Result<Tick, String> {
     }
     systems::insert_resources(&mut world, terrain);
     world.insert_resource(SearchBudget { expansions: u64::MAX });
-    let mut sim = Sim::new(world)?;
+    let mut sim = Sim::new(world, Threads::None)?;
     // All paths are found here.
     (0..3).for_each(|_| sim.tick());
     let us = sim.measure(rounds);
@@ -112,20 +116,42 @@ fn follow(rounds: u32, gives_way: bool) -> Result<Tick, String> {
         .filter(|status| *status == RequestStatus::Found)
         .count();
     let name = if gives_way { "paths, giving way" } else { "paths" };
-    let target_us = (!gives_way).then_some(1_000.0);
+    let target_us = Some(if gives_way { 4_000.0 } else { 1_000.0 });
     Ok(Tick { name, agent_count, us, target_us })
 }
 
 /// Agents on one flow field, across the same dungeon.
 fn flow(rounds: u32, gives_way: bool) -> Result<Tick, String> {
-    let terrain = terrain()?;
+    let name = if gives_way { "one flow field, giving way" } else { "one flow field" };
+    let target_us = Some(if gives_way { 4_000.0 } else { 400.0 });
+    flow_on(terrain()?, Threads::None, AGENT_COUNT, rounds, gives_way)
+        .map(|(us, agent_count)| Tick { name, agent_count, us, target_us })
+}
+
+/// Ten times as many on a map of ten times as many cells, on two threads, by the clock on the wall.
+fn flow_of_many(rounds: u32) -> Result<Tick, String> {
+    let grid = generate::dungeon(1600, 1600, 7).map_err(|error| error.to_string())?;
+    let terrain = Terrain::new(grid, MoveRule::BothFree);
+    let (us, agent_count) = flow_on(terrain, Threads::Own(1), 10 * AGENT_COUNT, rounds, true)?;
+    let name = "one flow field, giving way, two threads";
+    Ok(Tick { name, agent_count, us, target_us: Some(100_000.0) })
+}
+
+/// Microseconds of a tick, and how many agents are on their way.
+fn flow_on(
+    terrain: Terrain,
+    threads: Threads,
+    count: usize,
+    rounds: u32,
+    gives_way: bool,
+) -> Result<(f64, usize), String> {
     let cells = cells(&terrain);
     let mut stream = RandomStream::new(3);
     let mut fields = FlowFields::default();
     fields.expansions_per_tick = u64::MAX;
     let field = fields.add(&terrain, &[cells[cells.len() / 2]]);
     let mut world = World::new();
-    for _ in 0..AGENT_COUNT {
+    for _ in 0..count {
         let place = choose(&mut stream, &cells).centre();
         let speed = 2.0 + stream.between(0.0, 3.0);
         let agent = world.spawn(systems::flow_agent(place, speed, field));
@@ -135,15 +161,14 @@ fn flow(rounds: u32, gives_way: bool) -> Result<Tick, String> {
     }
     systems::insert_resources(&mut world, terrain);
     world.insert_resource(fields);
-    let mut sim = Sim::new(world)?;
+    let mut sim = Sim::new(world, threads)?;
     // The field is worked out here.
     (0..3).for_each(|_| sim.tick());
     let us = sim.measure(rounds);
     let followers = sim.world.query::<&FlowFollower>();
     let agent_count =
         followers.map(|one| one.status()).filter(|status| *status == FlowStatus::Going).count();
-    let name = if gives_way { "one flow field, giving way" } else { "one flow field" };
-    Ok(Tick { name, agent_count, us, target_us: None })
+    Ok((us, agent_count))
 }
 
 /// A flow field of the whole map that follows a wall, which rises and falls, to its end.
