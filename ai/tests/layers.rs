@@ -249,3 +249,15 @@ fn every_module_page_has_its_words_an_example_and_when_not_to_use_it() {
     }
     assert!(count >= 8, "{count} pages");
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn no_file_reads_a_clock_or_asks_the_system_for_randomness() {
+    let asks =
+        ["Instant", "SystemTime", "std::time", "RandomState", "available_parallelism", "getrandom"];
+    for (module, file) in sources() {
+        let text = fs::read_to_string(&file).expect("it is there");
+        let found = asks.iter().find(|word| text.contains(**word));
+        assert_eq!(found, None, "{module}");
+    }
+}

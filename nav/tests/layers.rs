@@ -158,3 +158,14 @@ fn downward_names_and_comments_are_not() {
     assert_eq!(violations("path", "use crate::terrain::Terrain;"), [""; 0]);
     assert_eq!(violations("cell", "    /// See [`Terrain`](crate::Terrain)."), [""; 0]);
 }
+
+#[test]
+fn no_file_reads_a_clock_or_asks_the_system_for_randomness() {
+    let asks =
+        ["Instant", "SystemTime", "std::time", "RandomState", "available_parallelism", "getrandom"];
+    for (module, file) in sources() {
+        let text = fs::read_to_string(&file).expect("it is there");
+        let found = asks.iter().find(|word| text.contains(**word));
+        assert_eq!(found, None, "{module}");
+    }
+}

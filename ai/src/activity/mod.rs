@@ -139,8 +139,8 @@
 //! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
 //! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
 //! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](formic_ecs::SnapshotError) |
-//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: a holder of the waker of that time can call it, in the same process alone |
-//! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
+//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: a holder of the waker of that time can call it, in the world that it was made in alone |
+//! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`]; a [`Save`](formic_jobs::Save) has them |
 //!
 //! # When to use it, and when not
 //!

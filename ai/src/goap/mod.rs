@@ -14,8 +14,8 @@
 //! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is
 //!   told to ([`Replan`]).
 //!
-//! The time that a plan may take is given in states, not in seconds: a plan is the same on any
-//! machine, and however many ticks it is spread over.
+//! The time that a plan may take is given in states, not in seconds: a plan is the same however many
+//! ticks it is spread over.
 //!
 //! # How it finds plans
 //!

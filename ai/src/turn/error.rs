@@ -4,7 +4,8 @@ use formic_ecs::Entity;
 
 /// Why a turn action never came before the rules.
 ///
-/// The world, the queues and the state hash are as they were.
+/// Nothing of it was done: the world, the queues and the state hash are as they were, but for the turn
+/// of an actor that is no player, which is [spent](super::TurnEnd::spent) all the same.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -15,7 +16,7 @@ pub enum Refusal {
     #[error("there is no living entity {0}")]
     Dead(Entity),
     /// The action would bring more entities than there can be vacant, which are made as they are
-    /// needed, up to 65,536.
+    /// needed, up to 65,536. The room that was made stays, see [`reserve`](super::Turns::reserve).
     #[error("there is no vacant entity left")]
     NoVacancy,
     /// Rules rewrote the action again and again.

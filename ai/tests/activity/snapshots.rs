@@ -1,8 +1,17 @@
 //! Activities in snapshots.
 
-use formic_ai::activity::{self, ActivitySlot, Posted, State, Status};
+use std::borrow::Cow;
+use std::sync::Mutex;
+use std::task::Waker;
+
+use bytemuck::{Pod, Zeroable};
+use formic_ai::activity::{
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Event, EventKinds, Notice, Posted,
+    Response, State, Status, Tick,
+};
 use formic_ai::prelude::*;
-use formic_ecs::{Component, Snapshot, SnapshotError};
+use formic_ecs::{Codec, Component, HashRule, Snapshot, SnapshotError};
+use formic_jobs::{Save, SaveRules, ScheduleBuilder};
 
 use crate::puppet::Stage;
 use crate::rovers::{Crowd, Now, Ping, Rover, rock};
@@ -45,7 +54,7 @@ fn an_activity_that_cannot_be_saved_is_an_error_by_name() {
 fn a_proposal_is_saved_as_well() {
     let mut crowd = Crowd::new(Threads::None, 1);
     let agent = crowd.world.query_filtered::<Entity, With<ActivitySlot<Rover>>>().first().unwrap();
-    let rover: Rover = bytemuck::Zeroable::zeroed();
+    let rover: Rover = Zeroable::zeroed();
     activity::order(&mut crowd.world, agent, 9, rover).unwrap();
     let hash = crowd.world.state_hash();
     let saved = crowd.world.snapshot().unwrap();
@@ -155,4 +164,180 @@ fn a_state_that_no_task_can_be_in_is_refused() {
     twice[count] += 1;
     twice.splice(count + 4..count + 4, first);
     assert!(!reads(&twice), "one subscription twice");
+}
+
+/// Where a sleeper leaves the way to call it.
+#[derive(Default)]
+struct Bell(Mutex<Option<Waker>>);
+
+enum Night {}
+
+impl ActivityDomain for Night {
+    type World<'w> = Res<'w, Bell>;
+    type Event = Noise;
+    type Failure = u32;
+    const FAILURE: Codec<u32> = Codec::plain();
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Noise(u32);
+
+impl Event for Noise {
+    const CODEC: Codec<Self> = Codec::plain();
+
+    fn kind(&self) -> EventKinds {
+        EventKinds::one(self.0)
+    }
+}
+
+/// Sleeps until it is called, whatever it hears.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+struct Sleeper {
+    ticks: u32,
+    heard: u32,
+}
+
+impl Activity for Sleeper {
+    type Domain = Night;
+    const HASH: HashRule<Self> = HashRule::Bytes(|sleepers| bytemuck::cast_slice(sleepers));
+    const CODEC: Codec<Self> = Codec::plain();
+
+    fn name(&self) -> Cow<'_, str> {
+        "sleeping".into()
+    }
+
+    fn on_tick(&mut self, tick: &mut Tick<'_, Night>, bell: &Res<Bell>) -> Status<u32> {
+        self.ticks += 1;
+        if tick.subscriptions().is_empty() {
+            let token = tick.subscribe(tick.agent(), EventKinds::one(0));
+            *bell.0.lock().unwrap() = Some(tick.waker(token));
+        }
+        Status::Blocked
+    }
+
+    fn on_event(&mut self, _: Notice<'_, Noise>, _: Entity) -> Response {
+        self.heard += 1;
+        Response::SLEEP
+    }
+}
+
+fn sleep(activities: Activities<Sleeper>, bell: Res<Bell>) {
+    activities.run(0, &bell);
+}
+
+/// Once in each tick something happens to each sleeper.
+fn disturb(
+    mut sleepers: Query<(Entity, &ActivitySlot<Sleeper>)>,
+    mut posts: EventWriter<Posted<Noise>>,
+) {
+    sleepers.for_each(|(sleeper, _)| posts.send(Posted::about(sleeper, Noise(0))));
+}
+
+/// A world without sleepers, and what has them sleep.
+struct House {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+}
+
+impl House {
+    fn new(build: fn(ScheduleBuilder) -> ScheduleBuilder) -> Self {
+        let mut world = World::new();
+        world.insert_resource(Bell::default());
+        SaveRules::of(&mut world).rebuild::<Bell>();
+        let schedule = build(Schedule::builder().add(sleep)).build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap() }
+    }
+
+    fn tick(&mut self) {
+        self.schedule.run(&mut self.world, &self.pool);
+        activity::check::<Sleeper>(&self.world).unwrap();
+    }
+
+    /// A sleeper that has fallen asleep in the first tick.
+    fn with_sleeper(mut self) -> (Self, Entity) {
+        let sleeper = self.world.spawn(activity::idle::<Sleeper>());
+        activity::order(&mut self.world, sleeper, 1, Sleeper::default()).unwrap();
+        self.tick();
+        (self, sleeper)
+    }
+
+    /// How often it was ticked and what it has heard, and whether it sleeps.
+    fn state(&self, sleeper: Entity) -> (u32, u32, bool) {
+        let slot = self.world.get::<ActivitySlot<Sleeper>>(sleeper).unwrap();
+        let &Sleeper { ticks, heard } = slot.activity().unwrap();
+        (ticks, heard, slot.state() == State::Blocked)
+    }
+
+    fn ring(&self) {
+        let bell = self.world.resource::<Bell>().unwrap().0.lock().unwrap();
+        bell.as_ref().expect("it sleeps").wake_by_ref();
+    }
+}
+
+#[test]
+fn a_waker_of_the_time_of_a_snapshot_still_wakes_after_restoring_it() {
+    let (mut house, sleeper) = House::new(|schedule| schedule).with_sleeper();
+    let saved = house.world.snapshot().unwrap();
+    let game = Save::of(&house.world, &house.schedule).unwrap();
+    house.ring();
+    house.tick();
+    assert_eq!(house.state(sleeper), (2, 0, true), "it has woken, and sleeps again");
+    // It waits, and is called at once or later.
+    for (ticks, is_game) in [(0, false), (3, false), (0, true), (3, true)] {
+        match is_game {
+            true => drop(game.load(&mut house.world, &mut house.schedule).unwrap()),
+            false => drop(house.world.restore(&saved).unwrap()),
+        }
+        (0..ticks).for_each(|_| house.tick());
+        assert_eq!(house.state(sleeper), (1, 0, true), "it waits");
+        house.ring();
+        house.tick();
+        assert_eq!(house.state(sleeper), (2, 0, true), "after {ticks} ticks");
+    }
+    // In another world it waits as well, and that waker is not one of its own.
+    for is_game in [false, true] {
+        let mut other = House::new(|schedule| schedule);
+        match is_game {
+            true => drop(game.load(&mut other.world, &mut other.schedule).unwrap()),
+            false => drop(other.world.restore(&saved).unwrap()),
+        }
+        house.ring();
+        (0..3).for_each(|_| other.tick());
+        assert_eq!(other.state(sleeper), (1, 0, true));
+    }
+}
+
+#[test]
+fn events_on_their_way_are_in_a_save_and_not_in_a_snapshot_and_deliver_leaves_none() {
+    type Build = fn(ScheduleBuilder) -> ScheduleBuilder;
+    let without: Build = |schedule| schedule.add(disturb.after(sleep));
+    let with: Build =
+        |schedule| schedule.add((disturb, activity::deliver::<Sleeper>).chain().after(sleep));
+    for (build, now, of_snapshot) in [(without, 0, [0, 1, 2]), (with, 1, [2, 3, 4])] {
+        let (mut house, sleeper) = House::new(build).with_sleeper();
+        assert_eq!(house.state(sleeper), (1, now, true));
+        let saved = house.world.snapshot().unwrap();
+        let game = Save::of(&house.world, &house.schedule).unwrap();
+        let go_on = |house: &mut House| {
+            [(); 3].map(|()| {
+                house.tick();
+                house.state(sleeper).1
+            })
+        };
+        let of_game = go_on(&mut house);
+        assert_eq!(of_game, [now + 1, now + 2, now + 3]);
+        for mut other in [house, House::new(build)] {
+            other.world.restore(&saved).unwrap();
+            assert_eq!(
+                go_on(&mut other),
+                of_snapshot,
+                "the event of the first tick is lost or told"
+            );
+            game.load(&mut other.world, &mut other.schedule).unwrap();
+            assert_eq!(go_on(&mut other), of_game);
+        }
+    }
 }

@@ -263,6 +263,64 @@ fn where_a_search_is_cut_does_not_matter() {
 }
 
 #[test]
+fn of_plans_that_cost_the_same_it_is_always_the_same_one() {
+    // The first by the order of the methods, where there is nothing else between them.
+    let choice = |names: [&str; 2]| {
+        let mut facts = Facts::new();
+        let there = facts.flag("there");
+        let by = |name: &str| Operator::new(name).then(there.becomes(true)).cost(3);
+        let builder = DomainBuilder::new(facts).operator(by("walk")).operator(by("ride"));
+        let method = |name: &str| Method::new("go", name).task(name);
+        let builder = builder.method(method(names[0])).method(method(names[1]));
+        let domain = builder.prefer(Preference::Cheapest).build("go").unwrap();
+        domain.plan(&[0]).unwrap().names(&domain).next().unwrap().to_owned()
+    };
+    assert_eq!(
+        (choice(["walk", "ride"]), choice(["ride", "walk"])),
+        ("walk".into(), "ride".into())
+    );
+
+    let mut ties = 0;
+    let mut hasher = formic_ecs::StateHasher::new();
+    for seed in 0..1_000 {
+        let random = &mut RandomStream::new(seed);
+        let mut spec = random_spec(random);
+        // Few costs and small ones, so that many plans cost the same.
+        spec.operators.iter_mut().for_each(|operator| operator.cost /= 4);
+        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
+        let (mut is_cut, mut all) = (false, Vec::new());
+        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        let first = domain(&spec, Preference::Cheapest);
+        let Ok(plan) = first.plan(&start) else { continue };
+        let cost = |plan: &Vec<usize>| -> u64 {
+            plan.iter().map(|&it| u64::from(spec.operators[it].cost)).sum()
+        };
+        let mut cheapest: Vec<_> = all.iter().filter(|it| cost(it) == plan.cost).collect();
+        cheapest.sort();
+        cheapest.dedup();
+        ties += usize::from(cheapest.len() > 1);
+        // Made anew, cut anywhere, on another thread.
+        let again = domain(&spec, Preference::Cheapest);
+        assert_eq!(again.plan(&start).as_ref(), Ok(&plan), "seed {seed}: {spec:?}");
+        let costs = |it: usize| spec.operators[it].cost;
+        let mut planning = again.begin(|fact| start[fact], costs);
+        let cut = loop {
+            if let Some(cut) = again.go_on(&mut planning, 1 + below(random, 3) as usize) {
+                break cut;
+            }
+        };
+        assert_eq!(cut.as_ref(), Ok(&plan), "seed {seed}: {spec:?}");
+        let elsewhere =
+            std::thread::scope(|scope| scope.spawn(|| again.plan(&start)).join().unwrap());
+        assert_eq!(elsewhere.as_ref(), Ok(&plan), "seed {seed}: {spec:?}");
+        plan.operators.iter().for_each(|&it| hasher.write_u64(it as u64));
+    }
+    assert!(ties > 60, "{ties} ties");
+    // In every process.
+    assert_eq!(hasher.finish(), 4_063_892_276_459_797_138);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_its_name() {
     let mut facts = Facts::new();
     let cash = facts.number("cash", 3);

@@ -10,6 +10,7 @@ mod data;
 mod emitting;
 mod explain;
 mod fsm;
+mod generated_files;
 mod goap;
 mod htn;
 mod interop;

@@ -4,8 +4,8 @@
 use bytemuck::{Pod, Zeroable};
 use formic_ai::explain::DecisionLog;
 use formic_ai::goap::{
-    Facts, Goal, GoapAgent, NoPlan, Operator, OperatorSet, Planner, PlannerBuilder, PlannerState,
-    Planners, Sensors,
+    Fact, Facts, Goal, GoapAgent, NoPlan, Operator, OperatorSet, Planner, PlannerBuilder,
+    PlannerState, Planners, Sensors,
 };
 use formic_ai::htn::{Domain, DomainBuilder, HtnAgent, HtnPlanners, HtnState, Method, Preference};
 use formic_ai::prelude::*;
@@ -67,14 +67,14 @@ fn by_methods(mut planners: HtnPlanners<Seen>, shared: Res<Methods>) {
     planners.think(&shared.0, 5);
 }
 
-fn facts() -> (Facts, Vec<formic_ai::goap::Fact>) {
+fn facts() -> (Facts, Vec<Fact>) {
     let mut facts = Facts::new();
     let digits = (0..DIGITS).map(|digit| facts.number(format!("d{digit}"), 5)).collect();
     (facts, digits)
 }
 
 /// What is done by an operator is `+2` or `-1` in both planners.
-fn operators(digits: &[formic_ai::goap::Fact], first_cost: u32) -> Vec<Operator> {
+fn operators(digits: &[Fact], first_cost: u32) -> Vec<Operator> {
     let both = digits.iter().enumerate().flat_map(|(digit, fact)| {
         let up = Operator::new(format!("up{digit}")).then(fact.add(2)).cost(first_cost + 1);
         let down = Operator::new(format!("down{digit}")).then(fact.subtract(1)).cost(2);
@@ -95,9 +95,14 @@ fn planner(first_cost: u32) -> Planner {
 }
 
 fn domain(preference: Preference) -> Domain {
+    domain_where(preference, 2)
+}
+
+fn domain_where(preference: Preference, first_cost: u32) -> Domain {
     let (facts, digits) = facts();
     let builder = DomainBuilder::new(facts).prefer(preference);
-    let mut builder = operators(&digits, 2).into_iter().fold(builder, DomainBuilder::operator);
+    let mut builder =
+        operators(&digits, first_cost).into_iter().fold(builder, DomainBuilder::operator);
     let mut all = Method::new("all", "of them");
     for (digit, fact) in digits.iter().enumerate() {
         let name = format!("set{digit}");
@@ -229,9 +234,16 @@ fn a_plan_of_another_planner_is_made_anew_and_the_decision_says_so() {
     let (world, schedule, agents) = thinking();
     let save = Save::of(&world, &schedule).unwrap();
     let one = Pool::new(Threads::None).unwrap();
-    let cases = [(planner(2), Preference::Cheapest, 0), (planner(4), Preference::Order, 2)];
-    for (planner, preference, expected) in cases {
-        let (mut world, mut schedule) = build(planner, domain(preference));
+    let same = || domain(Preference::Cheapest);
+    let cases = [
+        (planner(2), same(), 0),
+        (planner(4), domain(Preference::Order), 2),
+        // All that was worked out is still possible where an operator costs less, and yet wrong.
+        (planner(1), same(), 1),
+        (planner(2), domain_where(Preference::Cheapest, 1), 1),
+    ];
+    for (planner, domain, expected) in cases {
+        let (mut world, mut schedule) = build(planner, domain);
         save.load(&mut world, &mut schedule).unwrap();
         let mut log = DecisionLog::new();
         agents[..2].iter().for_each(|&agent| log.watch(agent, "Agent", 64));
@@ -306,4 +318,50 @@ fn a_search_is_gone_on_with_by_the_planner_that_began_it() {
     assert_eq!(first.go_on(&mut planning, 3), None);
     assert_eq!(second.go_on(&mut planning, 3), Some(Err(NoPlan::OtherPlanner)));
     assert!(first.go_on(&mut planning, usize::MAX).unwrap().is_ok());
+}
+
+#[test]
+fn a_planner_that_differs_in_anything_at_all_is_another_one() {
+    type Alter = fn(PlannerBuilder, [Fact; 2]) -> PlannerBuilder;
+    let (up, down) = (|| Operator::new("up"), || Operator::new("down"));
+    let build = |value_max: u32, up: &dyn Fn([Fact; 2]) -> Operator, alter: Alter| {
+        let mut facts = Facts::new();
+        let both = [facts.number("a", value_max), facts.number("b", 5)];
+        let builder = PlannerBuilder::new(facts).operator(up(both));
+        alter(builder.operator(down().then(both[1].add(1))), both).build().unwrap()
+    };
+    let usual = |[a, b]: [Fact; 2]| up().then(a.add(1)).when(b.at_least(1)).cost(3);
+    let goal: Alter = |it, [a, _]| it.goal(Goal::new("full").when(a.at_least(5)));
+    let first = build(7, &usual, goal);
+    // None of them comes to an end so soon.
+    let begin = |planner: &Planner| {
+        let mut planning = planner.begin(0, |_| 0, |_| 9);
+        assert_eq!(planner.go_on(&mut planning, 3), None);
+        planning
+    };
+    let others = [
+        build(7, &|[a, b]| up().then(a.add(1)).when(b.at_least(1)).cost(2), goal),
+        build(7, &|[a, b]| up().then(a.add(1)).when(b.at_least(1)).cost(4), goal),
+        build(7, &|[a, b]| up().then(a.add(1)).when(b.at_least(2)).cost(3), goal),
+        build(7, &|[a, b]| up().then(a.add(2)).when(b.at_least(1)).cost(3), goal),
+        build(7, &|[a, b]| usual([a, b]).then(b.subtract(1)), goal),
+        build(8, &usual, goal),
+        build(7, &usual, |it, [a, _]| it.goal(Goal::new("full").when(a.at_least(4)))),
+        build(7, &usual, |it, [a, b]| {
+            it.operator(Operator::new("way up").then(a.add(3)).when(b.at_least(3)).cost(9))
+                .goal(Goal::new("full").when(a.at_least(5)))
+        }),
+        build(7, &usual, |it, [a, _]| {
+            it.pattern_states_max(1).goal(Goal::new("full").when(a.at_least(5)))
+        }),
+    ];
+    // A fact that no condition knows: how far it goes is known to itself alone.
+    let exact: Alter = |it, [a, _]| it.goal(Goal::new("full").when(a.equals(5)));
+    let narrow = [build(7, &usual, exact), build(6, &usual, exact)];
+    let pairs = others.iter().map(|other| (&first, other)).chain([(&narrow[0], &narrow[1])]);
+    for (number, (one, other)) in pairs.enumerate() {
+        let refused = Some(Err(NoPlan::OtherPlanner));
+        assert_eq!(other.go_on(&mut begin(one), 3), refused, "planner {number}");
+        assert_eq!(one.go_on(&mut begin(other), 3), refused, "planner {number}");
+    }
 }

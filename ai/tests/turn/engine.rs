@@ -137,6 +137,74 @@ fn the_dead_have_no_turns_and_nothing_can_be_done_to_them() {
 }
 
 #[test]
+fn an_action_that_is_refused_leaves_world_turns_and_hashes_as_they_were() {
+    let mut world = World::new();
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(3), &Player]);
+    let rat = put(&mut world, &[&Position { x: 1, y: 0 }, &Health(2), &Solid]);
+    let dead = put(&mut world, &[&Position { x: 2, y: 0 }]);
+    // What is asked for before the refusal goes with it.
+    let again = Rule::always("again", move |case, reactions| match *case.kind {
+        Deed::Echo(number) => {
+            reactions.push(Deed::Hurt(rat, 1));
+            Ruling::rewrite(Deed::Echo(number + 1))
+        }
+        _ => Ruling::pass(),
+    });
+    let mut turns = bare().rule(again).rewrites_max(5).build(&mut world).unwrap();
+    turns.schedule(hero, 5);
+    turns.schedule(rat, 7);
+    assert!(turns.act(&mut world, Deed::Die(dead), unseen).spent);
+    let vacant = world.query_filtered::<Entity, With<Vacant>>().first().unwrap();
+    let refused = [
+        (Deed::Echo(2_000_000), Refusal::Malformed("2000000 is too loud".into())),
+        (Deed::Echo(0), Refusal::RewrittenTooOften { limit: 5 }),
+        (Deed::Echo(999_998), Refusal::Malformed("1000001 is too loud".into())),
+        (Deed::Walk(dead, 1, 0), Refusal::Dead(dead)),
+        (Deed::Call(dead), Refusal::Dead(dead)),
+        // The first half of it could be done.
+        (Deed::Meet(rat, dead), Refusal::Dead(dead)),
+        (
+            Deed::Smuggle(vacant),
+            Refusal::Malformed(String::from("only a draft brings those that are vacant")),
+        ),
+    ];
+    let state = |world: &World, turns: &Turns<Deed>| {
+        let upcoming: Vec<_> = turns.upcoming().iter().collect();
+        let hashes = (turns.state_hash(world), world.state_hash());
+        let counts = (turns.vacancies(), turns.log().turns.len(), turns.clock());
+        (hashes, world.snapshot().unwrap(), format!("{turns:?}"), upcoming, counts)
+    };
+    let before = state(&world, &turns);
+    for (deed, why) in &refused {
+        let end = turns.act(&mut world, *deed, unseen);
+        assert_eq!(end.decision, Decision::Refused(why.clone()), "{deed:?}");
+        assert!(!end.spent && end.commits == 0, "{deed:?}");
+        assert_eq!(state(&world, &turns), before, "{deed:?}");
+        let end = turns.take_turn(&mut world, hero, *deed, unseen).unwrap();
+        assert_eq!(end.decision, Decision::Refused(why.clone()), "{deed:?}");
+        assert!(!end.spent && end.commits == 0, "{deed:?}");
+        assert_eq!(state(&world, &turns), before, "{deed:?}");
+        assert_eq!(turns.cells().check(&world), Ok(()));
+        assert_eq!(turns.next(&world), Next::Waiting(hero));
+    }
+    // Room is made before it turns out to be too little: that is no part of the state.
+    let end = turns.act(&mut world, Deed::Flood(100_000), unseen);
+    assert_eq!(end.decision, Decision::Refused(Refusal::NoVacancy));
+    assert_eq!(turns.state_hash(&world), before.0.0);
+    assert_eq!((turns.log().turns.len(), turns.clock()), (before.4.1, before.4.2));
+    assert!(turns.vacancies() >= 65_536);
+    // Others than the player have had their turn, and nothing else is done in it.
+    turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap();
+    let bytes = world.snapshot().unwrap();
+    let end = turns.take_turn(&mut world, rat, Deed::Meet(rat, dead), unseen).unwrap();
+    assert!(end.spent && matches!(end.decision, Decision::Refused(_)));
+    assert_eq!(world.snapshot().unwrap(), bytes);
+    turns.undo(&mut world).unwrap();
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), before.0.0);
+}
+
+#[test]
 fn the_turns_of_the_dead_are_struck_out_with_the_death_and_by_nothing_else() {
     let mut world = World::new();
     let rat = put(&mut world, &[&Position { x: 1, y: 0 }]);

@@ -95,6 +95,8 @@ pub(crate) enum Deed {
     Call(Entity),
     /// Changes drawn by chance.
     Anything(u64),
+    /// Brings so many at once.
+    Flood(usize),
     /// Answers with itself for ever, where the rule is there.
     Echo(u32),
     Wait,
@@ -163,6 +165,11 @@ impl TurnActionKind for Deed {
             Self::Smuggle(who) => draft.remove::<Vacant>(who),
             Self::Call(who) => draft.schedule(who, 1),
             Self::Anything(seed) => anything(seed, draft)?,
+            Self::Flood(count) => {
+                for _ in 0..count {
+                    draft.spawn()?;
+                }
+            }
             Self::Echo(number) if number > 1_000_000 => {
                 return Err(Refusal::Malformed(format!("{number} is too loud")));
             }
