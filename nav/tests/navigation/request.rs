@@ -3,7 +3,7 @@
 use crate::rng::Rng;
 use crate::sim::Sim;
 use crate::{cells, noise};
-use formic_ecs::{Entity, With};
+use formic_ecs::{Component, Entity, With};
 use formic_jobs::Threads;
 use formic_nav::{
     Algorithm, Cell, Grid, MoveRule, Path, PathOutcome, PathPending, PathQuery, PathRequest,
@@ -149,6 +149,48 @@ fn the_budget_is_kept_and_the_longest_waiting_go_first() {
         }
     }
     assert!(sim.report().expansions_max <= 100, "{:?}", sim.report());
+}
+
+/// Has rows lie in another order than entities.
+#[derive(Component)]
+struct Elsewhere;
+
+#[test]
+fn those_that_waited_longest_are_answered_first_then_those_with_fewer_answers_then_by_entity() {
+    let mut sim = Sim::new(pillars(60));
+    // They stand, so that all of them ask the same.
+    sim.set_time_step(0.0);
+    sim.set_budget(expansions_of(&pillars(60), Cell::new(59, 31)));
+    let answers = [2, 0, 1, 0, 2, 1, 0, 0, 1, 0, 3, 0];
+    let agents: Vec<Entity> = answers
+        .iter()
+        .map(|&paths_found| {
+            let agent = sim.spawn(0.5, 0.5, 1.0);
+            sim.world.get_mut::<PathStats>(agent).unwrap().paths_found = paths_found;
+            agent
+        })
+        .collect();
+    agents.iter().step_by(3).for_each(|&agent| sim.world.insert(agent, Elsewhere).unwrap());
+    // Every second one asks two ticks later.
+    let asks_late = |number: usize| number % 2 == 0;
+    let mut order: Vec<usize> = (0..agents.len()).collect();
+    order.sort_by_key(|&number| (asks_late(number), answers[number], agents[number].to_bits()));
+    let mut answered = Vec::new();
+    for tick in 0..40 {
+        for (number, &agent) in agents.iter().enumerate() {
+            if tick == 2 * u32::from(asks_late(number)) {
+                sim.ask(agent, 59.5, 31.5);
+            }
+        }
+        sim.tick();
+        let is_new = |number: &usize| {
+            sim.status(agents[*number]) == RequestStatus::Found && !answered.contains(number)
+        };
+        let new: Vec<usize> = order.iter().copied().filter(is_new).collect();
+        assert!(new.len() < 3, "they wait for each other: {new:?} in tick {tick}");
+        answered.extend(new);
+    }
+    assert_eq!(answered, order);
 }
 
 #[test]
