@@ -1,10 +1,11 @@
 //! The search for where two runs part finds what is planted.
 
+use std::alloc::Layout;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use formic_ecs::Difference;
+use formic_ecs::{ComponentDescriptor, Difference};
 use formic_jobs::prelude::*;
 use formic_jobs::{Divergence, Rerun, ScheduleBuilder};
 
@@ -130,6 +131,39 @@ fn effects_that_are_merged_in_the_order_of_arrival_are_found() {
     let start = |threads| game(threads, 0, |schedule| schedule.add(breed.after(starve)));
     let difference = check(Divergence::search(3, || start(1), || start(2)), 0, "sync point");
     assert!(matches!(difference, Difference::Value { .. }), "{difference}");
+}
+
+#[test]
+fn padding_that_no_field_is_written_into_is_found() {
+    // As a host in another language lays a record out: a byte, three of padding, four of a number.
+    fn lay_out(world: &mut World) {
+        // Never twice the same, as what was in memory before.
+        static MEMORY: AtomicU64 = AtomicU64::new(1);
+        let record = world.component_by_name("tests.record").expect("it was registered");
+        let is_due = world.resource::<Tick>().unwrap().0 > world.resource::<Plant>().unwrap().at;
+        let all = world.query::<(Entity, &Hunger)>().map(|(entity, hunger)| (entity, hunger.0));
+        let all: Vec<(Entity, u64)> = all.filter(|(_, hunger)| hunger % 1000 == 7).collect();
+        for (entity, hunger) in all {
+            let [low, high, more, ..] = MEMORY.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+            let padding = if is_due { [low, high, more] } else { [0; 3] };
+            let [a, b, c] = padding;
+            let [d, e, f, g, ..] = hunger.to_le_bytes();
+            world.insert_by_id(entity, record, &[1, a, b, c, d, e, f, g]).expect("eight bytes");
+        }
+    }
+    let start = || {
+        let mut game = game(1, 9, |schedule| schedule.add(lay_out.after(starve)));
+        let layout = Layout::from_size_align(8, 4).expect("it is one");
+        let record = ComponentDescriptor::bytes("tests.record", layout);
+        game.world.register_dynamic(record).expect("the name is free");
+        game
+    };
+    let difference = check(Divergence::search(20, start, start), 9, "lay_out");
+    let Difference::Value { component, here, there, .. } = difference else {
+        panic!("{difference}")
+    };
+    assert_eq!(component, "tests.record");
+    assert_ne!(here, there);
 }
 
 #[test]

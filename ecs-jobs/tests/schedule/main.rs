@@ -9,6 +9,7 @@ mod model;
 mod order;
 mod panics;
 mod params;
+mod planted;
 mod query_rows;
 mod save;
 mod shared_targets;
