@@ -4,8 +4,8 @@
 //! to it by the name `demo` is a JSON object, the [`Header`].
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use formic_jobs::{MalformedSave, Save};
@@ -154,7 +154,10 @@ impl SavedGame {
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let bytes = self.to_bytes().map_err(|error| Failure::on_file("save", path, error))?;
         let beside = beside(path);
-        let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+        // On the disk before it has the name, also for a machine that loses power.
+        let written = File::create(&beside)
+            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&beside, path));
         written.map_err(|error: io::Error| {
             drop(fs::remove_file(&beside));
             Failure::on_file("save", path, error)

@@ -1,5 +1,6 @@
 //! `demos diff`: what it compares, what it finds, and its exit codes.
 
+use std::alloc::Layout;
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Mutex;
@@ -11,6 +12,7 @@ use formic_demos::engine::Engine;
 use formic_demos::raster::{Colour, Raster};
 use formic_demos::setup::Setup;
 use formic_demos::simulation::{Counter, Simulation, Summary};
+use formic_ecs::ComponentDescriptor;
 use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
 
@@ -170,6 +172,17 @@ fn merges_as_it_comes(mut all: Query<'_, &mut Gold>, around: Res<'_, Around>) {
     all.for_each(|gold| gold.0 = gold.0.wrapping_add(sum));
 }
 
+fn leaves_padding_as_it_was(world: &mut World) {
+    // Never twice the same, as what was in memory before.
+    static MEMORY: AtomicU64 = AtomicU64::new(1);
+    let record = world.component_by_name("tests.record").expect("it was registered");
+    let is_due = world.resource::<Around>().expect("it is there").ticks > 20;
+    let owner = world.query_filtered::<Entity, With<Gold>>().first().expect("there are some");
+    let [low, ..] = MEMORY.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+    let padding = if is_due { low } else { 0 };
+    world.insert_by_id(owner, record, &[1, padding, 2, 0]).expect("it has four bytes");
+}
+
 /// A demo with a mistake in it.
 struct Planted(Engine);
 
@@ -178,6 +191,9 @@ impl Planted {
         let mut world = World::new();
         world.insert_resource(Around { threads: threads as u64, ticks: 0 });
         world.spawn_batch((0..500).map(Gold));
+        // A byte, one of padding, and a number of two bytes.
+        let record = ComponentDescriptor::bytes("tests.record", Layout::new::<[u16; 2]>());
+        world.register_dynamic(record).expect("the name is free");
         let systems = plant(Schedule::builder().add((count, earn).chain()));
         let setup = Setup { agents: 500, ticks: 40, seed: 1, threads };
         Box::new(Self(Engine::new(&setup, world, systems).expect("they have an order")))
@@ -209,13 +225,15 @@ impl View for Planted {}
 
 #[test]
 fn planted_differences_are_found_with_tick_system_component_and_both_values() {
-    let plants: [(&str, fn(ScheduleBuilder) -> ScheduleBuilder); 4] = [
-        ("reads_the_thread_count", |it| it.add(reads_the_thread_count.after(earn))),
-        ("walks_over_a_hash_map", |it| it.add(walks_over_a_hash_map.after(earn))),
-        ("reads_a_clock", |it| it.add(reads_a_clock.after(earn))),
-        ("merges_as_it_comes", |it| it.add(merges_as_it_comes.after(earn))),
+    type Plant = fn(ScheduleBuilder) -> ScheduleBuilder;
+    let plants: [(&str, &str, Plant); 5] = [
+        ("reads_the_thread_count", "gold", |it| it.add(reads_the_thread_count.after(earn))),
+        ("walks_over_a_hash_map", "gold", |it| it.add(walks_over_a_hash_map.after(earn))),
+        ("reads_a_clock", "gold", |it| it.add(reads_a_clock.after(earn))),
+        ("merges_as_it_comes", "gold", |it| it.add(merges_as_it_comes.after(earn))),
+        ("leaves_padding_as_it_was", "record", |it| it.add(leaves_padding_as_it_was.after(earn))),
     ];
-    for (name, plant) in plants {
+    for (name, component, plant) in plants {
         let side = |threads: usize| {
             let start = move || Ok(Planted::boxed(threads, plant));
             Side { name: format!("{threads} threads"), start: Box::new(start), inputs: &[] }
@@ -223,7 +241,11 @@ fn planted_differences_are_found_with_tick_system_component_and_both_values() {
         let found = search(&side(1), &side(3), 0, 40).expect("both begin");
         let found = found.unwrap_or_else(|| panic!("{name} is not found"));
         assert!(found.starts_with("tick 20, system ") && found.contains(name), "{name}: {found}");
-        assert!(found.contains("tests.gold of ") && found.contains("Gold("), "{name}: {found}");
+        let (_, values) = found.split_once(&format!("tests.{component} of ")).expect(&found);
+        let values = values.split_once(" is ").and_then(|(_, it)| it.split_once(" here and "));
+        let (here, there) = values.unwrap_or_else(|| panic!("{name}: {found}"));
+        let there = there.split_once(" there").map_or(there, |(value, _)| value);
+        assert_ne!(here, there, "{name}: {found}");
     }
     let equal = |threads: usize| {
         let start = move || Ok(Planted::boxed(threads, |it| it));

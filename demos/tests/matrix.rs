@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use formic_demos::catalogue::DEMOS;
+use formic_demos::saved_game::SavedGame;
 use serde_json::Value;
 
 use crate::support::{
@@ -14,10 +16,11 @@ use crate::support::{
 const SMALL: [&str; 6] = ["--agents", "30", "--ticks", "60", "--seed", "7"];
 
 /// The rows are the demos; these are the columns.
-const COLUMNS: [(&str, fn(&str)); 7] = [
+const COLUMNS: [(&str, fn(&str)); 8] = [
     ("headless", runs_without_a_screen),
     ("--json", prints_one_object),
     ("--threads", has_one_hash_for_any_threads),
+    ("--threads, all that is written", threads_change_nothing_but_the_time),
     ("--seed", is_another_one_with_another_seed),
     ("--png", draws),
     ("--record, --replay, verify", is_recorded_and_lived_again),
@@ -59,6 +62,54 @@ fn prints_one_object(demo: &str) {
 
 fn has_one_hash_for_any_threads(demo: &str) {
     hash_for_any_threads(&small(demo, &[]));
+}
+
+/// All that a run writes on so many threads, but for the time that it took and their number.
+fn written(demo: &str, threads: &str) -> Vec<(&'static str, String)> {
+    let of = |what: &str| scratch(&format!("matrix-{demo}-{threads}.{what}"));
+    let [png, hashes, save] = ["png", "hashes", "save"].map(of);
+    let path = |path: &Path| path.to_str().expect("Unicode").to_owned();
+    let picture = path(&png);
+    let threads = ["--threads", threads];
+    let plain = run(&small(demo, &[&threads[..], &["--png", &picture]].concat()));
+    // `miners: 30 miners, 60 ticks from seed 7 in 2.1 ms on 3 threads (1,166 ns per agent and tick)`
+    let text_of = |bytes: &[u8]| {
+        let all = text(bytes).replace(&picture, "PICTURE");
+        let (first, rest) = all.split_once('\n').expect("a summary");
+        let (run, time) = first.split_once(" in ").expect("the time that it took");
+        assert!(time.contains(" on ") && time.ends_with(" ns per agent and tick)"), "{time}");
+        format!("{run}\n{rest}")
+    };
+    let explained = run(&small(demo, &[&threads[..], &["--explain", "0,3"]].concat()));
+    let (to_hashes, to_save) = (path(&hashes), path(&save));
+    let both = [&threads[..], &["--hashes", &to_hashes, "--save", &to_save]].concat();
+    let mut object = json(&small(demo, &both));
+    for key in ["threads", "elapsed_ms", "ns_per_agent_tick"] {
+        object.as_object_mut().expect("an object").remove(key).expect("each has it");
+    }
+    // But for the command line, which it was begun with.
+    let mut game = SavedGame::read(&save).expect("it was written").save;
+    game.attach("demo", "");
+    let bytes = |path: &Path| format!("{:?}", fs::read(path).expect("it was written"));
+    vec![
+        ("summary", text_of(&plain.stdout)),
+        ("complaints", text(&plain.stderr)),
+        ("picture", bytes(&png)),
+        ("explanations", text_of(&explained.stdout)),
+        ("object", object.to_string()),
+        ("hashes", bytes(&hashes)),
+        ("save", format!("{game:?}")),
+    ]
+}
+
+fn threads_change_nothing_but_the_time(demo: &str) {
+    let one = written(demo, "1");
+    for threads in ["3", "8"] {
+        for ((what, here), (_, there)) in one.iter().zip(written(demo, threads)) {
+            let place = here.bytes().zip(there.bytes()).position(|(a, b)| a != b);
+            assert!(*here == there, "{demo}, {what} on {threads} threads, at {place:?}");
+        }
+    }
 }
 
 fn is_another_one_with_another_seed(demo: &str) {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use formic_demos::catalogue::DEMOS;
+use formic_demos::failure::Failure;
+use formic_demos::saved_game::SavedGame;
 use formic_demos::setup::Setup;
 use formic_jobs::Save;
 
@@ -88,6 +90,45 @@ fn a_save_that_cannot_be_loaded_is_refused_in_one_line() {
     let game = DEMOS[0].open(&Setup { agents: 2, ticks: 1, seed: 1, threads: 1 });
     let save = game.expect("it needs no arguments").save().expect("it can be saved");
     refuse(&save.to_bytes(), "another program");
+}
+
+#[test]
+fn a_save_that_cannot_be_written_leaves_the_old_one() {
+    let path = scratch("kept.save");
+    let part = scratch("kept.save.part");
+    drop(fs::remove_dir(&part));
+    let file = str_of(&path);
+    let arguments = ["miners", "--agents", "20", "--ticks", "9", "--save", file];
+    json(&arguments);
+    let old = fs::read(&path).expect("it was written");
+    let game = SavedGame::read(&path).expect("it was just written");
+    let fails = |why: &str| {
+        let Err(Failure::Usage(what)) = game.write(&path) else { panic!("{why}: it was written") };
+        assert!(what.contains(file), "{what}");
+        assert_eq!(fs::read(&path).expect("it is there"), old, "{why}");
+    };
+    fs::create_dir(&part).expect("there is nothing");
+    fails("the place beside it is taken");
+    refused(&arguments, &[file]);
+    fs::remove_dir(&part).expect("it is empty");
+    // Of some bytes none is written, or only some of them.
+    #[cfg(target_os = "linux")]
+    {
+        std::os::unix::fs::symlink("/dev/full", &part).expect("there is nothing");
+        fails("the disk is full");
+        assert!(!part.is_symlink(), "nothing is left beside it");
+    }
+    // What can be written takes its place, and leaves nothing beside it.
+    let mut other = game.clone();
+    other.header.seed += 1;
+    other.write(&path).expect("nothing is in the way");
+    assert_eq!(SavedGame::read(&path).expect("it was written"), other);
+    assert!(!part.exists());
+    // And where nothing can take its place.
+    let folder = scratch("kept.folder");
+    fs::create_dir_all(&folder).expect("it can be made");
+    assert!(game.write(&folder).is_err());
+    assert!(folder.is_dir() && !folder.with_extension("folder.part").exists());
 }
 
 #[test]

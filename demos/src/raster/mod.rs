@@ -1,7 +1,7 @@
 //! Pictures: a rectangle of pixels, shapes drawn into it, and PNG files.
 //!
-//! Everything is integer arithmetic, so that one world gives one picture, byte
-//! for byte, on every machine.
+//! Everything is integer arithmetic, so that one world gives one picture, pixel
+//! for pixel, on every machine.
 
 mod colour;
 mod draw;

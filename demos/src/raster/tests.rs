@@ -108,3 +108,20 @@ fn regions_are_told_apart_from_each_other_and_from_rock_and_agents() {
 fn a_picture_has_pixels() {
     drop(Raster::new(0, 7, Colour::BLACK));
 }
+
+#[test]
+fn the_same_shapes_give_the_same_pixels_and_bytes() {
+    let picture = || {
+        let mut raster = Raster::new(64, 48, Colour::BLACK);
+        raster.fill(Rectangle { x: 3, y: 5, width: 20, height: 9 }, region_colour(7));
+        raster.line(Point::new(-4, 2), Point::new(70, 31), INK);
+        raster.polyline(&[Point::new(1, 40), Point::new(30, 20), Point::new(61, 44)], Colour::RED);
+        raster.disc(Point::new(40, 16), 11, region_colour(123_456));
+        raster.png()
+    };
+    assert_eq!(picture(), picture());
+    let (_, _, pixels) = decode(&picture());
+    let mut hasher = formic_ecs::StateHasher::new();
+    hasher.write(&pixels);
+    assert_eq!(hasher.finish(), 15_524_011_280_766_494_706, "on every machine");
+}

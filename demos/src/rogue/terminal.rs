@@ -208,6 +208,74 @@ mod tests {
         assert!(printed(&canvas, &Canvas::new(4, 3)).contains("rats"), "all of it after a resize");
     }
 
+    /// How this test goes on in a terminal of its own: named in the environment.
+    #[cfg(target_os = "linux")]
+    const ENDING: &str = "FORMIC_TERMINAL_ENDING";
+
+    /// The part of a game: it takes the terminal, draws, and ends.
+    #[cfg(target_os = "linux")]
+    fn play_to(ending: &str) {
+        let mut terminal = Terminal::open().expect("there is one");
+        let draw = |canvas: &mut Canvas| canvas.line(canvas.area(), 0, "the cave", Style::BOLD);
+        terminal.draw(draw).expect("it can be written");
+        match ending {
+            "quits" => {}
+            "panics" => panic!("a rat bites"),
+            "panics elsewhere" => {
+                let other = std::thread::spawn(|| panic!("a rat bites"));
+                assert!(other.join().is_err());
+            }
+            other => unreachable!("{other}"),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_terminal_is_as_it_was_after_the_end_and_after_a_panic() {
+        use std::process::{Command, Stdio};
+        if let Ok(ending) = std::env::var(ENDING) {
+            return play_to(&ending);
+        }
+        let own_name =
+            "rogue::terminal::tests::the_terminal_is_as_it_was_after_the_end_and_after_a_panic";
+        let own_path = std::env::current_exe().expect("it runs");
+        for ending in ["quits", "panics", "panics elsewhere"] {
+            // A terminal of 80 by 24, and its settings before and after.
+            let command = format!(
+                "stty rows 24 cols 80; stty -g; {ENDING}='{ending}' '{}' --exact {own_name} \
+                 --nocapture; stty -g",
+                own_path.display()
+            );
+            let run = Command::new("script")
+                .args(["-qec", &command, "/dev/null"])
+                .stdin(Stdio::null())
+                .output()
+                .expect("util-linux has it");
+            let shown = String::from_utf8_lossy(&run.stdout);
+            let is_settings = |line: &&str| line.split(':').count() > 30;
+            let settings: Vec<&str> = shown.lines().map(str::trim).filter(is_settings).collect();
+            assert_eq!(settings.len(), 2, "{ending}: {shown}");
+            assert_eq!(settings[0], settings[1], "{ending}: {shown}");
+            let place = |what: &str| {
+                shown.find(what).unwrap_or_else(|| panic!("{what:?} is not in {shown:?}"))
+            };
+            let last = |what: &str| shown.rfind(what).expect("as above");
+            // To the other screen and back, without a cursor and with one.
+            let [there, back, hidden, there_again] =
+                ["\u{1b}[?1049h", "\u{1b}[?1049l", "\u{1b}[?25l", "\u{1b}[?25h"].map(place);
+            assert!(there < place("the cave") && last("the cave") < back, "{ending}: {shown:?}");
+            assert!(hidden < there_again, "{ending}: {shown:?}");
+            assert!(last("\u{1b}[?1049h") < back && last("\u{1b}[?25l") < there_again, "{shown:?}");
+            // What is reported of a panic can be read afterwards.
+            if ending != "quits" {
+                assert!(
+                    back < place("a rat bites") && there_again < place("a rat bites"),
+                    "{shown:?}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn letters_outside_are_left_out_and_control_characters_are_blank() {
         let mut canvas = Canvas::new(2, 1);
