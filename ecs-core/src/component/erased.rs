@@ -11,7 +11,6 @@ use super::{CodecError, CodecKind, Component, FieldText};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
-pub(crate) type DropFn = unsafe fn(NonNull<u8>);
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
@@ -53,6 +52,29 @@ pub(crate) struct ErasedFns {
     pub(crate) codec: ErasedCodec,
 }
 
+/// How a value is dropped that is known only by its pointer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropFn {
+    /// Drops the value in place, given the number.
+    pub(crate) function: unsafe fn(NonNull<u8>, usize),
+    pub(crate) data: usize,
+}
+
+impl DropFn {
+    fn of<T>() -> Self {
+        Self { function: drop_value::<T>, data: 0 }
+    }
+
+    /// # Safety
+    /// `value` points at an initialised value (I-2) of the component that the function is for (I-9,
+    /// I-16), which has no other user and is not used afterwards.
+    #[inline]
+    pub(crate) unsafe fn call(self, value: NonNull<u8>) {
+        // SAFETY: the caller vouches for the value; the number is the one that belongs to the function.
+        unsafe { (self.function)(value, self.data) };
+    }
+}
+
 /// How the fields of a value are written and set that is known only by its pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErasedFields {
@@ -77,7 +99,7 @@ pub(crate) struct ErasedCodec {
 impl ErasedFns {
     pub(crate) fn of<T: Component>() -> Self {
         Self {
-            drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as DropFn),
+            drop: core::mem::needs_drop::<T>().then(DropFn::of::<T>),
             clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
             hash: hash_value::<T>,
             is_hashed: T::HASH.is_whole(),
@@ -122,7 +144,7 @@ impl ErasedCodec {
 /// # Safety
 /// `value` points at an initialised `T` (I-2, I-9) that has no other user, and that is not used
 /// afterwards.
-unsafe fn drop_value<T>(value: NonNull<u8>) {
+unsafe fn drop_value<T>(value: NonNull<u8>, _data: usize) {
     // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
     unsafe { value.cast::<T>().drop_in_place() }
 }

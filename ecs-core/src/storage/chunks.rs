@@ -426,7 +426,7 @@ impl DropRows<'_> {
                 self.next += 1;
                 // SAFETY: the caller of `drop_rows` vouches for a value that is initialised, unowned
                 // (I-2), and of the type that the function is for (I-9); each comes up once.
-                unsafe { drop(value) };
+                unsafe { drop.call(value) };
             }
             (self.drops, self.next) = (rest, 0);
         }

@@ -1,10 +1,8 @@
 //! The plan by which a row leaves its archetype, column by column.
 
 use alloc::vec::Vec;
-use core::ptr::NonNull;
 
-/// Drops one value of a column.
-pub(crate) type DropFn = unsafe fn(NonNull<u8>);
+pub(crate) use crate::component::DropErasedFn as DropFn;
 
 /// What happens to a row on its way from one archetype to another, or out of the world (I-6):
 /// worked out once, and then carried out by one pass over the columns of the source.

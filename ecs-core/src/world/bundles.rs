@@ -358,7 +358,10 @@ mod tests {
         assert!(detail.starts_with("a step of"), "{detail}");
         let detail = complaint(|transition| transition.plan.fresh.clear());
         assert!(detail.starts_with("other columns are fresh"), "{detail}");
-        let detail = complaint(|transition| transition.plan.drops.push((0, |_| ())));
+        let detail = complaint(|transition| {
+            let drop = crate::component::DropErasedFn { function: |_, _| (), data: 0 };
+            transition.plan.drops.push((0, drop));
+        });
         assert!(detail.starts_with("other values are dropped"), "{detail}");
     }
 }

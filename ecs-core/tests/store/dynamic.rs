@@ -33,7 +33,8 @@ pub(crate) fn switch(world: &mut World, name: &'static str) -> ComponentId {
     world.register_dynamic(descriptor).expect("a new name")
 }
 
-unsafe fn drop_counted(value: NonNull<u8>) {
+unsafe fn drop_counted(value: NonNull<u8>, data: usize) {
+    assert_eq!(data, 77);
     // SAFETY: the component's values are `Counted`, as every insertion of this file sees to.
     unsafe { value.cast::<Counted>().drop_in_place() }
 }
@@ -65,7 +66,7 @@ fn counted_component(world: &mut World) -> ComponentId {
             Some(hash_counted),
         )
     };
-    world.register_dynamic(descriptor).expect("a new name")
+    world.register_dynamic(descriptor.drop_data(77)).expect("a new name")
 }
 
 fn insert_counted(
@@ -359,6 +360,32 @@ fn values_with_functions_are_dropped_once_wherever_they_go() {
     let last = world.spawn(());
     insert_counted(&mut world, last, counted, ledger.value(8)).expect("alive");
     drop(world);
+    assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn values_that_are_spawned_from_an_address_are_the_worlds() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let (counted, number) = (counted_component(&mut world), bytes_component(&mut world, "n", 2));
+    let mut values: Vec<_> = (0..3000).map(|i| ManuallyDrop::new(ledger.value(i))).collect();
+    let mut numbers: Vec<u16> = (0..3000).collect();
+    let address = |values: &mut [ManuallyDrop<Counted>]| NonNull::from(values).cast();
+    let columns =
+        [(counted, address(&mut values)), (number, NonNull::from(&mut numbers[..]).cast())];
+    let twice = [columns[0], columns[0]];
+    // SAFETY: nothing is moved out where it fails.
+    let refused = unsafe { world.spawn_batch_ptr_by_id(&twice, 3000) };
+    assert!(matches!(refused, Err(ByIdError::Twice(_))));
+    // SAFETY: 3,000 values of each, which are not used afterwards nor dropped here.
+    let all = unsafe { world.spawn_batch_ptr_by_id(&columns, 3000) }.expect("two components");
+    assert_eq!((ledger.live(), all.len()), (3000, 3000));
+    for i in [0_u16, 1234, 2999] {
+        assert_eq!(counted_number(&world, all[usize::from(i)], counted), u64::from(i));
+        assert_eq!(world.get_by_id(all[usize::from(i)], number), Ok(&i.to_ne_bytes()[..]));
+    }
+    world.check().expect("in order");
+    world.clear();
     assert_eq!(ledger.live(), 0);
 }
 

@@ -77,6 +77,8 @@ fn terms_and_filters_follow_the_table_of_semantics() {
         (all().with(burning), expected(on)),
         (all().without(burning), expected(|i| !on(i))),
         (all().present(burning), expected(has)),
+        (all().mask(burning), expected(has)),
+        (all().mask(burning).with(speed), expected(|i| has(i) && i % 5 == 0)),
         (all().disabled(burning), expected(|i| has(i) && !on(i))),
         (all().present(burning).without(burning), expected(|i| has(i) && !on(i))),
         (all().with(speed), expected(|i| i % 5 == 0)),
@@ -89,6 +91,26 @@ fn terms_and_filters_follow_the_table_of_semantics() {
         assert_eq!(numbers(&mut crowd, &mut query), expected, "case {number}");
         assert_eq!(numbers(&mut crowd, &mut query), expected, "case {number}, again");
     }
+}
+
+#[test]
+fn a_mask_says_of_each_row_of_a_run_whether_it_is_enabled() {
+    let mut crowd = crowd();
+    let (gold, burning, speed) = (crowd.gold, crowd.burning, crowd.speed);
+    let builder = DynamicQuery::builder().read(gold).mask(burning).mask(speed);
+    let mut query = builder.build(&crowd.world).expect("no contradiction");
+    let mut seen = 0;
+    crowd.world.query_by_id(&mut query).expect("this world's").for_each_run(|run| {
+        let numbers =
+            run.bytes(0).unwrap().chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]]));
+        let on = run.mask(burning).expect("asked for");
+        assert_eq!(on.len(), run.row_count());
+        assert!(on.eq(numbers.map(|i| i % 3 != 0)));
+        assert!(run.mask(speed).expect("asked for").all(|on| on), "it is never off");
+        assert!(matches!(run.mask(gold), Err(TermError::NoSuchTerm)), "not asked for");
+        seen += run.row_count();
+    });
+    assert_eq!(seen, (0..IMPS).filter(|i| i % 10 == 0).count());
 }
 
 #[test]

@@ -178,6 +178,26 @@ impl DynamicQueryBuilder {
         self.filter(id, How::Present)
     }
 
+    /// The row has the component, enabled or not, and a [run](crate::DynamicRun::mask) says which.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let [imp, _] = [world.spawn(Awake), world.spawn(Awake)];
+    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
+    /// let awake = world.register::<Awake>();
+    /// let mut query = DynamicQuery::builder().mask(awake).build(&world)?;
+    /// let mut bits = Vec::new();
+    /// world.query_by_id(&mut query)?.for_each_run(|run| bits.extend(run.mask(awake).expect("asked for")));
+    /// assert_eq!(bits, [false, true]);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn mask(self, id: ComponentId) -> Self {
+        self.filter(id, How::Mask)
+    }
+
     /// The row has the component, and it is disabled.
     ///
     /// ```
@@ -314,7 +334,7 @@ impl DynamicQueryBuilder {
             |how| self.filters.iter().any(|filter| filter.id == info.id && filter.how == how);
         let handed_out = self.terms.iter().any(|&(id, _, optional)| id == info.id && !optional);
         let enabled = handed_out || [How::With, How::Changed, How::Added].into_iter().any(asked);
-        let there = enabled || asked(How::Present) || asked(How::Disabled);
+        let there = enabled || asked(How::Present) || asked(How::Mask) || asked(How::Disabled);
         (enabled && (asked(How::Without) || asked(How::Disabled)))
             || (there && asked(How::Without) && !info.enableable)
     }

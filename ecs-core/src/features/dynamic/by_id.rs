@@ -131,7 +131,7 @@ impl World {
         if let Some(drop) = drop {
             // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies in
             // the caller's memory now, which was given up; all books are in order.
-            unsafe { drop(value) };
+            unsafe { drop.call(value) };
         }
         self.after_insert(entity, from.archetype, id);
         Ok(())
@@ -534,8 +534,59 @@ impl World {
         components: &[(ComponentId, &[u8])],
         count: usize,
     ) -> Result<Vec<Entity>, ByIdError> {
-        for (place, &(id, bytes)) in components.iter().enumerate() {
-            let info = self.expect_bytes(id, bytes, count)?;
+        for &(id, bytes) in components {
+            self.expect_bytes(id, bytes, count)?;
+        }
+        let start = |&(id, bytes): &(ComponentId, &[u8])| (id, NonNull::from(bytes).cast());
+        let values: Vec<_> = components.iter().map(start).collect();
+        // SAFETY: plain bytes, of which there are as many as so many values have, as was checked
+        // (I-16); they may be copied, and are outside the world.
+        unsafe { self.spawn_batch_ptr_by_id(&values, count) }
+    }
+
+    /// Spawns `count` entities with the same components, of any kind. Of each component the values
+    /// of all, one after the other, are moved out of the memory at the address.
+    ///
+    /// ```
+    /// use core::{alloc::Layout, ptr::NonNull};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let mut world = World::new();
+    /// // SAFETY: there is nothing to drop.
+    /// let name = unsafe {
+    ///     ComponentDescriptor::with_functions("host.name", Layout::new::<&str>(), None, None, None)
+    /// };
+    /// let name = world.register_dynamic(name)?;
+    /// let mut names = ["Ada", "Bob"];
+    /// // SAFETY: two values of the layout, which may be copied.
+    /// let two = unsafe { world.spawn_batch_ptr_by_id(&[(name, NonNull::from(&mut names).cast())], 2)? };
+    /// // SAFETY: the address of such a value in a world that does not change meanwhile.
+    /// assert_eq!(unsafe { world.get_ptr_by_id(two[1], name)?.cast::<&str>().read() }, "Bob");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if an id is not of this world or is there twice, or only the world gives the
+    /// component. Nothing is spawned then, and the values are still the caller's.
+    ///
+    /// # Panics
+    /// Panics if the world has no handle left (see [`World`]); the entities before that are there,
+    /// and the values of the others are not dropped.
+    ///
+    /// # Safety
+    /// The ids were issued by this world. At each address lie `count` values of that component, as
+    /// [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks for them; they need not be aligned.
+    pub unsafe fn spawn_batch_ptr_by_id(
+        &mut self,
+        components: &[(ComponentId, NonNull<u8>)],
+        count: usize,
+    ) -> Result<Vec<Entity>, ByIdError> {
+        for (place, &(id, _)) in components.iter().enumerate() {
+            let info = self.registry.find(id)?;
+            if info.managed {
+                return Err(ByIdError::Managed(info.name().clone()));
+            }
             if components[..place].iter().any(|&(other, _)| other == id) {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
@@ -553,14 +604,14 @@ impl World {
             let left = if is_told { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
             let (first, rows) = archetype.chunks.reserve_rows(blocks, wanted);
-            for (&column, &(_, bytes)) in placement.columns.iter().zip(components) {
-                let size = bytes.len() / count;
-                let values = &bytes[spawned.len() * size..][..rows * size];
+            for (&column, &(id, values)) in placement.columns.iter().zip(components) {
+                let size = registry.info(id).layout.size();
                 let target = archetype.chunks.reserved(first, column);
-                let source = NonNull::from(values).cast();
+                // SAFETY: the caller vouches for `count` values, of which fewer are spawned so far.
+                let source = unsafe { values.add(spawned.len() * size) };
                 // SAFETY: so many rows were reserved, one behind the other (I-3), each with room for
-                // as many bytes as were checked (I-16); the caller's are outside the world.
-                unsafe { target.copy_from_nonoverlapping(source, values.len()) };
+                // a value (I-9, I-16); the caller's are outside the world.
+                unsafe { target.copy_from_nonoverlapping(source, rows * size) };
             }
             let from = spawned.len();
             for row in first.row..first.row + rows {
@@ -568,7 +619,7 @@ impl World {
                 spawned.push(entities.allocate(place));
             }
             // SAFETY: reserved above; the archetype has these components and no others, so every
-            // column of it was written (I-2), with bytes that are values (I-16).
+            // column of it was written (I-2), with values of it (I-9, I-16).
             unsafe { archetype.chunks.commit_rows(first, &spawned[from..], version, version) };
             if is_told {
                 self.after_spawn(spawned[from], &ids);

@@ -9,23 +9,25 @@ use core::ptr::NonNull;
 
 use super::RegisterError;
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, ErasedCodec, ErasedFns, Kind, hash_nothing,
+    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedCodec, ErasedFns,
+    Kind, hash_nothing,
 };
 use crate::hash::StateHasher;
 use crate::name::Name;
 use crate::text::debug_fields;
 use crate::world::World;
 
-/// Drops the value at the pointer in place.
+/// Drops the value at the pointer in place; the number is the component's
+/// [`drop_data`](ComponentDescriptor::drop_data).
 ///
 /// ```
 /// use formic_ecs::DropValueFn;
 /// // Of a component whose values are strings.
-/// const DROP: DropValueFn = |value| unsafe { value.cast::<String>().drop_in_place() };
+/// const DROP: DropValueFn = |value, _data| unsafe { value.cast::<String>().drop_in_place() };
 /// # let mut text = std::mem::ManuallyDrop::new(String::from("text"));
-/// # unsafe { DROP(std::ptr::NonNull::from(&mut text).cast()) };
+/// # unsafe { DROP(std::ptr::NonNull::from(&mut text).cast(), 0) };
 /// ```
-pub type DropValueFn = unsafe fn(NonNull<u8>);
+pub type DropValueFn = unsafe fn(NonNull<u8>, usize);
 
 /// Clones the value at the first pointer into the room at the second; the number is the size of a
 /// value in bytes.
@@ -151,7 +153,7 @@ impl ComponentDescriptor {
     ///     ComponentDescriptor::with_functions(
     ///         "script.text",
     ///         layout,
-    ///         Some(|value| unsafe { value.cast::<String>().drop_in_place() }),
+    ///         Some(|value, _data| unsafe { value.cast::<String>().drop_in_place() }),
     ///         None,
     ///         Some(|value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes())),
     ///     )
@@ -182,7 +184,7 @@ impl ComponentDescriptor {
             tracked: false,
             is_bytes: false,
             erased: ErasedFns {
-                drop,
+                drop: drop.map(|function| DropFn { function, data: 0 }),
                 clone,
                 hash: hash.unwrap_or(hash_nothing),
                 is_hashed: hash.is_some(),
@@ -194,6 +196,38 @@ impl ComponentDescriptor {
                 codec: ErasedCodec::UNSAVED,
             },
         }
+    }
+
+    /// The same, with a number that its [`DropValueFn`] is given: the address of what a host in
+    /// another language keeps for it, for instance.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use core::sync::atomic::{AtomicUsize, Ordering};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    /// let layout = Layout::new::<u8>();
+    /// // SAFETY: the function is right for any byte.
+    /// let handle = unsafe {
+    ///     let drop: formic_ecs::DropValueFn = |_, data| _ = DROPPED.fetch_add(data, Ordering::Relaxed);
+    ///     ComponentDescriptor::with_functions("host.handle", layout, Some(drop), None, None)
+    /// };
+    /// let mut world = World::new();
+    /// let handle = world.register_dynamic(handle.drop_data(7))?;
+    /// let imp = world.spawn(());
+    /// // SAFETY: a byte, as the layout says.
+    /// unsafe { world.insert_ptr_by_id(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
+    /// world.despawn(imp)?;
+    /// assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn drop_data(mut self, data: usize) -> Self {
+        if let Some(drop) = &mut self.erased.drop {
+            drop.data = data;
+        }
+        self
     }
 
     /// The same, to be switched off and on per entity.

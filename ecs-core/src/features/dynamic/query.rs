@@ -84,6 +84,8 @@ pub(super) enum How {
     With,
     Without,
     Present,
+    /// The same, and the bits are handed out.
+    Mask,
     Disabled,
     Changed,
     Added,
@@ -233,7 +235,7 @@ impl DynamicQuery {
             let bits = slot.map(|slot| slot.bits.get().map(Narrowing::Disabled));
             match filter.how {
                 How::With => narrowing.push(Narrowing::Enabled(slot?)),
-                How::Present => _ = slot?,
+                How::Present | How::Mask => _ = slot?,
                 How::Disabled => narrowing.push(bits??),
                 // One that is there and cannot be disabled is there for good.
                 How::Without => narrowing.extend(bits.map_or(Some(None), |bits| bits.map(Some))?),
@@ -250,6 +252,11 @@ impl DynamicQuery {
 
     pub(super) fn terms(&self) -> &[Term] {
         &self.terms
+    }
+
+    /// Whether the bits of a component are handed out.
+    pub(super) fn masks(&self, id: ComponentId) -> bool {
+        self.filters.iter().any(|filter| filter.id == id && filter.how == How::Mask)
     }
 
     pub(super) fn matches(&self) -> &[DynamicMatch] {

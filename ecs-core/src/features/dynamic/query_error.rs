@@ -87,7 +87,7 @@ from_error!(AccessConflict => DynamicQueryError::Conflict);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermError {
-    /// The query hands out fewer terms.
+    /// The query hands out fewer terms, or no mask of the component.
     NoSuchTerm,
     /// The term is optional, and the row does not have the component, or has it disabled.
     Absent,

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use super::TermError;
 use super::query::{DynamicMatch, DynamicQuery, Term};
 use crate::archetype::Archetype;
-use crate::component::Component;
+use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
 use crate::storage::{ChangeWindow, RowAddress};
 
@@ -69,6 +69,14 @@ impl<'w> Run<'w> {
         if let Some(versions) = slot.row_versions(&self.archetype.chunks, self.chunk) {
             versions.changed.mark_run(self.rows.clone(), self.moment);
         }
+    }
+
+    fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
+        let (wanted, value) = self.term(term)?;
+        if wanted.write {
+            self.mark(term);
+        }
+        Ok(value)
     }
 
     fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
@@ -308,11 +316,7 @@ impl<'w> DynamicRow<'w> {
     /// # Errors
     /// Returns an error if there is no such term, or the row lacks it.
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        let (wanted, value) = self.0.term(term)?;
-        if wanted.write {
-            self.0.mark(term);
-        }
-        Ok(value)
+        self.0.ptr(term)
     }
 }
 
@@ -460,6 +464,44 @@ impl<'w> DynamicRun<'w> {
         read: usize,
     ) -> Result<(&mut [u8], &[u8]), TermError> {
         self.0.pair(written, read)
+    }
+
+    /// The address of the first of a term's values, whatever its component is; the others lie behind
+    /// it. For reading, and for writing where the query writes the term, while the run is there and
+    /// nothing else of it is in use.
+    ///
+    /// ```
+    /// use formic_ecs::{DynamicQuery, prelude::*};
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([3, 4].map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+    ///     let first = run.ptr(0).expect("a term").cast::<Gold>();
+    ///     // SAFETY: the term is this type, and the run has two rows.
+    ///     assert_eq!(unsafe { first.add(1).as_ref() }.0, 4);
+    /// });
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, or the rows lack it.
+    pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
+        self.0.ptr(term)
+    }
+
+    /// Of each row, whether a component is enabled that the query asks for by
+    /// [`mask`](crate::DynamicQueryBuilder::mask), where there is an example.
+    ///
+    /// # Errors
+    /// Returns an error if the query does not ask so for the component.
+    pub fn mask(&self, id: ComponentId) -> Result<impl ExactSizeIterator<Item = bool>, TermError> {
+        let Run { archetype, chunk, ref rows, .. } = self.0;
+        let column = archetype.column_of(id).filter(|_| self.0.query.masks(id));
+        let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
+        let bits = slot.map(|slot| archetype.chunks.bits(slot));
+        Ok(rows.clone().map(move |row| bits.is_none_or(|bits| bits.get(chunk, row))))
     }
 
     /// The values of a term whose component is the type `T`.
