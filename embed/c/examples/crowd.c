@@ -22,7 +22,7 @@ static void ok(fm_status status) {
 
 static fm_component component(fm_world world, const char *name, size_t size, size_t align, uint32_t flags) {
     const fm_field fields[] = {{"x", FM_F32, 0}, {"y", FM_F32, 4}};
-    const fm_component_desc desc = {name, size, align, flags, fields, size == sizeof(Vec2) ? 2 : 0};
+    const fm_component_desc desc = {name, size, align, flags, fields, size == sizeof(Vec2) ? 2 : 0, NULL, NULL};
     fm_component number;
     ok(fm_component_register(world, &desc, &number));
     return number;

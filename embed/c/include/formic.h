@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#define FM_VERSION 1u
+#define FM_VERSION 2u
 
 
 // A flag of fm_component_desc: the component can be switched off for an entity, at the price of a
@@ -32,13 +32,33 @@
 // A flag of fm_component_desc: changes are found by row rather than by block.
 #define FM_TRACKED 2
 
+// The most inputs that a mind has.
+#define FM_INPUTS_MAX 16
+
+// A wish of fm_paths_ask(): where the goal cannot be reached, the nearest reachable cell will do.
+#define FM_OR_NEAREST 1
+
+// A wish of fm_paths_ask(): where the goal cannot be reached, the search is made again once an edit has
+// made it reachable.
+#define FM_KEEP_TRYING 2
+
+// A rule of a relation: a source has one target at most. A new one takes the place of the old one.
+#define FM_EXCLUSIVE 1
+
+// A rule of a relation: no entity may be related to itself, directly or by others.
+#define FM_ACYCLIC 2
+
+// A rule of a relation: the sources are despawned with their target. Else they are only related to it
+// no longer.
+#define FM_DESPAWN_SOURCES 4
+
 // How a call ended.
 typedef enum {
   // It did what it says.
   FM_OK = 0,
   // A pointer is null that has to lead to something.
   FM_NULL = 1,
-  // A handle of a world, query, lease, buffer, schedule, pool, blob or terrain was freed, or never given.
+  // A handle of a world, query, lease, relation, buffer, schedule, pool, blob or terrain was freed, or never given.
   FM_BAD_HANDLE = 2,
   // The entity is not in the world.
   FM_NO_ENTITY = 3,
@@ -125,12 +145,88 @@ enum fm_term_kind
   FM_CHANGED = 8,
   // No column: the component came since the version of the lease.
   FM_ADDED = 9,
+  // The row has the component, on or off. A column of uint64_t: bit `i % 64` of element `i / 64` says
+  // whether row `i` of the run had it on when the lease began.
+  FM_MASK = 10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum fm_term_kind fm_term_kind;
 #else
 typedef uint32_t fm_term_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a line of the log is about.
+enum fm_log_level
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A call failed: the text is that of fm_error_text().
+  FM_LOG_ERROR = 0,
+  // Code panicked, inside the library: the text says where. The call will be FM_PANIC.
+  FM_LOG_PANIC = 1,
+  // A call has something to tell that is no error.
+  FM_LOG_NOTE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum fm_log_level fm_log_level;
+#else
+typedef uint32_t fm_log_level;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a mind decides.
+enum fm_mind_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // By utility: the text is a `Reasoner(..)` in RON, whose options have the names of actions and
+  // whose considerations those of inputs.
+  FM_UTILITY = 0,
+  // By a behaviour tree: the text is that of its nodes. `name?` asks whether an input is above 0.5.
+  FM_TREE = 1,
+  // By a state machine: the text is a `Machine(..)` in RON. A condition is the name of an input, and
+  // holds while that is above 0.5.
+  FM_MACHINE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum fm_mind_kind fm_mind_kind;
+#else
+typedef uint32_t fm_mind_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the request of an agent stands.
+enum fm_path_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Nothing was asked, or the entity is no agent.
+  FM_PATH_IDLE = 0,
+  // The answer is due.
+  FM_PATH_PENDING = 1,
+  // The agent is on its way.
+  FM_PATH_FOUND = 2,
+  // It is there.
+  FM_PATH_ARRIVED = 3,
+  // It is on its way to the reachable cell that is nearest.
+  FM_PATH_PARTIAL = 4,
+  // It is at that cell.
+  FM_PATH_NEARBY = 5,
+  // There is no path.
+  FM_PATH_UNREACHABLE = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum fm_path_status fm_path_status;
+#else
+typedef uint32_t fm_path_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -156,8 +252,19 @@ typedef struct {
   size_t offset;
 } fm_field;
 
-// A component: plain bytes of one size. Values are copied as bytes; what they point at is the
-// caller's business.
+// Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
+// world is freed. `user` is that of the component. It may be called on any thread that calls the
+// library for the world, returns (C++: it throws no exception), and calls nothing for the same world,
+// which is FM_BUSY.
+typedef void (*fm_drop)(void *user, void *value);
+
+// A component: values of one size, which are moved as bytes.
+//
+// Without a drop function they are plain bytes: snapshots and hashes have them, and what they point at
+// is the caller's business. With one a value belongs to the world from the call on that brings it,
+// until the function is called with it, once; copies that were read are not owners. Such values are
+// in no snapshot, which is refused while entities have the component, nor in hashes (see
+// fm_hash_uncovered()), nor in command buffers.
 typedef struct {
   // The name, which snapshots know the component by.
   const char *name;
@@ -171,7 +278,62 @@ typedef struct {
   const fm_field *fields;
   // How many fields there are.
   size_t fields_len;
+  // What is called with a value at its end, or null.
+  fm_drop drop;
+  // What the function is given beside the value. It has to be good on any thread, until the world
+  // is freed.
+  void *user;
 } fm_component_desc;
+
+// The source of the memory of the library. All three functions may be called on any thread, on several
+// at once; they return (C++: they throw no exception), and call nothing of the library.
+typedef struct {
+  // Gives `size` bytes, at least one, at an address that is a multiple of `align`, a power of two; or
+  // null, after which the library may end the program.
+  void *(*allocate)(void*, size_t, size_t);
+  // Takes back what `allocate` gave, with the same size and alignment.
+  void (*free)(void*, void*, size_t, size_t);
+  // What both are given first.
+  void *user;
+} fm_allocator;
+
+// A mind as data.
+typedef struct {
+  // One of fm_mind_kind.
+  uint32_t kind;
+  // The text, such as the content of a file: UTF-8 that ends with a zero.
+  const char *text;
+  // The names of what agents sense, up to FM_INPUTS_MAX.
+  const char *const *inputs;
+  // How many there are.
+  size_t inputs_len;
+  // The names of what agents can do, up to 64.
+  const char *const *actions;
+  // How many there are.
+  size_t actions_len;
+} fm_mind_desc;
+
+// Systems in an order.
+typedef uint64_t fm_schedule;
+
+// A grid of cells that are open or solid.
+typedef uint64_t fm_terrain;
+
+// A place on a terrain, in cells: the middle of the first cell is (0.5, 0.5).
+typedef struct {
+  // To the right.
+  float x;
+  // Down.
+  float y;
+} fm_place;
+
+// A cell: column and row, from 0.
+typedef struct {
+  // The column.
+  uint16_t x;
+  // The row.
+  uint16_t y;
+} fm_cell;
 
 // One component of a query.
 typedef struct {
@@ -194,9 +356,14 @@ typedef struct {
   // The handle of each.
   const fm_entity *entities;
   // For each term with a column, in the order of the terms, its values: of those to be read
-  // none may be written. Null where an optional one is not there.
+  // none may be written. Null where an optional one is not there, or a component of the library has
+  // values that are not plain bytes.
   void *const *columns;
 } fm_run;
+
+// A relation of one world: each source has targets, each target has sources. FM_CHILD_OF, or what
+// fm_relation_new() gave.
+typedef uint32_t fm_relation;
 
 // Threads that run schedules.
 typedef uint64_t fm_pool;
@@ -224,22 +391,13 @@ typedef struct {
   uint32_t every;
 } fm_system;
 
-// Systems in an order.
-typedef uint64_t fm_schedule;
-
 // Bytes of the library.
 typedef uint64_t fm_blob;
 
-// A grid of cells that are open or solid.
-typedef uint64_t fm_terrain;
-
-// A cell: column and row, from 0.
-typedef struct {
-  // The column.
-  uint16_t x;
-  // The row.
-  uint16_t y;
-} fm_cell;
+// Takes a line of the log: UTF-8 that ends with a zero, for as long as the function runs. It is called
+// on the thread that it is about, which may be one of a pool, on several at once, while a call runs:
+// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY.
+typedef void (*fm_log_run)(void *user, uint32_t level, const char *text);
 
 // How much memory a world takes, in bytes but for the first two.
 typedef struct {
@@ -254,6 +412,10 @@ typedef struct {
   // All of it: blocks, spare blocks, tables, lists.
   size_t total_bytes;
 } fm_stats;
+
+// The relation of children to their parent, which every world has: exclusive, without circles, and
+// children are despawned with their parent.
+#define FM_CHILD_OF 0
 
 #ifdef __cplusplus
 extern "C" {
@@ -309,8 +471,11 @@ fm_status fm_commands_play(fm_world world,
 //
 // # Safety
 // `desc` points at a description whose name ends with a zero and whose fields are as many as it
-// says, each with a name that ends with a zero; `out` may be written.
-fm_status fm_component_register(fm_world world, const fm_component_desc *desc, fm_component *out);
+// says, each with a name that ends with a zero; `out` may be written. The drop function may be called
+// as fm_drop says.
+fm_status fm_component_register(fm_world world,
+                                const fm_component_desc *desc,
+                                fm_component *out);
 
 // Finds a component by its name. FM_NO_COMPONENT if the world has none of it.
 //
@@ -332,7 +497,8 @@ fm_status fm_entity_describe(fm_world world,
 
 // Spawns `count` entities with the same components. `values` has an array for each component, of
 // `count` values; that of a component without bytes may be null. `entities` gets the handles, in
-// the order of the values.
+// the order of the values. If it fails, values of components with a drop function are still the
+// caller's.
 //
 // # Safety
 // `components` and `values` have `components_len` elements, each array has `count` values,
@@ -354,7 +520,9 @@ fm_status fm_despawn(fm_world world,
                      size_t count);
 
 // Inserts a component into entities, or replaces its values. `values` has one for each. Entities that
-// are not in the world are passed over, as for fm_despawn().
+// are not in the world are passed over, as for fm_despawn(). Values of a component with a drop function
+// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), else
+// the caller's.
 //
 // # Safety
 // `entities` has `count` handles, `values` as many values of the component.
@@ -385,7 +553,8 @@ fm_status fm_set_enabled(fm_world world,
                          fm_component component,
                          bool enabled);
 
-// Copies the value that an entity has of a component. `size` is the size that the caller thinks it
+// Copies the value that an entity has of a component; one that has a drop function stays the world's.
+// `size` is the size that the caller thinks it
 // has.
 //
 // # Safety
@@ -396,7 +565,8 @@ fm_status fm_get(fm_world world,
                  uint8_t *value,
                  size_t size);
 
-// Writes the value of a component that an entity has, and notes the change.
+// Writes the value of a component that an entity has, and notes the change. With FM_OK a value of a
+// component with a drop function is the world's, and the one before is dropped.
 //
 // # Safety
 // `value` points at `size` bytes.
@@ -413,19 +583,142 @@ fm_status fm_set(fm_world world,
 // `out` may be written.
 fm_status fm_has(fm_world world, fm_entity entity, fm_component component, int *out);
 
-// Makes an entity the child of another, or of none if `parent` is 0: it is despawned with it.
-fm_status fm_set_parent(fm_world world, fm_entity child, fm_entity parent);
-
-// Gives the children of an entity, the first ones of them if there is room for fewer. `*len` is how
-// many it has.
+// Has the library take all its memory from these functions, for ever. It is the first call of the
+// program: FM_BUSY once the library has memory, or has functions.
 //
 // # Safety
-// `children` has room for `capacity` handles, initialised; `len` may be written.
-fm_status fm_children(fm_world world,
-                      fm_entity parent,
-                      fm_entity *children,
-                      size_t capacity,
-                      size_t *len);
+// `allocator` points at functions that may be called as its members say, for as long as the library is
+// loaded.
+fm_status fm_memory_from(const fm_allocator *allocator);
+
+// Makes a mind: `*out` is a schedule, each run of which has all agents decide that it was given by
+// fm_mind_drive(). The host says what they sense before a run, by fm_mind_sense(), looks at what they
+// do after it, by fm_mind_current(), and says when that has ended, by fm_mind_end(). A world can have
+// four. With FM_BAD_DATA, fm_error_text() has what is wrong with the text, and where.
+//
+// # Safety
+// `desc` points at a description with a text that ends with a zero, and as many names that end with a
+// zero as it says; `out` may be written.
+fm_status fm_mind_new(fm_world world,
+                      const fm_mind_desc *desc,
+                      fm_schedule *out);
+
+// Gives agents a mind; they sense zeros until they are told. Where it draws lots, agent `i` does so with
+// `seed + i`. Those that are not in the world are passed over, as for fm_despawn(), and so are those that
+// have a mind, with FM_BAD_ARGUMENT.
+//
+// # Safety
+// `agents` has `count` handles.
+fm_status fm_mind_drive(fm_schedule mind,
+                        const fm_entity *agents,
+                        size_t count,
+                        uint64_t seed);
+
+// Says what agents sense: for each as many numbers as the mind has inputs, in their order. Numbers that
+// are not finite are FM_BAD_ARGUMENT, and nothing is done. Those that are not in the world, or have no
+// mind, are passed over, as for fm_despawn().
+//
+// # Safety
+// `agents` has `count` handles, `inputs` as many times the number of inputs.
+fm_status fm_mind_sense(fm_schedule mind,
+                        const fm_entity *agents,
+                        size_t count,
+                        const float *inputs);
+
+// Says what agents do: of each the number of the action, in the order of the description, or -1 for
+// nothing. Those that are not in the world, or have no mind, get -1, as for fm_despawn().
+//
+// # Safety
+// `agents` has `count` handles, `actions` room for as many numbers, initialised.
+fm_status fm_mind_current(fm_schedule mind,
+                          const fm_entity *agents,
+                          size_t count,
+                          int32_t *actions);
+
+// Says that what agents do has ended: done, or failed. They decide anew in the next run. Those that are
+// not in the world, or do nothing, are passed over, as for fm_despawn().
+//
+// # Safety
+// `agents` has `count` handles.
+fm_status fm_mind_end(fm_schedule mind,
+                      const fm_entity *agents,
+                      size_t count,
+                      bool success);
+
+// Has the decisions of agents written down, the last `decisions_max` of each; `kind` is what sentences
+// call them, such as `Guard`.
+//
+// # Safety
+// `agents` has `count` handles, `kind` ends with a zero.
+fm_status fm_mind_watch(fm_world world,
+                        const fm_entity *agents,
+                        size_t count,
+                        const char *kind,
+                        size_t decisions_max);
+
+// Writes why an entity does what it does, as sentences, a line each; every entity has at least one.
+// `*len` is how many bytes the text has without the zero at its end; of more than `capacity` bytes
+// with it, only the beginning is written.
+//
+// # Safety
+// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+fm_status fm_explain(fm_world world, fm_entity entity, char *text, size_t capacity, size_t *len);
+
+// Puts a copy of a terrain into a world and makes a schedule that answers requests and lets agents walk:
+// `seconds` of time in each run, and up to `budget` cells looked at in all searches of a run, 0 for the
+// usual number. Each world has one. `*out` is its handle.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_paths_new(fm_world world,
+                       fm_terrain terrain,
+                       float seconds,
+                       uint64_t budget,
+                       fm_schedule *out);
+
+// Spawns agents at these places that walk so many cells per second. `agents` gets their handles. They
+// may be given more components by fm_insert().
+//
+// # Safety
+// `places` has `count` elements, `agents` room for as many handles, initialised.
+fm_status fm_paths_spawn(fm_world world,
+                         const fm_place *places,
+                         size_t count,
+                         float speed,
+                         fm_entity *agents);
+
+// Asks for paths: agent `i` is to go to goal `i`, by FM_OR_NEAREST and FM_KEEP_TRYING, or 0. The answer is
+// there after the next run, or a later one if the budget is spent. Those that are not in the world, or no
+// agents, are passed over, as for fm_despawn().
+//
+// # Safety
+// `agents` and `goals` have `count` elements.
+fm_status fm_paths_ask(fm_world world,
+                       const fm_entity *agents,
+                       const fm_place *goals,
+                       size_t count,
+                       uint32_t wishes);
+
+// Gives how the requests of agents stand, and where they are: `statuses` gets an fm_path_status of each,
+// `places` its place; either may be null. Of those that are not in the world, or no agents, they get
+// FM_PATH_IDLE and (0, 0), as for fm_despawn().
+//
+// # Safety
+// `agents` has `count` handles; `statuses` and `places`, where not null, room for as many, initialised.
+fm_status fm_paths_status(fm_world world,
+                          const fm_entity *agents,
+                          size_t count,
+                          uint32_t *statuses,
+                          fm_place *places);
+
+// Gives the component in which agents have their places, as two floats: for FM_READ.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_paths_component(fm_world world, fm_component *out);
+
+// Opens a cell of the world's terrain, or makes it solid: agents heed it in the next run.
+fm_status fm_paths_set(fm_world world, fm_cell cell, bool open);
 
 // Makes a query. `*out` is its handle.
 //
@@ -455,13 +748,91 @@ fm_status fm_query_lease(fm_world world,
 // Ends a lease. What it lent must not be used any more.
 fm_status fm_lease_release(fm_world world, fm_lease lease);
 
+// Makes a relation with these rules: FM_EXCLUSIVE, FM_ACYCLIC, FM_DESPAWN_SOURCES, or 0. `*out` is
+// its number. A world has up to four with the same rules; in snapshots and saves they go by their
+// rules and the order of making, so a program makes them in the same order each time.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_relation_new(fm_world world, uint32_t rules, fm_relation *out);
+
+// Gives the components that entities have while they are related, for FM_WITH and FM_WITHOUT:
+// `*targets` is what sources have, `*sources` what targets have.
+//
+// # Safety
+// `targets` and `sources` may be written.
+fm_status fm_relation_components(fm_world world,
+                                 fm_relation relation,
+                                 fm_component *targets,
+                                 fm_component *sources);
+
+// Relates each source to the target at the same place; those that are related stay so. Pairs that
+// cannot be related are passed over: FM_NO_ENTITY if one is not in the world, FM_BAD_ARGUMENT if it
+// would close a circle, of the first of them, when all others are related.
+//
+// # Safety
+// `sources` and `targets` have `count` handles.
+fm_status fm_relate(fm_world world,
+                    fm_relation relation,
+                    const fm_entity *sources,
+                    const fm_entity *targets,
+                    size_t count);
+
+// Ends the relation of each source to the target at the same place, where there is one. Sources that
+// are not in the world are passed over, as for fm_despawn().
+//
+// # Safety
+// `sources` and `targets` have `count` handles.
+fm_status fm_unrelate(fm_world world,
+                      fm_relation relation,
+                      const fm_entity *sources,
+                      const fm_entity *targets,
+                      size_t count);
+
+// Gives the targets of an entity in the order in which it was related to them, the first ones of them
+// if there is room for fewer. `*len` is how many it has.
+//
+// # Safety
+// `entities` has room for `capacity` handles, initialised; `len` may be written.
+fm_status fm_targets(fm_world world,
+                     fm_relation relation,
+                     fm_entity source,
+                     fm_entity *entities,
+                     size_t capacity,
+                     size_t *len);
+
+// Gives the sources of an entity, as fm_targets() gives the targets.
+//
+// # Safety
+// `entities` has room for `capacity` handles, initialised; `len` may be written.
+fm_status fm_sources(fm_world world,
+                     fm_relation relation,
+                     fm_entity target,
+                     fm_entity *entities,
+                     size_t capacity,
+                     size_t *len);
+
 // Makes a pool with this many threads besides the one that calls. `*out` is its handle.
 //
 // # Safety
 // `out` may be written.
 fm_status fm_pool_new(size_t threads, fm_pool *out);
 
-// Frees a pool. A run that uses it goes on to its end.
+// Makes a pool without threads, for up to this many that the host lends it. `*out` is its handle.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_pool_new_lent(size_t threads, fm_pool *out);
+
+// Lends the calling thread to a pool: it helps with whatever runs on the pool, and sleeps when there is
+// nothing, until fm_pool_recall() or fm_pool_free().
+fm_status fm_pool_lend(fm_pool pool);
+
+// Sends all threads home that were lent to a pool, when they have done what they are at; who lends one
+// later has it back at once.
+fm_status fm_pool_recall(fm_pool pool);
+
+// Frees a pool. A run that uses it goes on to its end; threads that were lent go home.
 fm_status fm_pool_free(fm_pool pool);
 
 // Makes a schedule of systems for a world. Those that touch nothing in common may run at the same
@@ -484,6 +855,17 @@ fm_status fm_schedule_free(fm_schedule schedule);
 fm_status fm_schedule_run(fm_schedule schedule,
                           fm_pool pool);
 
+// Writes which systems ran in the last run, and why the others did not, a line each. `*len` is how many
+// bytes the text has without the zero at its end; of more than `capacity` bytes with it, only the
+// beginning is written.
+//
+// # Safety
+// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+fm_status fm_schedule_explain(fm_schedule schedule,
+                              char *text,
+                              size_t capacity,
+                              size_t *len);
+
 // Takes a snapshot of all entities. `*out` is a blob with its bytes, which may be kept in a file.
 //
 // # Safety
@@ -497,6 +879,23 @@ fm_status fm_snapshot(fm_world world, fm_blob *out);
 // `bytes` points at `len` bytes.
 fm_status fm_restore(fm_world world, const uint8_t *bytes, size_t len);
 
+// Saves a world with a schedule of it, between two runs: `*out` is a blob with bytes that fm_load()
+// takes. Beside the entities it has the tick, and what systems remember.
+//
+// # Safety
+// `out` may be written.
+fm_status fm_save(fm_schedule schedule, fm_blob *out);
+
+// Loads what fm_save() saved into a schedule that was made in the same way, and its world with the
+// same components: it goes on as the saved one would have gone on. What did not fit exactly is noted in
+// the log. With FM_BAD_DATA both are as they were.
+//
+// # Safety
+// `bytes` points at `len` bytes.
+fm_status fm_load(fm_schedule schedule,
+                  const uint8_t *bytes,
+                  size_t len);
+
 // Gives the address and the number of a blob's bytes, which stay until it is freed.
 //
 // # Safety
@@ -507,14 +906,22 @@ fm_status fm_blob_bytes(fm_blob blob, const uint8_t **bytes, size_t *len);
 fm_status fm_blob_free(fm_blob blob);
 
 // Gives the hash of a world's state: equal worlds have equal hashes, in any process. `*uncovered` is
-// how many components have values that it does not see; of components that were registered here
-// it sees all.
+// how many components have values that it does not see, such as those with a drop function;
+// fm_hash_uncovered() has their names.
 //
 // # Safety
 // `hash` and `uncovered` may be written.
 fm_status fm_state_hash(fm_world world,
                         uint64_t *hash,
                         size_t *uncovered);
+
+// Writes the names of the components whose values fm_state_hash() does not see, with `, ` between
+// them. `*len` is how many bytes the text has without the zero at its end; of more than `capacity`
+// bytes with it, only the beginning is written.
+//
+// # Safety
+// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+fm_status fm_hash_uncovered(fm_world world, char *text, size_t capacity, size_t *len);
 
 // Returns why the last call on this thread failed that did: UTF-8 that stays until the next one
 // fails on this thread. Empty if none has.
@@ -523,6 +930,15 @@ const char *fm_error_text(void);
 // Returns the version of the interface that the library has; FM_VERSION is the header's. They are
 // equal, or the program should end.
 unsigned int fm_version(void);
+
+// Has the library write its log to this function, or, with null, none any more: calls that fail, and
+// panics, which go to the standard error stream otherwise.
+//
+// # Safety
+// `run` may be called with `user` as fm_log_run says, on any thread, until another call of this has
+// returned and calls that began before it as well.
+fm_status fm_log_to(fm_log_run run,
+                    void *user);
 
 // Reads a map in the text format of the public grid benchmarks: `type octile`, `height 3`,
 // `width 5`, `map`, and a line for each row with `.` for open cells and `@` for solid ones. `*out`

@@ -28,10 +28,59 @@ inline void check(fm_status status) {
     if (status != FM_OK) throw Error(status, fm_error_text());
 }
 
-// The number of a component with values of type T.
+// The number of a component with values of type T: those that are trivially copyable are plain bytes,
+// others are moved in and destroyed by the world.
 template <class T> struct Component {
-    static_assert(std::is_trivially_copyable<T>::value, "values are copied as bytes");
+    static_assert(std::is_nothrow_destructible<T>::value, "the world destroys values");
     fm_component number;
+};
+
+// A handle of the library that is freed at the end.
+template <fm_status (*Free)(std::uint64_t)> class Handle {
+  public:
+    explicit Handle(std::uint64_t handle) noexcept : handle_(handle) {}
+    Handle(Handle &&other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
+    Handle &operator=(Handle &&) = delete;
+    ~Handle() {
+        if (handle_ != 0) Free(handle_);
+    }
+    std::uint64_t handle() const noexcept { return handle_; }
+
+  private:
+    std::uint64_t handle_;
+};
+
+using Pool = Handle<fm_pool_free>;
+
+inline Pool make_pool(std::size_t threads) {
+    fm_pool pool = 0;
+    check(fm_pool_new(threads, &pool));
+    return Pool(pool);
+}
+
+// Bytes of a snapshot or of a save.
+class Blob : public Handle<fm_blob_free> {
+  public:
+    explicit Blob(fm_blob blob) : Handle(blob) { check(fm_blob_bytes(blob, &data_, &size_)); }
+    const std::uint8_t *data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+  private:
+    const std::uint8_t *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Systems in an order, or a mind, or agents that walk.
+class Schedule : public Handle<fm_schedule_free> {
+  public:
+    using Handle::Handle;
+    void run(const Pool &pool) { check(fm_schedule_run(handle(), pool.handle())); }
+    Blob save() const {
+        fm_blob blob = 0;
+        check(fm_save(handle(), &blob));
+        return Blob(blob);
+    }
+    void load(const Blob &blob) { check(fm_load(handle(), blob.data(), blob.size())); }
 };
 
 class World;
@@ -110,7 +159,9 @@ class World {
     template <class T>
     Component<T> component(const char *name, std::uint32_t flags = 0, const std::vector<fm_field> &fields = {}) {
         const std::size_t size = std::is_empty<T>::value ? 0 : sizeof(T);
-        const fm_component_desc desc = {name, size, alignof(T), flags, fields.data(), fields.size()};
+        fm_drop destroy = nullptr;
+        if (!std::is_trivially_copyable<T>::value) destroy = [](void *, void *value) { static_cast<T *>(value)->~T(); };
+        const fm_component_desc desc = {name, size, alignof(T), flags, fields.data(), fields.size(), destroy, nullptr};
         Component<T> component{};
         check(fm_component_register(world_, &desc, &component.number));
         return component;
@@ -118,19 +169,52 @@ class World {
 
     // Spawns an entity for each value.
     template <class T> std::vector<fm_entity> spawn(Component<T> component, const std::vector<T> &values) {
+        static_assert(std::is_trivially_copyable<T>::value, "insert values of other types one by one");
         std::vector<fm_entity> entities(values.size());
         const std::uint8_t *column = reinterpret_cast<const std::uint8_t *>(values.data());
         check(fm_spawn(world_, &component.number, 1, &column, values.size(), entities.data()));
         return entities;
     }
 
+    // Gives an entity a component, or replaces its value. What T holds has to bear being moved as bytes,
+    // without its move constructor: pointers to other places do, pointers into the value itself do not.
+    template <class T> void insert(fm_entity entity, Component<T> component, T value) {
+        union Room {
+            T value;
+            explicit Room(T &&from) : value(std::move(from)) {}
+            ~Room() {}
+        } room(std::move(value));
+        const fm_status status =
+            fm_insert(world_, &entity, 1, component.number, reinterpret_cast<const std::uint8_t *>(&room.value));
+        // Where the entity is gone the world has destroyed it.
+        if (status != FM_OK && status != FM_NO_ENTITY) room.value.~T();
+        check(status);
+    }
+
+    Blob snapshot() const {
+        fm_blob blob = 0;
+        check(fm_snapshot(world_, &blob));
+        return Blob(blob);
+    }
+
+    void restore(const Blob &blob) { check(fm_restore(world_, blob.data(), blob.size())); }
+
+    // It refers to the world, which has to outlive it; what the functions are given as well.
+    Schedule schedule(const std::vector<fm_system> &systems) {
+        fm_schedule schedule = 0;
+        check(fm_schedule_new(world_, systems.data(), systems.size(), &schedule));
+        return Schedule(schedule);
+    }
+
     template <class T> T get(fm_entity entity, Component<T> component) const {
+        static_assert(std::is_trivially_copyable<T>::value, "the value is the world's");
         T value{};
         check(fm_get(world_, entity, component.number, reinterpret_cast<std::uint8_t *>(&value), sizeof value));
         return value;
     }
 
     template <class T> void set(fm_entity entity, Component<T> component, const T &value) {
+        static_assert(std::is_trivially_copyable<T>::value, "insert values of other types");
         check(fm_set(world_, entity, component.number, reinterpret_cast<const std::uint8_t *>(&value), sizeof value));
     }
 

@@ -75,7 +75,12 @@ pub unsafe extern "C" fn fm_commands_insert(
         let value = unsafe { ffi::slice("value", value, size) }?;
         with(world, |state| {
             let id = state.component(component)?;
-            let expected = state.world.component_info(id)?.layout().size();
+            let info = state.world.component_info(id)?;
+            if !info.is_bytes() {
+                let text = format!("{} is not plain bytes, as command buffers need", info.name());
+                return Err(Failure::argument(text));
+            }
+            let expected = info.layout().size();
             if expected != size {
                 return Err(Failure::argument(format!("a value has {expected} bytes, not {size}")));
             }

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use core::alloc::Layout;
-use core::ffi::c_char;
+use core::ffi::{c_char, c_void};
 use core::fmt::Write;
+use core::ptr::{self, NonNull};
 
-use formic_ecs::{ComponentDescriptor, Entity, error::RegisterError};
+use formic_ecs::{ComponentDescriptor, ComponentInfo, DropValueFn, Entity, error::RegisterError};
 
 use crate::entity::{entity_of, fm_entity};
 use crate::ffi;
@@ -63,8 +64,19 @@ pub const FM_ENABLEABLE: u32 = 1;
 /// A flag of fm_component_desc: changes are found by row rather than by block.
 pub const FM_TRACKED: u32 = 2;
 
-/// A component: plain bytes of one size. Values are copied as bytes; what they point at is the
-/// caller's business.
+/// Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
+/// world is freed. `user` is that of the component. It may be called on any thread that calls the
+/// library for the world, returns (C++: it throws no exception), and calls nothing for the same world,
+/// which is FM_BUSY.
+pub type fm_drop = Option<unsafe extern "C" fn(user: *mut c_void, value: *mut c_void)>;
+
+/// A component: values of one size, which are moved as bytes.
+///
+/// Without a drop function they are plain bytes: snapshots and hashes have them, and what they point at
+/// is the caller's business. With one a value belongs to the world from the call on that brings it,
+/// until the function is called with it, once; copies that were read are not owners. Such values are
+/// in no snapshot, which is refused while entities have the component, nor in hashes (see
+/// fm_hash_uncovered()), nor in command buffers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct fm_component_desc {
@@ -80,6 +92,53 @@ pub struct fm_component_desc {
     pub fields: *const fm_field,
     /// How many fields there are.
     pub fields_len: usize,
+    /// What is called with a value at its end, or null.
+    pub drop: fm_drop,
+    /// What the function is given beside the value. It has to be good on any thread, until the world
+    /// is freed.
+    pub user: *mut c_void,
+}
+
+/// The drop function of a component, and what it is given.
+#[derive(Debug)]
+pub(crate) struct HostDrop {
+    function: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    user: *mut c_void,
+}
+
+// SAFETY: the host says that `user` is good on any thread; it is handed on and never followed here.
+unsafe impl Send for HostDrop {}
+
+/// # Safety
+/// `value` points at a value of the component with the [`HostDrop`] that `data` is the address of,
+/// which is still there; it is not used afterwards.
+unsafe fn drop_by_host(value: NonNull<u8>, data: usize) {
+    let host = ptr::with_exposed_provenance::<HostDrop>(data);
+    // SAFETY: its world keeps it, behind the same address, for longer than any value.
+    let host = unsafe { &*host };
+    // SAFETY: the caller vouches for a value of the component.
+    unsafe { host.call(value) };
+}
+
+impl HostDrop {
+    /// # Safety
+    /// `value` points at a value of the component, which is not used afterwards.
+    pub(crate) unsafe fn call(&self, value: NonNull<u8>) {
+        // SAFETY: the host gave the function for values of this component.
+        unsafe { (self.function)(self.user, value.as_ptr().cast()) };
+    }
+}
+
+/// Whether a component was registered here: its values are the host's to make.
+pub(crate) fn is_hosts(info: &ComponentInfo) -> bool {
+    info.type_id().is_none()
+}
+
+pub(crate) fn expect_hosts(info: &ComponentInfo) -> Result<(), Failure> {
+    if is_hosts(info) {
+        return Ok(());
+    }
+    Err(Failure::argument(format!("{} belongs to the library", info.name())))
 }
 
 #[derive(Debug)]
@@ -149,7 +208,8 @@ impl From<RegisterError> for Failure {
 ///
 /// # Safety
 /// `desc` points at a description whose name ends with a zero and whose fields are as many as it
-/// says, each with a name that ends with a zero; `out` may be written.
+/// says, each with a name that ends with a zero; `out` may be written. The drop function may be called
+/// as fm_drop says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fm_component_register(
     world: fm_world,
@@ -182,7 +242,18 @@ pub unsafe extern "C" fn fm_component_register(
             }
             fields.push(Field { name: field_name.to_owned(), kind, offset: field.offset });
         }
-        let mut descriptor = ComponentDescriptor::bytes(name.to_owned(), layout);
+        let host = desc.drop.map(|function| Box::new(HostDrop { function, user: desc.user }));
+        let mut descriptor = match &host {
+            None => ComponentDescriptor::bytes(name.to_owned(), layout),
+            Some(host) => {
+                let (name, drop) = (name.to_owned(), Some(drop_by_host as DropValueFn));
+                // SAFETY: values are what the caller says, moved as bytes, and good on any thread. What
+                // is kept for the function stays where it is for as long as the world.
+                let made =
+                    unsafe { ComponentDescriptor::with_functions(name, layout, drop, None, None) };
+                made.drop_data(ptr::from_ref::<HostDrop>(host).expose_provenance())
+            }
+        };
         if desc.flags & FM_ENABLEABLE != 0 {
             descriptor = descriptor.enableable();
         }
@@ -192,6 +263,7 @@ pub unsafe extern "C" fn fm_component_register(
         let id = with(world, |state| {
             let id = state.world.register_dynamic(descriptor)?;
             state.fields.insert(id, fields);
+            state.drops.extend(host.map(|host| (id, host)));
             Ok(id)
         })?;
         let number = u32::try_from(id.index()).expect("fewer than 2^32 components");
@@ -241,20 +313,9 @@ pub unsafe extern "C" fn fm_entity_describe(
 ) -> fm_status {
     call(|| {
         ffi::expect_place("len", len)?;
-        // SAFETY: the caller vouches for as many bytes.
-        let room = unsafe { ffi::slice_mut("text", text.cast::<u8>(), capacity) }?;
         let said = with(world, |state| describe(state, entity))?;
-        if let Some(last) = room.len().checked_sub(1) {
-            // Not in the middle of a character.
-            let mut end = said.len().min(last);
-            while !said.is_char_boundary(end) {
-                end -= 1;
-            }
-            room[..end].copy_from_slice(&said.as_bytes()[..end]);
-            room[end] = 0;
-        }
-        // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("len", len, said.len()) }
+        // SAFETY: the caller vouches for as many bytes, and that all may be written.
+        unsafe { ffi::give_text(&said, text, capacity, len) }
     })
 }
 
@@ -269,8 +330,12 @@ fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {
         state.expect_readable(info.id())?;
         let separator = if said.is_empty() { "" } else { "; " };
         _ = write!(said, "{separator}{}", info.name());
-        if let (Some(fields), true) = (state.fields.get(&info.id()), info.is_bytes()) {
-            let bytes = state.world.get_by_id(entity, info.id())?;
+        if let Some(fields) = state.fields.get(&info.id()) {
+            let value = state.world.get_ptr_by_id(entity, info.id())?;
+            let value = NonNull::slice_from_raw_parts(value, info.layout().size());
+            // SAFETY: a value of a component of the host, which it has said is all bytes; no lease
+            // writes it.
+            let bytes = unsafe { value.as_ref() };
             for (place, field) in fields.iter().enumerate() {
                 let value = bytes.get(field.offset..field.offset + field.kind.size());
                 let value = value.and_then(|bytes| field.kind.show(bytes)).unwrap_or_default();

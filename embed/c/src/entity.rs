@@ -1,11 +1,13 @@
 //! Entities and the values of single ones, many at a time.
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
+use core::alloc::Layout;
 use core::ffi::c_int;
+use core::ptr::NonNull;
 
-use formic_ecs::{ComponentId, Entity};
+use formic_ecs::{ComponentId, ComponentInfo, Entity};
 
-use crate::component::fm_component;
+use crate::component::{expect_hosts, fm_component, is_hosts};
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
 use crate::world::{WorldState, fm_world, with};
@@ -20,21 +22,77 @@ pub(crate) fn entity_of(entity: fm_entity) -> Result<Entity, Failure> {
     })
 }
 
-/// The components that were asked for, with the size of their values, if their values are bytes.
-fn sizes(
-    state: &WorldState,
-    components: &[fm_component],
-) -> Result<Vec<(ComponentId, usize)>, Failure> {
-    let size_of = |&component: &fm_component| {
-        let id = state.component(component)?;
-        Ok((id, state.world.component_info(id)?.layout().size()))
+/// A component that was registered here.
+fn hosts(state: &WorldState, component: fm_component) -> Result<&ComponentInfo, Failure> {
+    let info = state.world.component_info(state.component(component)?)?;
+    expect_hosts(info)?;
+    Ok(info)
+}
+
+/// The size of so many values.
+fn size_of_all(size: usize, count: usize) -> Result<usize, Failure> {
+    size.checked_mul(count).ok_or_else(|| Failure::argument("too many values"))
+}
+
+/// Room for a value on its way into the world.
+struct Scratch {
+    layout: Layout,
+    room: NonNull<u8>,
+}
+
+impl Scratch {
+    fn new(layout: Layout) -> Result<Self, Failure> {
+        let dangling = NonNull::new(core::ptr::without_provenance_mut(layout.align()));
+        let room = if layout.size() == 0 {
+            dangling
+        } else {
+            // SAFETY: it has a size.
+            NonNull::new(unsafe { std::alloc::alloc(layout) })
+        };
+        let room = room.ok_or_else(|| Failure::argument("there is no memory for a value"))?;
+        Ok(Self { layout, room })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: allocated in `new` with this layout, as it has a size.
+            unsafe { std::alloc::dealloc(self.room.as_ptr(), self.layout) };
+        }
+    }
+}
+
+/// Moves a value into the world, as [`fm_insert`] does. Where the entity is gone it is dropped.
+fn move_in(
+    state: &mut WorldState,
+    entity: Result<Entity, Failure>,
+    id: ComponentId,
+    scratch: &Scratch,
+    value: &[u8],
+) -> Result<(), Failure> {
+    // SAFETY: the room has the layout of the component, of which the value has as many bytes.
+    unsafe { scratch.room.copy_from_nonoverlapping(NonNull::from(value).cast(), value.len()) };
+    let there = entity.and_then(|it| state.world.place_of(it).map(|_| it).map_err(Failure::from));
+    let entity = match there {
+        Ok(entity) => entity,
+        Err(failure) => {
+            if let Some(drop) = state.drops.get(&id) {
+                // SAFETY: the room has a value of the component, which the caller gave up.
+                unsafe { drop.call(scratch.room) };
+            }
+            return Err(failure);
+        }
     };
-    components.iter().map(size_of).collect()
+    // SAFETY: the id is of this world; the room has a value of the component, which the caller gave
+    // up, aligned and outside of the world.
+    Ok(unsafe { state.world.insert_ptr_by_id(entity, id, scratch.room) }?)
 }
 
 /// Spawns `count` entities with the same components. `values` has an array for each component, of
 /// `count` values; that of a component without bytes may be null. `entities` gets the handles, in
-/// the order of the values.
+/// the order of the values. If it fails, values of components with a drop function are still the
+/// caller's.
 ///
 /// # Safety
 /// `components` and `values` have `components_len` elements, each array has `count` values,
@@ -58,13 +116,16 @@ pub unsafe extern "C" fn fm_spawn(
         with(world, |state| {
             state.expect_no_lease()?;
             let mut columns = Vec::with_capacity(components.len());
-            for (&(id, size), &start) in sizes(state, components)?.iter().zip(values) {
-                let len = size.checked_mul(count);
-                let len = len.ok_or_else(|| Failure::argument("too many values"))?;
+            for (&component, &start) in components.iter().zip(values) {
+                let info = hosts(state, component)?;
+                let len = size_of_all(info.layout().size(), count)?;
                 // SAFETY: the caller vouches for `count` values of the component, as bytes.
-                columns.push((id, unsafe { ffi::slice("an array of values", start, len) }?));
+                let values = unsafe { ffi::slice("an array of values", start, len) }?;
+                columns.push((info.id(), NonNull::from(values).cast()));
             }
-            let spawned = state.world.spawn_batch_by_id(&columns, count)?;
+            // SAFETY: the ids are of this world; there are `count` values of each, as the caller says,
+            // who gives them up if they have a drop function.
+            let spawned = unsafe { state.world.spawn_batch_ptr_by_id(&columns, count) }?;
             for (place, entity) in entities.iter_mut().zip(spawned) {
                 *place = entity.to_bits();
             }
@@ -108,7 +169,9 @@ fn each(
 }
 
 /// Inserts a component into entities, or replaces its values. `values` has one for each. Entities that
-/// are not in the world are passed over, as for fm_despawn().
+/// are not in the world are passed over, as for fm_despawn(). Values of a component with a drop function
+/// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), else
+/// the caller's.
 ///
 /// # Safety
 /// `entities` has `count` handles, `values` as many values of the component.
@@ -125,17 +188,19 @@ pub unsafe extern "C" fn fm_insert(
         let entities = unsafe { ffi::slice("entities", entities, count) }?;
         with(world, |state| {
             state.expect_no_lease()?;
-            let (id, size) = sizes(state, &[component])?[0];
-            let len = size.checked_mul(count);
-            let len = len.ok_or_else(|| Failure::argument("too many values"))?;
+            let info = hosts(state, component)?;
+            let (id, layout) = (info.id(), info.layout());
+            let len = size_of_all(layout.size(), count)?;
             // SAFETY: the caller vouches for `count` values of the component, as bytes.
             let values = unsafe { ffi::slice("values", values, len) }?;
-            let mut at = 0;
-            each(entities, |entity| {
-                let value = &values[at..at + size];
-                at += size;
-                Ok(state.world.insert_by_id(entity, id, value)?)
-            })
+            let scratch = Scratch::new(layout)?;
+            let mut first = Ok(());
+            for (place, &entity) in entities.iter().enumerate() {
+                let value = &values[place * layout.size()..][..layout.size()];
+                let done = move_in(state, entity_of(entity), id, &scratch, value);
+                first = first.and(done);
+            }
+            first
         })
     })
 }
@@ -189,7 +254,8 @@ pub unsafe extern "C" fn fm_set_enabled(
     })
 }
 
-/// Copies the value that an entity has of a component. `size` is the size that the caller thinks it
+/// Copies the value that an entity has of a component; one that has a drop function stays the world's.
+/// `size` is the size that the caller thinks it
 /// has.
 ///
 /// # Safety
@@ -208,7 +274,15 @@ pub unsafe extern "C" fn fm_get(
         with(world, |state| {
             let id = state.component(component)?;
             state.expect_readable(id)?;
-            let bytes = state.world.get_by_id(entity_of(entity)?, id)?;
+            let (entity, info) = (entity_of(entity)?, state.world.component_info(id)?);
+            let bytes = if is_hosts(info) {
+                let value = state.world.get_ptr_by_id(entity, id)?;
+                // SAFETY: a value of a component of the host, which it has said is all bytes; no
+                // lease writes it.
+                unsafe { NonNull::slice_from_raw_parts(value, info.layout().size()).as_ref() }
+            } else {
+                state.world.get_by_id(entity, id)?
+            };
             if bytes.len() != value.len() {
                 let text = format!("a value has {} bytes, not {size}", bytes.len());
                 return Err(Failure::argument(text));
@@ -219,7 +293,8 @@ pub unsafe extern "C" fn fm_get(
     })
 }
 
-/// Writes the value of a component that an entity has, and notes the change.
+/// Writes the value of a component that an entity has, and notes the change. With FM_OK a value of a
+/// component with a drop function is the world's, and the one before is dropped.
 ///
 /// # Safety
 /// `value` points at `size` bytes.
@@ -237,12 +312,14 @@ pub unsafe extern "C" fn fm_set(
         with(world, |state| {
             let id = state.component(component)?;
             state.expect_writable(id)?;
-            let expected = state.world.component_info(id)?.layout().size();
-            if expected != size {
-                return Err(Failure::argument(format!("a value has {expected} bytes, not {size}")));
+            let layout = hosts(state, component)?.layout();
+            if layout.size() != size {
+                let text = format!("a value has {} bytes, not {size}", layout.size());
+                return Err(Failure::argument(text));
             }
-            state.world.get_mut_by_id(entity_of(entity)?, id)?.copy_from_slice(value);
-            Ok(())
+            let entity = entity_of(entity)?;
+            state.world.get_ptr_by_id(entity, id)?;
+            move_in(state, Ok(entity), id, &Scratch::new(layout)?, value)
         })
     })
 }
@@ -268,49 +345,5 @@ pub unsafe extern "C" fn fm_has(
         })?;
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, has) }
-    })
-}
-
-/// Makes an entity the child of another, or of none if `parent` is 0: it is despawned with it.
-#[unsafe(no_mangle)]
-pub extern "C" fn fm_set_parent(world: fm_world, child: fm_entity, parent: fm_entity) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            state.expect_no_lease()?;
-            let child = entity_of(child)?;
-            let parent = if parent == 0 { None } else { Some(entity_of(parent)?) };
-            state.world.set_parent(child, parent).map_err(Failure::argument)
-        })
-    })
-}
-
-/// Gives the children of an entity, the first ones of them if there is room for fewer. `*len` is how
-/// many it has.
-///
-/// # Safety
-/// `children` has room for `capacity` handles, initialised; `len` may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fm_children(
-    world: fm_world,
-    parent: fm_entity,
-    children: *mut fm_entity,
-    capacity: usize,
-    len: *mut usize,
-) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        // SAFETY: the caller vouches for room for as many handles.
-        let room = unsafe { ffi::slice_mut("children", children, capacity) }?;
-        let count = with(world, |state| {
-            let parent = entity_of(parent)?;
-            state.world.place_of(parent)?;
-            let found = state.world.children(parent);
-            for (place, child) in room.iter_mut().zip(found) {
-                *place = child.to_bits();
-            }
-            Ok(found.len())
-        })?;
-        // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("len", len, count) }
     })
 }

@@ -74,6 +74,48 @@ pub(crate) fn expect_place<T>(what: &str, place: *mut T) -> Result<(), Failure> 
     check(what, place, 1)
 }
 
+/// Writes a text for the caller, with a zero at its end, as much of it as there is room for; `len` gets
+/// its whole length without the zero.
+///
+/// # Safety
+/// Unless they are null, `room` points at `capacity` bytes that are initialised, and they and `len` may
+/// be written.
+pub(crate) unsafe fn give_text(
+    text: &str,
+    room: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+) -> Result<(), Failure> {
+    // SAFETY: the caller vouches for as many bytes.
+    let room = unsafe { slice_mut("text", room.cast::<u8>(), capacity) }?;
+    if let Some(last) = room.len().checked_sub(1) {
+        // Not in the middle of a character.
+        let mut end = text.len().min(last);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        room[..end].copy_from_slice(&text.as_bytes()[..end]);
+        room[end] = 0;
+    }
+    // SAFETY: the caller vouches that it may be written.
+    unsafe { give("len", len, text.len()) }
+}
+
+/// The caller's texts, each as for [`text`].
+///
+/// # Safety
+/// As for [`slice`] and, of each element, for [`text`].
+pub(crate) unsafe fn texts<'a>(
+    what: &str,
+    all: *const *const c_char,
+    len: usize,
+) -> Result<Vec<&'a str>, Failure> {
+    // SAFETY: the caller vouches for as many addresses.
+    let all = unsafe { slice(what, all, len) }?;
+    // SAFETY: the caller vouches for each.
+    all.iter().map(|&one| unsafe { text(what, one) }).collect()
+}
+
 /// The caller's text, which is UTF-8 and ends with a zero.
 ///
 /// # Safety

@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use core::ffi::c_void;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use formic_ecs::{ComponentId, DynamicQuery, DynamicRows, Entity};
 
-use crate::component::fm_component;
+use crate::component::{expect_hosts, fm_component, is_hosts};
 use crate::entity::fm_entity;
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
@@ -41,6 +41,9 @@ pub enum fm_term_kind {
     FM_CHANGED = 8,
     /// No column: the component came since the version of the lease.
     FM_ADDED = 9,
+    /// The row has the component, on or off. A column of uint64_t: bit `i % 64` of element `i / 64` says
+    /// whether row `i` of the run had it on when the lease began.
+    FM_MASK = 10,
 }
 
 /// One component of a query.
@@ -62,7 +65,8 @@ pub struct fm_run {
     /// The handle of each.
     pub entities: *const fm_entity,
     /// For each term with a column, in the order of the terms, its values: of those to be read
-    /// none may be written. Null where an optional one is not there.
+    /// none may be written. Null where an optional one is not there, or a component of the library has
+    /// values that are not plain bytes.
     pub columns: *const *mut c_void,
 }
 
@@ -76,7 +80,17 @@ pub(crate) struct QueryState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     id: ComponentId,
-    write: bool,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// Of a component that was registered here.
+    Read,
+    /// Of one of the library.
+    ReadBytes,
+    Write,
+    Mask,
 }
 
 /// Runs whose addresses the caller has.
@@ -91,6 +105,7 @@ pub(crate) struct Lease {
 pub(crate) struct Runs {
     pub(crate) runs: Vec<fm_run>,
     _addresses: Vec<*mut c_void>,
+    _masks: Vec<Box<[u64]>>,
 }
 
 // SAFETY: the addresses are kept for the caller and never followed here.
@@ -101,16 +116,25 @@ impl Runs {
         // Entities and addresses of all runs; where each run's addresses begin is known at the end.
         let mut heads = Vec::new();
         let mut addresses: Vec<*mut c_void> = Vec::new();
+        let mut masks = Vec::new();
         rows.for_each_run(|mut run| {
             heads.push((run.row_count(), run.entities().as_ptr()));
-            for (term, column) in columns.iter().enumerate() {
+            let mut term = 0;
+            for column in columns {
+                if column.how == How::Mask {
+                    let mut mask = pack(run.mask(column.id).expect("the query asks for it"));
+                    addresses.push(mask.as_mut_ptr().cast());
+                    masks.push(mask);
+                    continue;
+                }
                 // An optional column that is not there is an error here, and a null pointer outside.
-                let start = if column.write {
-                    run.bytes_mut(term).map(<[u8]>::as_mut_ptr)
-                } else {
+                let start = if column.how == How::ReadBytes {
                     run.bytes(term).map(|bytes| bytes.as_ptr().cast_mut())
+                } else {
+                    run.ptr(term).map(NonNull::as_ptr)
                 };
                 addresses.push(start.map_or(ptr::null_mut(), <*mut u8>::cast));
+                term += 1;
             }
         });
         let run = |(place, &(rows, entities)): (usize, &(usize, *const Entity))| fm_run {
@@ -119,21 +143,39 @@ impl Runs {
             columns: addresses[place * columns.len()..].as_ptr(),
         };
         let runs = heads.iter().enumerate().map(run).collect();
-        Self { runs, _addresses: addresses }
+        Self { runs, _addresses: addresses, _masks: masks }
+    }
+}
+
+fn pack(bits: impl ExactSizeIterator<Item = bool>) -> Box<[u64]> {
+    let mut words = vec![0; bits.len().div_ceil(64)].into_boxed_slice();
+    for (row, bit) in bits.enumerate() {
+        words[row / 64] |= u64::from(bit) << (row % 64);
+    }
+    words
+}
+
+impl Column {
+    fn is_values(self) -> bool {
+        self.how != How::Mask
+    }
+
+    fn is_written(self) -> bool {
+        self.how == How::Write
     }
 }
 
 impl Lease {
     pub(crate) fn uses(&self, id: ComponentId) -> bool {
-        self.columns.iter().any(|column| column.id == id)
+        self.columns.iter().any(|column| column.id == id && column.is_values())
     }
 
     pub(crate) fn writes(&self, id: ComponentId) -> bool {
-        self.columns.iter().any(|column| column.id == id && column.write)
+        self.columns.iter().any(|column| column.id == id && column.is_written())
     }
 
     pub(crate) fn any_written(&self) -> Option<ComponentId> {
-        self.columns.iter().find(|column| column.write).map(|column| column.id)
+        self.columns.iter().find(|column| column.is_written()).map(|column| column.id)
     }
 }
 
@@ -168,10 +210,15 @@ pub(crate) fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState,
         let id = state.component(term.component)?;
         let info = state.world.component_info(id)?;
         if term.kind <= fm_term_kind::FM_WRITE_OPTIONAL as u32 {
-            if !info.is_bytes() {
-                return Err(Failure::argument(format!("{} is not plain bytes", info.name())));
-            }
-            columns.push(Column { id, write: term.kind % 2 == 1 });
+            let how = match (term.kind % 2 == 1, is_hosts(info)) {
+                (true, _) => {
+                    expect_hosts(info)?;
+                    How::Write
+                }
+                (false, true) => How::Read,
+                (false, false) => How::ReadBytes,
+            };
+            columns.push(Column { id, how });
         }
         builder = match term.kind {
             0 => builder.read(id),
@@ -184,6 +231,10 @@ pub(crate) fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState,
             7 => builder.disabled(id),
             8 => builder.changed(id),
             9 => builder.added(id),
+            10 => {
+                columns.push(Column { id, how: How::Mask });
+                builder.mask(id)
+            }
             kind => return Err(Failure::argument(format!("no kind of term is {kind}"))),
         };
     }
@@ -236,9 +287,9 @@ pub unsafe extern "C" fn fm_query_lease(
 fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Failure> {
     let columns = state.queries.get(query)?.columns.clone();
     for column in &columns {
-        if column.write {
+        if column.is_written() {
             state.expect_writable(column.id)?;
-        } else {
+        } else if column.is_values() {
             state.expect_readable(column.id)?;
         }
     }

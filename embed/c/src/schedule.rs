@@ -5,14 +5,17 @@ use core::ffi::{c_char, c_void};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use formic_ecs::World;
+use formic_ecs::{CodecError, World};
 use formic_jobs::{
-    IntoSystem, Pool, RunContext, Schedule, System, SystemAccess, SystemConfig, Threads,
+    IntoSystem, Pool, RunContext, Schedule, StateArchive, System, SystemAccess, SystemConfig,
+    Threads,
 };
 
 use crate::ffi;
 use crate::handles::Shared;
+use crate::mind::HostMind;
 use crate::query::{QueryState, Runs, build, fm_run, fm_term};
 use crate::status::{Failure, call, fm_status};
 use crate::world::{away, fm_world, with};
@@ -22,8 +25,22 @@ pub type fm_pool = u64;
 /// Systems in an order.
 pub type fm_schedule = u64;
 
-static POOLS: Shared<Arc<Pool>> = Shared::new("pool");
+static POOLS: Shared<PoolState> = Shared::new("pool");
 static SCHEDULES: Shared<ScheduleState> = Shared::new("schedule");
+
+/// A pool, and whether lent threads are to go home.
+#[derive(Clone)]
+struct PoolState {
+    pool: Arc<Pool>,
+    recalled: Arc<AtomicBool>,
+}
+
+impl PoolState {
+    fn recall(&self) {
+        self.recalled.store(true, Ordering::Release);
+        self.pool.wake_host_threads();
+    }
+}
 
 /// Does the work of a system: `user` is what the system was made with, `tick` counts the runs of the
 /// schedule from 0, the runs have the columns of the terms. It may be called on any thread of the
@@ -52,10 +69,28 @@ pub struct fm_system {
     pub every: u32,
 }
 
-struct ScheduleState {
+pub(crate) struct ScheduleState {
     world: fm_world,
     /// Not here while it runs.
     schedule: Option<Schedule>,
+    /// Of the agents that it drives, if it was made for that.
+    mind: Option<Arc<HostMind>>,
+}
+
+/// Gives a schedule of a world to the host.
+pub(crate) fn list(world: fm_world, schedule: Schedule, mind: Option<HostMind>) -> fm_schedule {
+    let schedule = Some(schedule);
+    SCHEDULES.insert(ScheduleState { world, schedule, mind: mind.map(Arc::new) })
+}
+
+/// The world of a schedule, and its mind.
+pub(crate) fn mind_of(schedule: fm_schedule) -> Result<(fm_world, Arc<HostMind>), Failure> {
+    SCHEDULES.with(schedule, |state| {
+        let mind = state.mind.clone().ok_or_else(|| {
+            Failure::new(fm_status::FM_BAD_HANDLE, "the schedule was not made by fm_mind_new()")
+        })?;
+        Ok((state.world, mind))
+    })
 }
 
 struct HostSystem {
@@ -63,8 +98,9 @@ struct HostSystem {
     query: QueryState,
     run: fm_system_run,
     user: User,
-    /// The version of the world when it ran last.
+    /// The version of the world when it ran last, and how often that had been restored.
     seen: u64,
+    restored: u64,
 }
 
 /// What the host gave for its function.
@@ -92,7 +128,11 @@ impl System for HostSystem {
     }
 
     fn run(&mut self, context: RunContext<'_>) {
-        let since = core::mem::replace(&mut self.seen, context.cell.version());
+        let mut since = core::mem::replace(&mut self.seen, context.cell.version());
+        if self.restored != context.cell.restored() {
+            // What was seen before says nothing any more.
+            (since, self.restored) = (0, context.cell.restored());
+        }
         let found = context.cell.query_by_id(&mut self.query.query);
         let mut rows = found.expect("the schedule keeps others away");
         let lent = Runs::of(rows.rows().since(since), &self.query.columns);
@@ -101,6 +141,21 @@ impl System for HostSystem {
         // SAFETY: the host gave the function for this; until it has returned `lent` holds the lists and
         // `rows` the columns.
         unsafe { run(user, tick, lent.runs.as_ptr(), lent.runs.len()) };
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        let write = |it: &Self, out: &mut Vec<u8>| {
+            out.extend(it.seen.to_le_bytes());
+            Ok(())
+        };
+        archive.entry("what was seen", self, write, |it, bytes, world| {
+            let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+            *bytes = rest;
+            if let Some(world) = world {
+                (it.seen, it.restored) = (u64::from_le_bytes(*first), world.restored());
+            }
+            Ok(())
+        });
     }
 }
 
@@ -113,16 +168,61 @@ pub unsafe extern "C" fn fm_pool_new(threads: usize, out: *mut fm_pool) -> fm_st
     call(|| {
         ffi::expect_place("out", out)?;
         let threads = if threads == 0 { Threads::None } else { Threads::Own(threads) };
-        let pool = Pool::new(threads).map_err(Failure::argument)?;
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("out", out, POOLS.insert(Arc::new(pool))) }
+        unsafe { ffi::give("out", out, new_pool(threads)?) }
     })
 }
 
-/// Frees a pool. A run that uses it goes on to its end.
+fn new_pool(threads: Threads) -> Result<fm_pool, Failure> {
+    let pool = Arc::new(Pool::new(threads).map_err(Failure::argument)?);
+    Ok(POOLS.insert(PoolState { pool, recalled: Arc::default() }))
+}
+
+/// Makes a pool without threads, for up to this many that the host lends it. `*out` is its handle.
+///
+/// # Safety
+/// `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_pool_new_lent(threads: usize, out: *mut fm_pool) -> fm_status {
+    call(|| {
+        ffi::expect_place("out", out)?;
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, new_pool(Threads::Host(threads))?) }
+    })
+}
+
+/// Lends the calling thread to a pool: it helps with whatever runs on the pool, and sleeps when there is
+/// nothing, until fm_pool_recall() or fm_pool_free().
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_pool_lend(pool: fm_pool) -> fm_status {
+    call(|| {
+        let PoolState { pool, recalled } = POOLS.with(pool, |state| Ok(state.clone()))?;
+        pool.run_until(|| recalled.load(Ordering::Acquire));
+        Ok(())
+    })
+}
+
+/// Sends all threads home that were lent to a pool, when they have done what they are at; who lends one
+/// later has it back at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_pool_recall(pool: fm_pool) -> fm_status {
+    call(|| {
+        POOLS.with(pool, |state| {
+            state.recall();
+            Ok(())
+        })
+    })
+}
+
+/// Frees a pool. A run that uses it goes on to its end; threads that were lent go home.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_pool_free(pool: fm_pool) -> fm_status {
-    call(|| POOLS.free(pool, |_| Ok(())))
+    call(|| {
+        POOLS.free(pool, |state| {
+            state.recall();
+            Ok(())
+        })
+    })
 }
 
 /// Makes a schedule of systems for a world. Those that touch nothing in common may run at the same
@@ -158,14 +258,14 @@ pub unsafe extern "C" fn fm_schedule_new(
                     ));
                 }
                 let query = build(state, terms)?;
-                let config = SystemConfig::of(HostSystem { name, query, run, user, seen: 0 });
+                let config =
+                    SystemConfig::of(HostSystem { name, query, run, user, seen: 0, restored: 0 });
                 builder = builder.add(config.every(system.every.max(1)));
             }
             builder.build(&mut state.world).map_err(Failure::argument)
         })?;
-        let state = ScheduleState { world, schedule: Some(schedule) };
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("out", out, SCHEDULES.insert(state)) }
+        unsafe { ffi::give("out", out, list(world, schedule, None)) }
     })
 }
 
@@ -187,16 +287,48 @@ pub extern "C" fn fm_schedule_free(schedule: fm_schedule) -> fm_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_schedule_run(schedule: fm_schedule, pool: fm_pool) -> fm_status {
     call(|| {
-        let pool = POOLS.with(pool, |pool| Ok(Arc::clone(pool)))?;
-        let (world, mut own) = SCHEDULES
-            .with(schedule, |state| Ok((state.world, state.schedule.take().ok_or_else(busy)?)))?;
-        // Back to its place first, whatever happened.
-        let run = || away(world, |world| drop(own.run(world, &pool)));
-        let done = catch_unwind(AssertUnwindSafe(run));
-        SCHEDULES.with(schedule, |state| {
-            state.schedule = Some(own);
-            Ok(())
+        let pool = POOLS.with(pool, |state| Ok(Arc::clone(&state.pool)))?;
+        both(schedule, |world, schedule| drop(schedule.run(world, &pool)))
+    })
+}
+
+/// Runs a body with a schedule and its world, both out of their tables: calls for them find them
+/// busy.
+pub(crate) fn both<R>(
+    schedule: fm_schedule,
+    body: impl FnOnce(&mut World, &mut Schedule) -> R,
+) -> Result<R, Failure> {
+    let (world, mut own) = SCHEDULES
+        .with(schedule, |state| Ok((state.world, state.schedule.take().ok_or_else(busy)?)))?;
+    // Back to its place first, whatever happened.
+    let run = || away(world, |world| body(world, &mut own));
+    let done = catch_unwind(AssertUnwindSafe(run));
+    SCHEDULES.with(schedule, |state| {
+        state.schedule = Some(own);
+        Ok(())
+    })?;
+    done.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+/// Writes which systems ran in the last run, and why the others did not, a line each. `*len` is how many
+/// bytes the text has without the zero at its end; of more than `capacity` bytes with it, only the
+/// beginning is written.
+///
+/// # Safety
+/// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_schedule_explain(
+    schedule: fm_schedule,
+    text: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("len", len)?;
+        let said = SCHEDULES.with(schedule, |state| {
+            Ok(state.schedule.as_ref().ok_or_else(busy)?.explain_all().to_string())
         })?;
-        done.unwrap_or_else(|payload| resume_unwind(payload))
+        // SAFETY: the caller vouches for as many bytes, and that all may be written.
+        unsafe { ffi::give_text(&said, text, capacity, len) }
     })
 }

@@ -1,14 +1,15 @@
 //! The status of a call, and its error text.
 
-use core::ffi::{c_char, c_uint};
+use core::ffi::{c_char, c_uint, c_void};
 use core::fmt::Display;
 use std::any::Any;
-use std::cell::RefCell;
-use std::ffi::CString;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ecs::error::UnknownComponent;
 use formic_ecs::{ByIdError, NoSuchEntity};
+use parking_lot::RwLock;
 
 /// How a call ended.
 #[repr(C)]
@@ -18,7 +19,7 @@ pub enum fm_status {
     FM_OK = 0,
     /// A pointer is null that has to lead to something.
     FM_NULL = 1,
-    /// A handle of a world, query, lease, buffer, schedule, pool, blob or terrain was freed, or never given.
+    /// A handle of a world, query, lease, relation, buffer, schedule, pool, blob or terrain was freed, or never given.
     FM_BAD_HANDLE = 2,
     /// The entity is not in the world.
     FM_NO_ENTITY = 3,
@@ -63,6 +64,7 @@ impl Failure {
     fn report(self) -> fm_status {
         let text = self.text.replace('\0', " ");
         let text = CString::new(text).unwrap_or_default();
+        log(fm_log_level::FM_LOG_ERROR, &text);
         LAST.with_borrow_mut(|last| *last = text);
         self.status
     }
@@ -130,5 +132,81 @@ pub extern "C" fn fm_error_text() -> *const c_char {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_version() -> c_uint {
-    1
+    const VERSION: &str = env!("FORMIC_C_VERSION");
+    VERSION.parse().unwrap_or(0)
+}
+
+/// What a line of the log is about.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum fm_log_level {
+    /// A call failed: the text is that of fm_error_text().
+    FM_LOG_ERROR = 0,
+    /// Code panicked, inside the library: the text says where. The call will be FM_PANIC.
+    FM_LOG_PANIC = 1,
+    /// A call has something to tell that is no error.
+    FM_LOG_NOTE = 2,
+}
+
+/// Takes a line of the log: UTF-8 that ends with a zero, for as long as the function runs. It is called
+/// on the thread that it is about, which may be one of a pool, on several at once, while a call runs:
+/// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY.
+pub type fm_log_run =
+    Option<unsafe extern "C" fn(user: *mut c_void, level: u32, text: *const c_char)>;
+
+#[derive(Clone, Copy)]
+struct Log {
+    run: unsafe extern "C" fn(*mut c_void, u32, *const c_char),
+    user: *mut c_void,
+}
+
+// SAFETY: the host says that `user` is good on any thread; it is handed on and never followed here.
+#[expect(unsafe_code, reason = "the host's word")]
+unsafe impl Send for Log {}
+// SAFETY: as above.
+#[expect(unsafe_code, reason = "the host's word")]
+unsafe impl Sync for Log {}
+
+static LOG: RwLock<Option<Log>> = RwLock::new(None);
+
+thread_local! {
+    static LOGGING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Writes a line of the log, if there is one. What is logged while the host takes a line is not.
+pub(crate) fn log(level: fm_log_level, text: &CStr) {
+    let Some(Log { run, user }) = *LOG.read() else { return };
+    if LOGGING.replace(true) {
+        return;
+    }
+    #[expect(unsafe_code, reason = "calls the host")]
+    // SAFETY: the host gave the function for this; the text ends with a zero.
+    unsafe {
+        run(user, level as u32, text.as_ptr());
+    }
+    LOGGING.set(false);
+}
+
+/// Has the library write its log to this function, or, with null, none any more: calls that fail, and
+/// panics, which go to the standard error stream otherwise.
+///
+/// # Safety
+/// `run` may be called with `user` as fm_log_run says, on any thread, until another call of this has
+/// returned and calls that began before it as well.
+#[expect(unsafe_code, reason = "exports the function")]
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_log_to(run: fm_log_run, user: *mut c_void) -> fm_status {
+    call(|| {
+        *LOG.write() = run.map(|run| Log { run, user });
+        if run.is_none() {
+            drop(std::panic::take_hook());
+            return Ok(());
+        }
+        std::panic::set_hook(Box::new(|info| {
+            let text = info.to_string().replace('\0', " ");
+            log(fm_log_level::FM_LOG_PANIC, &CString::new(text).unwrap_or_default());
+        }));
+        Ok(())
+    })
 }

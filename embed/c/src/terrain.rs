@@ -34,6 +34,11 @@ struct TerrainState {
 
 static TERRAINS: Shared<TerrainState> = Shared::new("terrain");
 
+/// The terrain itself, for a world.
+pub(crate) fn copy_of(terrain: fm_terrain) -> Result<Terrain, Failure> {
+    TERRAINS.with(terrain, |state| Ok(state.terrain.clone()))
+}
+
 /// Reads a map in the text format of the public grid benchmarks: `type octile`, `height 3`,
 /// `width 5`, `map`, and a line for each row with `.` for open cells and `@` for solid ones. `*out`
 /// is its handle; with FM_BAD_DATA, fm_error_text() has line and column.

@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use formic_ecs::{CommandBuffer, ComponentId, World};
 
-use crate::component::Field;
+use crate::component::{Field, HostDrop};
 use crate::ffi;
 use crate::handles::{Shared, Table};
 use crate::query::{Lease, QueryState};
+use crate::relation::RelationCalls;
 use crate::status::{Failure, call, fm_status};
 
 /// A world of entities.
@@ -20,6 +21,12 @@ pub(crate) static WORLDS: Shared<WorldState> = Shared::new("world");
 /// A world with what the interface keeps beside it.
 pub(crate) struct WorldState {
     pub(crate) world: World,
+    /// What the drop functions of components are given; there for longer than the world.
+    pub(crate) drops: HashMap<ComponentId, Box<HostDrop>>,
+    /// The relations of each combination of rules that there are.
+    pub(crate) relations: Vec<RelationCalls>,
+    /// How many minds there are.
+    pub(crate) minds: usize,
     pub(crate) fields: HashMap<ComponentId, Vec<Field>>,
     pub(crate) queries: Table<QueryState>,
     pub(crate) leases: Table<Lease>,
@@ -119,6 +126,9 @@ pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
         ffi::expect_place("out", out)?;
         let world = WORLDS.insert(WorldState {
             world: World::new(),
+            drops: HashMap::new(),
+            relations: Vec::new(),
+            minds: 0,
             fields: HashMap::new(),
             queries: Table::new("query"),
             leases: Table::new("lease"),

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+const VERSION: &str = env!("FORMIC_C_VERSION");
+
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
@@ -35,6 +37,11 @@ fn run(compiler: &str, options: &[&str], sources: &[&str], name: &str) -> Option
     let libraries =
         env::current_exe().expect("this program").parent().expect("its folder").to_owned();
     let program = libraries.join(name);
+    let named = libraries.join(format!("libformic.so.{VERSION}"));
+    if fs::symlink_metadata(&named).is_err() {
+        // Another test may have been faster.
+        _ = std::os::unix::fs::symlink("libformic.so", &named);
+    }
     let built = Command::new(compiler)
         .args(options)
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address"])
@@ -85,6 +92,55 @@ fn functions_in_c_are_systems_with_one_result_on_any_threads() {
 }
 
 #[test]
+fn values_with_an_end_masks_relations_and_the_log_work_from_c() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/values.c"], "values-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
+fn minds_paths_saves_and_lent_threads_work_from_c() {
+    if let Some(said) = run("gcc", &["-std=c11", "-pthread"], &["tests/games.c"], "games-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
+fn all_memory_comes_from_the_host_if_it_says_so() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/memory.c"], "memory-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+/// Every function of the header is a symbol of the library, with the version, and there are no others.
+#[test]
+fn the_symbols_are_those_of_the_header_with_a_version() {
+    let library = env::current_exe().expect("this program").with_file_name("libformic.so");
+    let read = Command::new("readelf").args(["--dyn-syms", "-W"]).arg(&library).output();
+    let (Ok(read), true) = (read, Command::new("ld.bfd").arg("--version").output().is_ok()) else {
+        println!("SKIPPED: there is no readelf or no ld.bfd");
+        return;
+    };
+    let read = String::from_utf8_lossy(&read.stdout).into_owned();
+    let defined = read.lines().filter(|line| !line.contains(" UND ") && line.contains(" GLOBAL "));
+    let mut symbols: Vec<&str> =
+        defined.filter_map(|line| line.split_whitespace().last()).collect();
+    symbols.retain(|name| name.starts_with("fm_"));
+    let header = fs::read_to_string(folder("include/formic.h")).expect("the header");
+    let calls = header.lines().filter_map(|line| {
+        let (before, _) = line.split_once('(')?;
+        let name = before.split([' ', '*']).next_back()?;
+        (name.starts_with("fm_") && !line.starts_with([' ', '/', '*'])).then_some(name)
+    });
+    let mut calls: Vec<String> =
+        calls.map(|name| format!("{name}@@libformic.so.{VERSION}")).collect();
+    symbols.sort_unstable();
+    calls.sort_unstable();
+    assert!(calls.len() > 40, "{calls:?}");
+    assert_eq!(symbols, calls);
+}
+
+#[test]
 fn the_header_of_cpp_frees_what_it_holds() {
     if let Some(said) = run("g++", &["-std=c++17"], &["tests/columns.cpp"], "columns-cpp") {
         assert!(said.ends_with("ok\n"), "{said}");
@@ -97,4 +153,28 @@ fn the_crowd_in_c_has_one_hash() {
     assert!(said.contains("10000 agents, 100 ticks"), "{said}");
     let again = run("gcc", &["-std=c11"], &["examples/crowd.c"], "crowd-c-again");
     assert_eq!(again.as_ref(), Some(&said));
+}
+
+/// The C# of Debian's mono, by P/Invoke.
+#[test]
+fn the_crowd_in_c_sharp_ends_as_the_one_in_c() {
+    let libraries =
+        env::current_exe().expect("this program").parent().expect("its folder").to_owned();
+    let program = libraries.join("crowd.exe");
+    let built = Command::new("mcs")
+        .args(["-unsafe", "-warnaserror"])
+        .arg(format!("-out:{}", program.display()))
+        .arg(folder("examples/Crowd.cs"))
+        .output();
+    let (Ok(built), Some(said)) =
+        (built, run("gcc", &["-std=c11"], &["examples/crowd.c"], "crowd-c-first"))
+    else {
+        println!("SKIPPED: there is no mcs or no gcc");
+        return;
+    };
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let done = Command::new("mono").arg(&program).env("LD_LIBRARY_PATH", &libraries).output();
+    let done = done.expect("mono runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), said);
 }

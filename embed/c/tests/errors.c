@@ -19,13 +19,13 @@ int main(void) {
     FAILS(FM_NULL, fm_world_new(NULL));
 
     fm_component number, empty;
-    fm_component_desc desc = {"Number", 4, 4, 0, NULL, 0};
+    fm_component_desc desc = {"Number", 4, 4, 0, NULL, 0, NULL, NULL};
     OK(fm_component_register(world, &desc, &number));
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &desc, &empty)); /* the name is taken */
-    fm_component_desc odd = {"Odd", 4, 3, 0, NULL, 0}, unpadded = {"Unpadded", 6, 4, 0, NULL, 0},
-                      flags = {"Flags", 4, 4, 64, NULL, 0}, nameless = {NULL, 4, 4, 0, NULL, 0},
-                      foreign = {"\xff", 4, 4, 0, NULL, 0}, huge = {"Huge", (size_t)-64, 4, 0, NULL, 0},
-                      short_of_fields = {"Fields", 4, 4, 0, NULL, 2};
+    fm_component_desc odd = {"Odd", 4, 3, 0, NULL, 0, NULL, NULL}, unpadded = {"Unpadded", 6, 4, 0, NULL, 0, NULL, NULL},
+                      flags = {"Flags", 4, 4, 64, NULL, 0, NULL, NULL}, nameless = {NULL, 4, 4, 0, NULL, 0, NULL, NULL},
+                      foreign = {"\xff", 4, 4, 0, NULL, 0, NULL, NULL}, huge = {"Huge", (size_t)-64, 4, 0, NULL, 0, NULL, NULL},
+                      short_of_fields = {"Fields", 4, 4, 0, NULL, 2, NULL, NULL};
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &odd, &empty));
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &unpadded, &empty));
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &flags, &empty));
@@ -34,12 +34,12 @@ int main(void) {
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &huge, &empty));
     FAILS(FM_NULL, fm_component_register(world, &short_of_fields, &empty));
     fm_field outside[] = {{"outside", FM_U64, 0}}, typeless[] = {{"typeless", 99, 0}};
-    fm_component_desc fields = {"Fields", 4, 4, 0, outside, 1};
+    fm_component_desc fields = {"Fields", 4, 4, 0, outside, 1, NULL, NULL};
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &fields, &empty));
     fields.fields = typeless;
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &fields, &empty));
     FAILS(FM_NO_COMPONENT, fm_component_find(world, "Fields", &empty));
-    fm_component_desc tag = {"Tag", 0, 1, 0, NULL, 0};
+    fm_component_desc tag = {"Tag", 0, 1, 0, NULL, 0, NULL, NULL};
     OK(fm_component_register(world, &tag, &empty));
 
     uint32_t values[3] = {1, 2, 3};
@@ -61,7 +61,7 @@ int main(void) {
     FAILS(FM_NO_ENTITY, fm_get(world, 1ull << 40 | 77, number, (uint8_t *)&value, 4));
     FAILS(FM_NO_COMPONENT, fm_get(world, entities[0], 1000, (uint8_t *)&value, 4));
     FAILS(FM_BAD_ARGUMENT, fm_set_enabled(world, entities, 1, number, false));
-    FAILS(FM_BAD_ARGUMENT, fm_set_parent(world, entities[0], entities[0]));
+    FAILS(FM_BAD_ARGUMENT, fm_relate(world, FM_CHILD_OF, entities, entities, 1));
 
     /* A lease keeps rows where they are. */
     fm_term write[] = {{number, FM_WRITE}}, read[] = {{number, FM_READ}},

@@ -41,7 +41,7 @@ static void meddle(void *user, uint64_t tick, const fm_run *runs, size_t runs_le
 }
 
 static fm_component number(const char *name) {
-    fm_component_desc desc = {name, sizeof(Number), _Alignof(Number), 0, NULL, 0};
+    fm_component_desc desc = {name, sizeof(Number), _Alignof(Number), 0, NULL, 0, NULL, NULL};
     fm_component component;
     OK(fm_component_register(world, &desc, &component));
     return component;

@@ -42,7 +42,7 @@ int main(void) {
         fm_query query;
         fm_component number;
         OK(fm_world_new(&world));
-        fm_component_desc desc = {"Number", 4, 4, 0, NULL, 0};
+        fm_component_desc desc = {"Number", 4, 4, 0, NULL, 0, NULL, NULL};
         OK(fm_component_register(world, &desc, &number));
         const uint8_t *columns[] = {(const uint8_t *)values};
         OK(fm_spawn(world, &number, 1, columns, ROWS, entities));

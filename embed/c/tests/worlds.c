@@ -10,14 +10,14 @@ enum { COUNT = 10000 };
 static fm_component position(fm_world world, uint32_t flags) {
     static const fm_field fields[] = {{"x", FM_F32, offsetof(Position, x)},
                                       {"y", FM_F32, offsetof(Position, y)}};
-    fm_component_desc desc = {"Position", sizeof(Position), _Alignof(Position), flags, fields, 2};
+    fm_component_desc desc = {"Position", sizeof(Position), _Alignof(Position), flags, fields, 2, NULL, NULL};
     fm_component component;
     OK(fm_component_register(world, &desc, &component));
     return component;
 }
 
 static fm_component tag(fm_world world, const char *name, uint32_t flags) {
-    fm_component_desc desc = {name, 0, 1, flags, NULL, 0};
+    fm_component_desc desc = {name, 0, 1, flags, NULL, 0, NULL, NULL};
     fm_component component;
     OK(fm_component_register(world, &desc, &component));
     return component;
@@ -155,11 +155,14 @@ static void test_children_go_with_their_parent(void) {
     OK(fm_world_new(&world));
     fm_component pos = position(world, 0);
     spawn_all(world, pos);
-    for (int i = 1; i < 5; i++) OK(fm_set_parent(world, entities[i], entities[0]));
-    OK(fm_set_parent(world, entities[4], 0));
-    fm_entity children[2] = {0};
+    fm_entity parents[] = {entities[0], entities[0], entities[0], entities[0]};
+    OK(fm_relate(world, FM_CHILD_OF, entities + 1, parents, 4));
+    OK(fm_unrelate(world, FM_CHILD_OF, entities + 4, parents, 1));
+    fm_entity children[2] = {0}, parent[1] = {0};
     size_t len;
-    OK(fm_children(world, entities[0], children, 2, &len));
+    OK(fm_targets(world, FM_CHILD_OF, entities[2], parent, 1, &len));
+    CHECK(len == 1 && parent[0] == entities[0]);
+    OK(fm_sources(world, FM_CHILD_OF, entities[0], children, 2, &len));
     CHECK(len == 3 && children[0] == entities[1] && children[1] == entities[2]);
     OK(fm_despawn(world, entities, 1));
     CHECK(fm_despawn(world, entities, 5) == FM_NO_ENTITY); /* the fourth was free, and goes now */
