@@ -210,3 +210,40 @@ pub unsafe extern "C" fn fm_log_to(run: fm_log_run, user: *mut c_void) -> fm_sta
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a panic may carry: its drop panics as well.
+    struct Spiteful;
+
+    impl Drop for Spiteful {
+        fn drop(&mut self) {
+            panic!("again");
+        }
+    }
+
+    fn text() -> String {
+        LAST.with_borrow(|last| last.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn panics_end_at_the_border_whatever_they_carry() {
+        assert_eq!(call(|| panic!("a text")), fm_status::FM_PANIC);
+        assert_eq!(text(), "a text");
+        assert_eq!(call(|| panic!("number {}", 7)), fm_status::FM_PANIC);
+        assert_eq!(text(), "number 7");
+        let spite = || std::panic::panic_any(Spiteful);
+        assert_eq!(call(spite), fm_status::FM_PANIC);
+        assert_eq!(text(), "the library panicked");
+        assert_eq!(call(|| Err(Failure::argument("zero \0 inside"))), fm_status::FM_BAD_ARGUMENT);
+        assert_eq!(text(), "zero   inside");
+        let other = std::thread::spawn(|| {
+            assert_eq!(text(), "", "each thread has its own");
+            assert_eq!(call(|| panic!("elsewhere")), fm_status::FM_PANIC);
+        });
+        assert!(other.join().is_ok());
+        assert_eq!(text(), "zero   inside");
+    }
+}
