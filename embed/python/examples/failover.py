@@ -71,7 +71,8 @@ async def begin(store):
     """The game of the last snapshot, or of tick 0: the log has all that followed."""
     game = Game()
     try:
-        kept = await store.get("latest")
+        # It waits without an end for the parts of one that the leader replaces meanwhile.
+        kept = await asyncio.wait_for(store.get("latest"), 5)
         game.world.restore(kept.data)
         game.tick = int(kept.info.description)
         return game

@@ -414,7 +414,9 @@ class Fleet:
     async def saved(self, job: Job) -> bytes:
         """The save of a job that was to be kept."""
         store = await self._saves()
-        return bytes((await self._persist(lambda: store.get(job.id))).data)
+        # It waits without an end for the parts of one that is replaced meanwhile.
+        kept = await self._persist(lambda: asyncio.wait_for(store.get(job.id), 20))
+        return bytes(kept.data)
 
     async def _saves(self) -> Any:
         return await self._persist(lambda: self._js.create_object_store(f"formic_{self._name}"))
