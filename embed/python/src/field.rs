@@ -1,8 +1,11 @@
-//! A field where foragers look for berries and wolves for foragers: one environment to learn in.
+//! A field where foragers look for berries and wolves for foragers, and a dungeon where thieves dig
+//! for gold and guards chase them: two environments to learn in, of one kind.
+//!
+//! Foragers, wolves and berries are the words for both.
 
 use bytemuck::{Pod, Zeroable};
 use formic::ecs::{Component, Entity, RandomStream, World};
-use formic::nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain};
+use formic::nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, generate};
 use formic::prelude::{Curve, Input, Reasoner, Utility, With};
 
 /// How far a forager sees in each direction, in cells.
@@ -11,23 +14,36 @@ pub(crate) const SIGHT: i32 = 3;
 pub(crate) const SEEN: usize = ((2 * SIGHT + 1) * (2 * SIGHT + 1)) as usize * CHANNELS;
 /// Is it closed, has it a berry, a wolf, another forager?
 pub(crate) const CHANNELS: usize = 4;
-/// Stay, north, east, south, west.
-pub(crate) const ACTIONS: u8 = 5;
+/// Stay, north, east, south, west; in a dungeon also to close the cell that was left last.
+const MOVES: u8 = 5;
+const CLOSE: u8 = 5;
 
 const CAUGHT: f32 = -5.0;
 const BERRY: f32 = 1.0;
-/// How far a wolf sees, in steps.
+/// To dig a cell, or to close one.
+const WORK: f32 = -0.05;
+/// How far a wolf sees, and how far a guard hears, in steps.
 const WOLF_SIGHT: u32 = 8;
+const GUARD_HEARS: u32 = 30;
 
 /// The sizes of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
+    /// A dungeon, with rock that can be dug, rather than a field.
+    pub(crate) dungeon: bool,
     /// From 8 to 256.
     pub(crate) side: u16,
     pub(crate) foragers: usize,
     pub(crate) wolves: usize,
     pub(crate) berries: usize,
     pub(crate) ticks: u32,
+}
+
+impl Rules {
+    /// How many actions there are.
+    pub(crate) const fn actions(self) -> u8 {
+        if self.dungeon { MOVES + 1 } else { MOVES }
+    }
 }
 
 #[derive(Component, Clone, Copy, Pod, Zeroable, PartialEq)]
@@ -41,6 +57,8 @@ struct Forager {
     reward: f32,
     /// 1 once a wolf has caught it.
     caught: u32,
+    /// The cell that it left last.
+    behind: Cell,
 }
 
 #[derive(Component, Clone, Copy, Pod, Zeroable)]
@@ -72,6 +90,9 @@ pub(crate) fn wolf_mind() -> Reasoner {
         .option("prowl", Utility::of(NEARNESS, Curve::linear(0.0, 0.2)))
 }
 
+/// The tick, the place of what was chosen, and the scores of all options with their names.
+pub(crate) type Decision = (u32, usize, Vec<(String, f32)>);
+
 /// One field.
 #[derive(Debug)]
 pub(crate) struct Field {
@@ -90,17 +111,16 @@ impl Place {
         u32::from(self.0.x.abs_diff(other.0.x) + self.0.y.abs_diff(other.0.y))
     }
 
-    /// Where an action leads: nowhere, if that cell is closed.
-    fn step(self, action: u16, terrain: &Terrain) -> Self {
+    /// Where an action leads.
+    fn beside(self, action: u8) -> Self {
         let Cell { x, y } = self.0;
-        let to = match action {
+        Self(match action {
             1 => Cell::new(x, y.wrapping_sub(1)),
             2 => Cell::new(x + 1, y),
             3 => Cell::new(x, y + 1),
             4 => Cell::new(x.wrapping_sub(1), y),
             _ => self.0,
-        };
-        if terrain.is_open(to) { Self(to) } else { self }
+        })
     }
 }
 
@@ -108,15 +128,25 @@ fn below(random: &mut RandomStream, bound: u16) -> u16 {
     u16::try_from(random.below(u64::from(bound))).expect("it is below the bound")
 }
 
-/// An open cell that can be reached from the middle.
-fn free_place(terrain: &Terrain, random: &mut RandomStream, side: u16) -> Place {
-    let middle = Cell::new(side / 2, side / 2);
+/// An open cell; of a field one that can be reached from the middle.
+fn free_place(terrain: &Terrain, random: &mut RandomStream, rules: Rules) -> Place {
+    let middle = Cell::new(rules.side / 2, rules.side / 2);
     loop {
-        let [x, y] = [0; 2].map(|_: u8| below(random, side));
-        if terrain.reachable(middle, Cell::new(x, y)) {
-            return Place(Cell::new(x, y));
+        let [x, y] = [0; 2].map(|_: u8| below(random, rules.side));
+        let cell = Cell::new(x, y);
+        if if rules.dungeon { terrain.is_open(cell) } else { terrain.reachable(middle, cell) } {
+            return Place(cell);
         }
     }
+}
+
+/// A place for a berry: in a dungeon rock hides it as well as a room.
+fn berry_place(terrain: &Terrain, random: &mut RandomStream, rules: Rules) -> Place {
+    if !rules.dungeon {
+        return free_place(terrain, random, rules);
+    }
+    let [x, y] = [0; 2].map(|_: u8| 1 + below(random, rules.side - 2));
+    Place(Cell::new(x, y))
 }
 
 /// The nearest forager that runs free, and how far it is.
@@ -128,18 +158,21 @@ fn nearest(foragers: &[(Place, Forager)], place: Place) -> Option<(Place, u32)> 
 impl Field {
     /// A new field: one seed, one field.
     pub(crate) fn new(rules: Rules, seed: u64) -> Self {
-        let (side, mut random) = (rules.side, RandomStream::new(seed));
+        let (side, mut random) = (u32::from(rules.side), RandomStream::new(seed));
         // A tenth is closed, but never the row and the column in the middle.
-        let middle = side / 2;
+        let middle = rules.side / 2;
         let open = |cell: Cell| random.below(10) > 0 || cell.x == middle || cell.y == middle;
-        let grid =
-            Grid::from_fn(u32::from(side), u32::from(side), open).expect("the side is at most 256");
-        let terrain = Terrain::new(grid, MoveRule::Orthogonal);
+        let grid = if rules.dungeon {
+            generate::cavern(side, side, seed)
+        } else {
+            Grid::from_fn(side, side, open)
+        };
+        let terrain = Terrain::new(grid.expect("the side is at most 256"), MoveRule::Orthogonal);
 
         let mut world = World::new();
-        let mut place = || free_place(&terrain, &mut random, side);
-        let forager = Forager { reward: 0.0, caught: 0 };
-        let foragers: Vec<_> = (0..rules.foragers).map(|_| (place(), forager)).collect();
+        let mut place = || free_place(&terrain, &mut random, rules);
+        let forager = |place: Place| (place, Forager { reward: 0.0, caught: 0, behind: place.0 });
+        let foragers: Vec<_> = (0..rules.foragers).map(|_| forager(place())).collect();
         for _ in 0..rules.wolves {
             // Of some places the one that is farthest from all foragers.
             let far = |it: &Place| nearest(&foragers, *it).map(|(_, distance)| distance);
@@ -148,7 +181,7 @@ impl Field {
             world.spawn((place.expect("of sixteen"), wolf));
         }
         for _ in 0..rules.berries {
-            world.spawn((place(), Berry { eaten: 0 }));
+            world.spawn((berry_place(&terrain, &mut random, rules), Berry { eaten: 0 }));
         }
         let foragers = foragers.into_iter().map(|it| world.spawn(it)).collect();
         let (paths, path) = (PathScratch::new(), Path::new());
@@ -167,10 +200,10 @@ impl Field {
     pub(crate) fn step(&mut self, actions: &[u8], mind: &Reasoner) {
         self.tick += 1;
         let mut foragers = self.foragers();
-        for ((place, forager), &action) in foragers.iter_mut().zip(actions) {
-            forager.reward = 0.0;
-            if forager.caught == 0 {
-                *place = place.step(u16::from(action), &self.terrain);
+        for (number, &action) in actions.iter().enumerate() {
+            foragers[number].1.reward = 0.0;
+            if foragers[number].1.caught == 0 {
+                self.act(&mut foragers, number, action);
             }
         }
         for (berry, eaten) in self.world.query::<(&mut Place, &mut Berry)>() {
@@ -178,13 +211,21 @@ impl Field {
             if let Some((_, forager)) = by {
                 forager.reward += BERRY;
                 eaten.eaten += 1;
-                *berry = free_place(&self.terrain, &mut self.random, self.rules.side);
+                *berry = berry_place(&self.terrain, &mut self.random, self.rules);
             }
         }
+        let reach = if self.rules.dungeon { GUARD_HEARS } else { WOLF_SIGHT };
         for (place, wolf) in self.world.query::<(&mut Place, &mut Wolf)>() {
-            let prey = nearest(&foragers, *place).filter(|&(_, distance)| distance <= WOLF_SIGHT);
-            let nearness =
-                prey.map_or(0.0, |(_, distance)| 1.0 - distance as f32 / (WOLF_SIGHT + 1) as f32);
+            let mut prey = nearest(&foragers, *place).filter(|&(_, distance)| distance <= reach);
+            if let (Some((goal, distance)), true) = (prey, self.rules.dungeon) {
+                // Through rock there is no way: what counts is how far it is to walk.
+                let way = self.paths.find(&self.terrain, place.0, goal.0, &mut self.path);
+                let steps = u32::try_from(self.path.steps().len()).unwrap_or(u32::MAX);
+                prey = way.cost().map(|_| (goal, steps.max(distance)));
+            }
+            let nearness = prey.map_or(0.0, |(_, distance)| {
+                1.0 - distance.min(reach + 1) as f32 / (reach + 1) as f32
+            });
             let scores = mind.scores(&[nearness, wolf.tired]);
             // Of equals the first.
             let best = (0..3)
@@ -200,7 +241,10 @@ impl Field {
                 }
                 (PROWL, _) => {
                     wolf.tired = (wolf.tired - 0.05).max(0.0);
-                    *place = place.step(below(&mut self.random, u16::from(ACTIONS)), &self.terrain);
+                    let to = place.beside(
+                        u8::try_from(below(&mut self.random, u16::from(MOVES))).expect("of five"),
+                    );
+                    *place = if self.terrain.is_open(to.0) { to } else { *place };
                 }
                 _ => wolf.tired = (wolf.tired - 0.2).max(0.0),
             }
@@ -213,6 +257,32 @@ impl Field {
         for (&entity, (place, forager)) in self.foragers.iter().zip(foragers) {
             *self.world.get_mut::<Place>(entity).expect("foragers stay") = place;
             *self.world.get_mut::<Forager>(entity).expect("foragers stay") = forager;
+        }
+    }
+
+    /// What a forager does: it goes, digs the rock that it cannot go to, or closes the cell behind.
+    fn act(&mut self, foragers: &mut [(Place, Forager)], number: usize, action: u8) {
+        let (from, to) = (foragers[number].0, foragers[number].0.beside(action));
+        if to != from && self.terrain.is_open(to.0) {
+            foragers[number].0 = to;
+            foragers[number].1.behind = from.0;
+            return;
+        }
+        let cell = if action == CLOSE { foragers[number].1.behind } else { to.0 };
+        let inside = 1..self.rules.side - 1;
+        if !self.rules.dungeon || !inside.contains(&cell.x) || !inside.contains(&cell.y) {
+            return;
+        }
+        let changed = if action == CLOSE {
+            let mut wolves = self.world.query_ref_filtered::<&Place, With<Wolf>>().into_iter();
+            let taken =
+                foragers.iter().any(|it| it.0.0 == cell) || wolves.any(|place| place.0 == cell);
+            !taken && self.terrain.fill(cell)
+        } else {
+            self.terrain.dig(cell)
+        };
+        if changed {
+            foragers[number].1.reward += WORK;
         }
     }
 
@@ -280,6 +350,17 @@ impl Field {
         hash.value()
     }
 
+    /// What each wolf chose in the last tick, and the scores of all that it could choose.
+    pub(crate) fn decisions(&self, mind: &Reasoner) -> Vec<Decision> {
+        let wolves = self.world.query_ref::<&Wolf>().into_iter();
+        wolves
+            .map(|wolf| {
+                let scored = mind.names().map(str::to_owned).zip(wolf.scores);
+                (self.tick, wolf.chosen as usize, scored.collect())
+            })
+            .collect()
+    }
+
     /// Why each wolf did what it did in the last tick.
     pub(crate) fn reasons(&self, mind: &Reasoner) -> Vec<String> {
         let wolves = self.world.query_ref::<&Wolf>().into_iter();
@@ -289,8 +370,9 @@ impl Field {
                 scored.enumerate().partition(|(option, _)| *option == wolf.chosen as usize);
             let text = |it: &(usize, (&str, f32))| format!("{} {:.2}", it.1.0, it.1.1);
             let texts = |some: Vec<_>| some.iter().map(text).collect::<Vec<_>>().join(", ");
+            let who = if self.rules.dungeon { "guard" } else { "wolf" };
             format!(
-                "tick {}: wolf {number} chose {} over {}",
+                "tick {}: {who} {number} chose {} over {}",
                 self.tick,
                 texts(chosen),
                 texts(others)

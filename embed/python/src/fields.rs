@@ -8,7 +8,7 @@ use formic::jobs::{Pool, Threads};
 use formic::prelude::Reasoner;
 
 use crate::error::FormicError;
-use crate::field::{ACTIONS, Field, Rules, SEEN, wolf_mind};
+use crate::field::{Decision, Field, Rules, SEEN, wolf_mind};
 
 /// Fields of the same rules, each with foragers of its own.
 #[pyclass(frozen, module = "formic._formic")]
@@ -30,6 +30,7 @@ impl Fields {
     fn new(
         count: usize,
         threads: usize,
+        dungeon: bool,
         side: u16,
         foragers: usize,
         wolves: usize,
@@ -40,15 +41,22 @@ impl Fields {
         if !(8..=256).contains(&side) {
             return wrong("the side of a field has from 8 to 256 cells");
         }
+        if dungeon && side < 32 {
+            return wrong("the side of a dungeon has from 32 to 256 cells");
+        }
         let room = usize::from(side) * usize::from(side);
         if foragers == 0 || [foragers, wolves, berries].iter().any(|&some| some > room / 3) {
             return wrong(
                 "a field has a forager, and none of its kinds fills more than a third of it",
             );
         }
+        // Each has a terrain and a world of its own: 100,000 of them are some gigabytes.
+        if !(1..=100_000).contains(&count) || threads > 1024 {
+            return wrong("there are from 1 to 100000 fields, and at most 1024 threads");
+        }
         let threads = if threads == 0 { Threads::None } else { Threads::Own(threads) };
         let pool = Pool::new(threads).map_err(|error| FormicError::new_err(error.to_string()))?;
-        let rules = Rules { side, foragers, wolves, berries, ticks };
+        let rules = Rules { dungeon, side, foragers, wolves, berries, ticks };
         let fields = (0..count).map(|_| Mutex::new(Field::new(rules, 0))).collect();
         Ok(Self { rules, mind: wolf_mind(), pool, fields })
     }
@@ -62,12 +70,10 @@ impl Fields {
 
     /// One tick of every field: an action for each forager.
     fn step(&self, py: Python<'_>, actions: Vec<u8>) -> PyResult<()> {
-        let foragers = self.rules.foragers;
-        if actions.len() != self.fields.len() * foragers || actions.iter().any(|&it| it >= ACTIONS)
-        {
-            let count = self.fields.len() * foragers;
-            let text = format!("{count} actions from 0 to {}", ACTIONS - 1);
-            return Err(FormicError::new_err(text));
+        let (foragers, last) = (self.rules.foragers, self.rules.actions() - 1);
+        let count = self.fields.len() * foragers;
+        if actions.len() != count || actions.iter().any(|&it| it > last) {
+            return Err(FormicError::new_err(format!("{count} actions from 0 to {last}")));
         }
         py.detach(|| {
             self.pool.for_each_index(self.fields.len(), |number| {
@@ -102,6 +108,11 @@ impl Fields {
     fn picture<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyByteArray>> {
         let picture = self.field(number)?.lock().picture();
         Ok(PyByteArray::new(py, &picture))
+    }
+
+    /// What each wolf of a field chose.
+    fn decisions(&self, number: usize) -> PyResult<Vec<Decision>> {
+        Ok(self.field(number)?.lock().decisions(&self.mind))
     }
 
     /// Why each wolf of a field did what it did.

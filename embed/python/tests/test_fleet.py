@@ -60,6 +60,18 @@ def test_answers_come_in_the_order_of_the_jobs(program):
     assert fleet.map(wanted, program)[5].steady == answers[5].steady
 
 
+def test_ray_gives_the_answers_that_threads_give(program):
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    try:
+        wanted = jobs(program, 12)
+        answers = fleet.map(wanted, program, on="ray")
+    finally:
+        ray.shutdown()
+    assert [it.job for it in answers] == wanted
+    assert [it.steady for it in answers] == [it.steady for it in fleet.map(wanted, program)]
+
+
 def test_a_report_has_figures_by_arguments(program, capsys):
     arguments = ["run", "--program", str(program), "--seeds", "0:6", "--grid", "agents=1,10", "ants"]
     assert fleet.main(arguments) == 0
@@ -123,11 +135,15 @@ class Server:
         self.binary = nats_server()
         self.folder, self.port = folder, free_port()
         self.url = f"nats://127.0.0.1:{self.port}"
+        #: How much it may keep, or all that there is.
+        self.room = None
         self.start()
 
     def start(self):
-        command = [self.binary, "-js", "-a", "127.0.0.1", "-p", str(self.port), "-sd", str(self.folder)]
-        self.process = subprocess.Popen([*command, "-l", f"{self.folder}/log"])
+        room = f", max_file_store: {self.room}" if self.room else ""
+        config = Path(self.folder, "config")
+        config.write_text(f'listen: "127.0.0.1:{self.port}", jetstream {{ store_dir: "{self.folder}"{room} }}')
+        self.process = subprocess.Popen([self.binary, "-c", str(config), "-l", f"{self.folder}/log"])
         while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -315,6 +331,35 @@ def test_a_worker_waits_for_its_server(server, program):
     assert "; waiting for it" in work.stderr.readline()
     server.start()
     assert work.communicate()[0] == "2 answered\n"
+
+
+def test_a_full_disk_is_one_clear_error_and_loses_nothing(server, program):
+    import asyncio
+
+    submit(server, program, "--seeds", "0:3", "ants")
+    server.kill()
+    server.room = "40KB"
+    server.start()
+    wanted = [fleet.Job(fleet.hash_of(program), ("ants",), seed, 100) for seed in range(400)]
+
+    async def fill():
+        async with fleet.Fleet.connect(server.url, "fleet") as found:
+            found._patience = 0.3
+            with pytest.raises(fleet.FleetError, match="the server refused: .*(storage|resource)"):
+                await found.submit(wanted)
+            return await found.pending()
+
+    assert 3 < asyncio.run(fill()) < 400
+    server.kill()
+    server.room = None
+    server.start()
+
+    async def again():
+        async with fleet.Fleet.connect(server.url, "fleet") as found:
+            await found.submit(wanted)
+            return await found.pending()
+
+    assert asyncio.run(again()) == 400
 
 
 def test_a_world_goes_on_when_its_leader_is_killed(server, tmp_path):

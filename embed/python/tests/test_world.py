@@ -115,6 +115,8 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (ValueError, lambda w, a: w.insert(a, "Hunger", [1, 2, 3])),
         (ValueError, lambda w, a: w.spawn(2, Hunger=["five", "six"])),
         (OverflowError, lambda w, a: w.spawn(-1)),
+        (formic.FormicError, lambda w, a: w.spawn(10**9, Position=(0, 0))),
+        (formic.FormicError, lambda w, a: w.spawn(2**70)),
         (OverflowError, lambda w, a: w.get(-1, "Position")),
     ],
 )

@@ -12,6 +12,8 @@
 np.float32(2.0)
 """
 
+from typing import TYPE_CHECKING
+
 from ._formic import (
     BadDataError,
     FormicError,
@@ -23,6 +25,17 @@ from ._formic import (
 from .columns import Column, Query
 from .world import World
 
+if TYPE_CHECKING:
+    from .envs import make_vec
+else:
+
+    def make_vec(*arguments, **rules):
+        """:func:`formic.envs.make_vec`, which needs ``pip install formic[envs]``."""
+        from . import envs
+
+        return envs.make_vec(*arguments, **rules)
+
+
 __all__ = [
     "BadDataError",
     "Column",
@@ -33,4 +46,5 @@ __all__ = [
     "Query",
     "ReleasedError",
     "World",
+    "make_vec",
 ]

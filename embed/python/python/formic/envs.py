@@ -10,8 +10,18 @@ forager eats a berry, which grows again elsewhere.
 * **Reward**: 1 for a berry, -5 for being caught, which is the end of that forager. After ``ticks`` the episode is
   truncated.
 
-The same seed and actions give the same episode on any number of threads. :meth:`Foragers.reasons` says why
-each wolf did what it did.
+``formic/Dungeon-v0`` is a dungeon of caves in rock. Thieves (who learn) look for gold, much of which lies in rock or in
+caves without a way in; guards (who do not) decide as wolves do and walk shortest ways through what is open. Thieves dig,
+which opens ways to guards as well, and close what they dug behind them.
+
+* **Observation** of a thief: the 7 x 7 cells around it, with closed, gold, guard, other thief.
+* **Actions**: 0 stay, 1 north, 2 east, 3 south, 4 west; into rock is to dig that cell, and to stay. 5 closes the cell that
+  the thief left last, if it is empty. The outermost cells stay as they are.
+* **Reward**: 1 for gold, -0.05 for a cell that was dug or closed, -5 for being caught, which is the end of that thief.
+
+In both, after ``ticks`` the episode is truncated. The same seed and actions give the same episode on any number of
+threads. ``reasons`` says why each wolf or guard did what it did, ``render`` draws, and rules are given by name:
+``side``, ``wolves``, ``berries``, ``ticks`` of a field, ``side``, ``guards``, ``gold``, ``ticks`` of a dungeon.
 """
 
 from __future__ import annotations
@@ -29,26 +39,28 @@ _SEEN = (7, 7, 4)
 _COLORS = {1: (60, 60, 60), 2: (70, 160, 60), 4: (200, 60, 50), 8: (50, 110, 220)}
 
 
-def _spaces() -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
-    return gymnasium.spaces.Box(0, 1, _SEEN, np.float32), gymnasium.spaces.Discrete(5)
+#: What a dungeon calls the rules of a field.
+_NAMES = {"guards": "wolves", "gold": "berries"}
+_FIELD = {"side": 16, "wolves": 2, "berries": 12, "ticks": 200}
+_DUNGEON = {"side": 32, "guards": 3, "gold": 40, "ticks": 300}
+
+
+def _spaces(dungeon: bool) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+    return gymnasium.spaces.Box(0, 1, _SEEN, np.float32), gymnasium.spaces.Discrete(6 if dungeon else 5)
 
 
 class _Fields:
     """Fields and their answers as arrays: of the shapes (fields, foragers, ...) and (fields,)."""
 
     def __init__(
-        self,
-        count: int,
-        threads: int = 0,
-        *,
-        side: int = 16,
-        foragers: int = 1,
-        wolves: int = 2,
-        berries: int = 12,
-        ticks: int = 200,
+        self, dungeon: bool, count: int, foragers: int = 1, threads: int = 0, **given: int
     ) -> None:
-        self._fields = _formic.Fields(count, threads, side, foragers, wolves, berries, ticks)
-        self.count, self.foragers, self._side = count, foragers, side
+        usual = _DUNGEON if dungeon else _FIELD
+        if unknown := given.keys() - usual.keys():
+            raise _formic.FormicError(f"no rule {sorted(unknown)}: there are {', '.join(usual)}")
+        rules = {_NAMES.get(name, name): value for name, value in {**usual, **given}.items()}
+        self._fields = _formic.Fields(count, threads, dungeon, foragers=foragers, **rules)
+        self.count, self.foragers, self._side = count, foragers, rules["side"]
 
     def reset(self, number: int, seed: int) -> None:
         self._fields.reset(number, seed)
@@ -76,6 +88,12 @@ class _Fields:
     def reasons(self, number: int) -> list[str]:
         return self._fields.reasons(number)
 
+    def decisions(self, number: int) -> list[dict[str, Any]]:
+        return [
+            {"tick": tick, "agent": agent, "chosen": scores[chosen][0], "scores": dict(scores)}
+            for agent, (tick, chosen, scores) in enumerate(self._fields.decisions(number))
+        ]
+
     def state_hash(self, number: int) -> int:
         return self._fields.state_hash(number)
 
@@ -84,15 +102,15 @@ def _seed(random: np.random.Generator) -> int:
     return int(random.integers(2**63))
 
 
-class Foragers(gymnasium.Env[np.ndarray, np.int64]):
-    """One forager in one field; the module says what it sees and does."""
+class _One(gymnasium.Env[np.ndarray, np.int64]):
+    _dungeon: bool
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
 
     def __init__(self, render_mode: str | None = None, **rules: int) -> None:
         self.render_mode = render_mode
-        self._fields = _Fields(1, **{**rules, "foragers": 1})
-        self.observation_space, self.action_space = _spaces()
+        self._fields = _Fields(self._dungeon, 1, **rules)
+        self.observation_space, self.action_space = _spaces(self._dungeon)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -111,18 +129,32 @@ class Foragers(gymnasium.Env[np.ndarray, np.int64]):
         return self._fields.render(0) if self.render_mode == "rgb_array" else None
 
     def reasons(self) -> list[str]:
-        """Why each wolf did what it did in the last tick."""
+        """Why each wolf or guard did what it did in the last tick."""
         return self._fields.reasons(0)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """The same as rows: tick, agent, what was chosen, and the scores by name."""
+        return self._fields.decisions(0)
 
     def state_hash(self) -> int:
         """The hash of everything in the field."""
         return self._fields.state_hash(0)
 
 
-class ForagersVec(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Many fields with one forager each, stepped on threads; a field that ended begins anew in the
-    next step, as Gymnasium's ``AutoresetMode.NEXT_STEP`` has it."""
+class Foragers(_One):
+    """One forager in one field; the module says what it sees and does."""
 
+    _dungeon = False
+
+
+class Dungeon(_One):
+    """One thief in one dungeon; the module says what it sees and does."""
+
+    _dungeon = True
+
+
+class _Many(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    _dungeon: bool
     metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
@@ -130,8 +162,8 @@ class ForagersVec(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> None:
         self.num_envs = num_envs
         self.render_mode = render_mode
-        self._fields = _Fields(num_envs, threads, **{**rules, "foragers": 1})
-        self.single_observation_space, self.single_action_space = _spaces()
+        self._fields = _Fields(self._dungeon, num_envs, 1, threads, **rules)
+        self.single_observation_space, self.single_action_space = _spaces(self._dungeon)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._random: list[np.random.Generator] = []
@@ -174,19 +206,37 @@ class ForagersVec(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return tuple(self._fields.render(number) for number in range(self.num_envs))
 
     def reasons(self, number: int) -> list[str]:
-        """Why each wolf of a field did what it did in the last tick."""
+        """Why each wolf or guard of one of them did what it did in the last tick."""
         return self._fields.reasons(number)
+
+    def decisions(self, number: int) -> list[dict[str, Any]]:
+        """The same as rows: tick, agent, what was chosen, and the scores by name."""
+        return self._fields.decisions(number)
 
     def state_hashes(self) -> list[int]:
         """The hash of everything in each field."""
         return [self._fields.state_hash(number) for number in range(self.num_envs)]
 
 
-gymnasium.register(
-    "formic/Foragers-v0",
-    entry_point="formic.envs:Foragers",
-    vector_entry_point="formic.envs:ForagersVec",
-)
+class ForagersVec(_Many):
+    """Many fields with one forager each, stepped on threads; a field that ended begins anew in the
+    next step, as Gymnasium's ``AutoresetMode.NEXT_STEP`` has it."""
+
+    _dungeon = False
+
+
+class DungeonVec(_Many):
+    """Many dungeons with one thief each, as :class:`ForagersVec`."""
+
+    _dungeon = True
+
+
+for _name in ("Foragers", "Dungeon"):
+    gymnasium.register(
+        f"formic/{_name}-v0",
+        entry_point=f"formic.envs:{_name}",
+        vector_entry_point=f"formic.envs:{_name}Vec",
+    )
 
 
 def make_vec(

@@ -167,7 +167,7 @@ def map(
     if on == "ray":
         import ray  # type: ignore[import-not-found, unused-ignore]
 
-        remote = ray.remote(run_job)
+        remote: Any = ray.remote(run_job)
         return list(ray.get([remote.remote(job, str(program), copy) for job in jobs]))
     if on != "threads":
         raise FleetError(f"on {on}: there are threads and ray")

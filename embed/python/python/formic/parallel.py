@@ -1,4 +1,4 @@
-"""``formic.envs`` with many foragers in one field, by PettingZoo's parallel API."""
+"""``formic.envs`` with many foragers in one field, or thieves in one dungeon, by PettingZoo's parallel API."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from pettingzoo import ParallelEnv
 from .envs import _Fields, _seed, _spaces
 
 
-class ForagersParallel(ParallelEnv[str, np.ndarray, int]):
-    """Several foragers in one field; one that is caught leaves."""
+class _Parallel(ParallelEnv[str, np.ndarray, int]):
+    _dungeon: bool
 
-    metadata = {"render_modes": ["rgb_array"], "name": "formic_foragers_v0"}
-
-    def __init__(self, foragers: int = 4, render_mode: str | None = None, **rules: int) -> None:
-        self.possible_agents = [f"forager_{number}" for number in range(foragers)]
+    def __init__(self, agents: list[str], render_mode: str | None = None, **rules: int) -> None:
+        self.possible_agents = agents
         self.agents: list[str] = []
         self.render_mode = render_mode
-        self._fields = _Fields(1, foragers=foragers, **rules)
-        seen, actions = _spaces()
+        self._fields = _Fields(self._dungeon, 1, len(agents), **rules)
+        seen, actions = _spaces(self._dungeon)
         self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
         self.action_spaces = dict.fromkeys(self.possible_agents, actions)
         self._random: np.random.Generator | None = None
@@ -62,5 +60,25 @@ class ForagersParallel(ParallelEnv[str, np.ndarray, int]):
         return self._fields.render(0) if self.render_mode == "rgb_array" else None
 
     def reasons(self) -> list[str]:
-        """Why each wolf did what it did in the last tick."""
+        """Why each wolf or guard did what it did in the last tick."""
         return self._fields.reasons(0)
+
+
+class ForagersParallel(_Parallel):
+    """Several foragers in one field; one that is caught leaves."""
+
+    metadata = {"render_modes": ["rgb_array"], "name": "formic_foragers_v0"}
+    _dungeon = False
+
+    def __init__(self, foragers: int = 4, render_mode: str | None = None, **rules: int) -> None:
+        super().__init__([f"forager_{number}" for number in range(foragers)], render_mode, **rules)
+
+
+class DungeonParallel(_Parallel):
+    """Several thieves in one dungeon; one that is caught leaves."""
+
+    metadata = {"render_modes": ["rgb_array"], "name": "formic_dungeon_v0"}
+    _dungeon = True
+
+    def __init__(self, thieves: int = 4, render_mode: str | None = None, **rules: int) -> None:
+        super().__init__([f"thief_{number}" for number in range(thieves)], render_mode, **rules)

@@ -13,6 +13,8 @@ from . import _formic
 from .columns import Query
 
 Entities = npt.NDArray[np.uint64]
+#: What one call spawns at most: more is taken for a mistake, not tried until the memory is gone.
+SPAWN_MAX = 100_000_000
 #: One entity, or some.
 Some = Entities | Iterable[int] | int
 
@@ -78,6 +80,8 @@ class World:
 
         Each component has ``count`` values, or one for all; a tag has ``()``.
         """
+        if count > SPAWN_MAX:
+            raise _formic.FormicError(f"{count} entities at once: a call spawns at most {SPAWN_MAX}")
         values = [(name, self._bytes(name, given, count)) for name, given in components.items()]
         return np.frombuffer(self._world.spawn(count, values), np.uint64)
 
