@@ -110,7 +110,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// entities there were.
     ///
     /// Should a drop panic, the components of all entities of the same archetype are gone, and
-    /// each was dropped once.
+    /// each was dropped once; where entities go one by one, those of the entities up to that one.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -138,7 +138,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Takes each entity out of the world and drops its components; returns how many there were.
     ///
     /// Should a drop panic, all entities of the same archetype are gone, and each of their
-    /// components was dropped once.
+    /// components was dropped once; where they go one by one, all entities up to that one.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

@@ -182,7 +182,7 @@ impl World {
 
     /// Takes all entities out of the world and drops their components. Resources stay.
     ///
-    /// Those that [observers](Self::observe) have to be told of go first, one by one; should a
+    /// Those that [observers](Self::observe) have to be told of go first, one by one; should an
     /// observer panic, the others are still there.
     ///
     /// ```

@@ -245,6 +245,135 @@ fn plain_data_whose_fields_have_changed_is_an_error_that_names_them() {
     changed!({ x: f32 }, "x: f32 (4 bytes)");
 }
 
+/// The text of the fields is the same: the size is not.
+#[test]
+fn a_field_whose_type_has_another_size_is_an_error() {
+    macro_rules! holder {
+        ($inner:ty) => {{
+            #[derive(Clone, Copy, Pod, Zeroable)]
+            #[repr(C)]
+            struct Inner($inner);
+            #[derive(Component, Clone, Copy, Pod, Zeroable)]
+            #[component(name = "game.holder")]
+            #[repr(C)]
+            struct Holder(Inner);
+            let mut world = World::new();
+            world.spawn(Holder(Inner(1)));
+            world
+        }};
+    }
+    let saved = holder!(u32).snapshot().expect("plain data");
+    let mut world = holder!(u64);
+    let error = world.restore(&saved).expect_err("another size");
+    let RestoreError::ChangedFields { saved, now, .. } = &error else { panic!("{error}") };
+    assert_eq!((&**saved, &**now), ("Inner (4 bytes)", "Inner (8 bytes)"));
+    assert_eq!(world.len(), 1);
+}
+
+#[test]
+fn a_component_with_a_new_name_is_still_of_its_kind() {
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.old")]
+    #[repr(C)]
+    struct Old(u32);
+    let mut old = World::new();
+    old.spawn(Old(1));
+    let saved = old.snapshot().expect("plain data");
+    macro_rules! check {
+        ($what:literal, $derive:tt, $($option:tt)*) => {{
+            #[derive $derive]
+            #[component(name = "game.new", was = "game.old" $($option)*)]
+            #[repr(C)]
+            struct New(u32);
+            let mut world = World::new();
+            world.register::<New>();
+            let error = world.restore(&saved).expect_err($what);
+            let RestoreError::DifferentComponent { component, what } = &error else {
+                panic!("{error}")
+            };
+            assert_eq!((&**component, *what), ("game.old", $what));
+        }};
+    }
+    check!("answer to whether it is enableable", (Component, Clone, Copy, Pod, Zeroable), , enableable);
+    check!("answer to whether it is tracked", (Component, Clone, Copy, Pod, Zeroable), , tracked);
+    check!("way of saving it", (Component, Clone, Default), , transient);
+}
+
+/// Entities of two archetypes that differ in nothing but what is gone come to one archetype.
+#[test]
+fn rows_that_come_together_keep_their_values_bits_and_versions() {
+    #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+    #[component(name = "game.number")]
+    #[repr(C)]
+    struct Number(u64);
+    #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+    #[component(name = "game.exact", tracked)]
+    #[repr(C)]
+    struct Exact(u64);
+    #[derive(Component)]
+    #[component(name = "game.on", enableable)]
+    struct On;
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.gone")]
+    #[repr(C)]
+    struct Gone(u32);
+
+    const COUNT: u64 = if cfg!(miri) { 40 } else { 1500 };
+    let mut old = World::new();
+    let bundle = |i| (Number(i), Exact(2 * i), On);
+    let mut all = old.spawn_batch((0..COUNT).map(bundle));
+    all.extend(old.spawn_batch((COUNT..2 * COUNT).map(|i| (bundle(i), Gone(1)))));
+    // Some have nothing else, of which nothing is left but the entity.
+    let bare = old.spawn_batch((0..7).map(Gone));
+    let mut versions = vec![0, old.version()];
+    for (i, &entity) in all.iter().enumerate() {
+        old.set_enabled::<On>(entity, i % 3 != 0 && i % 70 != 1).expect("it has one");
+        if i % 11 == 0 {
+            old.get_mut::<Exact>(entity).expect("there").0 += 1;
+        }
+        if i == 40 || i == all.len() - 13 {
+            versions.push(old.version());
+            old.get_mut::<Number>(entity).expect("there").0 += 100_000;
+            versions.push(old.version());
+        }
+    }
+
+    let (version, saved) = (old.version(), old.snapshot().expect("all can be saved"));
+    let mut world = World::new();
+    world.register::<Number>();
+    world.register::<On>();
+    world.register::<Exact>();
+    world.register_removed("game.gone");
+    let report = world.restore(&saved).expect("it is known");
+    world.check().expect("in order");
+    assert_eq!((world.version(), report.dropped.len()), (version, 1));
+    assert_eq!(report.dropped[0].count as u64, COUNT + 7, "of every chunk of every archetype");
+    assert_eq!(world.len(), all.len() + bare.len());
+    assert!(bare.iter().all(|&entity| world.contains(entity) && !world.has::<Number>(entity)));
+    let order: Vec<Entity> =
+        world.query_filtered::<Entity, Present<Number>>().into_iter().collect();
+    assert_eq!(order, all, "one archetype after the other, each in its order");
+    for &entity in &all {
+        assert_eq!(world.get::<Number>(entity), old.get::<Number>(entity));
+        assert_eq!(world.get::<Exact>(entity), old.get::<Exact>(entity));
+        assert_eq!(world.is_enabled::<On>(entity), old.is_enabled::<On>(entity));
+    }
+    for since in versions {
+        macro_rules! news {
+            ($world:ident, $filter:ty) => {{
+                let found = $world.query_filtered::<Entity, $filter>();
+                let found: Vec<Entity> = found.since(since).into_iter().collect();
+                found
+            }};
+        }
+        assert_eq!(news!(world, Changed<Exact>), news!(old, Changed<Exact>), "since {since}");
+        assert_eq!(news!(world, Added<Exact>), news!(old, Added<Exact>), "since {since}");
+        // What is not tracked is known by chunks: nothing that is news is lost.
+        let (now, then) = (news!(world, Changed<Number>), news!(old, Changed<Number>));
+        assert!(then.iter().all(|entity| now.contains(entity)), "since {since}");
+    }
+}
+
 #[test]
 fn the_elements_of_a_buffer_are_plain_data_as_well() {
     #[derive(Component, Clone, Copy, Pod, Zeroable)]

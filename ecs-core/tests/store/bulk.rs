@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Add, Event};
+use formic_ecs::{Add, Bulk, Event, QueryFilter, Remove};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -176,6 +176,75 @@ fn where_a_drop_panics_nothing_is_dropped_twice_or_left_behind() {
                 let value = world.get::<Counted>(all[i]).expect("it has one");
                 assert_eq!(value.number(), i as u64);
             }
+        }
+    }
+}
+
+/// Which entities have lost what a bulk change takes, the `nth` drop of which panics.
+fn lost<F: QueryFilter>(
+    nth: usize,
+    change: fn(Bulk<'_, F>) -> usize,
+    watch: impl FnOnce(&mut World),
+) -> Vec<bool> {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    watch(&mut world);
+    ledger.panic_at_drop(nth);
+    assert!(panics_as_planned(|| _ = change(world.bulk::<F>())));
+    world.check().expect("consistent");
+    let lost: Vec<_> = all.iter().map(|&entity| !world.has::<Counted>(entity)).collect();
+    let lost_count = lost.iter().filter(|&&is_lost| is_lost).count();
+    assert_eq!(ledger.live(), all.len() - lost_count, "each was dropped once");
+    lost
+}
+
+/// In [`crowd`], which archetype an entity is in.
+fn archetype_of(i: usize) -> (bool, bool) {
+    (i % 2 == 0, i % 3 == 0)
+}
+
+#[test]
+fn where_a_drop_panics_all_that_pass_of_its_archetype_have_lost_their_values() {
+    fn check<F: QueryFilter>(passes: fn(usize) -> bool, change: fn(Bulk<'_, F>) -> usize) {
+        let count = steps(passes).len();
+        for nth in [0, 1, count / 3, count / 2, count - 1] {
+            let lost = lost::<F>(nth, change, |_| {});
+            // Of the entities that pass, those of one archetype have one fate.
+            let mut fates = std::collections::BTreeMap::new();
+            for (i, is_lost) in lost.iter().copied().enumerate() {
+                if passes(i) {
+                    let fate = *fates.entry(archetype_of(i)).or_insert(is_lost);
+                    assert_eq!(is_lost, fate, "entity {i} after {nth} drops");
+                } else {
+                    assert!(!is_lost, "entity {i} does not pass");
+                }
+            }
+            assert!(lost.iter().filter(|&&is_lost| is_lost).count() > nth);
+            let archetypes_lost = fates.values().filter(|&&is_lost| is_lost).count();
+            assert!(nth > 0 || archetypes_lost == 1, "the others are not begun");
+            assert!(nth < count - 1 || archetypes_lost == fates.len(), "the last is done");
+        }
+    }
+    let is_on = |i| i % 2 == 0 && i % 10 != 0;
+    check::<()>(|_| true, |bulk| bulk.despawn());
+    check::<()>(|_| true, |bulk| bulk.remove::<Counted>());
+    check::<With<On>>(is_on, |bulk| bulk.despawn());
+    check::<With<On>>(is_on, |bulk| bulk.remove::<Counted>());
+    check::<With<On>>(is_on, |bulk| bulk.remove::<(Counted, Number)>());
+}
+
+/// With a watcher entities go one by one: those from the panic on are as they were.
+#[test]
+fn where_a_drop_panics_those_up_to_it_have_lost_their_values_if_there_is_a_watcher() {
+    let watch = |world: &mut World| _ = world.observe::<Remove, Number>(|_, _| {});
+    for nth in [0, 1, COUNT / 2, COUNT - 1] {
+        for change in [
+            |bulk: Bulk<'_, ()>| bulk.despawn(),
+            |bulk: Bulk<'_, ()>| bulk.remove::<Counted>(),
+            |bulk: Bulk<'_, ()>| bulk.remove::<(Number, Counted)>(),
+        ] {
+            let lost = lost::<()>(nth, change, watch);
+            assert_eq!(lost.iter().filter(|&&is_lost| is_lost).count(), nth + 1);
         }
     }
 }

@@ -469,6 +469,95 @@ fn a_panic_in_any_watcher_leaves_everything_in_order() {
 }
 
 #[test]
+fn observers_after_one_that_panicked_are_not_called() {
+    fn observe<K: EventType, T: Component>(world: &mut World, log: &Log, line: &'static str) {
+        let log = log.clone();
+        world.observe::<K, T>(move |_: &mut World, _| {
+            log.write(line);
+            assert!(!line.starts_with("panics"), "planned: watcher");
+        });
+    }
+    fn observe_both<K: EventType>(world: &mut World, log: &Log) {
+        for line in ["first", "panics", "third"] {
+            observe::<K, A>(world, log, line);
+        }
+        observe::<K, B>(world, log, "of the component behind it");
+    }
+    type Operation = fn(&mut World, Entity);
+    let operations: [(fn(&mut World, &Log), Operation, usize); 7] = [
+        (observe_both::<Add>, |world, _| _ = world.spawn((A(1), B(1))), 3),
+        (observe_both::<Insert>, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
+        (observe_both::<Replace>, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
+        (observe_both::<Remove>, |world, it| _ = world.remove::<(A, B)>(it), 2),
+        (observe_both::<Remove>, |world, it| world.despawn(it).expect("alive"), 2),
+        (observe_both::<Despawn>, |world, it| world.despawn(it).expect("alive"), 2),
+        (observe_both::<Despawn>, |world, _| world.clear(), 2),
+    ];
+    for (number, (observe, operation, len)) in operations.into_iter().enumerate() {
+        let (mut world, log) = (World::new(), Log::default());
+        let both = world.spawn((A(1), B(1)));
+        let other = world.spawn((A(3), B(3)));
+        observe(&mut world, &log);
+        // Again and again: a panic leaves no one called less.
+        for _ in 0..2 {
+            assert!(panics_as_planned(|| operation(&mut world, both)), "operation {number}");
+            assert_eq!(log.take(), ["first", "panics"], "operation {number}");
+            world.check().expect("consistent");
+        }
+        assert_eq!(
+            (world.len(), world.has::<A>(other) && world.has::<B>(other)),
+            (len + usize::from(number == 0), true)
+        );
+    }
+}
+
+#[test]
+fn observers_of_an_insertion_are_not_called_where_the_drop_of_a_replaced_value_panics() {
+    for moves in [true, false] {
+        let (ledger, log) = (Ledger::default(), Log::default());
+        let mut world = World::new();
+        let entity = world.spawn((ledger.value(1), A(1)));
+        let told = log.clone();
+        world.observe::<Insert, Counted>(move |_: &mut World, _| told.write("Insert"));
+        let told = log.clone();
+        world.observe::<Add, B>(move |_: &mut World, _| told.write("Add"));
+        ledger.panic_at_drop(0);
+        assert!(panics_as_planned(|| {
+            if moves {
+                world.insert(entity, (ledger.value(2), B(2))).expect("alive");
+            } else {
+                world.insert(entity, ledger.value(2)).expect("alive");
+            }
+        }));
+        assert!(log.take().is_empty());
+        world.check().expect("consistent");
+        assert_eq!(world.get::<Counted>(entity).map(Counted::number), Ok(2));
+        world.insert(entity, ledger.value(3)).expect("alive");
+        assert_eq!(log.take(), ["Insert"], "of the next one they are");
+    }
+}
+
+#[test]
+fn observers_of_a_users_event_after_one_that_panicked_are_not_called() {
+    struct Hit(bool);
+    let (mut world, log) = (World::new(), Log::default());
+    for line in ["first", "panics", "third"] {
+        let log = log.clone();
+        world.observe_event(move |_: &mut World, hit: &Hit, _| {
+            log.write(line);
+            assert!(!(hit.0 && line == "panics"), "planned: watcher");
+        });
+    }
+    let entity = world.spawn(A(1));
+    for _ in 0..2 {
+        assert!(panics_as_planned(|| world.trigger(&Hit(true), entity)));
+        assert_eq!(log.take(), ["first", "panics"]);
+    }
+    world.trigger(&Hit(false), entity);
+    assert_eq!(log.take(), ["first", "panics", "third"]);
+}
+
+#[test]
 fn a_watcher_cannot_put_another_world_in_the_place_of_its_own() {
     let mut world = World::new();
     world.observe::<Despawn, A>(|world: &mut World, _| {

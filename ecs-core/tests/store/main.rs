@@ -27,6 +27,7 @@ mod queries;
 mod queries_by_id;
 mod queries_more;
 mod query_rows;
+mod refusals;
 mod relations;
 mod resources;
 mod rights_and_shards;

@@ -15,7 +15,7 @@ struct Other(Counted);
 struct On(Counted);
 
 /// Enough rows for two chunks.
-const ROWS: usize = if cfg!(any(miri, formic_small_blocks)) { 6 } else { 40 };
+const ROWS: usize = if cfg!(any(miri, formic_small_blocks)) { 7 } else { 40 };
 
 /// Three values per entity.
 fn bundle(ledger: &Ledger, i: usize) -> (Counted, Number, Other, On) {
@@ -98,6 +98,31 @@ fn an_entity_is_gone_even_if_its_drop_panics() {
     assert!(panics_as_planned(|| world.despawn(all[2]).expect("alive")));
     assert!(!world.contains(all[2]));
     assert_eq!(world.len(), ROWS - 1);
+}
+
+#[test]
+fn where_the_drop_of_a_dependant_panics_it_is_gone_and_those_after_it_are_there() {
+    // The last child first, and none before its own children.
+    let order = [5, 6, 2, 4, 3, 1, 0];
+    for (nth, last_gone) in order.into_iter().enumerate() {
+        let ledger = Ledger::default();
+        let (mut world, all) = filled(&ledger);
+        for (child, parent) in [(1, 0), (2, 0), (3, 1), (4, 1), (6, 2), (5, 2)] {
+            world.set_parent(all[child], all[parent]).expect("alive");
+        }
+        // Each has three values.
+        ledger.panic_at_drop(3 * nth + 1);
+        assert!(panics_as_planned(|| world.despawn(all[0]).expect("alive")));
+        assert!(!world.contains(all[last_gone]), "{last_gone}");
+        for (place, &member) in order.iter().enumerate() {
+            assert_eq!(world.contains(all[member]), place > nth, "{member} after {nth} others");
+        }
+        assert_eq!(world.len(), ROWS - nth - 1);
+        assert_intact(&mut world, &ledger, 0);
+        _ = world.despawn(all[0]);
+        assert_eq!(world.len(), ROWS - 7, "the family can be despawned to its end");
+        assert_intact(&mut world, &ledger, 0);
+    }
 }
 
 #[test]

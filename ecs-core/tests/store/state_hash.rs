@@ -258,3 +258,21 @@ fn to_look_is_not_to_change() {
     world.clear();
     assert_eq!(world.state_hash(), World::new().state_hash());
 }
+
+#[test]
+fn the_hash_of_some_leaves_out_handles_that_are_stale() {
+    let mut world = World::new();
+    let [imp, rat, gone] = [1, 2, 3].map(|number| world.spawn((A(number), On)));
+    let before = world.state_hash_of([imp, rat]);
+    assert_ne!(world.state_hash_of([imp, rat, gone]), before);
+    world.despawn(gone).expect("alive");
+    assert_eq!(world.state_hash_of([gone, imp, rat]), before);
+    // Another entity has the slot: the handle of the one before is not its own.
+    let new = world.spawn((A(9), On, Text("new".into())));
+    assert_eq!(new.index(), gone.index());
+    assert_eq!(world.state_hash_of([imp, gone, rat]), before);
+    assert_ne!(world.state_hash_of([imp, new, rat]), before);
+    let nothing = world.state_hash_of([]);
+    assert_eq!(world.state_hash_of([gone, gone]), nothing);
+    assert_eq!(World::new().state_hash_of([imp, new]), nothing, "none of its own is alive");
+}

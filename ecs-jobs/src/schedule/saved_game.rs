@@ -4,7 +4,6 @@ use std::any::TypeId;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 use formic_ecs::{RestoreError, Snapshot, World};
@@ -203,24 +202,15 @@ impl Save {
         if schedule.begun.is_some() {
             return Err(LoadError::MiddleOfRun);
         }
-        // Taken out and put back without a trace: the version of the world is part of the game.
-        let version = world.resource_version::<SaveRules>().unwrap_or(0);
-        let rules = world.remove_resource().unwrap_or_default();
-        let load = AssertUnwindSafe(|| self.load_by(&rules, world, schedule));
-        let loaded = match catch_unwind(load) {
-            Ok(loaded) => loaded,
-            // A codec of the host; the next attempt needs the rules.
-            Err(payload) => {
-                world.restore_resource(rules, version);
-                resume_unwind(payload)
-            }
-        };
+        let lent = LentRules::of(world);
+        let loaded = self.load_by(&lent.rules, lent.world, schedule);
         let pending = |report: &LoadReport| -> Vec<fn(&mut World)> {
             let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
-            rules.migrations().filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()
+            let steps = lent.rules.migrations();
+            steps.filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()
         };
         let steps = loaded.as_ref().map_or_else(|_| Vec::new(), pending);
-        world.restore_resource(rules, version);
+        drop(lent);
         steps.into_iter().for_each(|step| step(world));
         loaded
     }
@@ -418,7 +408,8 @@ impl Save {
     }
 
     /// Writes the save into a file. It goes into a new file first, which then takes the place of the
-    /// old one: no crash leaves half a save behind.
+    /// old one: no crash leaves half a save behind, and where the writing fails the old one stays.
+    /// The new file has the name of the old one and `.new` behind it.
     ///
     /// # Errors
     /// Returns the error of the system if the file cannot be written.
@@ -427,11 +418,16 @@ impl Save {
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
         let mut file = fs::File::create(&new)?;
-        file.write_all(&self.to_bytes())?;
+        let written = file.write_all(&self.to_bytes());
         // On the disk before it has the name, also for a machine that loses power.
-        file.sync_all()?;
+        let written = written.and_then(|()| file.sync_all());
         drop(file);
-        fs::rename(&new, path)
+        let written = written.and_then(|()| fs::rename(&new, path));
+        if written.is_err() {
+            // What cannot be removed either is written over by the next save.
+            drop(fs::remove_file(&new));
+        }
+        written
     }
 
     /// Reads a save from a file.
@@ -442,6 +438,31 @@ impl Save {
     pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
         let bytes = fs::read(path)?;
         Self::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+}
+
+/// The rules of a world while a game is loaded into it. They are put back without a trace, since the
+/// version of the world is part of the game; also where a codec or a rule panics.
+struct LentRules<'w> {
+    world: &'w mut World,
+    rules: SaveRules,
+    /// None if the world had no rules: those that every game has were taken.
+    version: Option<u64>,
+}
+
+impl<'w> LentRules<'w> {
+    fn of(world: &'w mut World) -> Self {
+        let version = world.resource_version::<SaveRules>();
+        let rules = world.remove_resource().unwrap_or_default();
+        Self { world, rules, version }
+    }
+}
+
+impl Drop for LentRules<'_> {
+    fn drop(&mut self) {
+        if let Some(version) = self.version {
+            self.world.restore_resource(std::mem::take(&mut self.rules), version);
+        }
     }
 }
 

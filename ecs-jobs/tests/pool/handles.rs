@@ -607,3 +607,39 @@ fn a_wait_with_a_limit_helps_and_tells_of_failures() {
     assert!(matches!(pool.complete_for(left, Duration::ZERO), Err(JobError::TimedOut)));
     pool.complete(left);
 }
+
+/// More failures than there are payloads kept: the oldest have none, and have failed all the same.
+#[test]
+fn the_last_1024_payloads_are_kept_and_no_failure_is_forgotten() {
+    struct Payload(usize, Arc<AtomicUsize>);
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    const KEPT: usize = 1024;
+    const COUNT: usize = KEPT + 3;
+    let pool = pool(0);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let jobs: Vec<JobHandle> = (0..COUNT)
+        .map(|number| {
+            let payload = Payload(number, Arc::clone(&dropped));
+            pool.schedule(move || resume_unwind(Box::new(payload)), &[])
+        })
+        .collect();
+    assert_eq!(dropped.load(Ordering::Relaxed), COUNT - KEPT, "no more are kept");
+    for (number, &job) in jobs.iter().enumerate() {
+        let Err(JobError::Failed(panic)) = pool.try_complete(job) else { panic!("{number}") };
+        let payload = panic.take_payload();
+        assert_eq!(payload.is_some(), number >= COUNT - KEPT, "job {number}");
+        let found = payload.map(|payload| payload.downcast_ref::<Payload>().expect("its own").0);
+        assert!(found.is_none_or(|found| found == number), "job {number} has that of {found:?}");
+    }
+    for &job in &jobs {
+        let Err(JobError::Failed(panic)) = pool.try_complete(job) else { panic!("it failed") };
+        assert!(panic.take_payload().is_none(), "it was taken");
+    }
+    assert_eq!(dropped.load(Ordering::Relaxed), COUNT);
+    pool.flush();
+    assert!(pool.try_complete(pool.schedule(|| (), &[])).is_ok());
+}

@@ -186,3 +186,74 @@ fn another_order_of_rows_alone_is_found() {
     let difference = check(Divergence::search(3, || start(1), || start(2)), 0, "sync point");
     assert!(matches!(difference, Difference::Order { .. }), "{difference}");
 }
+
+/// The rows that changed places lie before the value that is another one, in another archetype and
+/// in an earlier chunk of the same one.
+#[test]
+fn what_differs_about_an_entity_comes_before_an_order_of_rows_that_does() {
+    #[derive(Component)]
+    struct Fed;
+    fn fall_apart(world: &mut World) {
+        let (threads, is_due) = {
+            let plant = world.resource::<Plant>().unwrap();
+            (plant.threads, is_due(world.resource::<Tick>().unwrap(), plant))
+        };
+        if !is_due {
+            return;
+        }
+        let all: Vec<Entity> = world.query_filtered::<Entity, With<Hunger>>().into_iter().collect();
+        let mut moved = [all[0], all[1]];
+        if threads > 1 {
+            moved.reverse();
+            world.get_mut::<Hunger>(all[all.len() - 40]).unwrap().0 += 100;
+        }
+        // There and back: they come to the end in another order, and others fill their rows.
+        moved.into_iter().for_each(|entity| world.insert(entity, Fed).unwrap());
+        moved.into_iter().for_each(|entity| _ = world.remove::<Fed>(entity).unwrap());
+        moved.into_iter().for_each(|entity| world.insert(entity, Fed).unwrap());
+    }
+    let start = |threads| game(threads, 2, |schedule| schedule.add(fall_apart.after(starve)));
+    let difference = check(Divergence::search(8, || start(1), || start(2)), 2, "fall_apart");
+    let Difference::Value { component, here, there, .. } = difference else {
+        panic!("{difference}")
+    };
+    assert_eq!(component, "tests.hunger");
+    let number = |text: &str| text[7..text.len() - 1].parse::<u64>().unwrap();
+    assert_eq!(number(&there), number(&here) + 100);
+}
+
+#[test]
+fn of_two_worlds_a_value_an_entity_and_a_component_come_before_an_order() {
+    #[derive(Component)]
+    struct Fed;
+    let crowd = |reversed: bool| {
+        let mut world = World::new();
+        let all = world.spawn_batch((0..3000_u64).map(Hunger));
+        let mut first = [all[0], all[1]];
+        if reversed {
+            first.reverse();
+        }
+        first.into_iter().for_each(|entity| world.insert(entity, Fed).unwrap());
+        first.into_iter().for_each(|entity| _ = world.remove::<Fed>(entity).unwrap());
+        (world, all)
+    };
+    let (here, _) = crowd(false);
+    // Of the rows that are in another order, one is in the first chunk and one in the last.
+    let order = here.difference(&crowd(true).0).expect("the rows differ");
+    assert!(matches!(order, Difference::Order { .. }), "{order}");
+    type Change = fn(&mut World, Entity);
+    let changes: [(Change, &str); 4] = [
+        (|world, entity| world.get_mut::<Hunger>(entity).unwrap().0 += 1, "is Hunger("),
+        (|world, entity| world.insert(entity, Place(1.0)).unwrap(), "has tests.place there only"),
+        (|world, entity| _ = world.remove::<Hunger>(entity).unwrap(), "has tests.hunger here only"),
+        (|world, entity| world.despawn(entity).unwrap(), "is alive here only"),
+    ];
+    for row in [2, 1500, 2999] {
+        for (change, text) in changes {
+            let (mut there, all) = crowd(true);
+            change(&mut there, all[row]);
+            let difference = here.difference(&there).expect("it differs").to_string();
+            assert!(difference.contains(text), "{difference}, where row {row} {text}");
+        }
+    }
+}

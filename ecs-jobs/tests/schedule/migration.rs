@@ -241,3 +241,101 @@ fn a_save_with_a_component_that_the_game_does_not_know_is_not_loaded() {
     assert!(stored().load(&mut world, &mut schedule).is_err());
     assert_eq!((world.state_hash(), world.resource::<next::Points>().unwrap().0), (before, 0));
 }
+
+/// A game with a number, and with these steps.
+fn number_game(number: u64, add: impl FnOnce(&mut SaveRules)) -> (World, Schedule) {
+    let mut world = World::new();
+    world.insert_resource(number);
+    add(SaveRules::of(&mut world));
+    let schedule = Schedule::builder().build(&mut world).expect("no systems");
+    (world, schedule)
+}
+
+fn number_of(world: &World) -> u64 {
+    *world.resource::<u64>().expect("there")
+}
+
+fn change(world: &mut World, change: fn(u64) -> u64) {
+    let number = world.resource_mut::<u64>().expect("there");
+    *number = change(*number);
+}
+
+#[test]
+fn steps_go_in_the_order_of_adding_and_one_of_a_known_name_replaces_it_in_its_place() {
+    let (world, schedule) = number_game(5, |_| {});
+    let save = Save::of(&world, &schedule).unwrap();
+    let load = |add: fn(&mut SaveRules)| {
+        let (mut world, mut schedule) = number_game(0, add);
+        let report = save.load(&mut world, &mut schedule).unwrap();
+        (number_of(&world), report.migrated)
+    };
+    let forth = load(|rules| {
+        rules.migrate("b: add", |world| change(world, |it| it + 1));
+        rules.migrate("a: double", |world| change(world, |it| it * 2));
+    });
+    assert_eq!(forth, (12, vec!["b: add".to_owned(), "a: double".into()]));
+    let back = load(|rules| {
+        rules.migrate("a: double", |world| change(world, |it| it * 2));
+        rules.migrate("b: add", |world| change(world, |it| it + 1));
+    });
+    assert_eq!(back, (11, vec!["a: double".to_owned(), "b: add".into()]));
+    let replaced = load(|rules| {
+        rules.migrate("first", |world| change(world, |it| it + 1000));
+        rules.migrate("second", |world| change(world, |it| it * 2));
+        rules.migrate("first", |world| change(world, |it| it + 3));
+    });
+    assert_eq!(replaced, (16, vec!["first".to_owned(), "second".into()]), "5 and 3, twice");
+}
+
+#[test]
+fn a_save_goes_through_the_steps_that_it_is_from_before_and_through_each_once() {
+    fn old_steps(rules: &mut SaveRules) {
+        rules.migrate("two", |world| change(world, |it| it * 2));
+    }
+    fn all_steps(rules: &mut SaveRules) {
+        rules.migrate("one", |world| change(world, |it| it + 1));
+        old_steps(rules);
+        rules.migrate("three", |world| change(world, |it| it * 10));
+    }
+    let (world, schedule) = number_game(5, old_steps);
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut world, mut schedule) = number_game(0, all_steps);
+    let report = save.load(&mut world, &mut schedule).unwrap();
+    assert_eq!((number_of(&world), report.migrated.len()), (60, 2), "{report}");
+    // What is loaded again, and what is saved now, counts as a game with all steps.
+    let again = Save::of(&world, &schedule).unwrap();
+    assert!(again.load(&mut world, &mut schedule).unwrap().is_exact());
+    assert_eq!(number_of(&world), 60);
+    save.load(&mut world, &mut schedule).unwrap();
+    assert_eq!(number_of(&world), 60, "from the same old save");
+}
+
+#[test]
+fn a_step_that_panics_leaves_the_game_loaded_and_those_behind_it_undone() {
+    let (mut world, schedule) = number_game(5, |_| {});
+    world.spawn_batch((0..3).map(then::Worker));
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut world, mut schedule) = number_game(0, |rules| {
+        rules
+            .migrate("first", |world| change(world, |it| it + 1))
+            .migrate("second", |world| {
+                change(world, |it| it * 2);
+                panic!("planned: a step");
+            })
+            .migrate("third", |world| change(world, |it| it + 100));
+    });
+    world.register::<then::Worker>();
+    world.spawn(());
+    let load = std::panic::AssertUnwindSafe(|| drop(save.load(&mut world, &mut schedule)));
+    std::panic::catch_unwind(load).expect_err("the second step panics");
+    world.check().expect("in order");
+    assert_eq!((number_of(&world), world.query::<&then::Worker>().count()), (12, 3));
+    assert_eq!((world.len(), schedule.tick()), (3, 0));
+    // The rules are there, and the game can be saved and loaded as any other.
+    SaveRules::of(&mut world).migrate("second", |world| change(world, |it| it * 3));
+    save.load(&mut world, &mut schedule).unwrap();
+    assert_eq!(number_of(&world), 118);
+    assert!(
+        Save::of(&world, &schedule).unwrap().load(&mut world, &mut schedule).unwrap().is_exact()
+    );
+}

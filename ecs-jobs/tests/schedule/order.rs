@@ -405,3 +405,53 @@ fn a_parallel_fold_of_numbers_that_round_is_the_same_on_any_number_of_threads() 
         assert_eq!(*expected.get_or_insert(sums.clone()), sums, "{} threads", pool.parallelism());
     }
 }
+
+/// For each seed: the order in which systems ran, and the one in which their commands were played.
+#[test]
+fn shuffled_systems_keep_what_is_declared_and_their_commands_the_order_of_adding() {
+    fn act<const NUMBER: usize>(mut log: ResMut<Vec<usize>>) {
+        log.push(NUMBER);
+    }
+    fn record<const NUMBER: usize>(mut log: ResMut<Vec<usize>>, mut commands: Commands) {
+        log.push(NUMBER);
+        commands.run(|world| world.resource::<Log>().unwrap().0.lock().unwrap().push(NUMBER));
+    }
+    // In conflict with no other, so that no system of the first sync point comes after it.
+    fn record_aside<const NUMBER: usize>(mut commands: Commands) {
+        commands.run(|world| world.resource::<Log>().unwrap().0.lock().unwrap().push(NUMBER));
+    }
+    let run = |seed, pool| {
+        let mut world = world();
+        world.insert_resource(Vec::<usize>::new());
+        let schedule = Schedule::builder()
+            .add((record::<0>, record::<1>, record::<2>))
+            .add((act::<3>, act::<4>, act::<5>).chain())
+            .add(record::<6>)
+            .add(act::<7>.after(FIRST))
+            .add((act::<8>, act::<9>).in_group(FIRST))
+            .add(act::<10>.before(act::<8>))
+            .add(record_aside::<11>.after(record::<1>))
+            .add((act::<12>, act::<13>).chain().ambiguous_with(act::<3>))
+            .shuffle_ambiguous(seed);
+        schedule.build(&mut world).unwrap().run(&mut world, pool);
+        let played = world.resource::<Log>().unwrap().0.lock().unwrap().clone();
+        (world.resource::<Vec<usize>>().unwrap().clone(), played)
+    };
+    let pools: Vec<_> = pools().collect();
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in 0..if cfg!(miri) { 5 } else { 100 } {
+        let (ran, played) = run(seed, &pools[0]);
+        let at = |number| ran.iter().position(|&it| it == number).expect("it ran");
+        for (first, then) in [(3, 4), (4, 5), (8, 7), (9, 7), (10, 8), (12, 13)] {
+            assert!(at(first) < at(then), "{first} before {then}, seed {seed}: {ran:?}");
+        }
+        assert_eq!(ran.len(), 13, "seed {seed}: {ran:?}");
+        // The last one waits for the commands of another, and is of the next sync point.
+        assert_eq!(played, [0, 1, 2, 6, 11], "seed {seed}");
+        for pool in &pools[1..] {
+            assert_eq!(run(seed, pool), (ran.clone(), played.clone()), "seed {seed}");
+        }
+        orders.insert(ran);
+    }
+    assert!(orders.len() > if cfg!(miri) { 2 } else { 90 }, "{} orders", orders.len());
+}

@@ -161,6 +161,38 @@ fn the_commands_of_a_run_that_panics_are_dropped_and_never_played() {
 }
 
 #[test]
+fn a_function_that_is_run_once_and_panics_changes_nothing_by_command_or_event() {
+    fn record(
+        mut numbers: Query<&Number>,
+        mut commands: Commands,
+        mut news: EventWriter<u64>,
+        dropped: Res<Dropped>,
+        fuse: Res<Fuse>,
+    ) {
+        commands.spawn(Payload(dropped.0.clone()));
+        news.send(1);
+        numbers.par_for_each_with(&mut commands, |_, commands| {
+            commands.spawn(Payload(dropped.0.clone()));
+        });
+        fuse.blow(7);
+    }
+    for pool in pools() {
+        let mut world = world();
+        let dropped = world.resource::<Dropped>().unwrap().0.clone();
+        let run = AssertUnwindSafe(|| world.run_system(&pool, record));
+        let reason = catch_unwind(run).expect_err("it panics");
+        assert_eq!(reason.downcast_ref(), Some(&Reason(7)));
+        world.check().unwrap();
+        let events = world.resource::<Events<u64>>().unwrap().len();
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst), events), (100, 101, 0));
+        mend(&world);
+        world.run_system(&pool, record);
+        let events = world.resource::<Events<u64>>().unwrap().len();
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst), events), (201, 101, 1));
+    }
+}
+
+#[test]
 fn pool_and_schedule_and_world_are_of_use_after_a_panic() {
     fn blow_in_a_loop(mut numbers: Query<&mut Number>, fuse: Res<Fuse>) {
         numbers.par_for_each(|number| {

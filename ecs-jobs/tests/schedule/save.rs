@@ -1,6 +1,8 @@
 //! Saved games: one that is loaded goes on as it would have gone on, or nothing of it is loaded.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::support::{pool, pools};
 use formic_ecs::Codec;
 use formic_ecs::prelude::*;
@@ -395,34 +397,179 @@ fn the_host_can_attach_things_of_its_own() {
     assert_eq!(read.attached("mood"), None);
 }
 
+/// Systems ask what they find, and write it where the test sees it.
 #[test]
-fn a_codec_that_panics_leaves_the_world_and_its_rules() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    static IS_BROKEN: AtomicBool = AtomicBool::new(true);
-    struct Score(u64);
-    let build = |score| {
+fn what_is_rebuilt_stays_as_it_is() {
+    struct Picture(&'static str, usize);
+    struct Cache(u64);
+    impl Default for Cache {
+        fn default() -> Self {
+            Self(10)
+        }
+    }
+    fn draw(mut picture: ResMut<Picture>, mut cache: Local<Cache>, mut runs: Local<u64>) {
+        *runs += 1;
+        cache.0 += 1;
+        picture.1 = usize::try_from(cache.0 * 100 + *runs).unwrap();
+    }
+    let build = |name| {
         let mut world = World::new();
-        world.register::<Gold>();
-        world.insert_resource(Score(score));
-        SaveRules::of(&mut world).save(Codec::<Score>::custom(
-            |score, bytes| Codec::plain().write(&score.0, bytes),
-            |bytes| {
-                assert!(!IS_BROKEN.load(Ordering::Relaxed), "it is broken");
-                Codec::plain().read(bytes).map(Score)
-            },
-        ));
-        let schedule = Schedule::builder().build(&mut world).unwrap();
+        world.insert_resource(Picture(name, 0));
+        SaveRules::of(&mut world).rebuild::<Picture>().rebuild::<Cache>();
+        let schedule = Schedule::builder().add(draw).build(&mut world).unwrap();
         (world, schedule)
     };
-    let (world, schedule) = build(7);
+    let seen = |world: &World| {
+        let picture = world.resource::<Picture>().unwrap();
+        (picture.0, picture.1)
+    };
+    let (mut world, mut schedule) = build("then");
+    (0..5).for_each(|_| drop(schedule.run(&mut world, &pool(0))));
+    assert_eq!(seen(&world), ("then", 1505));
     let save = Save::of(&world, &schedule).unwrap();
-    let (mut other, mut its_schedule) = build(1);
-    other.spawn(Gold(3));
-    let hash = other.state_hash();
-    let load = std::panic::AssertUnwindSafe(|| save.load(&mut other, &mut its_schedule));
-    std::panic::catch_unwind(load).unwrap_err();
-    assert_eq!((other.state_hash(), other.resource::<Score>().unwrap().0), (hash, 1));
-    IS_BROKEN.store(false, Ordering::Relaxed);
-    save.load(&mut other, &mut its_schedule).expect("the rules are still there");
-    assert_eq!((other.len(), other.resource::<Score>().unwrap().0), (0, 7));
+
+    let (mut other, mut its_schedule) = build("now");
+    save.load(&mut other, &mut its_schedule).unwrap();
+    assert_eq!(seen(&other), ("now", 0));
+    its_schedule.run(&mut other, &pool(0));
+    assert_eq!(seen(&other), ("now", 1106), "the cache is new, the number of runs is not");
+    // In the game that was saved as well: what it has by now stays.
+    (0..2).for_each(|_| drop(schedule.run(&mut world, &pool(0))));
+    save.load(&mut world, &mut schedule).unwrap();
+    assert_eq!(seen(&world), ("then", 1707));
+    schedule.run(&mut world, &pool(0));
+    assert_eq!(seen(&world), ("then", 1806));
+    // One that was not there when the game was saved, and one that is not there now.
+    let without = {
+        let (mut world, schedule) = build("then");
+        world.remove_resource::<Picture>();
+        Save::of(&world, &schedule).unwrap()
+    };
+    without.load(&mut world, &mut schedule).unwrap();
+    assert_eq!(seen(&world), ("then", 1806));
+    world.remove_resource::<Picture>();
+    save.load(&mut world, &mut schedule).unwrap();
+    assert!(world.resource::<Picture>().is_err());
+}
+
+#[test]
+fn a_panic_of_a_codec_while_a_game_is_loaded_leaves_world_schedule_and_rules() {
+    static PANICS: AtomicBool = AtomicBool::new(false);
+    let (mut world, mut schedule) = begin();
+    // Coins were minted in the last one.
+    (0..4).for_each(|_| drop(schedule.run(&mut world, &pool(0))));
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut other, mut its_schedule) = build();
+    SaveRules::of(&mut other).save::<Coin>(Codec::custom(
+        |coin, bytes| Codec::plain().write(&coin.0, bytes),
+        |bytes| {
+            assert!(!PANICS.load(Ordering::Relaxed), "planned: a codec");
+            Codec::plain().read(bytes).map(Coin)
+        },
+    ));
+    (0..2).for_each(|_| drop(its_schedule.run(&mut other, &pool(0))));
+    let before = (hash(&other), Save::of(&other, &its_schedule).unwrap());
+    PANICS.store(true, Ordering::Relaxed);
+    let load = std::panic::AssertUnwindSafe(|| drop(save.load(&mut other, &mut its_schedule)));
+    std::panic::catch_unwind(load).expect_err("there are coins in it");
+    assert_eq!((hash(&other), Save::of(&other, &its_schedule).unwrap()), before);
+    PANICS.store(false, Ordering::Relaxed);
+    save.load(&mut other, &mut its_schedule).unwrap();
+    assert_eq!(hash(&other), hash(&world));
+}
+
+/// Files under this name, in a folder of its own that is empty.
+#[cfg(not(miri))]
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("saves").join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).expect("a folder for tests");
+    folder
+}
+
+/// The names of the files in a folder, in order.
+#[cfg(not(miri))]
+fn files(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<_> = entries.map(|it| name(it).into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Two games, the second of which is large.
+#[cfg(not(miri))]
+fn two_saves() -> [Save; 2] {
+    let (mut world, schedule) = begin();
+    let old = Save::of(&world, &schedule).unwrap();
+    world.spawn_batch((0..20_000).map(|number| (Gold(number), Seen(0))));
+    [old, Save::of(&world, &schedule).unwrap()]
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_save_that_cannot_be_written_leaves_the_old_one_and_nothing_else() {
+    let folder = folder("cannot_be_written");
+    let [old, new] = two_saves();
+    let path = folder.join("game.save");
+    // What a crash has left there before is written over.
+    std::fs::write(folder.join("game.save.new"), b"half a save").unwrap();
+    old.write(&path).unwrap();
+    assert_eq!(
+        (files(&folder), Save::read(&path).unwrap()),
+        (vec!["game.save".into()], old.clone())
+    );
+
+    // The name of the new file is taken by a folder.
+    std::fs::create_dir(folder.join("game.save.new")).unwrap();
+    new.write(&path).expect_err("no file can have this name");
+    assert_eq!(Save::read(&path).unwrap(), old);
+    std::fs::remove_dir(folder.join("game.save.new")).unwrap();
+    // The target is a folder, which stays; the new file was written whole by then.
+    let inside = folder.join("level").join("other.save");
+    std::fs::create_dir(folder.join("level")).unwrap();
+    old.write(&inside).unwrap();
+    new.write(folder.join("level")).expect_err("a folder is no file");
+    assert_eq!(Save::read(&inside).unwrap(), old);
+    // The folder is gone.
+    new.write(folder.join("gone").join("game.save")).expect_err("there is no such folder");
+    assert_eq!(files(&folder), ["game.save", "level"], "nothing is left of what failed");
+    new.write(&path).unwrap();
+    assert_eq!((files(&folder).len(), Save::read(&path).unwrap()), (2, new));
+}
+
+/// Ends a process in the middle of the writing, and in another has the system refuse to write more,
+/// as on a full disk.
+#[cfg(all(unix, not(miri)))]
+#[test]
+fn no_crash_in_the_middle_of_writing_leaves_half_a_save() {
+    const PATH: &str = "FORMIC_TEST_WRITES_A_SAVE";
+    const NAME: &str = "save::no_crash_in_the_middle_of_writing_leaves_half_a_save";
+    let [old, new] = two_saves();
+    if let Some(path) = std::env::var_os(PATH) {
+        // In the process that is limited.
+        let error = new.write(path).expect_err("the file may not become so large");
+        assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
+        return;
+    }
+    for (name, on_limit) in [("ends", ""), ("refuses", "trap '' XFSZ;")] {
+        let folder = folder(name);
+        let path = folder.join("game.save");
+        old.write(&path).unwrap();
+        let script = format!("{on_limit} ulimit -f 32; exec \"$0\" --exact {NAME}");
+        let mut process = std::process::Command::new("sh");
+        process.args(["-c", &script]).arg(std::env::current_exe().unwrap()).env(PATH, &path);
+        let ended = process.output().expect("a shell");
+        assert_eq!(Save::read(&path).unwrap(), old, "{name}");
+        if on_limit.is_empty() {
+            assert_eq!(ended.status.code(), None, "it was killed: {ended:?}");
+            let half = std::fs::read(folder.join("game.save.new")).unwrap();
+            assert!(!half.is_empty() && half.len() < new.to_bytes().len(), "{}", half.len());
+        } else {
+            assert!(ended.status.success(), "{ended:?}");
+            assert_eq!(files(&folder), ["game.save"], "half a file is taken away");
+        }
+        new.write(&path).unwrap();
+        assert_eq!((files(&folder).len(), Save::read(&path).unwrap()), (1, new.clone()));
+    }
 }
