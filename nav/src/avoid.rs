@@ -38,7 +38,7 @@ use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
-use crate::avoid::body::{Avoid, Crowding};
+use crate::avoid::body::{Avoid, Crowding, NOWHERE};
 use crate::avoid::crowd::{Crowd, Member};
 use crate::avoid::half_plane::{HalfPlane, PLANE_COUNT_MAX, nearest};
 use crate::avoid::reciprocal::{Disc, half_plane};
@@ -47,6 +47,7 @@ use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::direction::Direction;
 use crate::grid::Grid;
+use crate::obstacle::Obstacle;
 use crate::terrain::Terrain;
 
 /// Agents that nearly touch do, in cells.
@@ -96,6 +97,8 @@ pub struct AvoidState {
 ///   gets on, it and those who go another way, or rest, take no notice of each other. That
 ///   is the emergency in which bodies overlap by more, and it is why everyone arrives.
 ///
+/// To an [`Obstacle`] that moves they give all of the way.
+///
 /// Agents without a wish stand, and so do those without speed and all of them in ticks
 /// without time.
 ///
@@ -126,6 +129,7 @@ pub struct AvoidState {
 /// ```
 pub fn avoid(
     mut agents: Query<(Entity, &mut Position, &mut Facing, &Speed, &mut Avoid, Option<&ClassId>)>,
+    mut obstacles: Query<(Entity, &Obstacle)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
     mut state: Local<AvoidState>,
@@ -142,7 +146,13 @@ pub fn avoid(
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
             wish: body.wish,
             is_squeezing: body.is_squeezing(),
+            is_obstacle: false,
         });
+    });
+    obstacles.for_each(|(entity, obstacle)| {
+        if obstacle.velocity() != Vec2::ZERO {
+            crowd.add(moving(entity, obstacle));
+        }
     });
     crowd.sort();
     let crowd = &state.crowd;
@@ -163,6 +173,21 @@ pub fn avoid(
             facing.0 = direction;
         }
     });
+}
+
+/// An obstacle that moves, as bodies see it: as wide as its sides.
+fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
+    let (velocity, radius) = (obstacle.velocity(), obstacle.size() * 0.5 + SKIN);
+    Member {
+        number: entity.to_bits(),
+        disc: Disc { position: obstacle.place(), velocity, radius },
+        goal: NOWHERE,
+        is_at_rest: false,
+        is_blocked: false,
+        wish: velocity,
+        is_squeezing: false,
+        is_obstacle: true,
+    }
 }
 
 /// From the middle of the cell of an agent to the middle of all that it covers, along an axis.
@@ -212,6 +237,10 @@ impl Surroundings<'_> {
         for other in self.crowd.neighbours(own.position, number).iter() {
             let gap = own.position.distance(other.disc.position) - own.radius - other.disc.radius;
             let side = if number < other.number { Vec2::X } else { Vec2::NEG_X };
+            if other.is_obstacle {
+                planes.add(half_plane(&own, &other.disc, 1.0, side, self.seconds));
+                continue;
+            }
             let has_same_goal = is_same_cell(other.goal, body.goal);
             if gap < TOUCH && other.is_at_rest {
                 let beside_goal = other.disc.position.distance(goal);

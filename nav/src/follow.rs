@@ -5,7 +5,7 @@ mod push_out;
 pub(crate) mod steer;
 pub(crate) mod walk;
 
-use formic_ecs::{EnabledMut, World};
+use formic_ecs::{EnabledMut, Without, World};
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
@@ -17,6 +17,7 @@ use crate::follow::push_out::refuge;
 use crate::follow::steer::{Steering, steer, velocity_to};
 use crate::follow::walk::{is_at_goal, is_on_route, walk};
 use crate::grid::change::GridVersion;
+use crate::obstacle::Obstacle;
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::sight::{NEAR, heaviest};
 use crate::terrain::Terrain;
@@ -45,13 +46,16 @@ impl SeenTerrain {
 /// at all, agents stay in the rock and their requests are unreachable. Ticks
 /// without edits cost nothing, so agents have to be spawned on open cells.
 pub fn push_out(
-    mut agents: Query<(
-        &mut Position,
-        Option<&mut PathRequest>,
-        Option<&mut Route>,
-        Option<&mut PathStats>,
-        Option<&ClassId>,
-    )>,
+    mut agents: Query<
+        (
+            &mut Position,
+            Option<&mut PathRequest>,
+            Option<&mut Route>,
+            Option<&mut PathStats>,
+            Option<&ClassId>,
+        ),
+        Without<Obstacle>,
+    >,
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {

@@ -7,8 +7,11 @@
 //! * *Short* searches go through in batches, on all threads, each with the scratch of its
 //!   thread. Each has an allotment, twice what searches over its distance have cost so far, and
 //!   the allotments of a batch fit into what the tick has left. One that needs more becomes long.
-//! * *Long* searches, which would take more than half of a tick, run one at a time, and are
-//!   interrupted at the end of the tick.
+//! * *Long* searches, which would take more than half of a tick, run off the frame: a background
+//!   job of the pool goes through them, one after the other, between two ticks. What a tick has
+//!   left of its budget is what that job may expand, and the next tick takes the answers. If the
+//!   job is not done by then it is waited for, so that no answer depends on how fast threads are;
+//!   a pool without threads runs it at once.
 //!
 //! If there are long ones, half of the budget is for short ones, so neither kind waits for the
 //! other. What a batch holds depends on what the batches before have cost and never on threads,
@@ -23,6 +26,7 @@
 //! another goal meanwhile, with the way to the one before.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
+mod background;
 mod batch;
 
 use std::cmp::Reverse;
@@ -32,13 +36,13 @@ use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
-use crate::bytes::{Saved, get, get_count, put, take};
+use crate::bytes::take;
 use crate::cell::Cell;
 use crate::class::ClassId;
-use crate::grid::change::GridVersion;
 use crate::path::outcome::PathOutcome;
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
-use crate::search::batch::{Estimate, Job, Question, Scratch, Searchers};
+use crate::search::background::{Background, Slice, Stage};
+use crate::search::batch::{Estimate, Job, Question, Searchers};
 use crate::terrain::Terrain;
 
 /// The most requests in a batch. A constant, because the results depend on it
@@ -48,7 +52,8 @@ const BATCH_LEN_MAX: usize = 64;
 /// How much searching a tick may do. A resource.
 ///
 /// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. No tick
-/// spends more than this. Requests that this passes over wait, and those that have
+/// spends more than this, together with the long searches that run off the frame behind it.
+/// Requests that this passes over wait, and those that have
 /// waited longest are answered first; half of the budget is for short searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -89,11 +94,8 @@ pub struct SearchState {
     batch: Vec<usize>,
     searchers: Searchers,
     estimate: Estimate,
-    unfinished: Option<Unfinished>,
-    /// The terrain that long searches run over: as it was when the last one began.
-    copy: Option<Terrain>,
-    /// Whether what the interrupted search has found is not here, because a game was loaded.
-    is_lost: bool,
+    /// The long searches that are under way.
+    background: Background,
 }
 
 /// A request in the queue.
@@ -110,72 +112,48 @@ struct Ticket {
     is_done: bool,
 }
 
-/// The search that was interrupted.
-#[derive(Clone, Debug)]
-struct Unfinished {
-    question: Question,
-    /// What it has cost so far.
-    charge: u64,
-    /// What it was allowed each time.
-    allotments: Vec<u64>,
-}
-
-impl Unfinished {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.question.write(out);
-        put(out, self.charge);
-        put(out, self.allotments.len() as u64);
-        self.allotments.iter().for_each(|&allotment| put(out, allotment));
-    }
-
-    fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let (question, charge) = (Question::read(bytes)?, get(bytes)?);
-        let count = get_count(bytes, 8)?;
-        let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
-        Ok(Self { question, charge, allotments })
-    }
-}
-
-/// What is saved with a game: what searches are likely to cost, and which one was interrupted over
-/// which terrain. What that one has found is found again: it is run again in the same pieces.
+/// What is saved with a game: what searches are likely to cost, and which long ones are under way
+/// over which terrain. These are run again, in the same pieces.
 pub(crate) struct SavedSearch {
     estimate: Estimate,
-    unfinished: Option<(Unfinished, Terrain)>,
+    slice: Option<(Slice, Terrain)>,
 }
 
 impl SavedSearch {
     pub(crate) const CODEC: Codec<Self> = Codec::custom(
         |saved, out| {
             saved.estimate.write(out);
-            out.push(saved.unfinished.is_some().into());
-            if let Some((search, terrain)) = &saved.unfinished {
-                search.write(out);
+            out.push(saved.slice.is_some().into());
+            if let Some((slice, terrain)) = &saved.slice {
+                slice.write(out);
                 Terrain::CODEC.write(terrain, out)?;
             }
             Ok(())
         },
         |bytes| {
             let estimate = Estimate::read(bytes)?;
-            let unfinished = match take(bytes)? {
+            let slice = match take(bytes)? {
                 [0] => None,
-                _ => Some((Unfinished::read(bytes)?, Terrain::CODEC.read(bytes)?)),
+                _ => Some((Slice::read(bytes)?, Terrain::CODEC.read(bytes)?)),
             };
-            Ok(Self { estimate, unfinished })
+            Ok(Self { estimate, slice })
         },
     );
 }
 
 impl SearchState {
     pub(crate) fn to_save(&self) -> SavedSearch {
-        let unfinished = self.unfinished.clone().zip(self.copy.clone());
-        SavedSearch { estimate: self.estimate.clone(), unfinished }
+        let workshop = self.background.workshop();
+        let copy = workshop.copy.as_ref().filter(|_| workshop.stage != Stage::Taken);
+        let slice = copy.map(|copy| (workshop.slice.clone(), copy.clone()));
+        SavedSearch { estimate: self.estimate.clone(), slice }
     }
 
     pub(crate) fn load(&mut self, saved: SavedSearch, _: &World) {
-        let SavedSearch { estimate, unfinished } = saved;
-        let is_lost = unfinished.is_some();
-        let (unfinished, copy) = unfinished.unzip();
-        *self = Self { estimate, unfinished, copy, is_lost, ..Self::default() };
+        let SavedSearch { estimate, slice } = saved;
+        let background = slice.map(|(slice, copy)| Background::of_saved(slice, copy));
+        let background = background.unwrap_or_default();
+        *self = Self { estimate, background, ..Self::default() };
     }
 }
 
@@ -195,6 +173,13 @@ type Requests<'a> = Query<
 >;
 
 /// Answers as many pending requests as the budget allows.
+///
+/// Searches that take more than half of a tick run off the frame, in a background job of the pool,
+/// over a copy of the terrain that edits do not reach. Their answers come at a fixed tick, the one
+/// after as many as the budget spreads them over. Should the job be late then this waits for it, at
+/// most for as long as the budget of one tick takes, so that the world is the same on any number of
+/// threads. So does a save; it holds the questions, and the loaded game asks them again with the
+/// same result.
 pub fn search(
     mut requests: Requests,
     terrain: Res<Terrain>,
@@ -213,16 +198,12 @@ pub fn search(
         spent: 0,
         answer_count: 0,
     };
-    state.tell_long_ones(budget, &terrain);
-    if state.unfinished.is_none() && state.copy.is_some() {
-        follow(&mut state.copy, &terrain);
-    }
-    let short_share =
-        if state.tickets.iter().any(|ticket| ticket.is_long) { budget / 2 } else { budget };
+    let unfinished = state.take_answers(&mut tick, &mut report);
+    state.tell_long_ones(budget, unfinished);
+    let has_long = state.tickets.iter().any(|ticket| ticket.is_long && !ticket.is_done);
+    let short_share = if has_long { budget / 2 } else { budget };
     state.answer_short(&mut tick, short_share);
-    state.answer_long(&mut tick, budget);
-    let left = tick.left;
-    state.answer_short(&mut tick, left);
+    state.begin_long(&mut tick, unfinished.is_some(), budget);
     let (spent, answered) = (tick.spent, tick.answer_count);
     for ticket in state.tickets.iter().filter(|ticket| !ticket.is_done) {
         if let Ok((_, _, request, ..)) = requests.get(ticket.question.entity) {
@@ -233,7 +214,6 @@ pub fn search(
     report.expansions += spent;
     report.expansions_max = report.expansions_max.max(spent);
     report.waiting = state.tickets.len() as u64 - answered;
-    report.interruptions += u64::from(state.unfinished.is_some());
 }
 
 /// What the searches of a tick share.
@@ -296,25 +276,63 @@ impl SearchState {
         self.estimate.expansions(question.distance()).saturating_mul(2)
     }
 
-    /// Finds out which tickets are for long searches. The interrupted one is; it is forgotten
-    /// if its agent does not ask any longer, or the terrain is not known to be that of its copy.
-    fn tell_long_ones(&mut self, budget: u64, terrain: &Terrain) {
-        let version = self.copy.as_ref().map_or(GridVersion::ZERO, Terrain::version);
-        if terrain.grid().changes_since(version).is_none() {
-            (self.unfinished, self.is_lost) = (None, false);
-        }
-        let of_unfinished = self.unfinished.as_ref().map(|search| search.question.entity);
-        let mut is_there = false;
+    /// Finds out which tickets are for long searches. The interrupted one is.
+    fn tell_long_ones(&mut self, budget: u64, unfinished: Option<Entity>) {
         for place in 0..self.tickets.len() {
             let allotment = self.allotment(&self.tickets[place].question);
             let ticket = &mut self.tickets[place];
-            let is_unfinished = Some(ticket.question.entity) == of_unfinished;
+            let is_unfinished = Some(ticket.question.entity) == unfinished;
             ticket.is_long |= is_unfinished || allotment > budget / 2;
-            is_there |= is_unfinished;
         }
-        if !is_there {
-            (self.unfinished, self.is_lost) = (None, false);
+    }
+
+    /// Waits for the long searches that are under way, and hands their answers out. Returns who asked
+    /// for the one that is to go on.
+    ///
+    /// They are forgotten, and begin anew, if the terrain is not known to be that of the copy.
+    fn take_answers(&mut self, tick: &mut Tick, report: &mut SearchReport) -> Option<Entity> {
+        let Self { tickets, estimate, background, .. } = self;
+        let mut workshop = background.finish(tick.pool);
+        let workshop = &mut *workshop;
+        let version = workshop.copy.as_ref()?.version();
+        if std::mem::take(&mut workshop.stage) != Stage::Done {
+            return None;
         }
+        let cost: u64 = workshop.jobs().iter().map(|job| job.charge).sum();
+        report.expansions += cost;
+        report.expansions_max = report.expansions_max.max(workshop.slice.spent + cost);
+        drop(tick.terrain.grid().changes_since(version)?);
+        let mut unfinished = None;
+        for place in 0..workshop.slice.questions.len() {
+            let question = workshop.slice.questions[place];
+            let ticket = tickets.iter_mut().find(|it| it.question.entity == question.entity);
+            let Some(ticket) = ticket else { continue };
+            let before = if place == 0 { workshop.slice.charge } else { 0 };
+            let Some(job) = workshop.jobs().get_mut(place) else {
+                // Not begun: it may walk on.
+                if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
+                    request.set_long();
+                }
+                ticket.is_long = true;
+                continue;
+            };
+            if job.outcome == PathOutcome::OutOfBudget {
+                unfinished = Some((place, before + job.charge));
+                continue;
+            }
+            estimate.learn(question.distance(), before + job.charge);
+            ticket.is_done = true;
+            if question.is_same(&ticket.question) && is_good_still(job, tick.terrain) {
+                tick.answer_count += 1;
+                deliver(tick.requests, job);
+            } else {
+                lead_on(tick.requests, job);
+            }
+        }
+        let (place, charge) = unfinished?;
+        report.interruptions += 1;
+        workshop.keep(place, charge);
+        Some(workshop.slice.questions[0].entity)
     }
 
     /// Answers short searches for at most so many expansions. What does not fit is passed over
@@ -354,7 +372,7 @@ impl SearchState {
         searchers.set(batch.iter().map(|&place| {
             let question = tickets[place].question;
             let allotment = estimate.expansions(question.distance()).saturating_mul(2);
-            Job::new(question, allotment, Scratch::Any)
+            Job::new(question, allotment)
         }));
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
@@ -375,66 +393,51 @@ impl SearchState {
         charge
     }
 
-    /// Answers long searches, one after the other, until nothing is left.
-    fn answer_long(&mut self, tick: &mut Tick, budget: u64) {
-        while tick.left > 0 {
-            let Some(place) = self.next_long(budget) else { return };
-            let ticket = &mut self.tickets[place];
-            let (mut search, scratch) = match self.unfinished.take() {
-                Some(search) => (search, Scratch::Resumed),
-                None => {
-                    follow(&mut self.copy, tick.terrain);
-                    let (question, allotments) = (ticket.question, Vec::new());
-                    (Unfinished { question, charge: 0, allotments }, Scratch::Long)
-                }
-            };
-            let Some(copy) = &self.copy else { return };
-            let question = search.question;
-            if std::mem::take(&mut self.is_lost) {
-                self.searchers.run_again(&question, &search.allotments, copy);
-            }
-            self.searchers.set([Job::new(question, tick.left, scratch)].into_iter());
-            let Some(job) = self.searchers.solve(tick.pool, copy).next() else { return };
-            let allotment = tick.left;
-            search.charge += job.charge;
-            tick.spend(job.charge);
-            if job.outcome == PathOutcome::OutOfBudget {
-                search.allotments.push(allotment);
-                self.unfinished = Some(search);
-                if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
-                    request.stand();
-                }
-                if job.charge == 0 {
-                    return;
-                }
-                continue;
-            }
-            self.estimate.learn(question.distance(), search.charge);
-            ticket.is_done = true;
-            if question.is_same(&ticket.question) && is_good_still(job, tick.terrain) {
-                tick.answer_count += 1;
-                deliver(tick.requests, job);
-            } else {
-                lead_on(tick.requests, job);
+    /// Begins with long searches, for as much as the tick has left: with the one that was interrupted,
+    /// or else with the first ones that wait.
+    fn begin_long(&mut self, tick: &mut Tick, goes_on: bool, budget: u64) {
+        let mut workshop = self.background.workshop();
+        if !goes_on {
+            self.choose_long(tick.left, budget, &mut workshop.slice);
+        }
+        if !goes_on && (workshop.copy.is_some() || !workshop.slice.questions.is_empty()) {
+            follow(&mut workshop.copy, tick.terrain);
+        }
+        if workshop.slice.questions.is_empty() {
+            return;
+        }
+        (workshop.slice.allotment, workshop.slice.spent) = (tick.left, tick.spent);
+        workshop.stage = Stage::Waiting;
+        for question in &workshop.slice.questions {
+            if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
+                request.stand();
             }
         }
+        drop(workshop);
+        self.background.begin(tick.pool);
     }
 
-    /// The place of the ticket whose search was interrupted, or else of the first for a long
-    /// one. Those that walk meanwhile wait for as long as the search will take, for then
-    /// they have to stand.
-    fn next_long(&self, budget: u64) -> Option<usize> {
-        if let Some(search) = &self.unfinished {
-            return self
-                .tickets
-                .iter()
-                .position(|ticket| ticket.question.entity == search.question.entity);
+    /// The first long searches. Of agents that walk meanwhile only so many as will probably be begun,
+    /// once they have waited for as long as that will take: for then they have to stand.
+    fn choose_long(&self, mut left: u64, budget: u64, slice: &mut Slice) {
+        let Slice { questions, allotments, charge, .. } = slice;
+        questions.clear();
+        allotments.clear();
+        *charge = 0;
+        if left == 0 {
+            return;
         }
-        self.tickets.iter().position(|ticket| {
-            let ticks = 2 * self.estimate.expansions(ticket.question.distance()) / budget.max(1);
-            let is_due = !ticket.walks || u64::from(ticket.waited_ticks) >= ticks;
-            ticket.is_long && !ticket.is_done && is_due
-        })
+        for ticket in self.tickets.iter().filter(|ticket| ticket.is_long && !ticket.is_done) {
+            let expansions = self.estimate.expansions(ticket.question.distance());
+            let ticks = 2 * expansions / budget.max(1);
+            if questions.len() == BATCH_LEN_MAX {
+                break;
+            }
+            if !ticket.walks || (left > 0 && u64::from(ticket.waited_ticks) >= ticks) {
+                left = left.saturating_sub(expansions);
+                questions.push(ticket.question);
+            }
+        }
     }
 }
 
@@ -449,7 +452,7 @@ fn follow(copy: &mut Option<Terrain>, terrain: &Terrain) {
 /// broken is cut off before the break.
 fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
     let terrain = job.question.terrain(terrain);
-    if let PathOutcome::Partial { .. } = job.outcome {
+    if matches!(job.outcome, PathOutcome::Partial { .. } | PathOutcome::Unreachable(_)) {
         let ends = job.question.start.zip(job.question.goal);
         if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal))
             && !job.question.is_beyond

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   edits of the terrain                yours: whatever has a `ResMut<Terrain>`
-//!     └─> push_out                      out of cells that are solid now
-//!           └─> retry                   goals that can be reached now
-//!                 └─> wander            and other behaviours: choose goals
-//!                       └─> settle_flows      fields follow the edits
-//!                             └─> follow, follow_flow    walk, heed edits, arrive
-//!                                   └─> avoid            give way to others
-//!                                         └─> search     answer requests
+//!     └─> block_cells                   obstacles stand, or have left
+//!           └─> push_out                out of cells that are solid now
+//!                 └─> retry             goals that can be reached now
+//!                       └─> wander      and other behaviours: choose goals
+//!                             └─> settle_flows      fields follow the edits
+//!                                   └─> follow, follow_flow    walk, heed edits, arrive
+//!                                         └─> avoid            give way to others
+//!                                               └─> search     answer requests
 //! ```
 //!
 //! A goal that is chosen in one tick has its path at the end of it, unless the
@@ -17,13 +18,14 @@
 //!
 //! | system | reads | writes |
 //! |---|---|---|
+//! | `block_cells` | `Position`, `TimeStep` | `Terrain`, `Obstacle` |
 //! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `PathStats` |
 //! | `retry` | `Terrain`, `Position`, `Route` | `PathRequest` |
 //! | `wander` | `Terrain`, `TimeStep`, `Position`, `Route` | `Wander`, `PathRequest` |
 //! | `settle_flows` | `Terrain`, `Position`, `FlowFollower` | `FlowFields` |
 //! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `PathStats`, `PathPending`, `Avoid` |
 //! | `follow_flow` | `Terrain`, `TimeStep`, `FlowFields`, `Speed` | `Position`, `Facing`, `FlowFollower`, `Avoid` |
-//! | `avoid` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `Avoid` |
+//! | `avoid` | `Terrain`, `TimeStep`, `Speed`, `Obstacle` | `Position`, `Facing`, `Avoid` |
 //! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `PathStats`, `PathPending` |
 //!
 //! All heed the [`ClassId`](crate::ClassId) of agents that have one; followers of a field that of the field.
@@ -46,6 +48,7 @@ use crate::terrain::Terrain;
 pub use crate::avoid::{AvoidState, avoid};
 pub use crate::flow_agent::{follow_flow, settle_flows};
 pub use crate::follow::{SeenTerrain, follow, push_out, retry};
+pub use crate::obstacle::{BlockedCells, block_cells};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
@@ -53,7 +56,7 @@ pub use crate::wander::wander;
 /// added before.
 ///
 /// Systems that edit the terrain and behaviours that choose goals go before them:
-/// add them first, or say `.before(formic_nav::systems::push_out)`. Results are the same
+/// add them first, or say `.before(formic_nav::systems::block_cells)`. Results are the same
 /// for any number of threads.
 ///
 /// ```
@@ -81,7 +84,8 @@ pub use crate::wander::wander;
 #[must_use]
 pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule
-        .add(push_out)
+        .add(block_cells)
+        .add(push_out.after(block_cells))
         .add(retry.after(push_out))
         .add(wander.after(retry))
         .add(settle_flows.after(wander))
@@ -126,6 +130,7 @@ pub fn save(world: &mut World) {
             |budget, it, _| budget.expansions = it,
         )
         .save_part(Codec::plain(), numbers, report)
+        .save_part(BlockedCells::CODEC, BlockedCells::to_save, BlockedCells::load)
         .save_part(SavedSearch::CODEC, SearchState::to_save, SearchState::load)
         .save_part(GridVersion::CODEC, SeenTerrain::version, SeenTerrain::load)
         // All of it is made anew in each tick.

@@ -51,6 +51,7 @@ const LAYERS: &[&str] = &[
     "agent",
     "request",
     "avoid::body",
+    "obstacle",
     "follow::walk",
     "follow::steer",
     "follow::push_out",
@@ -64,7 +65,9 @@ const LAYERS: &[&str] = &[
     "avoid",
     "wander",
     "search::batch",
+    "search::background",
     "search",
+    "draw",
     "systems",
 ];
 

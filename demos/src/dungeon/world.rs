@@ -139,7 +139,7 @@ impl Dungeon {
         world.insert_resource(Works::new(seed.fork(WORKS_STREAM), &terrain));
         systems::insert_resources(&mut world, terrain);
         SaveRules::of(&mut world).save_part(saved::numbers(), Works::to_save, Works::load);
-        let schedule = systems::add(Schedule::builder().add(work.before(systems::push_out)))
+        let schedule = systems::add(Schedule::builder().add(work.before(systems::block_cells)))
             .add(watch.after(systems::search));
         Ok(Self {
             engine: Engine::new(setup, world, schedule)?,

@@ -31,6 +31,8 @@ pub(crate) struct Member {
     /// Whether it has got no nearer to its goal for a while.
     pub(crate) is_blocked: bool,
     pub(crate) is_squeezing: bool,
+    /// Whether it gives way to none.
+    pub(crate) is_obstacle: bool,
 }
 
 /// Cell, part of the cell, number, and the place among the members as they were added.

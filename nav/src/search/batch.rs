@@ -62,7 +62,7 @@ impl Question {
     }
 
     /// What is asked of a scratch, if the cells are there.
-    fn query(&self) -> Option<PathQuery> {
+    pub(crate) fn query(&self) -> Option<PathQuery> {
         let query = PathQuery::new(self.start?, self.goal?);
         Some(PathQuery { or_nearest: self.or_nearest, ..query })
     }
@@ -79,24 +79,12 @@ impl Question {
     }
 }
 
-/// The memory that a search runs in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Scratch {
-    /// That of whichever thread runs it.
-    Any,
-    /// That of long searches, which can be gone on with.
-    Long,
-    /// The same, which holds the beginning of this search.
-    Resumed,
-}
-
 /// One search: the question, and then the answer.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) question: Question,
     /// The most that it may expand.
-    allotment: u64,
-    scratch: Scratch,
+    pub(crate) allotment: u64,
     pub(crate) outcome: PathOutcome,
     pub(crate) path: Path,
     /// What it has cost, in expansions.
@@ -105,12 +93,13 @@ pub(crate) struct Job {
 
 impl Job {
     /// A job to be done.
-    pub(crate) fn new(question: Question, allotment: u64, scratch: Scratch) -> Self {
+    pub(crate) fn new(question: Question, allotment: u64) -> Self {
         let outcome = PathOutcome::OutOfBudget;
-        Self { question, allotment, scratch, outcome, path: Path::new(), charge: 0 }
+        Self { question, allotment, outcome, path: Path::new(), charge: 0 }
     }
 
-    fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch) {
+    /// Searches, from the start or from where the scratch was interrupted.
+    pub(crate) fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch, is_resumed: bool) {
         let Question { start, is_beyond, .. } = self.question;
         let terrain = self.question.terrain(terrain);
         let Some(query) = self.question.query() else {
@@ -121,7 +110,7 @@ impl Job {
             });
             return;
         };
-        let outcome = if self.scratch == Scratch::Resumed {
+        let outcome = if is_resumed {
             scratch.resume(terrain, self.allotment, &mut self.path)
         } else {
             scratch.solve(terrain, &query.within(self.allotment), &mut self.path)
@@ -147,9 +136,6 @@ pub(crate) struct Searchers {
     jobs: Vec<Mutex<Job>>,
     job_count: usize,
     scratches: Vec<Mutex<PathScratch>>,
-    /// The scratch of long searches, one at a time: what is interrupted there can be gone on
-    /// with.
-    long: Mutex<PathScratch>,
 }
 
 impl Searchers {
@@ -164,37 +150,16 @@ impl Searchers {
         if self.scratches.len() < pool.parallelism() {
             self.scratches.resize_with(pool.parallelism(), Mutex::default);
         }
-        let (jobs, scratches, long) = (&self.jobs[..count], &self.scratches[..], &self.long);
+        let (jobs, scratches) = (&self.jobs[..count], &self.scratches[..]);
         pool.for_each_range_with_slot(count, |slot, range| {
             let mut scratch = open(&scratches[slot]);
             for index in range {
-                let mut job = open(&jobs[index]);
-                match job.scratch {
-                    Scratch::Any => job.solve(terrain, &mut scratch),
-                    Scratch::Long | Scratch::Resumed => job.solve(terrain, &mut open(long)),
-                }
+                open(&jobs[index]).solve(terrain, &mut scratch, false);
             }
         });
         self.jobs[..count]
             .iter_mut()
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Brings the long scratch to where an interrupted search had brought it over this terrain.
-    pub(crate) fn run_again(&mut self, question: &Question, allotments: &[u64], terrain: &Terrain) {
-        let Some(query) = question.query() else { return };
-        let terrain = question.terrain(terrain);
-        let scratch = self.long.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut path = Path::new();
-        let mut outcome = None;
-        for &allotment in allotments {
-            outcome = Some(match outcome {
-                None => scratch.solve(terrain, &query.within(allotment), &mut path),
-                Some(PathOutcome::OutOfBudget) => scratch.resume(terrain, allotment, &mut path),
-                // Not the search that was saved; it is answered when its turn comes.
-                Some(_) => break,
-            });
-        }
     }
 
     /// Sets the jobs to be done. Paths keep their memory.
@@ -217,7 +182,7 @@ impl Searchers {
 
 /// Opens a lock. A poisoned one is as good as any: each search begins by
 /// resetting what it uses.
-fn open<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn open<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

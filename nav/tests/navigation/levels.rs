@@ -97,7 +97,7 @@ fn a_world_whose_level_is_replaced_goes_on_lawfully() {
     let asker = sim.spawn(0.5, 0.5, 4.0);
     sim.ask(asker, 59.5, 39.5);
     sim.set_budget(3);
-    sim.ticks(2);
+    sim.ticks(3);
     assert_eq!(sim.report().interruptions, 2);
     for (width, rule) in [(60, MoveRule::BothFree), (80, MoveRule::Orthogonal)] {
         let grid = Grid::from_fn(width, 40, |cell| cell.x % 9 != 4 || cell.y == 20).unwrap();

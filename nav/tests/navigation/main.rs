@@ -4,6 +4,7 @@ mod allocations;
 #[path = "../../../ecs-core/tests/support/allocator.rs"]
 mod allocator;
 mod asking;
+mod background;
 mod benchmarks;
 #[path = "../support/cells.rs"]
 mod cells;
@@ -12,6 +13,7 @@ mod corners;
 mod crowds;
 #[path = "../support/dijkstra.rs"]
 mod dijkstra;
+mod draw;
 #[path = "../support/flood.rs"]
 mod flood;
 mod flow;
@@ -27,6 +29,7 @@ mod load;
 mod nav_data;
 #[path = "../support/noise.rs"]
 mod noise;
+mod obstacles;
 mod paths;
 mod regions;
 mod request;

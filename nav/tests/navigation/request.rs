@@ -204,11 +204,13 @@ fn a_search_beyond_the_budget_is_spread_over_ticks_to_the_unit() {
         sim.ask(agent, 59.5, 31.5);
         sim.set_budget(budget);
         let ticks = needed.div_ceil(budget);
-        for tick in 1..=ticks {
+        for tick in 0..=ticks {
             assert_eq!(sim.status(agent), RequestStatus::Pending, "before tick {tick}");
             sim.tick();
+            // Each is taken from the background in the tick after.
             assert_eq!(sim.report().expansions, needed.min(budget * tick));
         }
+        assert!(sim.report().expansions_max <= budget);
         assert_eq!(sim.status(agent), RequestStatus::Found, "after {ticks} ticks");
         assert_eq!(sim.report().interruptions, ticks - 1);
     }
@@ -341,7 +343,7 @@ fn an_agent_that_asks_for_another_goal_meanwhile_is_given_the_way_to_the_one_bef
     let agent = sim.spawn(0.5, 0.5, 2.0);
     sim.ask(agent, 59.5, 31.5);
     sim.set_budget(9);
-    sim.tick();
+    sim.ticks(2);
     assert_eq!(sim.report().interruptions, 1);
     let mut goal = 31;
     for tick in 0..3_000_u32 {

@@ -147,7 +147,7 @@ fn build(seed: u64) -> (World, Schedule) {
         }
     }
     world.insert_resource(terrain);
-    let schedule = systems::add(Schedule::builder().add(shake.before(systems::push_out)));
+    let schedule = systems::add(Schedule::builder().add(shake.before(systems::block_cells)));
     let schedule = schedule.build(&mut world).unwrap();
     (world, schedule)
 }

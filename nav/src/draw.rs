@@ -1,0 +1,215 @@
+//! Pictures of what the systems of this crate know, to see what is wrong.
+
+use formic_ecs::{Entity, World};
+use glam::Vec2;
+
+use crate::agent::Position;
+use crate::cell::Cell;
+use crate::class::{ClassId, SIZE_MAX};
+use crate::cost::Weight;
+use crate::flow::Known;
+use crate::flow_agent::fields::{FlowFields, FlowId};
+use crate::grid::Grid;
+use crate::request::{PathRequest, Route};
+use crate::terrain::Terrain;
+
+/// A picture in memory: pixels of red, green and blue, row by row from the top left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Picture {
+    /// The number of columns.
+    pub width: u32,
+    /// All pixels, a whole number of rows.
+    pub pixels: Vec<[u8; 3]>,
+}
+
+/// What [`debug_draw`] draws.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DrawOptions {
+    /// The side of a cell, in pixels. Where it is less than 4 cells have no arrows.
+    pub cell_pixels: u8,
+    /// The class whose ground is drawn.
+    pub class: ClassId,
+    /// Whether the ground is as bright as the largest square that fits there is large, from the
+    /// cell to the south-east, and not of the colours of regions.
+    pub clearance: bool,
+    /// The field whose directions are drawn, as far as they are known.
+    pub field: Option<FlowId>,
+    /// Whether links, routes and agents are drawn.
+    pub agents: bool,
+}
+
+impl Default for DrawOptions {
+    /// Regions of the terrain itself, with links, routes and agents, in cells of eight pixels.
+    fn default() -> Self {
+        let (class, field) = (ClassId(0), None);
+        Self { cell_pixels: 8, class, clearance: false, field, agents: true }
+    }
+}
+
+const ROCK: [u8; 3] = [38, 35, 42];
+const HEAVY: [u8; 3] = [24, 84, 190];
+const LINK: [u8; 3] = [255, 90, 255];
+const AGENT: [u8; 3] = [255, 255, 255];
+const ARROW: [u8; 3] = [250, 250, 160];
+
+/// Draws the terrain of a world, with what lives on it, into a picture.
+///
+/// Regions have colours of their own; ground is the bluer the heavier it is, and solid cells are dark.
+/// A route is a line from its agent to its goal, a link one that ends in a dot. The same world
+/// gives the same picture.
+///
+/// ```
+/// use formic_ecs::World;
+/// use formic_nav::{DrawOptions, Grid, MoveRule, Terrain, debug_draw, systems};
+/// let mut world = World::new();
+/// let terrain = Terrain::new(Grid::from_fn(9, 5, |cell| cell.x != 4)?, MoveRule::default());
+/// systems::insert_resources(&mut world, terrain);
+/// let picture = debug_draw(&world, DrawOptions::default());
+/// assert_eq!((picture.width, picture.height()), (72, 40));
+/// assert!(picture.ppm().starts_with(b"P6 72 40 255\n"));
+/// # Ok::<(), formic_nav::GridSizeError>(())
+/// ```
+///
+/// # Panics
+/// Panics if the world has no [`Terrain`], or that has no such class.
+#[must_use]
+pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
+    let all = world.resource::<Terrain>().expect("the world has a terrain");
+    let terrain = all.for_class(options.class).expect("the terrain has the class");
+    let (grid, side) = (terrain.grid(), usize::from(options.cell_pixels.max(1)));
+    let mut picture = Picture::new(grid, side);
+    for (cell, clearance) in grid.cells().zip(clearances(grid)) {
+        let colour = match terrain.region(cell) {
+            None => ROCK,
+            Some(_) if options.clearance => [40 + clearance * (208 / SIZE_MAX); 3],
+            Some(region) => ground_colour(region.slot(), grid.weight_inside(cell)),
+        };
+        picture.square(cell.centre(), side, colour, side);
+    }
+    let field = options
+        .field
+        .filter(|_| side >= 4)
+        .and_then(|id| world.resource::<FlowFields>().ok()?.get_on(id, all));
+    if let Some((field, ground)) = field {
+        for cell in ground.grid().cells() {
+            let (at, known) = (cell.centre(), field.known(ground, cell));
+            match known {
+                Known::Step(to) => {
+                    let way = (to.centre() - at).clamp_length_max(1.0) * 0.4;
+                    picture.line(at - way, at + way, ARROW, side);
+                    picture.square(at + way, side.div_ceil(6), ARROW, side);
+                }
+                Known::Goal => picture.square(at, side.div_ceil(2), ARROW, side),
+                Known::NotYet | Known::Unreachable => {}
+            }
+        }
+    }
+    if options.agents {
+        picture.draw_agents(world, terrain, side);
+    }
+    picture
+}
+
+/// The colour of a region: always the same, and neighbours in the numbering far apart. None is as
+/// dark as rock or as light as an agent. Heavy ground is bluer.
+fn ground_colour(region: usize, weight: Weight) -> [u8; 3] {
+    // The golden ratio spreads any number of hues evenly.
+    let hue = (region % 48) as f32 * 0.618_034;
+    let bright = [0.62, 0.44, 0.74, 0.53][region % 4];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a byte")]
+    let channel = |shift: f32| {
+        let away = ((hue + shift).fract() * 6.0 - 3.0).abs() - 1.0;
+        (255.0 * bright * (0.35 + 0.65 * away.clamp(0.0, 1.0))) as u8
+    };
+    let floor = [0.0, 2.0 / 3.0, 1.0 / 3.0].map(channel);
+    let part = u16::from((weight.get() - 1).min(12)) * 20;
+    let mix = |place: usize| {
+        (u16::from(floor[place]) * (256 - part) + u16::from(HEAVY[place]) * part) / 256
+    };
+    [0, 1, 2].map(|place| u8::try_from(mix(place)).unwrap_or(u8::MAX))
+}
+
+/// For each cell the side of the largest open square, up to the greatest size of agents, of which it
+/// is the north-western one.
+fn clearances(grid: &Grid) -> Vec<u8> {
+    let mut sides = vec![0; grid.cell_count()];
+    let width = usize::from(grid.width());
+    for place in (0..sides.len()).rev() {
+        let cell = grid.cell_at(place);
+        let is_inside = cell.x + 1 < grid.width() && cell.y + 1 < grid.height();
+        let behind = [1, width, width + 1].map(|by| if is_inside { sides[place + by] } else { 0 });
+        let least = behind.into_iter().min().unwrap_or(0).min(SIZE_MAX - 1);
+        sides[place] = if grid.is_open(cell) { least + 1 } else { 0 };
+    }
+    sides
+}
+
+impl Picture {
+    fn new(grid: &Grid, side: usize) -> Self {
+        let [width, height] = [grid.width(), grid.height()].map(|cells| usize::from(cells) * side);
+        let width_pixels = u32::try_from(width).expect("at most 255 pixels a cell");
+        Self { width: width_pixels, pixels: vec![ROCK; width * height] }
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn height(&self) -> u32 {
+        u32::try_from(self.pixels.len() / self.width.max(1) as usize).unwrap_or(u32::MAX)
+    }
+
+    /// The bytes of a PPM file, which most viewers of pictures read.
+    #[must_use]
+    pub fn ppm(&self) -> Vec<u8> {
+        let mut bytes = format!("P6 {} {} 255\n", self.width, self.height()).into_bytes();
+        bytes.extend(self.pixels.iter().flatten());
+        bytes
+    }
+
+    /// Fills a square of so many pixels a side around a place on the map, as far as it is on it.
+    fn square(&mut self, middle: Vec2, pixels: usize, colour: [u8; 3], side: usize) {
+        let corner = middle * side as f32 - pixels as f32 * 0.5;
+        #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
+        let [left, top] = [corner.x, corner.y].map(|at| at.round() as i64);
+        let pixels = i64::try_from(pixels).unwrap_or(0);
+        for (y, x) in (top..top + pixels).flat_map(|y| (left..left + pixels).map(move |x| (y, x))) {
+            let (x, y) = (usize::try_from(x).ok(), usize::try_from(y).ok());
+            let Some((x, y)) = x.zip(y).filter(|&(x, _)| x < self.width as usize) else { continue };
+            if let Some(pixel) = self.pixels.get_mut(y * self.width as usize + x) {
+                *pixel = colour;
+            }
+        }
+    }
+
+    fn line(&mut self, from: Vec2, to: Vec2, colour: [u8; 3], side: usize) {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "on the map")]
+        let count = (from.distance(to) * side as f32).ceil().max(1.0) as u32;
+        let thickness = side.div_ceil(8);
+        for part in 0..=count {
+            let at = from.lerp(to, part as f32 / count as f32);
+            self.square(at, thickness, colour, side);
+        }
+    }
+
+    fn draw_agents(&mut self, world: &World, terrain: &Terrain, side: usize) {
+        for link in terrain.links() {
+            self.line(link.from.centre(), link.to.centre(), LINK, side);
+            self.square(link.to.centre(), side.div_ceil(2), LINK, side);
+        }
+        let routes = world.query_ref::<(Entity, &Position, &PathRequest, &Route)>();
+        for (entity, position, request, route) in routes {
+            let Some((goal, rest)) = request.goal().zip(route.rest().split_last()) else {
+                continue;
+            };
+            let colour = ground_colour(entity.index() as usize, Weight::ONE).map(|it| it | 0x60);
+            let middles = rest.1.iter().map(|cell: &Cell| cell.centre());
+            let mut from = position.0;
+            for to in middles.chain([goal]) {
+                self.line(from, to, colour, side);
+                from = to;
+            }
+        }
+        for position in world.query_ref::<&Position>() {
+            self.square(position.0, side.div_ceil(2), AGENT, side);
+        }
+    }
+}

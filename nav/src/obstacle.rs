@@ -1,0 +1,166 @@
+//! Obstacles: what stands in the way for a while, moves on, and is no agent.
+#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
+
+use bytemuck::{Pod, Zeroable};
+use formic_ecs::{Codec, Component, World};
+use formic_jobs::{Local, Query, Res, ResMut};
+use glam::Vec2;
+
+use crate::agent::{Position, TimeStep};
+use crate::bytes::{get_cells, put_cells};
+use crate::cell::Cell;
+use crate::class::SIZE_MAX;
+use crate::terrain::Terrain;
+
+/// Covering less than this of a cell, in cells along a side, is not being in it.
+const MARGIN: f32 = 0.01;
+/// One that goes farther than this in a tick, in cells, was put there and has not moved.
+const STRIDE_MAX: f32 = 2.0;
+
+/// A square thing that is in the way and is no agent: a cart, a boulder, a drawbridge.
+///
+/// The game moves it, by its [`Position`], which is its middle. While it stands, the cells that it
+/// covers are solid, for regions, paths and fields alike; when it goes, or is despawned, they are
+/// open again. While it moves it is a body that agents with [`Avoid`](crate::Avoid) give way to, all
+/// of the way: it does not give way to them. Those without walk through it then, as through others.
+///
+/// ```
+/// use formic_ecs::World;
+/// use formic_jobs::{Pool, Schedule, Threads};
+/// use formic_nav::{Cell, Grid, MoveRule, Obstacle, Position, Terrain, systems};
+/// // Two halls, and a door that a boulder lies before.
+/// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4 || cell.y == 2)?;
+/// let mut world = World::new();
+/// systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+/// let boulder = world.spawn((Position::centre_of(Cell::new(4, 2)), Obstacle::new(1.0)));
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
+/// schedule.run(&mut world, &pool);
+/// let reachable = |world: &World| {
+///     world.resource::<Terrain>().unwrap().reachable(Cell::new(0, 0), Cell::new(8, 0))
+/// };
+/// assert!(!reachable(&world));
+/// world.get_mut::<Position>(boulder)?.0.x += 1.0;
+/// schedule.run(&mut world, &pool);
+/// assert!(reachable(&world));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Obstacle {
+    size: f32,
+    velocity: Vec2,
+    /// Where it was in the last tick.
+    place: Vec2,
+}
+
+impl Obstacle {
+    /// One of so many cells along a side, between a tenth and [`SIZE_MAX`]; other values are taken
+    /// for the nearest of these.
+    #[must_use]
+    pub const fn new(size: f32) -> Self {
+        // What is not a number is small as well.
+        let size = if size >= 0.1 { size.min(SIZE_MAX as f32) } else { 0.1 };
+        Self { size, velocity: Vec2::ZERO, place: Vec2::NAN }
+    }
+
+    /// How long a side is, in cells.
+    #[must_use]
+    pub const fn size(&self) -> f32 {
+        self.size
+    }
+
+    /// The velocity of the last tick, in cells per second: zero if it stands.
+    #[must_use]
+    pub const fn velocity(&self) -> Vec2 {
+        self.velocity
+    }
+
+    /// Where it was in the last tick.
+    pub(crate) const fn place(&self) -> Vec2 {
+        self.place
+    }
+
+    fn follow(&mut self, place: Vec2, seconds: f32) {
+        let way = place - std::mem::replace(&mut self.place, place);
+        // False for what is not a number as well.
+        let has_moved = seconds > 0.0 && way.length() <= STRIDE_MAX;
+        self.velocity = if has_moved { way / seconds } else { Vec2::ZERO };
+    }
+
+    /// The cells that it covers where it stands.
+    fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
+        let (place, reach) = (self.place, self.size * 0.5 - MARGIN);
+        let ends = [place - reach, place + reach].map(Cell::nearest_to);
+        let ends = ends[0].zip(ends[1]);
+        let rows = ends.into_iter().flat_map(|(low, high)| {
+            (low.y..=high.y).flat_map(move |y| (low.x..=high.x).map(move |x| Cell::new(x, y)))
+        });
+        // Beside the map the nearest cells are not those that are covered.
+        let is_covered =
+            move |cell: &Cell| (cell.centre() - place).abs().max_element() < reach + 0.5;
+        rows.filter(is_covered)
+    }
+}
+
+/// What [`block_cells`] keeps from tick to tick: the cells that were open before obstacles stood there.
+#[derive(Debug, Default)]
+pub struct BlockedCells {
+    /// In order.
+    cells: Vec<Cell>,
+    covered: Vec<Cell>,
+}
+
+impl BlockedCells {
+    pub(crate) const CODEC: Codec<Vec<Cell>> = Codec::custom(
+        |cells, out| {
+            put_cells(out, cells);
+            Ok(())
+        },
+        get_cells,
+    );
+
+    pub(crate) fn to_save(&self) -> Vec<Cell> {
+        self.cells.clone()
+    }
+
+    pub(crate) fn load(&mut self, cells: Vec<Cell>, _: &World) {
+        self.cells = cells;
+    }
+}
+
+/// Makes the cells solid that obstacles stand on, and opens those that they have left.
+///
+/// Cells that were solid before stay so. One that is dug under an obstacle is filled again, and open
+/// once it has left; one that is filled there is open as well then.
+pub fn block_cells(
+    mut obstacles: Query<(&Position, &mut Obstacle)>,
+    mut terrain: ResMut<Terrain>,
+    step: Res<TimeStep>,
+    mut state: Local<BlockedCells>,
+) {
+    let BlockedCells { cells, covered } = &mut *state;
+    covered.clear();
+    obstacles.for_each(|(position, obstacle)| {
+        obstacle.follow(position.0, step.elapsed());
+        if obstacle.velocity == Vec2::ZERO {
+            covered.extend(obstacle.cells());
+        }
+    });
+    covered.sort_unstable();
+    covered.dedup();
+    cells.retain(|cell| {
+        let stays = covered.binary_search(cell).is_ok();
+        if !stays {
+            terrain.dig(*cell);
+        }
+        stays
+    });
+    for &cell in covered.iter() {
+        if terrain.fill(cell) {
+            cells.push(cell);
+        }
+    }
+    cells.sort_unstable();
+    cells.dedup();
+}

@@ -1,0 +1,91 @@
+//! Pictures: every layer shows what it is to show, in the cells where it is.
+
+use formic_nav::{
+    AgentClass, Cell, ClassId, DrawOptions, FlowFields, Grid, Link, MoveRule, Picture, Terrain,
+    debug_draw,
+};
+
+use crate::noise;
+use crate::rng::Rng;
+use crate::sim::Sim;
+
+/// The colours in a cell.
+fn colours(picture: &Picture, options: DrawOptions, cell: Cell) -> Vec<[u8; 3]> {
+    let (side, width) = (usize::from(options.cell_pixels), picture.width as usize);
+    let (left, top) = (usize::from(cell.x) * side, usize::from(cell.y) * side);
+    let pixels = (top..top + side).flat_map(|y| (left..left + side).map(move |x| (x, y)));
+    let mut all: Vec<_> = pixels.map(|(x, y)| picture.pixels[y * width + x]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[test]
+fn cells_of_one_region_and_weight_have_one_colour_and_rock_has_its_own() {
+    let mut rng = Rng::new(3);
+    let sim = Sim::new(noise::noise(&mut rng, 21, 14, 60));
+    let options = DrawOptions { cell_pixels: 3, ..DrawOptions::default() };
+    let picture = debug_draw(&sim.world, options);
+    assert_eq!((picture.width, picture.height()), (63, 42));
+    let terrain = sim.terrain();
+    for (a, b) in terrain.grid().cells().zip(terrain.grid().cells().skip(1)) {
+        let [one, other] = [a, b].map(|cell| colours(&picture, options, cell));
+        assert_eq!((one.len(), other.len()), (1, 1));
+        let slots = [a, b].map(|cell| terrain.region(cell).map(|region| region.slot() % 48));
+        assert_eq!(one == other, slots[0] == slots[1], "{a} and {b}");
+    }
+    let ppm = picture.ppm();
+    assert_eq!(ppm.len(), b"P6 63 42 255\n".len() + 63 * 42 * 3);
+}
+
+#[test]
+fn clearances_are_the_largest_squares_that_fit() {
+    let mut rng = Rng::new(4);
+    let sim = Sim::new(noise::noise(&mut rng, 30, 30, 96));
+    let options = DrawOptions { cell_pixels: 1, clearance: true, ..DrawOptions::default() };
+    let picture = debug_draw(&sim.world, options);
+    let terrain = sim.terrain().clone().with_classes((1..=8).map(AgentClass::new));
+    for cell in terrain.grid().cells() {
+        let fits = |size: &u8| terrain.for_class(ClassId(*size)).unwrap().is_open(cell);
+        let largest = (1..=8).rev().find(fits);
+        let expected = largest.map_or([38, 35, 42], |size| [40 + size * 26; 3]);
+        assert_eq!(colours(&picture, options, cell), [expected], "{cell}");
+    }
+}
+
+#[test]
+fn fields_links_routes_and_agents_are_drawn_where_they_are() {
+    let grid = Grid::from_fn(20, 9, |cell| cell.x != 15).unwrap();
+    let link = Link::new(Cell::new(14, 1), Cell::new(18, 1), 3);
+    let mut sim = Sim::new(grid.clone());
+    sim.world.insert_resource(Terrain::new(grid, MoveRule::default()).with_links([link]));
+    let terrain = sim.terrain().clone();
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[Cell::new(3, 3)]);
+    let _ = fields.get_mut(field).unwrap().settle_all(&terrain);
+    sim.world.insert_resource(fields);
+    let agent = sim.spawn(1.5, 6.5, 1.0);
+    sim.ask(agent, 12.5, 6.5);
+    sim.tick();
+    let plain = DrawOptions { agents: false, ..DrawOptions::default() };
+    let ground = debug_draw(&sim.world, plain);
+    let differs = |options: DrawOptions, cell: Cell| {
+        let picture = debug_draw(&sim.world, options);
+        colours(&picture, options, cell) != colours(&ground, plain, cell)
+    };
+    let all = DrawOptions::default();
+    for x in 1..=12 {
+        assert!(differs(all, Cell::new(x, 6)), "the route in column {x}");
+    }
+    assert!(differs(all, Cell::new(16, 1)) && differs(all, link.to), "the link");
+    assert!(!differs(all, Cell::new(7, 3)));
+    let with_field = DrawOptions { field: Some(field), ..plain };
+    for cell in terrain.grid().cells() {
+        let has_way = terrain.reachable(cell, Cell::new(3, 3));
+        assert_eq!(differs(with_field, cell), has_way, "{cell}");
+    }
+    let picture = debug_draw(&sim.world, all);
+    let white = colours(&picture, all, Cell::new(1, 6)).contains(&[255, 255, 255]);
+    assert!(white, "the agent");
+    assert_eq!(picture, debug_draw(&sim.world, all), "the same world gives the same picture");
+}
