@@ -1,4 +1,4 @@
-//! Searches off the frame: the same answers in the same ticks, whoever finds them and when.
+//! Searches off the frame: the same answers in the same ticks, on any number of threads.
 
 use std::sync::mpsc::channel;
 
