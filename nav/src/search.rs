@@ -301,7 +301,7 @@ impl SearchState {
         let cost: u64 = workshop.jobs().iter().map(|job| job.charge).sum();
         report.expansions += cost;
         report.expansions_max = report.expansions_max.max(workshop.slice.spent + cost);
-        drop(tick.terrain.grid().changes_since(version)?);
+        let _known = tick.terrain.grid().changes_since(version)?;
         let mut unfinished = None;
         for place in 0..workshop.slice.questions.len() {
             let question = workshop.slice.questions[place];
