@@ -85,6 +85,13 @@ pub use crate::schedule::*;
 pub use crate::scope::Scope;
 pub use crate::slots::Priority;
 pub use crate::static_graph::Sharing;
+pub use formic_ecs_derive::SystemParam;
+
+/// The names that the derive needs.
+#[doc(hidden)]
+pub mod __private {
+    pub use formic_ecs::{CommandBuffer, World};
+}
 
 /// The names that most users need, those of [`formic_ecs::prelude`] included.
 pub mod prelude {
@@ -96,7 +103,8 @@ pub mod prelude {
     pub use crate::schedule::{
         Commands, ComponentLookup, EnabledLookup, EventReader, EventWriter, Events,
         ExclusiveLookup, FixedStep, Gather, Group, IntoCondition, IntoSystem, Local, Query, Res,
-        ResMut, RunSystem, Scatter, Schedule, any_entity, on_event, resource_changed,
+        ResMut, RunSystem, Scatter, Schedule, SystemParam, any_entity, on_event, resource_changed,
         resource_exists,
     };
+    pub use formic_ecs_derive::SystemParam;
 }

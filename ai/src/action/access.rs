@@ -3,7 +3,9 @@
 use std::fmt;
 
 use formic_ecs::{Claim, ClaimError, QueryData, World};
-use formic_jobs::{ExclusiveLookup, RunContext, StateArchive, SystemAccess, SystemParam};
+use formic_jobs::{
+    ExclusiveLookup, ParamError, RunContext, StateArchive, SystemAccess, SystemParam,
+};
 
 use super::processor::Agent;
 
@@ -63,7 +65,7 @@ impl<Q: QueryData + 'static> SystemParam for AgentAccess<'_, Q> {
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<AgentAccess<'a, Q>, String> {
+    ) -> Result<AgentAccess<'a, Q>, ParamError> {
         ExclusiveLookup::<'static, Q>::fetch(state, context).map(AgentAccess)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use formic_ecs::{Codec, CodecError, Res, World};
-use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
+use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
 use crate::explain::{DecisionLog, DecisionRecorder, Label};
@@ -129,10 +129,13 @@ impl SystemParam for NamingRecorder<'_> {
         access.add_resource_read::<ActionNames>();
     }
 
-    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<NamingRecorder<'a>, String> {
+    fn fetch<'a>(
+        state: &'a mut (),
+        context: RunContext<'a>,
+    ) -> Result<NamingRecorder<'a>, ParamError> {
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(state, context)?;
         let names = if context.cell.has_resource::<ActionNames>() {
-            Some(context.cell.resource().map_err(|error| error.to_string())?)
+            Some(context.cell.resource()?)
         } else {
             None
         };

@@ -7,8 +7,8 @@ use formic_ecs::{
     QueryData, QueryFilter, With, World,
 };
 use formic_jobs::{
-    ComponentLookup, ParallelSink, Query, RunContext, Scatter, StateArchive, SystemAccess,
-    SystemParam,
+    ComponentLookup, ParallelSink, ParamError, Query, RunContext, Scatter, StateArchive,
+    SystemAccess, SystemParam,
 };
 
 use super::carry::{Carried, Serial, Turn};
@@ -87,7 +87,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<Actions<'a, T, X>, String> {
+    ) -> Result<Actions<'a, T, X>, ParamError> {
         let ActionsState { executing, interrupted, shared, scratch } = state;
         let shared = Shared::fetch(shared, context)?;
         Ok(Actions { executing, interrupted, shared, scratch, context })
@@ -318,7 +318,7 @@ macro_rules! argument_of_parts {
             fn fetch<'a>(
                 state: &'a mut Self::State,
                 context: formic_jobs::RunContext<'a>,
-            ) -> Result<$name<'a, Q>, String> {
+            ) -> Result<$name<'a, Q>, formic_jobs::ParamError> {
                 let parts = <Parts<'static, Q> as formic_jobs::SystemParam>::fetch(state, context)?;
                 Ok($name { parts })
             }

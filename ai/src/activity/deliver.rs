@@ -5,7 +5,7 @@ use formic_ecs::{
     With, World, WorldCell,
 };
 use formic_jobs::{
-    EventReader, Events, RunContext, SaveRules, StateArchive, SystemAccess, SystemParam,
+    EventReader, Events, ParamError, RunContext, SaveRules, StateArchive, SystemAccess, SystemParam,
 };
 
 use super::behaviour::{Activity, EventOf};
@@ -109,7 +109,7 @@ impl<A: Activity> DeliveryState<A> {
         context: RunContext<'_>,
         table: &mut Subscriptions<A>,
         now: Option<u64>,
-    ) -> Result<Delivered, String> {
+    ) -> Result<Delivered, ParamError> {
         // It has nothing to do but to be there.
         <EventReader<'_, Posted<EventOf<A>>>>::fetch(&mut self.reader, context)?.clear();
         let cell = context.cell;
@@ -122,7 +122,7 @@ impl<A: Activity> DeliveryState<A> {
         }
         // Where an activity panics, others may not come to hear what it heard.
         table.is_torn = true;
-        let view = cell.view(&mut self.told).map_err(|error| error.to_string())?;
+        let view = cell.view(&mut self.told)?;
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
         let watch = recorder.log().map(|log| Watch::new(log, recorder.tick()));
@@ -149,20 +149,19 @@ impl<A: Activity> DeliveryState<A> {
         cell: WorldCell<'_>,
         table: &mut Subscriptions<A>,
         is_restored: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), ParamError> {
         table.clear();
         if is_restored {
             // All of this was about the world as it was before.
             table.deaths.clear();
-            let events = cell.resource::<Events<Posted<EventOf<A>>>>();
-            let events = events.map_err(|error| error.to_string())?;
+            let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
             let unread = table.cursor.read(&events);
             if table.restored.is_some() {
                 unread.for_each(drop);
             }
             table.missed = table.cursor.missed();
         }
-        let mut tasks = cell.query(&mut self.tasks).map_err(|error| error.to_string())?;
+        let mut tasks = cell.query(&mut self.tasks)?;
         for (task, slot) in tasks.query() {
             for &subscription in slot.subscriptions() {
                 let subject = subscription.subject();
@@ -215,9 +214,8 @@ impl<A: Activity> Teller<'_, '_, A> {
         cell: WorldCell<'_>,
         lost: bool,
         matches: &mut Vec<(Entity, Subscription)>,
-    ) -> Result<(), String> {
-        let events = cell.resource::<Events<Posted<EventOf<A>>>>();
-        let events = events.map_err(|error| error.to_string())?;
+    ) -> Result<(), ParamError> {
+        let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
         _ = self.table.cursor.read(&events);
         let missed = self.table.cursor.missed();
         self.delivered.missed = missed - std::mem::replace(&mut self.table.missed, missed);
@@ -246,9 +244,8 @@ impl<A: Activity> Teller<'_, '_, A> {
         &mut self,
         cell: WorldCell<'_>,
         matches: &mut Vec<(Entity, Subscription)>,
-    ) -> Result<(), String> {
-        let events = cell.resource::<Events<Posted<EventOf<A>>>>();
-        let events = events.map_err(|error| error.to_string())?;
+    ) -> Result<(), ParamError> {
+        let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
         loop {
             // It counts as told before it is: an activity that panics is not told of it again.
             let mut reading = self.table.cursor.clone();
@@ -383,7 +380,7 @@ impl<A: Activity> Teller<'_, '_, A> {
 /// Panics if an activity does.
 pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
     let Deliveries { state, context } = deliveries;
-    let delivered = context.cell.resource_mut().map_err(|error| error.to_string());
+    let delivered = context.cell.resource_mut().map_err(ParamError::from);
     let delivered = delivered.and_then(|mut table| state.deliver(context, &mut table, None));
     if let Err(why) = delivered {
         panic!("activities cannot be told: {why}");
@@ -433,7 +430,7 @@ impl<A: Activity> SystemParam for Deliveries<'_, A> {
     fn fetch<'a>(
         state: &'a mut DeliveryState<A>,
         context: RunContext<'a>,
-    ) -> Result<Deliveries<'a, A>, String> {
+    ) -> Result<Deliveries<'a, A>, ParamError> {
         Ok(Deliveries { state, context })
     }
 

@@ -4,7 +4,8 @@ use formic_ecs::{
     Access, CommandBuffer, Despawned, EnabledBitMut, EnabledMut, Entity, With, Without, World,
 };
 use formic_jobs::{
-    Commands, EventWriter, Gather, Query, RunContext, StateArchive, SystemAccess, SystemParam,
+    Commands, EventWriter, Gather, ParamError, Query, RunContext, StateArchive, SystemAccess,
+    SystemParam,
 };
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
@@ -104,7 +105,7 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
     fn fetch<'a>(
         state: &'a mut ActivitiesState<A>,
         context: RunContext<'a>,
-    ) -> Result<Activities<'a, A>, String> {
+    ) -> Result<Activities<'a, A>, ParamError> {
         Ok(Activities { state, context })
     }
 
@@ -145,10 +146,9 @@ impl<A: Activity> ActivitiesState<A> {
         context: RunContext<'_>,
         now: u64,
         world: &WorldOf<'_, A>,
-    ) -> Result<ActivityReport, String> {
+    ) -> Result<ActivityReport, ParamError> {
         let mut report = ActivityReport::default();
-        let table = context.cell.resource_mut::<Subscriptions<A>>();
-        let mut table = table.map_err(|error| error.to_string())?;
+        let mut table = context.cell.resource_mut::<Subscriptions<A>>()?;
         let delivered = self.delivery.deliver(context, &mut table, Some(now))?;
         (report.told, report.dropped) = (delivered.told, delivered.dropped);
         report.missed = delivered.missed;

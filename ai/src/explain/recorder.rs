@@ -3,7 +3,7 @@
 use std::fmt;
 
 use formic_ecs::{Entity, Res, World};
-use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
+use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::decision::{Decision, Ending, Engine};
 use super::label::Label;
@@ -67,9 +67,12 @@ impl SystemParam for DecisionRecorder<'_> {
         access.add_resource_read::<DecisionLog>();
     }
 
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<DecisionRecorder<'a>, String> {
+    fn fetch<'a>(
+        (): &'a mut (),
+        context: RunContext<'a>,
+    ) -> Result<DecisionRecorder<'a>, ParamError> {
         let log = if context.cell.has_resource::<DecisionLog>() {
-            Some(context.cell.resource().map_err(|error| error.to_string())?)
+            Some(context.cell.resource()?)
         } else {
             None
         };

@@ -4,7 +4,7 @@ use bytemuck::TransparentWrapper;
 use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
 };
-use formic_jobs::{Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
+use formic_jobs::{ParamError, Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::BATCH;
@@ -88,7 +88,7 @@ impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
     fn fetch<'a>(
         (state, scratch): &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<UtilityAgents<'a, Q>, String> {
+    ) -> Result<UtilityAgents<'a, Q>, ParamError> {
         let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
         Ok(UtilityAgents { parts, scratch, pool: context.pool })
     }

@@ -3,6 +3,7 @@
 mod bundle;
 mod query_data;
 mod root;
+mod system_param;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
@@ -33,6 +34,13 @@ pub fn derive_bundle(input: TokenStream) -> TokenStream {
 pub fn derive_query_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     query_data::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Implements `formic_jobs::SystemParam` for a struct of parameters.
+#[proc_macro_derive(SystemParam, attributes(system_param))]
+pub fn derive_system_param(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    system_param::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Implements `formic_ecs::HashState`: every field is taken in.
@@ -141,7 +149,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
 
 /// Wraps items that name `_formic_ecs`, so that they find it wherever the crate has it.
 fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
-    let root = root::path(root.as_ref());
+    let root = root::path(root.as_ref(), &root::ECS);
     quote! {
         const _: () = {
             use #root as _formic_ecs;

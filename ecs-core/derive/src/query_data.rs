@@ -32,7 +32,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     let writing = quote! { #read_only #type_generics };
     let writing = implementation(input, &input.ident, fields, &data, &writing);
     // What reads is made of what the data says of itself, which finds out whatever is nested.
-    let root_path = root::path(options.root.as_ref());
+    let root_path = root::path(options.root.as_ref(), &root::ECS);
     let read_data = |root: &Tokens| {
         let types = data.iter().map(|data| quote! { <#data as #root::QueryData>::ReadOnly });
         types.collect::<Vec<_>>()

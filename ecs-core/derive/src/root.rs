@@ -1,36 +1,52 @@
-//! The path of `formic_ecs` in the crate that derives.
+//! The path of the crate of a trait, in the crate that derives it.
 
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
 use syn::Path;
 
 /// The path that was given, or else that from the manifest.
-pub(crate) fn path(given: Option<&Path>) -> Tokens {
-    given.map_or_else(from_manifest, |path| quote! { #path })
+pub(crate) fn path(given: Option<&Path>, home: &Home) -> Tokens {
+    given.map_or_else(|| from_manifest(home), |path| quote! { #path })
 }
 
-/// Looks the path up in the manifest of the crate that is being compiled: `::formic_ecs`, its new
+/// The crate of a trait that is derived.
+pub(crate) struct Home {
+    package: &'static str,
+    /// Its name in the facade.
+    module: &'static str,
+}
+
+pub(crate) const ECS: Home = Home { package: "formic-ecs", module: "ecs" };
+pub(crate) const JOBS: Home = Home { package: "formic-jobs", module: "jobs" };
+
+/// Looks the path up in the manifest of the crate that is being compiled: `::formic_ecs`, say, its new
 /// name if it was renamed, or `::formic::ecs` for a crate that depends on the facade alone.
-fn from_manifest() -> Tokens {
+fn from_manifest(home: &Home) -> Tokens {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(|folder| std::path::Path::new(&folder).join("Cargo.toml"))
         .and_then(|path| std::fs::read_to_string(path).ok())
         .unwrap_or_default();
-    in_manifest(&package, &manifest)
+    in_manifest(&package, &manifest, home)
 }
 
-fn in_manifest(package: &str, manifest: &str) -> Tokens {
+fn in_manifest(package: &str, manifest: &str, home: &Home) -> Tokens {
     let name = |wanted: &str| {
         let listed = || dependencies(manifest).find(|(_, package)| package == wanted);
         let own = (package == wanted).then(|| wanted.to_owned());
         own.or_else(|| listed().map(|(name, _)| name)).map(ident)
     };
-    match (name("formic-ecs"), name("formic")) {
+    match (name(home.package), name("formic")) {
         (Some(name), _) => quote! { ::#name },
-        (None, Some(name)) => quote! { ::#name::ecs },
+        (None, Some(name)) => {
+            let module = ident(home.module.to_owned());
+            quote! { ::#name::#module }
+        }
         // Not built by cargo, or renamed in the manifest of the workspace.
-        (None, None) => quote! { ::formic_ecs },
+        (None, None) => {
+            let name = ident(home.package.to_owned());
+            quote! { ::#name }
+        }
     }
 }
 
@@ -92,7 +108,7 @@ mod tests {
 
     #[track_caller]
     fn check(manifest: &str, path: &str) {
-        let found = in_manifest("game", manifest).to_string().replace(' ', "");
+        let found = in_manifest("game", manifest, &ECS).to_string().replace(' ', "");
         assert_eq!(found, path, "{manifest}");
     }
 
@@ -128,8 +144,10 @@ mod tests {
 
     #[test]
     fn the_crates_themselves_know_their_names() {
-        let path = |package| in_manifest(package, "").to_string().replace(' ', "");
+        let path = |package| in_manifest(package, "", &ECS).to_string().replace(' ', "");
         assert_eq!(path("formic-ecs"), "::formic_ecs");
         assert_eq!(path("formic"), "::formic::ecs");
+        let jobs = in_manifest("game", "[dependencies]\nformic = \"1\"", &JOBS);
+        assert_eq!(jobs.to_string().replace(' ', ""), "::formic::jobs");
     }
 }

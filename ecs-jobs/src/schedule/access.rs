@@ -1,6 +1,7 @@
 //! The access of a system.
 
 use std::any::{TypeId, type_name};
+use std::fmt::Write;
 
 use formic_ecs::{Access, DeclaredAccess, World};
 
@@ -16,6 +17,8 @@ pub struct SystemAccess {
     resources: Vec<Resource>,
     /// What two parameters of the system cannot both have.
     clashes: Vec<String>,
+    /// The fields of structs of parameters that the parameter at hand is in.
+    fields: Vec<&'static str>,
     exclusive: bool,
     records_commands: bool,
     /// How the events that it writes or reads grow older.
@@ -81,11 +84,28 @@ impl SystemAccess {
     pub fn add_components(&mut self, access: &Access, world: &World) {
         // Values only: which rows a loop visits was settled before its first one could flip a bit.
         let clashes = self.components.value_conflicts(access);
-        self.clashes.extend(component_names(&clashes, world));
+        component_names(&clashes, world).into_iter().for_each(|name| self.add_clash(name));
         if self.components.has_claimants() && access.has_claimants() {
-            self.clashes.push("Claimant".into());
+            self.add_clash("Claimant".into());
         }
         self.components.merge(access);
+    }
+
+    /// Notes what two parameters want, with the field that the second is in.
+    fn add_clash(&mut self, mut wanted: String) {
+        if !self.fields.is_empty() {
+            _ = write!(wanted, " (in the field `{}`)", self.fields.join("."));
+        }
+        self.clashes.push(wanted);
+    }
+
+    /// Lets `declare` declare what the parameter in this field of a struct touches.
+    #[doc(hidden)]
+    pub fn of_field<R>(&mut self, name: &'static str, declare: impl FnOnce(&mut Self) -> R) -> R {
+        self.fields.push(name);
+        let declared = declare(self);
+        self.fields.pop();
+        declared
     }
 
     /// Declares that a parameter reads a resource.
@@ -107,16 +127,15 @@ impl SystemAccess {
     fn add_resource<T: 'static>(&mut self, how: How) {
         let (id, name) = (TypeId::of::<T>(), type_name::<T>());
         let grant = |rights: &mut DeclaredAccess, write| rights.add_resource::<T>(write);
-        let mut known = false;
+        let (mut known, mut clashes) = (false, 0);
         for resource in self.resources.iter().filter(|resource| resource.id == id) {
             known |= resource.how == how;
             // What a system adds to a resource is added when it has read what it wants.
             let is_in_turn =
                 matches!((resource.how, how), (How::Read, How::Append) | (How::Append, How::Read));
-            if resource.how.conflicts(how) && !is_in_turn {
-                self.clashes.push(name.into());
-            }
+            clashes += usize::from(resource.how.conflicts(how) && !is_in_turn);
         }
+        (0..clashes).for_each(|_| self.add_clash(name.into()));
         // Several arguments may read one resource.
         if !known {
             self.resources.push(Resource { id, name, how, grant });

@@ -7,6 +7,7 @@ use formic_ecs::{
 };
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use crate::sync::Mutex;
@@ -140,11 +141,11 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
     fn fetch<'a>(
         state: &'a mut ExclusiveState<Q>,
         context: RunContext<'a>,
-    ) -> Result<ExclusiveLookup<'a, Q>, String> {
+    ) -> Result<ExclusiveLookup<'a, Q>, ParamError> {
         let ExclusiveState { plan, contests } = state;
         // Of a run that has leaked its lookup and panicked.
         drop(contests.take_report());
-        let view = context.cell.claims(plan).map_err(|error| error.to_string())?;
+        let view = context.cell.claims(plan)?;
         Ok(ExclusiveLookup { view, state: contests, system: user_of(context) })
     }
 

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
@@ -86,7 +87,7 @@ impl SystemParam for Commands<'_> {
     fn fetch<'a>(
         state: &'a mut CommandsState,
         context: RunContext<'a>,
-    ) -> Result<Commands<'a>, String> {
+    ) -> Result<Commands<'a>, ParamError> {
         while state.lent.len() < context.pool.parallelism() {
             state.lent.push(Mutex::new(CommandBuffer::for_world_id(state.world)));
         }

@@ -1,6 +1,8 @@
-//! Errors of a schedule.
+//! Errors of a schedule, and of what its systems take.
 
 use std::fmt;
+
+use formic_ecs::{AccessConflict, MissingResource, ResourceError};
 
 /// Why a schedule could not be built.
 ///
@@ -108,5 +110,58 @@ impl fmt::Display for Ambiguity {
             "{first} runs before {second} only by the order of adding; both use {}",
             about.join(", ")
         )
+    }
+}
+
+/// Why a parameter cannot be had for a run.
+///
+/// ```
+/// use formic_ecs::World;
+/// use formic_jobs::ParamError;
+/// let missing = World::new().resource::<u32>().map(drop).unwrap_err();
+/// assert_eq!(ParamError::from(missing.clone()), ParamError::MissingResource(missing));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParamError {
+    /// The resource is not in the world.
+    MissingResource(MissingResource),
+    /// A component or a resource is in use elsewhere.
+    Conflict(AccessConflict),
+    /// What a parameter of your own says, in words that complete "the system X cannot run: ...".
+    Other(String),
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingResource(error) => error.fmt(f),
+            Self::Conflict(error) => error.fmt(f),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ParamError {}
+
+impl From<MissingResource> for ParamError {
+    fn from(error: MissingResource) -> Self {
+        Self::MissingResource(error)
+    }
+}
+
+impl From<AccessConflict> for ParamError {
+    fn from(error: AccessConflict) -> Self {
+        Self::Conflict(error)
+    }
+}
+
+impl From<ResourceError> for ParamError {
+    fn from(error: ResourceError) -> Self {
+        match error {
+            ResourceError::Missing(error) => error.into(),
+            ResourceError::Conflict(error) => error.into(),
+            error => Self::Other(error.to_string()),
+        }
     }
 }

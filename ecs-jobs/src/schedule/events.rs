@@ -8,6 +8,7 @@ use formic_ecs::{Res, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
+use super::error::ParamError;
 use super::gather::{GatherSlot, GatherState};
 use super::name;
 use super::param::{RunContext, SystemParam};
@@ -333,7 +334,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
     fn fetch<'a>(
         state: &'a mut EventWriterState<T>,
         context: RunContext<'a>,
-    ) -> Result<EventWriter<'a, T>, String> {
+    ) -> Result<EventWriter<'a, T>, ParamError> {
         state.written.begin_run(context.pool.parallelism());
         Ok(EventWriter { state })
     }
@@ -498,8 +499,8 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
     fn fetch<'a>(
         cursor: &'a mut EventCursor,
         context: RunContext<'a>,
-    ) -> Result<EventReader<'a, T>, String> {
-        let events = context.cell.resource().map_err(|error| error.to_string())?;
+    ) -> Result<EventReader<'a, T>, ParamError> {
+        let events = context.cell.resource()?;
         cursor.catch_up(&events);
         Ok(EventReader { events, cursor })
     }

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::system::System;
@@ -123,7 +124,7 @@ macro_rules! function_system {
                 ($($param::init(world, access),)*)
             }
 
-            fn fetch<'a>(state: &'a mut Self::State, context: RunContext<'a>) -> Result<Self::Item<'a>, String> {
+            fn fetch<'a>(state: &'a mut Self::State, context: RunContext<'a>) -> Result<Self::Item<'a>, ParamError> {
                 let ($($variable,)*) = state;
                 _ = context;
                 Ok(($($param::fetch($variable, context)?,)*))

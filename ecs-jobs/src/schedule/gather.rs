@@ -5,6 +5,7 @@ use std::fmt;
 use formic_ecs::World;
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
@@ -142,7 +143,7 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
     fn fetch<'a>(
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
-    ) -> Result<Gather<'a, T>, String> {
+    ) -> Result<Gather<'a, T>, ParamError> {
         state.begin_run(context.pool.parallelism());
         Ok(Gather { state })
     }

@@ -98,7 +98,7 @@ pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
 pub use self::config::{IsConfig, IsExclusive, IsFunction};
 pub use self::divergence::{Divergence, Rerun, SteppedGame};
-pub use self::error::{Ambiguity, ScheduleError};
+pub use self::error::{Ambiguity, ParamError, ScheduleError};
 #[doc(hidden)]
 pub use self::events::EventWriterState;
 pub use self::events::{EventCursor, EventIter, EventReader, EventWriter, Events, on_event};

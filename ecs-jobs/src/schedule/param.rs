@@ -10,6 +10,7 @@ use formic_ecs::{
 };
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::name;
 use super::save::StateArchive;
 use crate::pool::Pool;
@@ -37,7 +38,35 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// A type that can be an argument of a system.
+/// A type that can be an argument of a system, or a field of a struct that can: derive it for a struct of
+/// parameters that several systems take.
+///
+/// ```
+/// use formic_jobs::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Target(Entity);
+/// # struct Wind(f32);
+/// #[derive(SystemParam)]
+/// struct Surroundings<'w> {
+///     wind: Res<'w, Wind>,
+///     positions: ComponentLookup<'w, &'static Position>,
+/// }
+///
+/// fn aim(mut archers: Query<&Target>, around: Surroundings) {
+///     for target in &mut archers {
+///         let place = around.positions.get(target.0).map(|place| place.0 + around.wind.0);
+///         assert_eq!(place, Ok(3.0));
+///     }
+/// }
+/// # let mut world = World::new();
+/// # world.insert_resource(Wind(1.0));
+/// # let target = world.spawn(Position(2.0));
+/// # world.spawn(Target(target));
+/// # world.run_system(&Pool::new(Threads::None)?, aim);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Two fields that want the same thing, one of them to write, are an error that names them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a system",
     label = "no system can have this as an argument",
@@ -55,11 +84,11 @@ pub trait SystemParam {
     /// Takes what was declared.
     ///
     /// # Errors
-    /// Returns an error if it cannot be had, in words that complete "the system X ...".
+    /// Returns an error if it cannot be had: the run panics then, with the name of the system.
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<Self::Item<'a>, String>;
+    ) -> Result<Self::Item<'a>, ParamError>;
 
     /// Shows what the argument recorded during the run, see [`System::visit_commands`].
     ///
@@ -115,7 +144,7 @@ impl SystemParam for &Pool {
 
     fn init(_world: &mut World, _access: &mut SystemAccess) {}
 
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<&'a Pool, String> {
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<&'a Pool, ParamError> {
         Ok(context.pool)
     }
 }
@@ -128,8 +157,8 @@ impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
         access.add_resource_read::<T>();
     }
 
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Res<'a, T>, String> {
-        context.cell.resource().map_err(|error| error.to_string())
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Res<'a, T>, ParamError> {
+        Ok(context.cell.resource()?)
     }
 }
 
@@ -141,8 +170,8 @@ impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
         access.add_resource_write::<T>();
     }
 
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<ResMut<'a, T>, String> {
-        context.cell.resource_mut().map_err(|error| error.to_string())
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<ResMut<'a, T>, ParamError> {
+        Ok(context.cell.resource_mut()?)
     }
 }
 
@@ -164,7 +193,7 @@ impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
         T::default()
     }
 
-    fn fetch<'a>(state: &'a mut T, _context: RunContext<'a>) -> Result<Local<'a, T>, String> {
+    fn fetch<'a>(state: &'a mut T, _context: RunContext<'a>) -> Result<Local<'a, T>, ParamError> {
         Ok(Local(state))
     }
 
@@ -203,8 +232,8 @@ impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
     fn fetch<'a>(
         plan: &'a mut ViewPlan<Q>,
         context: RunContext<'a>,
-    ) -> Result<ComponentLookup<'a, Q>, String> {
-        context.cell.view(plan).map(ComponentLookup).map_err(|error| error.to_string())
+    ) -> Result<ComponentLookup<'a, Q>, ParamError> {
+        Ok(ComponentLookup(context.cell.view(plan)?))
     }
 
     /// It remembers nothing but where components are.
@@ -247,8 +276,8 @@ impl<T: Component> SystemParam for EnabledLookup<'_, T> {
     fn fetch<'a>(
         plan: &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<EnabledLookup<'a, T>, String> {
-        context.cell.view(plan).map(EnabledLookup).map_err(|error| error.to_string())
+    ) -> Result<EnabledLookup<'a, T>, ParamError> {
+        Ok(EnabledLookup(context.cell.view(plan)?))
     }
 
     /// It remembers nothing but where components are.

@@ -8,6 +8,7 @@ use formic_ecs::{
 };
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
@@ -80,9 +81,9 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
     fn fetch<'a>(
         state: &'a mut QueryState<Q, F>,
         context: RunContext<'a>,
-    ) -> Result<Query<'a, Q, F>, String> {
+    ) -> Result<Query<'a, Q, F>, ParamError> {
         let QueryState { plan, scratch, asked } = state;
-        let inner = context.cell.query(plan).map_err(|error| error.to_string())?;
+        let inner = context.cell.query(plan)?;
         let Some((count, which)) = context.slice else {
             return Ok(Query { inner, scratch, pool: context.pool });
         };

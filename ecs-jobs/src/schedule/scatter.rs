@@ -6,6 +6,7 @@ use std::fmt;
 use formic_ecs::{Entity, QueryData, ViewShard, World};
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::param::{ComponentLookup, RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
@@ -198,7 +199,7 @@ impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
     fn fetch<'a>(
         state: &'a mut ScatterState<T>,
         context: RunContext<'a>,
-    ) -> Result<Scatter<'a, T>, String> {
+    ) -> Result<Scatter<'a, T>, ParamError> {
         state.clear();
         let slots = context.pool.parallelism();
         if state.lent.len() != slots {

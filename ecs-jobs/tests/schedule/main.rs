@@ -2,6 +2,7 @@
 
 mod commands;
 mod conditions;
+mod derived_params;
 mod divergence;
 mod events;
 mod migration;

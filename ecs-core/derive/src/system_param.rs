@@ -1,0 +1,138 @@
+//! `#[derive(SystemParam)]`: a struct of parameters as one parameter.
+
+use proc_macro2::{Group, Ident, Span, TokenStream as Tokens, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{DeriveInput, GenericParam, Generics, Member, Result};
+
+use crate::{fields_of_struct, root, root_option};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
+    let root = root::path(root_option(&input.attrs, "system_param")?.as_ref(), &root::JOBS);
+    let fields = fields_of_struct(input, "SystemParam")?;
+    let (ident, visibility) = (&input.ident, &input.vis);
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    // The state has no lifetime, so what it keeps is that of parameters which live for ever.
+    let lifetimes: Vec<&Ident> = input.generics.lifetimes().map(|it| &it.lifetime.ident).collect();
+    let params = fields.iter().map(|field| {
+        let kind = with_static(field.ty.to_token_stream(), &lifetimes);
+        // An error is shown at the field.
+        let span = Span::call_site().located_at(field.ty.span());
+        quote_spanned! { span => <#kind as _formic_jobs::SystemParam> }
+    });
+    let params: Vec<Tokens> = params.collect();
+    let members: Vec<Member> = fields.members().collect();
+    let names = members.iter().map(|member| match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    });
+    let kept: Vec<Ident> =
+        (0..fields.len()).map(|number| format_ident!("field_{number}")).collect();
+    let state = without_lifetimes(&input.generics, &lifetimes)?;
+    let (_, state_type, state_where) = state.split_for_impl();
+    let state_params = &state.params;
+    let types = state.type_params().map(|parameter| &parameter.ident);
+    let arguments = input.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => quote! { '_run },
+        GenericParam::Type(parameter) => parameter.ident.to_token_stream(),
+        GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
+    });
+    Ok(quote! {
+        const _: () = {
+            use #root as _formic_jobs;
+
+            #[doc(hidden)]
+            #[allow(unnameable_types, unreachable_pub, missing_debug_implementations)]
+            #visibility struct _ParamState <#state_params> #state_where {
+                #(#kept: #params::State,)*
+                _marker: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
+            }
+
+            #[automatically_derived]
+            impl #impl_generics _formic_jobs::SystemParam for #ident #type_generics #where_clause {
+                type State = _ParamState #state_type;
+                type Item<'_run> = #ident <#(#arguments),*>;
+
+                fn init(
+                    world: &mut _formic_jobs::__private::World,
+                    access: &mut _formic_jobs::SystemAccess,
+                ) -> Self::State {
+                    _ = (&world, &access);
+                    _ParamState {
+                        #(#kept: access.of_field(#names, |access| #params::init(world, access)),)*
+                        _marker: ::core::marker::PhantomData,
+                    }
+                }
+
+                fn fetch<'_run>(
+                    state: &'_run mut Self::State,
+                    context: _formic_jobs::RunContext<'_run>,
+                ) -> ::core::result::Result<Self::Item<'_run>, _formic_jobs::ParamError> {
+                    _ = (&state, &context);
+                    ::core::result::Result::Ok(#ident {
+                        #(#members: #params::fetch(&mut state.#kept, context)?,)*
+                    })
+                }
+
+                fn visit_commands(
+                    state: &mut Self::State,
+                    visit: &mut dyn ::core::ops::FnMut(&mut [_formic_jobs::__private::CommandBuffer]),
+                ) {
+                    _ = (&state, &visit);
+                    #(#params::visit_commands(&mut state.#kept, visit);)*
+                }
+
+                fn finish(state: &mut Self::State, context: _formic_jobs::RunContext<'_>) {
+                    _ = (&state, &context);
+                    #(#params::finish(&mut state.#kept, context);)*
+                }
+
+                fn visit_state(
+                    state: &mut Self::State,
+                    archive: &mut _formic_jobs::StateArchive<'_>,
+                ) {
+                    _ = (&state, &archive);
+                    #(#params::visit_state(&mut state.#kept, archive);)*
+                }
+            }
+        };
+    })
+}
+
+/// Generics without these lifetimes, which are `'static` in the bounds.
+fn without_lifetimes(generics: &Generics, lifetimes: &[&Ident]) -> Result<Generics> {
+    let mut left = Generics::default();
+    for parameter in &generics.params {
+        if !matches!(parameter, GenericParam::Lifetime(_)) {
+            left.params.push(syn::parse2(with_static(parameter.to_token_stream(), lifetimes))?);
+        }
+    }
+    if let Some(clause) = &generics.where_clause {
+        left.where_clause = Some(syn::parse2(with_static(clause.to_token_stream(), lifetimes))?);
+    }
+    Ok(left)
+}
+
+/// The same tokens, with `'static` in the place of these lifetimes.
+fn with_static(tokens: Tokens, lifetimes: &[&Ident]) -> Tokens {
+    let mut is_lifetime = false;
+    let tokens = tokens.into_iter().map(|token| {
+        let is_name = std::mem::replace(&mut is_lifetime, false);
+        match token {
+            TokenTree::Ident(name) if is_name && lifetimes.contains(&&name) => {
+                TokenTree::Ident(Ident::new("static", name.span()))
+            }
+            TokenTree::Group(group) => {
+                let mut new = Group::new(group.delimiter(), with_static(group.stream(), lifetimes));
+                new.set_span(group.span());
+                TokenTree::Group(new)
+            }
+            token => {
+                is_lifetime = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '\'');
+                token
+            }
+        }
+    });
+    tokens.collect()
+}
