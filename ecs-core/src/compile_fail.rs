@@ -203,7 +203,7 @@
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
-//! let mut rows = world.plan::<Claimant, ()>();
+//! let mut rows = world.plan::<Claimant>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
 //! let mut rows = cell.query(&mut rows).unwrap();
@@ -219,7 +219,7 @@
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
-//! let mut rows = world.plan::<Claimant, ()>();
+//! let mut rows = world.plan::<Claimant>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
 //! let mut rows = cell.query(&mut rows).unwrap();

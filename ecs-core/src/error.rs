@@ -234,7 +234,7 @@ impl core::error::Error for UnknownComponent {}
 /// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
-/// let (mut writer, mut reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
+/// let (mut writer, mut reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
 /// let cell = world.cell();
 /// let writing = cell.query(&mut writer)?;
 /// let conflict = cell.query(&mut reader).unwrap_err();
@@ -267,7 +267,7 @@ impl core::error::Error for AccessConflict {}
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [imp, rock] = [world.spawn(Gold(1)), world.spawn(())];
-/// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+/// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
 /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
 /// let mut query = rows.query();

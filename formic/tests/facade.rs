@@ -42,6 +42,32 @@ fn there_is_one_query_and_it_is_that_of_systems() {
     assert_eq!(query.count(), 1);
 }
 
+#[cfg(feature = "jobs")]
+#[test]
+fn rows_and_arguments_are_derived_through_the_facade() {
+    #[derive(QueryData)]
+    #[query_data(read_only = PurseReadOnly)]
+    struct Purse<'w> {
+        gold: &'w mut Gold,
+    }
+    #[derive(SystemParam)]
+    struct Mint<'w> {
+        coins: ResMut<'w, u32>,
+    }
+    fn pay(mut purses: Query<'_, Purse<'_>>, mut mint: Mint<'_>) {
+        purses.for_each(|purse| {
+            purse.gold.0 += 1;
+            *mint.coins -= 1;
+        });
+    }
+    let mut world = World::new();
+    world.spawn(Gold(1));
+    world.insert_resource(3_u32);
+    world.run_system(&Pool::new(Threads::None).expect("no threads are needed"), pay);
+    assert_eq!(world.query_ref::<PurseReadOnly<'_>>().single().map(|row| row.gold.0), Ok(2));
+    assert_eq!(world.resource::<u32>(), Ok(&2));
+}
+
 #[test]
 fn examples_fit_on_a_screen() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");

@@ -85,8 +85,9 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
         // They use the components in turn, so what each of them needs is declared as one.
         let mut components = Access::default();
         let delivery = DeliveryState::new(world, access, &mut components);
-        components.merge(world.plan::<Row<A>, Without<Blocking>>().access());
-        let orphans = world.plan::<(Entity, &'static mut ActivitySlot<A>), With<Despawned>>();
+        components.merge(world.plan_filtered::<Row<A>, Without<Blocking>>().access());
+        let orphans =
+            world.plan_filtered::<(Entity, &'static mut ActivitySlot<A>), With<Despawned>>();
         components.merge(orphans.access());
         access.add_components(&components, world);
         let mut covered = SystemAccess::default();
@@ -167,10 +168,9 @@ impl<A: Activity> ActivitiesState<A> {
         let mut out = Out::<A>::fetch(&mut self.out, context)?;
         {
             let mut orphaned = Orphaned::<A>::fetch(&mut self.orphaned, context)?;
-            orphaned.par_for_each_with_both(
-                &mut commands,
-                &mut out,
-                |(task, slot), commands, out| {
+            orphaned.par_for_each_with(
+                (&mut commands, &mut out),
+                |(task, slot), (commands, out)| {
                     let agent = slot.agent(task);
                     let mut effects = Effects { task, agent, now, commands, out, calls };
                     let watch = records.and_then(|records| records.of(agent, task));
@@ -183,10 +183,9 @@ impl<A: Activity> ActivitiesState<A> {
         {
             let mut awake = Awake::<A>::fetch(&mut self.awake, context)?;
             report.awake = awake.count();
-            awake.par_for_each_with_both(
-                &mut commands,
-                &mut out,
-                |(task, slot, mut blocking, last), commands, out| {
+            awake.par_for_each_with(
+                (&mut commands, &mut out),
+                |(task, slot, mut blocking, last), (commands, out)| {
                     let agent = slot.agent(task);
                     let watch = records.and_then(|records| records.of(agent, task));
                     if let (0, Some(last)) = (slot.newest, last) {

@@ -36,10 +36,9 @@ pub(super) fn race(
         u64::from(bullet.ticks_left == LIFE_TICKS)
     };
     toll.fired += bullets.par_reduce(is_new, |one, other| one + other).unwrap_or(0);
-    bullets.par_for_each_with_both(
-        &mut commands,
-        &mut hits,
-        |(entity, position, velocity, bullet), commands, hits| {
+    bullets.par_for_each_with(
+        (&mut commands, &mut hits),
+        |(entity, position, velocity, bullet), (commands, hits)| {
             position.0 += velocity.0 * TICK_SECONDS;
             bullet.ticks_left -= 1;
             let hit = radar.nearest(bullet.side.other(), position.0, HIT);

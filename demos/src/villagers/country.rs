@@ -168,10 +168,9 @@ pub(super) fn dig(
     mut blocks: ComponentLookup<&'static mut Block>,
     mut posts: EventWriter<Posted<Happening>>,
 ) {
-    diggers.par_for_each_with_both(
-        &mut takers,
-        &mut posts,
-        |(digger, dig, doing, mut digging), takers, posts| {
+    diggers.par_for_each_with(
+        (&mut takers, &mut posts),
+        |(digger, dig, doing, mut digging), (takers, posts)| {
             dig.ticks_left = dig.ticks_left.saturating_sub(1);
             let Some(block) = Entity::from_bits(dig.block).filter(|_| dig.ticks_left == 0) else {
                 return;

@@ -1,4 +1,4 @@
-//! The derives of `ecs-core`. See the traits of the same names for what they accept.
+//! The derives of `ecs-core`, and that of `ecs-jobs`. See the traits of the same names for what they accept.
 
 mod bundle;
 mod query_data;

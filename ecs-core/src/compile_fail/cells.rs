@@ -25,7 +25,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
-//! let mut plan = world.plan::<&mut A, ()>();
+//! let mut plan = world.plan::<&mut A>();
 //! let cell = world.cell();
 //! let mut smuggled = Vec::new();
 //! {
@@ -38,7 +38,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
-//! let mut plan = world.plan::<&mut A, ()>();
+//! let mut plan = world.plan::<&mut A>();
 //! let cell = world.cell();
 //! let mut smuggled = Vec::new();
 //! {

@@ -18,7 +18,7 @@ use crate::sync::{Ordering, ProtocolU32, ProtocolU64};
 /// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
-/// let (reader, writer) = (world.plan::<&Gold, ()>(), world.plan::<&mut Gold, ()>());
+/// let (reader, writer) = (world.plan::<&Gold>(), world.plan::<&mut Gold>());
 /// let gold = world.register::<Gold>();
 /// assert_eq!(reader.access().reads(), [gold]);
 /// assert_eq!(writer.access().writes(), [gold]);
@@ -98,8 +98,8 @@ impl Access {
     /// ```
     /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
-    /// assert!(world.plan::<(Entity, Claimant), ()>().access().has_claimants());
-    /// assert!(!world.plan::<Entity, ()>().access().has_claimants());
+    /// assert!(world.plan::<(Entity, Claimant)>().access().has_claimants());
+    /// assert!(!world.plan::<Entity>().access().has_claimants());
     /// ```
     #[must_use]
     pub const fn has_claimants(&self) -> bool {
@@ -134,7 +134,7 @@ impl Access {
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
-    /// let plan = world.plan::<(&Gold, &mut Debt), ()>();
+    /// let plan = world.plan::<(&Gold, &mut Debt)>();
     /// assert_eq!(plan.access().reads(), [world.register::<Gold>()]);
     /// ```
     #[must_use]
@@ -149,7 +149,7 @@ impl Access {
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
-    /// let plan = world.plan::<(&Gold, &mut Debt), ()>();
+    /// let plan = world.plan::<(&Gold, &mut Debt)>();
     /// assert_eq!(plan.access().writes(), [world.register::<Debt>()]);
     /// ```
     #[must_use]
@@ -163,8 +163,8 @@ impl Access {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// assert!(world.plan::<&Gold, ()>().access().is_read_only());
-    /// assert!(!world.plan::<&mut Gold, ()>().access().is_read_only());
+    /// assert!(world.plan::<&Gold>().access().is_read_only());
+    /// assert!(!world.plan::<&mut Gold>().access().is_read_only());
     /// ```
     #[must_use]
     pub fn is_read_only(&self) -> bool {
@@ -196,8 +196,8 @@ impl Access {
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
-    /// let mut both = world.plan::<&Gold, ()>().access().clone();
-    /// both.merge(world.plan::<&mut Debt, ()>().access());
+    /// let mut both = world.plan::<&Gold>().access().clone();
+    /// both.merge(world.plan::<&mut Debt>().access());
     /// assert_eq!(both.reads(), [world.register::<Gold>()]);
     /// assert_eq!(both.writes(), [world.register::<Debt>()]);
     /// ```
@@ -217,7 +217,7 @@ impl Access {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let (writer, asking) = (world.plan::<&mut Gold, ()>(), world.plan::<(), Changed<Gold>>());
+    /// let (writer, asking) = (world.plan::<&mut Gold>(), world.plan_filtered::<(), Changed<Gold>>());
     /// let conflicts = writer.access().conflicts(asking.access());
     /// assert_eq!(conflicts, [world.register::<Gold>()], "one stamps what the other asks for");
     /// ```
@@ -241,8 +241,8 @@ impl Access {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let (writer, reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
-    /// let asking = world.plan::<(), Changed<Gold>>();
+    /// let (writer, reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
+    /// let asking = world.plan_filtered::<(), Changed<Gold>>();
     /// let conflicts = writer.access().value_conflicts(reader.access());
     /// assert_eq!(conflicts, [world.register::<Gold>()]);
     /// assert!(writer.access().value_conflicts(asking.access()).is_empty(), "it uses no values");

@@ -149,7 +149,7 @@ impl ClaimWords {
 /// let mut world = World::new();
 /// let [agent, thief] = [world.spawn(()), world.spawn(())];
 /// let purse = world.spawn(Gold(0));
-/// let (mut rows, mut plan) = (world.plan::<Claimant, Without<Gold>>(), world.claim_plan::<&mut Gold>());
+/// let (mut rows, mut plan) = (world.plan_filtered::<Claimant, Without<Gold>>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
 /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
 /// rows.query().for_each(|row| {
@@ -258,7 +258,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [imp, purse] = [world.spawn(()), world.spawn(Gold(3))];
-    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
     /// let cell = world.cell();
     /// let (mut rows, claims) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
     /// let mut query = rows.query();
@@ -343,7 +343,7 @@ impl Drop for Release<'_> {
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
-/// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+/// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
 /// let cell = world.cell();
 /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
 /// let row = rows.query().into_get(ada)?;
@@ -368,7 +368,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
-    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
     /// let cell = world.cell();
     /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
     /// let row = rows.query().into_get(purse)?;

@@ -87,8 +87,8 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// # Ok::<(), formic_ecs::QuerySingleError>(())
 /// ```
 ///
-/// The struct has one lifetime, or none. Such rows nest, and `for_each_chunk` gives a tuple of slices,
-/// in the order of the fields.
+/// The struct has one lifetime, or none, and is at most as public as its components. Such rows nest,
+/// and `for_each_chunk` gives a tuple of slices, in the order of the fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",

@@ -286,7 +286,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Gold));
-/// let mut plan = world.plan::<&mut Gold, ()>();
+/// let mut plan = world.plan::<&mut Gold>();
 /// let cell = world.cell();
 /// let mut purses = cell.query(&mut plan)?;
 /// purses.query().for_each(|gold| gold.0 += 1);
@@ -313,7 +313,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let mut plan = world.plan::<&Gold>();
     /// assert_eq!(world.cell().query(&mut plan)?.border(), 0, "it was never asked before");
     /// assert!(world.cell().query(&mut plan)?.border() > 0);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
@@ -330,7 +330,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
-    /// let mut plan = world.plan::<&Gold, Changed<Gold>>();
+    /// let mut plan = world.plan_filtered::<&Gold, Changed<Gold>>();
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 1);
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 0, "nothing since then");
     /// assert_eq!(world.cell().query(&mut plan)?.since(0).count(), 1);
@@ -348,7 +348,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
-    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let mut plan = world.plan::<&Gold>();
     /// let cell = world.cell();
     /// assert_eq!(cell.query(&mut plan)?.shard(4, 0).count(), 3);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
@@ -370,7 +370,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
-    /// let mut plan = world.plan::<&mut Gold, ()>();
+    /// let mut plan = world.plan::<&mut Gold>();
     /// let cell = world.cell();
     /// let mut purses = cell.query(&mut plan)?;
     /// purses.query().for_each(|gold| gold.0 *= 2);
@@ -389,7 +389,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
-    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let mut plan = world.plan::<&Gold>();
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 10);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```

@@ -133,7 +133,7 @@ pub(crate) struct PlanSource<'a> {
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
-/// let mut news = world.plan::<&Gold, Changed<Gold>>();
+/// let mut news = world.plan_filtered::<&Gold, Changed<Gold>>();
 /// assert_eq!(world.cell().query(&mut news)?.count(), 1);
 /// assert_eq!(world.cell().query(&mut news)?.count(), 0, "nothing since then");
 /// world.get_mut::<Gold>(imp)?.0 = 2;
@@ -178,7 +178,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.plan::<&Gold, ()>().access().reads(), [gold]);
+    /// assert_eq!(world.plan::<&Gold>().access().reads(), [gold]);
     /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
@@ -191,7 +191,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let mut plan = world.plan::<&Gold>();
     /// assert_eq!(plan.last_asked(), 0);
     /// let cell = world.cell();
     /// let now = cell.version();
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_plan_looks_at_each_archetype_once() {
         let mut world = World::new();
-        let mut plan = world.plan::<(), Counting>();
+        let mut plan = world.plan_filtered::<(), Counting>();
         let ask = |world: &mut World, plan: &mut QueryPlan<(), Counting>| {
             looks_during(|| {
                 let cell = world.cell();

@@ -215,7 +215,7 @@ impl World {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let mut rich = world.plan::<&Gold, ()>();
+    /// let mut rich = world.plan::<&Gold>();
     /// world.spawn(Gold(5));
     /// // The plan takes up what came since it was made.
     /// assert_eq!(world.cell().query(&mut rich)?.count(), 1);
@@ -224,7 +224,15 @@ impl World {
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, once of them to write.
-    pub fn plan<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
+    pub fn plan<Q: QueryData>(&mut self) -> QueryPlan<Q> {
+        self.plan_filtered()
+    }
+
+    /// [`plan`](Self::plan), with a filter.
+    ///
+    /// # Panics
+    /// Panics if `Q` asks for a component twice, once of them to write.
+    pub fn plan_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
         QueryPlan::new(self.id, &mut self.registry)
     }
 
@@ -236,7 +244,7 @@ impl World {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
-    /// let mut news = world.plan::<&Gold, Changed<Gold>>();
+    /// let mut news = world.plan_filtered::<&Gold, Changed<Gold>>();
     /// world.resume_plan(&mut news, world.version());
     /// assert_eq!(world.cell().query(&mut news)?.count(), 0, "nothing since then");
     /// # Ok::<(), formic_ecs::AccessConflict>(())
@@ -278,7 +286,7 @@ impl World {
     /// let mut world = World::new();
     /// let mut purses = world.claim_plan::<&mut Gold>();
     /// let imp = world.spawn(Gold(5));
-    /// let mut rows = world.plan::<Claimant, ()>();
+    /// let mut rows = world.plan::<Claimant>();
     /// let cell = world.cell();
     /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut purses)?);
     /// rows.query().for_each(|row| purses.claim(&row, imp).expect("it is alone").get_mut().0 += 1);

@@ -28,8 +28,8 @@ use crate::storage::{ChangeWindow, Writers};
 /// # #[derive(Component)] struct Position(f32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..100).map(|i| Position(i as f32)));
-/// let mut mine = world.plan::<&mut Position, ()>();
-/// let mut yours = world.plan::<&Position, ()>();
+/// let mut mine = world.plan::<&mut Position>();
+/// let mut yours = world.plan::<&Position>();
 /// let cell = world.cell();
 /// let writing = cell.query(&mut mine)?;
 /// assert!(cell.query(&mut yours).is_err());
@@ -72,9 +72,9 @@ impl World {
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
     /// world.spawn((Gold(5), Debt(2)));
-    /// let mut gold = world.plan::<&mut Gold, ()>();
-    /// let mut more_gold = world.plan::<&Gold, ()>();
-    /// let mut debts = world.plan::<&Debt, ()>();
+    /// let mut gold = world.plan::<&mut Gold>();
+    /// let mut more_gold = world.plan::<&Gold>();
+    /// let mut debts = world.plan::<&Debt>();
     /// let cell = world.cell();
     /// let gold = cell.query(&mut gold)?;
     /// // Another component is free, this one is not while a query writes to it.
@@ -137,8 +137,8 @@ impl<'w> WorldCell<'w> {
     /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
     /// let mut world = World::new();
     /// world.spawn(Health(3));
-    /// let mut asking = world.plan::<&Health, Changed<Health>>();
-    /// let mut writing = world.plan::<&mut Health, ()>();
+    /// let mut asking = world.plan_filtered::<&Health, Changed<Health>>();
+    /// let mut writing = world.plan::<&mut Health>();
     ///
     /// let cell = world.cell_with_versions(2);
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it is new");
@@ -169,8 +169,8 @@ impl<'w> WorldCell<'w> {
     /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let mut writer = world.plan::<&mut Gold, ()>();
-    /// let rights = DeclaredAccess::new("the miner", world.plan::<&Gold, ()>().access().clone());
+    /// let mut writer = world.plan::<&mut Gold>();
+    /// let rights = DeclaredAccess::new("the miner", world.plan::<&Gold>().access().clone());
     /// let cell = world.cell().restrict_to(&rights);
     /// let _query = cell.query(&mut writer); // the miner writes Gold, which it has not declared
     /// ```
@@ -254,7 +254,7 @@ impl<'w> WorldCell<'w> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
-    /// let (mut writer, mut reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
+    /// let (mut writer, mut reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
     /// let cell = world.cell();
     /// let mut purses = cell.query(&mut writer)?;
     /// purses.query().for_each(|gold| gold.0 += 1);
@@ -330,7 +330,7 @@ impl<'w> WorldCell<'w> {
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..20_000).map(Gold));
-    /// let (mut rows, mut plan) = (world.plan::<Claimant, ()>(), world.claim_plan::<&mut Gold>());
+    /// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
     /// let mut scratch = ParallelScratch::default();
     /// let cell = world.cell();
     /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);

@@ -17,7 +17,7 @@ use crate::text::debug_fields;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.insert_resource(5_u32);
-/// let mut plan = world.plan::<&mut Gold, ()>();
+/// let mut plan = world.plan::<&mut Gold>();
 /// let mut rights = DeclaredAccess::new("the miner", plan.access().clone());
 /// rights.add_resource::<u32>(false);
 ///
@@ -44,7 +44,7 @@ impl DeclaredAccess {
     /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let mut plan = world.plan::<&Gold>();
     /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
     /// assert!(world.cell().restrict_to(&rights).query(&mut plan).is_ok());
     /// ```
@@ -64,7 +64,7 @@ impl DeclaredAccess {
     /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let plan = world.plan::<&mut Gold, ()>();
+    /// let plan = world.plan::<&mut Gold>();
     /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
     /// assert_eq!(rights.components(), plan.access());
     /// ```

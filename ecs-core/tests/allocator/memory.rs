@@ -220,11 +220,11 @@ fn plans_and_bundles_notice_that_archetypes_have_gone() {
     let mut world = World::new();
     let gone = [world.spawn(Nth::<0>(1)), world.spawn((Nth::<1>(1), Nth::<0>(2)))];
     let stays = world.spawn((Position([1.0; 3]), Nth::<1>(5)));
-    let mut plan = world.plan::<&Nth<1>, ()>();
+    let mut plan = world.plan::<&Nth<1>>();
     let mut view = world.view_plan::<&Nth<1>>();
     let mut claims = world.claim_plan::<&mut Nth<1>>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
-    let mut changes = world.plan::<&Nth<1>, Changed<Nth<1>>>();
+    let mut rows = world.plan::<Claimant<'_>>();
+    let mut changes = world.plan_filtered::<&Nth<1>, Changed<Nth<1>>>();
     let mut look = |world: &mut World| {
         let cached = world.query::<&Nth<1>>().count();
         let cell = world.cell();

@@ -136,10 +136,10 @@ fn plans_notice_that_the_archetypes_are_others() {
     world.spawn(Tag);
     let saved = world.snapshot().expect("tags can be saved");
     let target = world.spawn((position(1), Fuel(3)));
-    let mut query = world.plan::<&Position, With<Fuel>>();
+    let mut query = world.plan_filtered::<&Position, With<Fuel>>();
     let mut view = world.view_plan::<&Position>();
     let mut claims = world.claim_plan::<&mut Position>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     assert_eq!(world.query_filtered::<&Position, With<Fuel>>().count(), 1);
     let cell = world.cell();
     assert_eq!(cell.query(&mut query).expect("free").count(), 1);
@@ -203,7 +203,7 @@ fn to_a_plan_everything_is_new_after_a_restore_and_nothing_after_a_collection() 
     drop(world.spawn_batch((0..10).map(|_| (Mood::Calm, Tag))));
     let saved = world.snapshot().expect("all can be saved");
     let gone = world.spawn(Fuel(1));
-    let mut plan = world.plan::<&Mood, Changed<Mood>>();
+    let mut plan = world.plan_filtered::<&Mood, Changed<Mood>>();
     let mut count = |world: &mut World| {
         let cell = world.cell();
         cell.query(&mut plan).expect("free").query().count()

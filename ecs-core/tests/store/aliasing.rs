@@ -188,7 +188,7 @@ fn rows_and_runs_by_id_do_not_overlap() {
 fn claims_and_parallel_chunks_on_several_threads_do_not_overlap() {
     let (mut world, all) = world();
     let mut claiming = world.claim_plan::<(&mut Gold, Option<Mut<'_, Health>>)>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let mut scratch = formic_ecs::ParallelScratch::default();
     let cell = world.cell();
     let claims = cell.claims(&mut claiming).expect("no other");

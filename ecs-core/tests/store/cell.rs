@@ -19,9 +19,9 @@ fn world(count: u64) -> (World, Vec<Entity>) {
 #[test]
 fn readers_share_and_a_writer_is_alone() {
     let (mut world, _) = world(10);
-    let mut read = world.plan::<&A, ()>();
-    let mut also_read = world.plan::<(&A, &B), ()>();
-    let mut write = world.plan::<&mut A, ()>();
+    let mut read = world.plan::<&A>();
+    let mut also_read = world.plan::<(&A, &B)>();
+    let mut write = world.plan::<&mut A>();
     let cell = world.cell();
     let first = cell.query(&mut read).expect("free");
     let second = cell.query(&mut also_read).expect("readers share");
@@ -43,10 +43,10 @@ fn readers_share_and_a_writer_is_alone() {
 #[test]
 fn an_access_that_is_refused_halfway_holds_nothing() {
     let (mut world, _) = world(10);
-    let mut write_b = world.plan::<&mut B, ()>();
-    let mut write_both = world.plan::<(&mut A, &mut B), ()>();
-    let mut read_both = world.plan::<(&A, &B), ()>();
-    let mut write_a = world.plan::<&mut A, ()>();
+    let mut write_b = world.plan::<&mut B>();
+    let mut write_both = world.plan::<(&mut A, &mut B)>();
+    let mut read_both = world.plan::<(&A, &B)>();
+    let mut write_a = world.plan::<&mut A>();
     let cell = world.cell();
     let b = cell.query(&mut write_b).expect("free");
     assert!(cell.query(&mut write_both).is_err());
@@ -59,7 +59,7 @@ fn an_access_that_is_refused_halfway_holds_nothing() {
 #[test]
 fn queries_views_and_claims_refuse_each_other() {
     let (mut world, _) = world(10);
-    let mut query = world.plan::<&A, ()>();
+    let mut query = world.plan::<&A>();
     let mut view = world.view_plan::<&mut A>();
     let mut claims = world.claim_plan::<&mut A>();
     let mut others = world.claim_plan::<&mut A>();
@@ -80,9 +80,9 @@ fn queries_views_and_claims_refuse_each_other() {
 #[test]
 fn bits_are_never_in_the_way() {
     let (mut world, all) = world(10);
-    let mut bits = world.plan::<EnabledMut<On>, ()>();
+    let mut bits = world.plan::<EnabledMut<On>>();
     let mut more_bits = world.view_plan::<EnabledMut<On>>();
-    let mut rows = world.plan::<&mut On, ()>();
+    let mut rows = world.plan::<&mut On>();
     let cell = world.cell();
     let _rows = cell.query(&mut rows).expect("free");
     let mut bits = cell.query(&mut bits).expect("bits are atomics");
@@ -94,9 +94,9 @@ fn bits_are_never_in_the_way() {
 #[test]
 fn a_filter_and_an_option_of_a_written_component() {
     let (mut world, _) = world(10);
-    let mut filtered = world.plan::<&B, (With<A>, Present<On>)>();
-    let mut optional = world.plan::<Option<&A>, ()>();
-    let mut write = world.plan::<&mut A, ()>();
+    let mut filtered = world.plan_filtered::<&B, (With<A>, Present<On>)>();
+    let mut optional = world.plan::<Option<&A>>();
+    let mut write = world.plan::<&mut A>();
     let cell = world.cell();
     let _writing = cell.query(&mut write).expect("free");
     assert!(cell.query(&mut filtered).is_ok(), "a filter reads no values");
@@ -106,8 +106,8 @@ fn a_filter_and_an_option_of_a_written_component() {
 #[test]
 fn a_panic_while_something_is_borrowed_releases_it() {
     let (mut world, _) = world(10);
-    let mut plan = world.plan::<&mut A, ()>();
-    let mut after = world.plan::<&mut A, ()>();
+    let mut plan = world.plan::<&mut A>();
+    let mut after = world.plan::<&mut A>();
     let cell = world.cell();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         cell.query(&mut plan).expect("free").query().for_each(|a| assert!(a.0 < 5, "planned"));
@@ -121,7 +121,7 @@ fn a_claim_is_exclusive_until_it_is_dropped() {
     let (mut world, all) = world(3);
     let stranger = world.spawn(B(1));
     let mut plan = world.claim_plan::<(&mut A, Option<&B>)>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
     let mut rows = cell.query(&mut rows).expect("free");
@@ -147,7 +147,7 @@ fn a_claim_is_exclusive_until_it_is_dropped() {
 fn a_claim_that_was_leaked_is_free_in_the_next_view() {
     let (mut world, all) = world(2);
     let mut plan = world.claim_plan::<&mut A>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let mut rows = cell.query(&mut rows).expect("free");
     let row = &rows.query().into_get(all[0]).expect("alive");
@@ -164,7 +164,7 @@ fn a_claim_that_was_leaked_is_free_in_the_next_view() {
 fn a_claim_that_was_leaked_is_free_in_all_later_views() {
     let (mut world, all) = world(2);
     let mut plan = world.claim_plan::<&mut A>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let mut rows = cell.query(&mut rows).expect("free");
     let row = &rows.query().into_get(all[0]).expect("alive");
@@ -184,7 +184,7 @@ fn a_second_row_is_refused_whenever_it_comes_and_both_rows_are_named() {
     let (mut world, all) = world(4);
     let [target, one, other, third] = all[..] else { panic!("four") };
     let mut plan = world.claim_plan::<&mut A>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     for order in [[one, other], [other, one]] {
         let mut rows = cell.query(&mut rows).expect("free");
@@ -208,7 +208,7 @@ fn rows_of_a_later_query_get_what_those_of_the_one_before_have_dropped_and_not_w
     let (mut world, all) = world(4);
     let [target, held, one, other] = all[..] else { panic!("four") };
     let mut plan = world.claim_plan::<&mut A>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
     let mut kept = Vec::new();
@@ -230,11 +230,11 @@ fn rows_of_a_later_query_get_what_those_of_the_one_before_have_dropped_and_not_w
 #[test]
 fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
     let (mut world, all) = world(2);
-    let mut one = world.plan::<(Claimant<'_>, &A), ()>();
-    let mut two = world.plan::<Option<Claimant<'_>>, With<A>>();
+    let mut one = world.plan::<(Claimant<'_>, &A)>();
+    let mut two = world.plan_filtered::<Option<Claimant<'_>>, With<A>>();
     let mut view = world.view_plan::<Present<Claimant<'_>>>();
-    let mut free = world.plan::<&mut B, ()>();
-    let mut taken = world.plan::<(Claimant<'_>, &mut B), ()>();
+    let mut free = world.plan::<&mut B>();
+    let mut taken = world.plan::<(Claimant<'_>, &mut B)>();
     let cell = world.cell_with_versions(2);
     let rows = cell.query(&mut one).expect("free");
     let refused = cell.query(&mut two).expect_err("there is one");
@@ -253,7 +253,7 @@ fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
 fn what_a_leaked_guard_held_is_free_in_the_next_cell() {
     let (mut world, _) = world(2);
     _ = world.insert_resource(7_u32);
-    let mut plan = world.plan::<&mut A, ()>();
+    let mut plan = world.plan::<&mut A>();
     let cell = world.cell();
     std::mem::forget(cell.query(&mut plan).expect("free"));
     std::mem::forget(cell.resource_mut::<u32>().expect("free"));
@@ -280,9 +280,9 @@ fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     }
     let (mut world, all) = world(5);
     let mut plan = world.claim_plan::<&mut A>();
-    let mut one = world.plan::<&mut A, ()>();
-    let mut two = world.plan::<&mut A, ()>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut one = world.plan::<&mut A>();
+    let mut two = world.plan::<&mut A>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
     let mut rows = cell.query(&mut rows).expect("free");
@@ -303,7 +303,7 @@ fn many_threads_claim_and_no_write_is_lost() {
     world.spawn_batch((0..50).map(|i| (A(0), B(0), Wide([i; 9]))));
     world.spawn_batch((0..50).map(|_| (A(0), B(0))));
     let mut plan = world.claim_plan::<(&mut A, &mut B)>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let mut scratch = formic_ecs::ParallelScratch::default();
     let rounds = if cfg!(miri) { 3 } else { 30 };
     for round in 0..rounds {
@@ -376,7 +376,7 @@ fn many_threads_flip_bits_and_the_count_stays_right() {
 #[test]
 fn threads_that_ask_at_the_same_time_are_granted_or_refused_but_never_mixed() {
     let (mut world, _) = world(50);
-    let mut plans: Vec<_> = (0..3).map(|_| world.plan::<(&mut A, &mut B), ()>()).collect();
+    let mut plans: Vec<_> = (0..3).map(|_| world.plan::<(&mut A, &mut B)>()).collect();
     let granted = AtomicUsize::new(0);
     let rounds = if cfg!(miri) { 8 } else { 300 };
     let cell = world.cell();
@@ -413,9 +413,9 @@ fn threads_that_ask_at_the_same_time_are_granted_or_refused_but_never_mixed() {
 fn the_access_of_a_plan_says_what_it_touches() {
     let (mut world, _) = world(1);
     let (a, b) = (world.register::<A>(), world.register::<B>());
-    let write_a = world.plan::<(&mut A, &B), With<On>>();
-    let read_a = world.plan::<&A, ()>();
-    let flip = world.plan::<EnabledMut<On>, ()>();
+    let write_a = world.plan_filtered::<(&mut A, &B), With<On>>();
+    let read_a = world.plan::<&A>();
+    let flip = world.plan::<EnabledMut<On>>();
     assert_eq!((write_a.access().writes(), write_a.access().reads()), (&[a][..], &[b][..]));
     assert_eq!(write_a.access().conflicts(read_a.access()), [a]);
     assert_eq!(read_a.access().conflicts(read_a.access()), []);

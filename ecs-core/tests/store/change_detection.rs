@@ -73,7 +73,7 @@ fn each_way_to_write_one_value_stamps_that_row_and_no_other() {
         |world, entity| world.query::<Present<&mut Exact>>().into_get(entity).expect("a").0 += 1,
         |world, entity| {
             let mut plan = world.claim_plan::<&mut Exact>();
-            let mut rows = world.plan::<Claimant<'_>, ()>();
+            let mut rows = world.plan::<Claimant<'_>>();
             let cell = world.cell();
             let claims = cell.claims(&mut plan).expect("free");
             let mut rows = cell.query(&mut rows).expect("free");
@@ -395,7 +395,7 @@ fn what_changed_may_be_written_in_the_same_query() {
 #[test]
 fn a_plan_asks_for_what_is_new_since_it_was_asked_last() {
     let (mut world, all) = crowd();
-    let mut plan: QueryPlan<Entity, Changed<Exact>> = world.plan();
+    let mut plan: QueryPlan<Entity, Changed<Exact>> = world.plan_filtered();
     let ask = |world: &mut World, plan: &mut QueryPlan<Entity, Changed<Exact>>| {
         let cell = world.cell();
         cell.query(plan).expect("free").query().into_iter().collect::<Vec<_>>()
@@ -412,8 +412,8 @@ fn a_plan_asks_for_what_is_new_since_it_was_asked_last() {
 #[test]
 fn a_plan_that_was_refused_was_not_asked() {
     let (mut world, all) = crowd();
-    let mut plan = world.plan::<&Exact, Changed<Exact>>();
-    let mut writing = world.plan::<&mut Exact, ()>();
+    let mut plan = world.plan_filtered::<&Exact, Changed<Exact>>();
+    let mut writing = world.plan::<&mut Exact>();
     let cell = world.cell();
     let guard = cell.query(&mut writing).expect("free");
     assert!(cell.query(&mut plan).is_err());
@@ -425,9 +425,9 @@ fn a_plan_that_was_refused_was_not_asked() {
 #[test]
 fn a_later_turn_is_news_for_an_earlier_one() {
     let (mut world, all) = crowd();
-    let mut early = world.plan::<&Exact, Changed<Exact>>();
-    let mut writing = world.plan::<(Entity, &mut Exact), ()>();
-    let mut late = world.plan::<&Exact, Changed<Exact>>();
+    let mut early = world.plan_filtered::<&Exact, Changed<Exact>>();
+    let mut writing = world.plan::<(Entity, &mut Exact)>();
+    let mut late = world.plan_filtered::<&Exact, Changed<Exact>>();
     let mut seen = Vec::new();
     for round in 0..4 {
         let cell = world.cell_with_versions(3);
@@ -448,8 +448,8 @@ fn a_later_turn_is_news_for_an_earlier_one() {
 #[test]
 fn a_turn_that_comes_too_late_takes_nothing_back() {
     let (mut world, all) = crowd();
-    let mut one = world.plan::<(Entity, &mut Exact), ()>();
-    let mut two = world.plan::<(Entity, &mut Exact), ()>();
+    let mut one = world.plan::<(Entity, &mut Exact)>();
+    let mut two = world.plan::<(Entity, &mut Exact)>();
     let before = world.version();
     let cell = world.cell_with_versions(2);
     for (turn, plan, who) in [(1, &mut one, 3), (0, &mut two, 4)] {
@@ -486,7 +486,7 @@ fn claims_from_many_threads_stamp_each_their_rows() {
     world.spawn_batch(two.into_iter().map(|it| (it, Lamp(2))));
     world.spawn_batch(three.into_iter().map(|it| (it, Coarse(3))));
     let mut plan = world.claim_plan::<&mut Exact>();
-    let mut rows = world.plan::<(Claimant<'_>, &Writes), ()>();
+    let mut rows = world.plan::<(Claimant<'_>, &Writes)>();
     let mut scratch = ParallelScratch::default();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
@@ -598,7 +598,7 @@ fn each_way_to_write_all_values_stamps_every_chunk() {
         }),
         ("exclusive view", |world, all| {
             let mut plan = world.claim_plan::<&mut Large>();
-            let mut rows = world.plan::<Claimant<'_>, ()>();
+            let mut rows = world.plan::<Claimant<'_>>();
             let cell = world.cell();
             let view = cell.claims(&mut plan).expect("free");
             let mut rows = cell.query(&mut rows).expect("free");

@@ -248,7 +248,7 @@ fn a_flip_in_the_chunk_at_hand_does_not_change_what_is_visited_in_it() {
     // The other way round: a row of this chunk that is switched on is not visited in this pass.
     world.set_enabled::<On>(all[0], true).expect("it has one");
     let bits: Vec<_> = all[..first_chunk].to_vec();
-    let mut plan = world.plan::<&Number, With<On>>();
+    let mut plan = world.plan_filtered::<&Number, With<On>>();
     let mut flip = world.view_plan::<EnabledMut<On>>();
     let cell = world.cell();
     let flip = cell.view(&mut flip).expect("bits are never in the way");
@@ -267,7 +267,7 @@ fn a_flip_in_the_chunk_at_hand_does_not_change_what_is_visited_in_it() {
 #[test]
 fn a_flip_in_a_later_chunk_is_seen_when_the_pass_gets_there() {
     let (mut world, all) = many();
-    let mut plan = world.plan::<&Number, With<On>>();
+    let mut plan = world.plan_filtered::<&Number, With<On>>();
     let mut flip = world.view_plan::<EnabledMut<On>>();
     let (first_chunk, _) = world.archetypes().last().expect("theirs").chunk_fill(0);
     let cell = world.cell();
@@ -315,7 +315,7 @@ fn a_view_and_a_claim_see_what_is_disabled() {
     assert_eq!(view.get_mut(absent).err(), Some(QueryEntityError::NotMatching(absent)));
     drop(view);
     let mut plan = world.claim_plan::<(&mut Fuel, EnabledMut<Fuel>)>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
     let mut rows = cell.query(&mut rows).expect("free");

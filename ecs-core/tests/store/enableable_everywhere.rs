@@ -306,7 +306,7 @@ fn a_flip_during_a_parallel_loop_is_seen_by_the_next_pass() {
     for &entity in all.iter().step_by(2) {
         world.set_enabled::<Fuel>(entity, false).expect("it has one");
     }
-    let mut plan = world.plan::<&Number, With<Fuel>>();
+    let mut plan = world.plan_filtered::<&Number, With<Fuel>>();
     let mut flip = world.view_plan::<EnabledMut<Fuel>>();
     let cell = world.cell();
     let flip = cell.view(&mut flip).expect("bits are never in the way");

@@ -92,7 +92,7 @@ fn each_field_is_written_as_its_type_allows() {
 fn a_text_sets_a_field_and_counts_as_a_change() {
     let mut world = World::new();
     let (entity, id) = everything(&mut world);
-    let mut plan = world.plan();
+    let mut plan = world.plan_filtered();
     let mut changed = |world: &mut World| changed(world, &mut plan);
     assert_eq!(changed(&mut world), 1, "it is new");
     for (place, text) in [(0, "12"), (1, "Ida, \"the\" first"), (2, " 4 ,0.25")] {
@@ -111,7 +111,7 @@ fn a_text_that_is_no_value_is_an_error_and_no_change() {
     let mut world = World::new();
     let (entity, id) = everything(&mut world);
     let before = world.state_hash();
-    let mut plan = world.plan();
+    let mut plan = world.plan_filtered();
     assert_eq!(changed(&mut world, &mut plan), 1, "it is new");
     for (place, text) in
         [(0, "99999"), (0, ""), (2, "1"), (2, "1, 2, 3"), (3, "1v1"), (4, "7"), (9, "7")]

@@ -39,7 +39,7 @@ fn queries_leave_prefabs_out_unless_they_name_the_tag() {
     assert_eq!(world.query_filtered::<&Number, Present<Prefab>>().count(), 1);
     assert_eq!(world.query_filtered::<&Number, Without<Prefab>>().count(), 1);
     assert_eq!(world.query::<(&Number, Option<&Prefab>)>().count(), 2);
-    let mut plan = world.plan::<&mut Number, ()>();
+    let mut plan = world.plan::<&mut Number>();
     assert_eq!(world.cell().query(&mut plan).expect("free").count(), 1);
     assert_eq!(world.get(prefab), Ok(&Number(1)));
     assert!(world.query_one::<&Number>(prefab).is_err());

@@ -194,7 +194,7 @@ fn a_query_that_was_asked_before_sees_archetypes_that_came_after() {
 #[test]
 fn a_plan_that_was_made_before_sees_archetypes_that_came_after() {
     let mut world = World::new();
-    let mut plan = world.plan::<&A, Without<B>>();
+    let mut plan = world.plan_filtered::<&A, Without<B>>();
     let mut view_plan = world.view_plan::<&A>();
     for round in 1..4 {
         _ = world.spawn(A(1));
@@ -211,7 +211,7 @@ fn a_plan_that_was_made_before_sees_archetypes_that_came_after() {
 fn plans_of_another_world_are_refused() {
     let mut mine = world();
     let mut theirs = World::new();
-    let mut plan = mine.plan::<&mut A, ()>();
+    let mut plan = mine.plan::<&mut A>();
     let mut view = mine.view_plan::<&mut A>();
     let mut claims = mine.claim_plan::<&mut A>();
     let cell = theirs.cell();
@@ -225,7 +225,7 @@ fn plans_of_another_world_are_refused() {
 #[test]
 fn swapping_two_worlds_swaps_what_their_plans_are_good_for() {
     let (mut mine, mut theirs) = (world(), World::new());
-    let mut plan = mine.plan::<&A, ()>();
+    let mut plan = mine.plan::<&A>();
     std::mem::swap(&mut mine, &mut theirs);
     assert!(panic_message(|| drop(mine.cell().query(&mut plan))).contains("only to the world"));
     assert_eq!(theirs.cell().query(&mut plan).expect("free").count(), 450);
@@ -238,7 +238,7 @@ fn a_query_that_contradicts_itself_panics_and_names_the_component() {
             $(
                 for message in [
                     panic_message(|| drop(world().query::<$data>())),
-                    panic_message(|| drop(world().plan::<$data, ()>())),
+                    panic_message(|| drop(world().plan::<$data>())),
                     panic_message(|| drop(world().view::<$data>())),
                     panic_message(|| drop(world().claim_plan::<$data>())),
                 ] {

@@ -259,7 +259,7 @@ fn a_cell_lends_components_by_id_as_it_does_by_type() {
     let mut writing = build(DynamicQuery::builder().write(gold).read(speed));
     let mut reading = build(DynamicQuery::builder().read(gold));
     let mut also_reading = build(DynamicQuery::builder().read(speed));
-    let mut typed = crowd.world.plan::<&mut Speed, ()>();
+    let mut typed = crowd.world.plan::<&mut Speed>();
     let cell = crowd.world.cell();
     let mut rows = cell.query_by_id(&mut writing).expect("nobody else");
     assert!(matches!(cell.query_by_id(&mut reading), Err(DynamicQueryError::Conflict(_))));

@@ -139,12 +139,12 @@ fn refusal(make: impl FnOnce()) -> Option<String> {
 /// Whether a plan for this data is refused. What is asked for twice is found in the list of what
 /// the data touches, which every way to a query asks for; [`by_all_ways`] sees that each does.
 fn is_refused<Q: QueryData>() -> bool {
-    refusal(|| drop(World::new().plan::<Q, ()>())).is_some_and(|message| message.contains("twice"))
+    refusal(|| drop(World::new().plan::<Q>())).is_some_and(|message| message.contains("twice"))
 }
 
 fn by_all_ways<Q: QueryData>() -> [bool; 4] {
     let by_query = refusal(|| _ = world().0.query::<Q>().count());
-    let by_plan = refusal(|| drop(world().0.plan::<Q, ()>()));
+    let by_plan = refusal(|| drop(world().0.plan::<Q>()));
     let by_view = refusal(|| drop(world().0.view::<Q>()));
     let by_claims = refusal(|| drop(world().0.claim_plan::<Q>()));
     [by_query, by_plan, by_view, by_claims].map(|it| it.is_some_and(|it| it.contains("twice")))
@@ -178,8 +178,8 @@ fn whatever_wraps_it_a_component_is_not_asked_for_twice_if_once_to_write() {
 #[test]
 fn a_filter_of_versions_goes_with_a_writer_and_a_cell_allows_it() {
     let (mut world, _) = world();
-    let mut changed = world.plan::<(Entity, &mut B), Changed<B>>();
-    let mut asking = world.plan::<Entity, Changed<B>>();
+    let mut changed = world.plan_filtered::<(Entity, &mut B), Changed<B>>();
+    let mut asking = world.plan_filtered::<Entity, Changed<B>>();
     let cell = world.cell();
     let writing = cell.query(&mut changed).expect("no contradiction");
     assert_eq!(cell.query(&mut asking).expect("it looks at versions only").count(), 200);

@@ -195,7 +195,7 @@ fn the_read_only_form_has_the_same_fields() {
 #[test]
 fn a_row_that_is_lent_to_write_counts_as_changed_and_no_other() {
     let (mut world, all) = world();
-    let mut news = world.plan::<Entity, Changed<Health>>();
+    let mut news = world.plan_filtered::<Entity, Changed<Health>>();
     let mut changed =
         |world: &mut World| world.cell().query(&mut news).expect("it is free").count();
     changed(&mut world);
@@ -359,7 +359,7 @@ struct Nurse<'w> {
 fn a_claimant_inside_a_row_claims_as_the_row() {
     let (mut world, all) = world();
     let mut plan = world.claim_plan::<Vitals>();
-    let mut nurses = world.plan::<Nurse, With<Asleep>>();
+    let mut nurses = world.plan_filtered::<Nurse, With<Asleep>>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("it is free");
     let mut nurses = cell.query(&mut nurses).expect("it is free");

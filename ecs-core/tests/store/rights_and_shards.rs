@@ -30,10 +30,10 @@ fn complaint(world: &mut World, rights: &Access, ask: impl FnOnce(WorldCell<'_>)
 fn a_limited_cell_names_who_does_what_with_which_component() {
     let mut world = World::new();
     world.spawn((Gold(1), Debt, Awake));
-    let mut read = world.plan::<&Gold, ()>();
-    let mut write = world.plan::<&mut Gold, ()>();
-    let mut changed = world.plan::<&Gold, Changed<Gold>>();
-    let mut awake = world.plan::<(), With<Awake>>();
+    let mut read = world.plan::<&Gold>();
+    let mut write = world.plan::<&mut Gold>();
+    let mut changed = world.plan_filtered::<&Gold, Changed<Gold>>();
+    let mut awake = world.plan_filtered::<(), With<Awake>>();
     let mut debts = world.view_plan::<&Debt>();
     let mut wake = world.view_plan::<EnabledMut<Awake>>();
     let mut claims = world.claim_plan::<&mut Gold>();

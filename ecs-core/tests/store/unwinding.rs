@@ -129,11 +129,11 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
     let ledger = Ledger::default();
     let (mut world, all) = filled(&ledger);
     _ = world.insert_resource(7_u32);
-    let mut numbers = world.plan::<&mut Number, ()>();
+    let mut numbers = world.plan::<&mut Number>();
     let mut switches = world.view_plan::<&mut On>();
     let mut values = world.claim_plan::<&mut Counted>();
-    let mut claimants = world.plan::<Claimant<'_>, ()>();
-    let mut undeclared = world.plan::<&Counted, ()>();
+    let mut claimants = world.plan::<Claimant<'_>>();
+    let mut undeclared = world.plan::<&Counted>();
     let rights = DeclaredAccess::new("the miner", numbers.access().clone());
     let cell = world.cell();
     for _ in 0..3 {

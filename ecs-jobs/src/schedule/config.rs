@@ -33,8 +33,11 @@ use super::system::System;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system",
     label = "not a system, a `SystemConfig`, or a tuple of up to twelve of these",
-    note = "a system is a function that returns nothing and has up to eight arguments, each a `SystemParam` such as `Query`, `Res` or `Commands`: look for an argument that is none, such as a plain value",
-    note = "a function that takes `&mut World` takes it first, and after it only `Local` and `&Pool`"
+    note = "a system is a function that returns nothing",
+    note = "it has up to eight arguments, and each is a `SystemParam`: `Query`, `Res`, `Commands` and so on; what is more goes into a struct that derives `SystemParam`",
+    note = "a plain value is none: a resource is `Res<T>` or `ResMut<T>`, a value of the system's own is `Local<T>`",
+    note = "`&'a mut T` inside of an argument is `&mut T` or `&'static mut T`",
+    note = "`&mut World` comes first, and beside it stand only `Local` and `&Pool`"
 )]
 pub trait IntoSystem<Marker>: Sized {
     /// The systems with their place in the order.

@@ -18,6 +18,13 @@ use super::system::System;
 /// [condition](super::IntoCondition). [`RunSystem`](super::RunSystem) runs any of them once.
 ///
 /// `Marker` tells the compiler which of the many implementations is meant; it finds it by itself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of system parameters",
+    label = "one of its arguments is no system parameter",
+    note = "it has up to eight arguments, and each is a `SystemParam`: `Query`, `Res`, `Commands` and so on; what is more goes into a struct that derives `SystemParam`",
+    note = "a plain value is none: a resource is `Res<T>` or `ResMut<T>`, a value of the system's own is `Local<T>`",
+    note = "`&'a mut T` inside of an argument is `&mut T` or `&'static mut T`"
+)]
 pub trait SystemFunction<Marker>: Send + 'static {
     /// The arguments as a tuple.
     type Params: SystemParam;

@@ -123,7 +123,7 @@ pub use self::saved_game::Save;
 #[doc(hidden)]
 pub use self::scatter::ScatterState;
 pub use self::scatter::{Scatter, ScatterSlot};
-pub use self::sink::ParallelSink;
+pub use self::sink::{ParallelSink, ParallelSinks};
 #[cfg(feature = "timeline")]
 pub use self::span::{Delay, Span};
 pub use self::step::{Step, StepReport};

@@ -11,7 +11,7 @@ use super::access::SystemAccess;
 use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
-use super::sink::ParallelSink;
+use super::sink::ParallelSinks;
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
@@ -73,7 +73,7 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
     type Item<'a> = Query<'a, Q, F>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> QueryState<Q, F> {
-        let plan = world.plan::<Q, F>();
+        let plan = world.plan_filtered::<Q, F>();
         access.add_components(plan.access(), world);
         QueryState { plan, scratch: ParallelScratch::default(), asked: Vec::new() }
     }
@@ -156,57 +156,26 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 
     /// Calls `f` with every row and a place to put something, on all threads of the pool: of
     /// [`Commands`](super::Commands) a command buffer, of an [`EventWriter`](super::EventWriter) its
-    /// slot. What is put there is kept in the order of the chunks, so that it does not depend on
-    /// which thread did what.
+    /// slot; of a pair `(&mut commands, &mut writer)` a pair of these. What is put there is kept in the
+    /// order of the chunks, so that it does not depend on which thread did what.
     ///
     /// # Panics
     /// Panics if `f` panics. Rows that were visited before stay as they are.
-    pub fn par_for_each_with<S: ParallelSink>(
+    pub fn par_for_each_with<S: ParallelSinks>(
         &mut self,
-        sink: &mut S,
-        f: impl Fn(Q::Item<'_>, &mut S::Slot) + Sync,
-    ) {
-        self.par_into(sink, |chunk, slot| chunk.for_each(|item| f(item, slot)));
-    }
-
-    /// The same with two such places: commands and events, say.
-    ///
-    /// # Panics
-    /// Panics if `f` panics. Rows that were visited before stay as they are.
-    pub fn par_for_each_with_both<A: ParallelSink, B: ParallelSink>(
-        &mut self,
-        first: &mut A,
-        second: &mut B,
-        f: impl Fn(Q::Item<'_>, &mut A::Slot, &mut B::Slot) + Sync,
+        mut sinks: S,
+        f: impl Fn(Q::Item<'_>, S::Slots<'_>) + Sync,
     ) {
         let (mut query, scratch, pool) = self.walk();
         let chunks = query.parallel(scratch);
-        let keys = (first.begin_loop(chunks.len()), second.begin_loop(chunks.len()));
-        let (one, other) = (&*first, &*second);
+        let keys = sinks.begin_loop(chunks.len());
+        let shared = &sinks;
         visit_all(pool, &chunks, |slot, index, chunk| {
-            one.with_slot(slot, keys.0 + index as u64, |one| {
-                other.with_slot(slot, keys.1 + index as u64, |other| {
-                    chunk.for_each(|item| f(item, one, other));
-                });
+            shared.with_slots(slot, keys, index as u64, |mut slots| {
+                chunk.for_each(|item| f(item, S::reborrow(&mut slots)));
             });
         });
-        first.end_loop();
-        second.end_loop();
-    }
-
-    fn par_into<S: ParallelSink>(
-        &mut self,
-        sink: &mut S,
-        visit: impl Fn(Chunk<'_, Q>, &mut S::Slot) + Sync,
-    ) {
-        let (mut query, scratch, pool) = self.walk();
-        let chunks = query.parallel(scratch);
-        let first_key = sink.begin_loop(chunks.len());
-        let shared = &*sink;
-        visit_all(pool, &chunks, |slot, index, chunk| {
-            shared.with_slot(slot, first_key + index as u64, |slot| visit(chunk, slot));
-        });
-        sink.end_loop();
+        sinks.end_loop();
     }
 
     fn par_chunks(&mut self, visit: impl Fn(Chunk<'_, Q>) + Sync) {

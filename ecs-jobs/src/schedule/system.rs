@@ -31,7 +31,7 @@ use crate::pool::Pool;
 ///     }
 ///
 ///     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-///         let plan = self.plan.insert(world.plan::<&mut Gold, ()>());
+///         let plan = self.plan.insert(world.plan::<&mut Gold>());
 ///         let mut access = SystemAccess::default();
 ///         access.add_components(plan.access(), world);
 ///         access

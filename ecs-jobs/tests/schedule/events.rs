@@ -193,10 +193,9 @@ fn a_loop_can_write_commands_and_events() {
         mut commands: Commands,
         mut pings: EventWriter<Ping>,
     ) {
-        all.par_for_each_with_both(
-            &mut commands,
-            &mut pings,
-            |(entity, number), commands, pings| {
+        all.par_for_each_with(
+            (&mut commands, &mut pings),
+            |(entity, number), (commands, pings)| {
                 if number.0 % 3 == 0 {
                     commands.despawn(entity);
                     commands.spawn(Grave);

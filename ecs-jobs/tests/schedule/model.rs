@@ -402,7 +402,7 @@ impl<const PLACE: usize> System for Place<PLACE> {
 }
 
 fn components<Q: QueryData>(world: &mut World, access: &mut SystemAccess) {
-    let plan = world.plan::<Q, ()>();
+    let plan = world.plan::<Q>();
     access.add_components(plan.access(), world);
 }
 

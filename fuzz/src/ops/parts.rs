@@ -470,7 +470,7 @@ impl KindFns {
                     return view.get_mut(entity).map(|part| part.set(value)).is_ok();
                 }
                 let mut plan = world.claim_plan::<&mut T>();
-                let mut rows = world.plan::<Claimant<'_>, ()>();
+                let mut rows = world.plan::<Claimant<'_>>();
                 let cell = world.cell();
                 let view = cell.claims(&mut plan).expect("nobody else is here");
                 let mut rows = cell.query(&mut rows).expect("nobody else is here");

@@ -62,7 +62,7 @@ macro_rules! walk {
                 }
             }
             Walk::Cell => {
-                let mut plan = $world.plan::<$data, $filter>();
+                let mut plan = $world.plan_filtered::<$data, $filter>();
                 let cell = $world.cell();
                 let mut query = cell.query(&mut plan).expect("nobody else is here");
                 for $item in query.query() {

@@ -194,7 +194,7 @@ impl Question {
 /// Claims these entities, all at once, and writes to those that could be had.
 pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entity], value: u64) {
     let mut plan = world.claim_plan::<(&mut Position, Option<&Fuel>)>();
-    let mut rows = world.plan::<Claimant<'_>, ()>();
+    let mut rows = world.plan::<Claimant<'_>>();
     let cell = world.cell();
     let view = cell.claims(&mut plan).expect("nobody else is here");
     let mut rows = cell.query(&mut rows).expect("nobody else is here");
@@ -227,7 +227,7 @@ pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entit
 /// flipped is found or not as ever; nothing is found twice.
 pub(crate) fn flip_meanwhile(world: &mut World, model: &mut Model, flipped: &[Entity], on: bool) {
     let mut found = Vec::new();
-    let mut plan = world.plan::<(Entity, &Position), With<Active>>();
+    let mut plan = world.plan_filtered::<(Entity, &Position), With<Active>>();
     let mut bits = world.view_plan::<EnabledMut<Active>>();
     let cell = world.cell();
     let bits = cell.view(&mut bits).expect("bits are nobody's");
