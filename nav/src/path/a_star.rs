@@ -149,17 +149,20 @@ impl AStar {
         let weights = query.grid.weights();
         let weight = if WEIGHTED { weights[index].factor() } else { query.weight_min };
         if let Some(arrival) = self.nodes.arrival(index) {
-            moves &= if WEIGHTED && query.lanes.is_mixed(cell) {
-                let weight_at = |direction: Direction| {
-                    let beside = index.wrapping_add_signed(query.offsets[direction as usize]);
-                    u32::from(weights[beside].get())
+            moves &= !arrival.opposite().bit();
+            // In corridors it costs more to know which steps to leave out than to take them.
+            if moves.count_ones() > STEPS_MIN {
+                moves &= if WEIGHTED && query.lanes.is_mixed(cell) {
+                    let weight_at = |direction: Direction| {
+                        let beside = index.wrapping_add_signed(query.offsets[direction as usize]);
+                        u32::from(weights[beside].get())
+                    };
+                    let own = u32::from(weights[index].get());
+                    !dominated(query.rule, arrival, ring, own, weight_at)
+                } else {
+                    query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize]
                 };
-                let own = u32::from(weights[index].get());
-                let back = arrival.opposite().bit();
-                !(back | dominated(query.rule, arrival, ring, own, weight_at))
-            } else {
-                query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize]
-            };
+            }
         }
         for direction in members(moves) {
             let next = direction.step_inside(cell);
@@ -222,6 +225,9 @@ impl AStar {
         })
     }
 }
+
+/// Of more steps than this, those that are not needed are left out.
+const STEPS_MIN: u32 = 3;
 
 /// How many shortcuts estimates can know.
 const SHORTCUT_COUNT_MAX: usize = 32;
