@@ -167,7 +167,7 @@ fn a_mistake_that_panics_leaves_the_world_as_it_was() {
         ("bulk remove twice", |s| _ = s.world.bulk::<()>().remove::<(A, A)>()),
         ("query twice", |s| _ = s.world.query::<(&mut A, &A)>().count()),
         ("a plan of another world", |s| {
-            let mut plan = World::new().plan::<&mut A, ()>();
+            let mut plan = World::new().plan::<&mut A>();
             drop(s.world.cell().query(&mut plan));
         }),
         ("commands of another world", |s| {

@@ -128,13 +128,11 @@ struct Guilder(u64);
 
 #[test]
 fn an_earlier_name_is_not_found_inside_of_a_longer_one() {
-    fn earn<T: Default + Send + Sync + 'static>(
+    fn earn<T: Pod + Default + Send + Sync>(
         mut coin: Local<T>,
         mut coins: Local<Coins>,
         mut score: ResMut<Score>,
-    ) where
-        T: Pod,
-    {
+    ) {
         let number: &mut u64 = bytemuck::cast_mut(&mut *coin);
         (*number, coins.0) = (*number + 1, coins.0 + 100);
         score.0 += *number + coins.0;
