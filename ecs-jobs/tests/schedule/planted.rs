@@ -5,7 +5,10 @@ use crate::support::pool;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, StateHasher};
 use formic_jobs::prelude::*;
-use formic_jobs::{LoadError, MalformedSave, Save, SaveRules, ScheduleBuilder};
+use formic_jobs::{
+    LoadError, MalformedSave, RunContext, Save, SaveRules, ScheduleBuilder, StateArchive, System,
+    SystemAccess, SystemConfig,
+};
 
 struct Score(u64);
 
@@ -103,7 +106,7 @@ fn a_save_that_has_a_part_twice_is_refused() {
     let first = &bytes[32..];
     let name = 4 + number(&first[..4]);
     let first = &first[..name + 8 + number(&first[name..name + 8])];
-    let mut twice = [&bytes, first].concat();
+    let mut twice = [&bytes[..], first].concat();
     let length = (twice.len() - 32) as u64;
     let mut hasher = StateHasher::new();
     hasher.write(&twice[32..]);
@@ -126,30 +129,39 @@ struct Coins(u64);
 #[repr(C)]
 struct Guilder(u64);
 
+/// Keeps one of each, under one name in every version of the game.
+struct Purse<T>(T, Coins);
+
+impl<T: Send + 'static> System for Purse<T> {
+    fn name(&self) -> &str {
+        "purse"
+    }
+
+    fn initialize(&mut self, _: &mut World) -> SystemAccess {
+        SystemAccess::default()
+    }
+
+    fn run(&mut self, _: RunContext) {}
+
+    fn visit_state(&mut self, archive: &mut StateArchive) {
+        archive.value(&mut self.0);
+        archive.value(&mut self.1);
+    }
+}
+
 #[test]
 fn an_earlier_name_is_not_found_inside_of_a_longer_one() {
-    fn earn<T: Pod + Default + Send + Sync>(
-        mut coin: Local<T>,
-        mut coins: Local<Coins>,
-        mut score: ResMut<Score>,
-    ) {
-        let number: &mut u64 = bytemuck::cast_mut(&mut *coin);
-        (*number, coins.0) = (*number + 1, coins.0 + 100);
-        score.0 += *number + coins.0;
-    }
-    let mut first = game(|systems, rules| {
+    let (world, schedule) = game(|systems, rules| {
         rules.save(Codec::<Coin>::plain()).save(Codec::<Coins>::plain());
-        systems.add(earn::<Coin>)
+        systems.add(SystemConfig::of(Purse(Coin(5), Coins(700))))
     });
-    run(&mut first, 3);
-    let save = Save::of(&first.0, &first.1).expect("all of it has rules");
+    let save = Save::of(&world, &schedule).expect("all of it has rules");
     let mut second = game(|systems, rules| {
         rules.save(Codec::<Guilder>::plain()).save(Codec::<Coins>::plain());
         rules.renamed::<Guilder>("schedule::planted::Coin");
-        systems.add(earn::<Guilder>)
+        systems.add(SystemConfig::of(Purse(Guilder(0), Coins(0))))
     });
-    let report = save.load(&mut second.0, &mut second.1).expect("it fits");
-    assert_eq!((report.to_string().as_str(), run(&mut second, 2)), ("", run(&mut first, 2)));
+    load(&save, &mut second);
 }
 
 #[test]
