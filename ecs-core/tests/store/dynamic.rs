@@ -66,7 +66,9 @@ fn counted_component(world: &mut World) -> ComponentId {
             Some(hash_counted),
         )
     };
-    world.register_dynamic(descriptor.drop_data(77)).expect("a new name")
+    // SAFETY: the function takes any number.
+    let descriptor = unsafe { descriptor.drop_data(77) };
+    world.register_dynamic(descriptor).expect("a new name")
 }
 
 fn insert_counted(

@@ -254,8 +254,8 @@ typedef struct {
 
 // Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
 // world is freed. `user` is that of the component. It may be called on any thread that calls the
-// library for the world, returns (C++: it throws no exception), and calls nothing for the same world,
-// which is FM_BUSY.
+// library for the world, returns (C++: it throws no exception), and calls nothing of the library: for
+// the same world that is FM_BUSY, and two worlds that call each other may wait without an end.
 typedef void (*fm_drop)(void *user, void *value);
 
 // A component: values of one size, which are moved as bytes.
@@ -396,7 +396,8 @@ typedef uint64_t fm_blob;
 
 // Takes a line of the log: UTF-8 that ends with a zero, for as long as the function runs. It is called
 // on the thread that it is about, which may be one of a pool, on several at once, while a call runs:
-// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY.
+// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY, as is
+// fm_log_to().
 typedef void (*fm_log_run)(void *user, uint32_t level, const char *text);
 
 // How much memory a world takes, in bytes but for the first two.
@@ -498,7 +499,7 @@ fm_status fm_entity_describe(fm_world world,
 // Spawns `count` entities with the same components. `values` has an array for each component, of
 // `count` values; that of a component without bytes may be null. `entities` gets the handles, in
 // the order of the values. If it fails, values of components with a drop function are still the
-// caller's.
+// caller's; but after FM_PANIC some may be the world's, and none is to be dropped.
 //
 // # Safety
 // `components` and `values` have `components_len` elements, each array has `count` values,
@@ -521,8 +522,8 @@ fm_status fm_despawn(fm_world world,
 
 // Inserts a component into entities, or replaces its values. `values` has one for each. Entities that
 // are not in the world are passed over, as for fm_despawn(). Values of a component with a drop function
-// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), else
-// the caller's.
+// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), or
+// FM_PANIC, else the caller's.
 //
 // # Safety
 // `entities` has `count` handles, `values` as many values of the component.

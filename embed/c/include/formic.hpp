@@ -186,8 +186,8 @@ class World {
         } room(std::move(value));
         const fm_status status =
             fm_insert(world_, &entity, 1, component.number, reinterpret_cast<const std::uint8_t *>(&room.value));
-        // Where the entity is gone the world has destroyed it.
-        if (status != FM_OK && status != FM_NO_ENTITY) room.value.~T();
+        // Where the entity is gone the world has destroyed it; after a panic it may have it.
+        if (status != FM_OK && status != FM_NO_ENTITY && status != FM_PANIC) room.value.~T();
         check(status);
     }
 

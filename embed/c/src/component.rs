@@ -5,6 +5,7 @@ use core::alloc::Layout;
 use core::ffi::{c_char, c_void};
 use core::fmt::Write;
 use core::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use formic_ecs::{ComponentDescriptor, ComponentInfo, DropValueFn, Entity, error::RegisterError};
 
@@ -66,8 +67,8 @@ pub const FM_TRACKED: u32 = 2;
 
 /// Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
 /// world is freed. `user` is that of the component. It may be called on any thread that calls the
-/// library for the world, returns (C++: it throws no exception), and calls nothing for the same world,
-/// which is FM_BUSY.
+/// library for the world, returns (C++: it throws no exception), and calls nothing of the library: for
+/// the same world that is FM_BUSY, and two worlds that call each other may wait without an end.
 pub type fm_drop = Option<unsafe extern "C" fn(user: *mut c_void, value: *mut c_void)>;
 
 /// A component: values of one size, which are moved as bytes.
@@ -108,6 +109,8 @@ pub(crate) struct HostDrop {
 
 // SAFETY: the host says that `user` is good on any thread; it is handed on and never followed here.
 unsafe impl Send for HostDrop {}
+// SAFETY: as above.
+unsafe impl Sync for HostDrop {}
 
 /// # Safety
 /// `value` points at a value of the component with the [`HostDrop`] that `data` is the address of,
@@ -242,7 +245,7 @@ pub unsafe extern "C" fn fm_component_register(
             }
             fields.push(Field { name: field_name.to_owned(), kind, offset: field.offset });
         }
-        let host = desc.drop.map(|function| Box::new(HostDrop { function, user: desc.user }));
+        let host = desc.drop.map(|function| Arc::new(HostDrop { function, user: desc.user }));
         let mut descriptor = match &host {
             None => ComponentDescriptor::bytes(name.to_owned(), layout),
             Some(host) => {
@@ -251,7 +254,8 @@ pub unsafe extern "C" fn fm_component_register(
                 // is kept for the function stays where it is for as long as the world.
                 let made =
                     unsafe { ComponentDescriptor::with_functions(name, layout, drop, None, None) };
-                made.drop_data(ptr::from_ref::<HostDrop>(host).expose_provenance())
+                // SAFETY: what it is the address of stays there, shared, for as long as the world.
+                unsafe { made.drop_data(Arc::as_ptr(host).expose_provenance()) }
             }
         };
         if desc.flags & FM_ENABLEABLE != 0 {

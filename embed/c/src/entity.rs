@@ -92,7 +92,7 @@ fn move_in(
 /// Spawns `count` entities with the same components. `values` has an array for each component, of
 /// `count` values; that of a component without bytes may be null. `entities` gets the handles, in
 /// the order of the values. If it fails, values of components with a drop function are still the
-/// caller's.
+/// caller's; but after FM_PANIC some may be the world's, and none is to be dropped.
 ///
 /// # Safety
 /// `components` and `values` have `components_len` elements, each array has `count` values,
@@ -170,8 +170,8 @@ fn each(
 
 /// Inserts a component into entities, or replaces its values. `values` has one for each. Entities that
 /// are not in the world are passed over, as for fm_despawn(). Values of a component with a drop function
-/// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), else
-/// the caller's.
+/// are the world's if this is FM_OK or FM_NO_ENTITY (those for entities that are gone are dropped), or
+/// FM_PANIC, else the caller's.
 ///
 /// # Safety
 /// `entities` has `count` handles, `values` as many values of the component.

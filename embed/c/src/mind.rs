@@ -327,6 +327,7 @@ pub unsafe extern "C" fn fm_mind_sense(
             return Err(Failure::argument(format!("an input of agent {agent} is not finite")));
         }
         with(world, |state| {
+            state.expect_writable_of::<Senses>()?;
             each(agents, |place, agent| {
                 state.world.place_of(agent)?;
                 let senses = state.world.get_mut::<Senses>(agent).map_err(no_mind)?;
@@ -390,13 +391,14 @@ pub unsafe extern "C" fn fm_mind_end(
         let agents = unsafe { ffi::slice("agents", agents, count) }?;
         let (world, _) = mind_of(mind)?;
         with(world, |state| {
+            state.expect_writable_of::<Deed>()?;
             each(agents, |_, agent| {
                 state.world.place_of(agent)?;
                 let body = state.world.get::<Body>(agent).map_err(no_mind)?;
                 let current = body.running().next();
                 let current = current.ok_or_else(|| no_mind("it does nothing"))?;
                 let owned = state.world.get::<Buffer<OwnedAction>>(agent).map_err(no_mind)?;
-                let action = owned[current].entity();
+                let action = owned.get(current).ok_or_else(|| no_mind("it does nothing"))?.entity();
                 let deed = state.world.get_mut::<Deed>(action).map_err(no_mind)?;
                 deed.report = if success { 1 } else { 2 };
                 Ok(())

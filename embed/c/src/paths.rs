@@ -165,6 +165,7 @@ pub unsafe extern "C" fn fm_paths_ask(
             return Err(Failure::argument(format!("unknown wishes {wishes:#x}")));
         }
         with(world, |state| {
+            state.expect_writable_of::<PathRequest>()?;
             let mut first = Ok(());
             for (&agent, goal) in agents.iter().zip(goals) {
                 let asked = entity_of(agent).and_then(|agent| {

@@ -105,7 +105,7 @@ pub(crate) struct Lease {
 pub(crate) struct Runs {
     pub(crate) runs: Vec<fm_run>,
     _addresses: Vec<*mut c_void>,
-    _masks: Vec<Box<[u64]>>,
+    _masks: Vec<Vec<u64>>,
 }
 
 // SAFETY: the addresses are kept for the caller and never followed here.
@@ -147,8 +147,8 @@ impl Runs {
     }
 }
 
-fn pack(bits: impl ExactSizeIterator<Item = bool>) -> Box<[u64]> {
-    let mut words = vec![0; bits.len().div_ceil(64)].into_boxed_slice();
+fn pack(bits: impl ExactSizeIterator<Item = bool>) -> Vec<u64> {
+    let mut words = vec![0; bits.len().div_ceil(64)];
     for (row, bit) in bits.enumerate() {
         words[row / 64] |= u64::from(bit) << (row % 64);
     }

@@ -65,7 +65,8 @@ impl Failure {
         let text = self.text.replace('\0', " ");
         let text = CString::new(text).unwrap_or_default();
         log(fm_log_level::FM_LOG_ERROR, &text);
-        LAST.with_borrow_mut(|last| *last = text);
+        // A thread that ends may have dropped its text already.
+        _ = LAST.try_with(|last| last.replace(text));
         self.status
     }
 }
@@ -123,7 +124,8 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_error_text() -> *const c_char {
-    LAST.with_borrow(|last| last.as_ptr())
+    // A thread that ends may have dropped its text already.
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or_else(|_| c"".as_ptr())
 }
 
 /// Returns the version of the interface that the library has; FM_VERSION is the header's. They are
@@ -150,7 +152,8 @@ pub enum fm_log_level {
 
 /// Takes a line of the log: UTF-8 that ends with a zero, for as long as the function runs. It is called
 /// on the thread that it is about, which may be one of a pool, on several at once, while a call runs:
-/// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY.
+/// it returns (C++: it throws no exception), and calls for a world that is at work are FM_BUSY, as is
+/// fm_log_to().
 pub type fm_log_run =
     Option<unsafe extern "C" fn(user: *mut c_void, level: u32, text: *const c_char)>;
 
@@ -198,6 +201,9 @@ pub(crate) fn log(level: fm_log_level, text: &CStr) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fm_log_to(run: fm_log_run, user: *mut c_void) -> fm_status {
     call(|| {
+        if LOGGING.get() || std::thread::panicking() {
+            return Err(Failure::new(fm_status::FM_BUSY, "a line of the log is being taken"));
+        }
         *LOG.write() = run.map(|run| Log { run, user });
         if run.is_none() {
             drop(std::panic::take_hook());

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
-use formic_ecs::{CommandBuffer, ComponentId, World};
+use formic_ecs::{CommandBuffer, Component, ComponentId, World};
 
 use crate::component::{Field, HostDrop};
 use crate::ffi;
@@ -22,7 +23,7 @@ pub(crate) static WORLDS: Shared<WorldState> = Shared::new("world");
 pub(crate) struct WorldState {
     pub(crate) world: World,
     /// What the drop functions of components are given; there for longer than the world.
-    pub(crate) drops: HashMap<ComponentId, Box<HostDrop>>,
+    pub(crate) drops: HashMap<ComponentId, Arc<HostDrop>>,
     /// The relations of each combination of rules that there are.
     pub(crate) relations: Vec<RelationCalls>,
     /// How many minds there are.
@@ -67,6 +68,11 @@ impl WorldState {
             return Err(self.leased(id, "uses"));
         }
         Ok(())
+    }
+
+    /// The same, of a component of the library.
+    pub(crate) fn expect_writable_of<T: Component>(&self) -> Result<(), Failure> {
+        self.world.component_id::<T>().map_or(Ok(()), |id| self.expect_writable(id))
     }
 
     /// For looking at all values, as hashes and snapshots do.

@@ -214,7 +214,8 @@ impl ComponentDescriptor {
     ///     ComponentDescriptor::with_functions("host.handle", layout, Some(drop), None, None)
     /// };
     /// let mut world = World::new();
-    /// let handle = world.register_dynamic(handle.drop_data(7))?;
+    /// // SAFETY: the function takes any number.
+    /// let handle = world.register_dynamic(unsafe { handle.drop_data(7) })?;
     /// let imp = world.spawn(());
     /// // SAFETY: a byte, as the layout says.
     /// unsafe { world.insert_ptr_by_id(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
@@ -222,8 +223,11 @@ impl ComponentDescriptor {
     /// assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Safety
+    /// The number is right for the function, for as long as there are values.
     #[must_use]
-    pub fn drop_data(mut self, data: usize) -> Self {
+    pub unsafe fn drop_data(mut self, data: usize) -> Self {
         if let Some(drop) = &mut self.erased.drop {
             drop.data = data;
         }
