@@ -122,7 +122,7 @@ fn a_save_that_cannot_be_written_leaves_the_old_one() {
     let mut other = game.clone();
     other.header.seed += 1;
     other.write(&path).expect("nothing is in the way");
-    assert_eq!(SavedGame::read(&path).expect("it was written"), other);
+    assert_eq!(SavedGame::read(&path).expect("it was written").header, other.header);
     assert!(!part.exists());
     // And where nothing can take its place.
     let folder = scratch("kept.folder");
