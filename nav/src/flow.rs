@@ -214,6 +214,9 @@ impl FlowField {
         if self.version != terrain.version() {
             return Known::NotYet;
         }
+        if !terrain.grid().contains(cell) {
+            return Known::Unreachable;
+        }
         if self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED) {
             let direction = self.wave.direction(ground(terrain), cell);
             let step = direction.map(|direction| direction.step_inside(cell));
@@ -234,6 +237,9 @@ impl FlowField {
     pub(crate) fn is_known(&self, terrain: &Terrain, cell: Cell) -> bool {
         if self.version != terrain.version() {
             return false;
+        }
+        if !terrain.grid().contains(cell) {
+            return true;
         }
         let is_known = self.wave.final_cost(cell).is_some() || self.is_goal(cell);
         is_known || !self.is_reachable(terrain, cell)

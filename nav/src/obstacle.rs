@@ -133,6 +133,9 @@ impl BlockedCells {
 ///
 /// Cells that were solid before stay so. One that is dug under an obstacle is filled again, and open
 /// once it has left; one that is filled there is open as well then.
+///
+/// The cells that it has filled are those of one terrain. Before another one is put in its place, with
+/// `World::insert_resource`, take the obstacles out and run this once more.
 pub fn block_cells(
     mut obstacles: Query<(&Position, &mut Obstacle)>,
     mut terrain: ResMut<Terrain>,

@@ -292,7 +292,7 @@ impl SearchState {
     /// They are forgotten, and begin anew, if the terrain is not known to be that of the copy.
     fn take_answers(&mut self, tick: &mut Tick, report: &mut SearchReport) -> Option<Entity> {
         let Self { tickets, estimate, background, .. } = self;
-        let mut workshop = background.finish(tick.pool);
+        let mut workshop = background.finish();
         let workshop = &mut *workshop;
         let version = workshop.copy.as_ref()?.version();
         if std::mem::take(&mut workshop.stage) != Stage::Done {

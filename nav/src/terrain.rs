@@ -324,6 +324,10 @@ impl Terrain {
     /// Becomes a copy of a terrain that this was a copy of before edits. False if these are
     /// not known any longer.
     pub(crate) fn follow(&mut self, other: &Self) -> bool {
+        // A terrain of the same cells may have been put in its place, for other agents.
+        if !self.classes.iter().map(|it| &it.0).eq(other.classes.iter().map(|it| &it.0)) {
+            return false;
+        }
         if self.version() == other.version() {
             return true;
         }

@@ -1,9 +1,10 @@
 //! Long searches, which run between two ticks.
 
-use std::panic::resume_unwind;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use formic_jobs::{JobError, JobHandle, Pool};
+use formic_jobs::Pool;
 
 use crate::bytes::{Saved, get, get_count, put};
 use crate::path::PathScratch;
@@ -68,6 +69,10 @@ pub(crate) struct Workshop {
     /// One for each question, of which so many were begun. The last one of these may be unfinished.
     jobs: Vec<Job>,
     begun: usize,
+    /// Whether a pool has a job for it that has not run.
+    is_queued: bool,
+    /// What a search panicked with on another thread.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Workshop {
@@ -134,17 +139,23 @@ fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) {
     }
 }
 
-/// A background job of the pool, or none, and what it works on.
+/// What background jobs of the pool work on.
 #[derive(Debug, Default)]
-pub(crate) struct Background {
-    workshop: Arc<Mutex<Workshop>>,
-    job: Option<JobHandle>,
+pub(crate) struct Background(Arc<Mutex<Workshop>>);
+
+/// A job in a pool, which may drop it without running it.
+struct Queued(Arc<Mutex<Workshop>>);
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        open(&self.0).is_queued = false;
+    }
 }
 
 impl Background {
     /// What a slice works on. Waits for one that a thread has begun with.
     pub(crate) fn workshop(&self) -> MutexGuard<'_, Workshop> {
-        open(&self.workshop)
+        open(&self.0)
     }
 
     /// Of a slice that was saved, and will run when it is waited for.
@@ -157,22 +168,32 @@ impl Background {
         background
     }
 
-    /// Begins with the slice.
-    pub(crate) fn begin(&mut self, pool: &Pool) {
-        let workshop = Arc::clone(&self.workshop);
-        self.job = Some(pool.schedule_in_background(move || open(&workshop).run(), &[]));
+    /// Begins with the slice. A job that has not run yet serves for this one.
+    pub(crate) fn begin(&self, pool: &Pool) {
+        if std::mem::replace(&mut self.workshop().is_queued, true) {
+            return;
+        }
+        let queued = Queued(Arc::clone(&self.0));
+        let job = move || {
+            let mut workshop = open(&queued.0);
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
+                workshop.panic = Some(payload);
+            }
+        };
+        pool.schedule_in_background(job, &[]);
     }
 
     /// Waits until the slice is done. One that no thread has begun with is searched here, on this
     /// thread.
-    pub(crate) fn finish(&mut self, pool: &Pool) -> MutexGuard<'_, Workshop> {
-        let done = self.job.take().map(|job| pool.try_complete(job));
-        if let Some(Err(JobError::Failed(panic))) = done {
-            if let Some(payload) = panic.take_payload() {
-                resume_unwind(payload);
-            }
-        }
+    ///
+    /// It waits for the lock and not for the job: a thread that waits in the pool runs jobs of the main
+    /// thread meanwhile, which are not to run in the middle of a tick.
+    pub(crate) fn finish(&self) -> MutexGuard<'_, Workshop> {
         let mut workshop = self.workshop();
+        if let Some(payload) = workshop.panic.take() {
+            drop(workshop);
+            resume_unwind(payload);
+        }
         workshop.run();
         workshop
     }

@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use formic_ecs::{Entity, StateHash, World};
 use formic_jobs::{Pool, Save, Schedule, Threads};
 use formic_nav::{
-    AgentClass, Cell, ClassId, Link, MoveRule, PathRequest, PathStats, RequestStatus, SearchBudget,
-    SearchReport, Terrain, Weight, systems,
+    AgentClass, Cell, ClassId, Grid, Link, MoveRule, PathRequest, PathStats, RequestStatus,
+    SearchBudget, SearchReport, Terrain, Weight, systems,
 };
 
 use crate::rng::Rng;
@@ -175,6 +175,49 @@ fn a_search_that_no_thread_has_begun_with_at_its_tick_is_waited_for() {
     assert_eq!(ticks_until_found(&pool, Pool::flush), expected);
 }
 
+/// A frame may hold what a job of the main thread wants.
+#[test]
+fn no_job_of_the_main_thread_runs_while_a_search_is_waited_for() {
+    let pool = Pool::new(Threads::Own(1)).unwrap();
+    let (go, wait) = channel::<()>();
+    let blocker = pool.schedule(move || wait.recv().unwrap_or_default(), &[]);
+    let (tell, shown) = channel();
+    let show = pool.schedule_on_main(move || tell.send(()).unwrap(), &[]);
+    ticks_until_found(&pool, |_| assert!(shown.try_recv().is_err(), "in the middle of a tick"));
+    drop(go);
+    pool.complete(blocker);
+    pool.complete(show);
+    shown.try_recv().expect("it ran when it was waited for");
+}
+
+#[test]
+fn far_ways_are_searched_over_the_classes_that_there_are() {
+    // A wall with a narrow gap on the direct way, and a wide one far off.
+    let is_open = |cell: Cell| cell.x != 100 || cell.y == 5 || (180..190).contains(&cell.y);
+    let terrain = Terrain::new(Grid::from_fn(200, 200, is_open).unwrap(), MoveRule::default());
+    let mut world = World::new();
+    systems::insert_resources(&mut world, terrain);
+    world.insert_resource(SearchBudget { expansions: 150 });
+    let mut schedule = systems::add(Schedule::builder()).build(&mut world).unwrap();
+    let pool = Pool::new(Threads::None).unwrap();
+    let ask = |world: &mut World, class| {
+        let agent = systems::agent(Cell::new(10, 20).centre(), 3.0);
+        let agent = world.spawn((agent, ClassId(class)));
+        world.get_mut::<PathRequest>(agent).unwrap().ask(Cell::new(190, 20).centre());
+        agent
+    };
+    let narrow = ask(&mut world, 0);
+    (0..5).for_each(|_| drop(schedule.run(&mut world, &pool)));
+    // The same cells, for agents that were not there.
+    let terrain = world.remove_resource::<Terrain>().unwrap().with_classes([AgentClass::new(2)]);
+    world.insert_resource(terrain);
+    let wide = ask(&mut world, 1);
+    (0..1_000).for_each(|_| drop(schedule.run(&mut world, &pool)));
+    for agent in [narrow, wide] {
+        assert_eq!(world.get::<PathRequest>(agent).unwrap().status(), RequestStatus::Found);
+    }
+}
+
 #[test]
 fn a_world_that_goes_on_in_another_pool_loses_no_search() {
     let pools = [Threads::Own(1), Threads::None, Threads::Own(2)];
@@ -190,7 +233,7 @@ fn a_world_that_goes_on_in_another_pool_loses_no_search() {
 
 #[test]
 fn a_goal_that_an_edit_has_opened_meanwhile_is_not_called_unreachable() {
-    let grid = formic_nav::Grid::from_fn(300, 3, |cell| cell.x != 150).unwrap();
+    let grid = Grid::from_fn(300, 3, |cell| cell.x != 150).unwrap();
     let mut sim = crate::sim::Sim::new(grid);
     let agent = sim.spawn(0.5, 0.5, 1.0);
     sim.ask(agent, 299.5, 0.5);

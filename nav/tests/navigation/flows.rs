@@ -44,6 +44,23 @@ fn a_flow_agent_walks_the_shortest_way_and_arrives() {
 }
 
 #[test]
+fn agents_beside_the_map_come_onto_it_and_go() {
+    let mut sim = open(32, 64);
+    let field = add_field(&mut sim, &[Cell::new(0, 33)]);
+    let places = [(40.5, 0.5), (0.5, 70.5), (60_000.5, 60_000.5), (-3.5, 5.5)];
+    let agents = places.map(|place| sim.world.spawn(systems::flow_agent(place.into(), 2.0, field)));
+    // One on it, by which the field is worked out.
+    let inside = sim.world.spawn(systems::flow_agent(Vec2::new(31.5, 0.5), 2.0, field));
+    sim.ticks(20);
+    assert_eq!(status(&sim, inside), FlowStatus::Going);
+    for (agent, place) in agents.into_iter().zip(places) {
+        assert_eq!(status(&sim, agent), FlowStatus::Going, "{place:?}");
+        let cell = Cell::containing(sim.position(agent)).expect("it is on the map");
+        assert!(sim.terrain().grid().contains(cell), "{place:?}");
+    }
+}
+
+#[test]
 fn several_cells_in_one_tick_are_no_problem() {
     let mut sim = open(40, 40);
     let field = add_field(&mut sim, &[Cell::new(0, 0)]);
