@@ -28,7 +28,7 @@ pub(crate) enum Lifecycle<'a> {
     Removing(&'a [ComponentId]),
     /// The entity is about to go.
     Despawning {
-        /// Its cleanup components stay for now.
+        /// Its cleanup components stay until the last of them is removed.
         keeps_cleanup: bool,
     },
 }

@@ -144,11 +144,13 @@ fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) {
 pub(crate) struct Background(Arc<Mutex<Workshop>>);
 
 /// A job in a pool, which may drop it without running it.
-struct Queued(Arc<Mutex<Workshop>>);
+struct Queued(Option<Arc<Mutex<Workshop>>>);
 
 impl Drop for Queued {
     fn drop(&mut self) {
-        open(&self.0).is_queued = false;
+        if let Some(workshop) = &self.0 {
+            open(workshop).is_queued = false;
+        }
     }
 }
 
@@ -173,9 +175,12 @@ impl Background {
         if std::mem::replace(&mut self.workshop().is_queued, true) {
             return;
         }
-        let queued = Queued(Arc::clone(&self.0));
+        let mut queued = Queued(Some(Arc::clone(&self.0)));
         let job = move || {
-            let mut workshop = open(&queued.0);
+            let Some(workshop) = queued.0.take() else { return };
+            let mut workshop = open(&workshop);
+            // Before the search: who waits for it begins with the next slice at once.
+            workshop.is_queued = false;
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
                 workshop.panic = Some(payload);
             }
