@@ -114,7 +114,7 @@ impl Narrowing {
     fn narrow(self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
         let len = chunks.len(chunk);
         match self {
-            Self::Enabled(slot) => slot.keep_enabled(chunks, chunk, rows),
+            Self::Enabled(slot) => slot.bits.keep_enabled(chunks, chunk, rows),
             Self::Disabled(slot) => {
                 let bits = chunks.bits(slot);
                 rows.drop_set(bits.words(chunk), len);
@@ -149,7 +149,7 @@ impl DynamicMatch {
     pub(super) fn optional_rows(&self, chunks: &Chunks, chunk: usize, term: usize) -> Rows {
         let Some(slot) = &self.slots[term] else { return Rows::None };
         let mut rows = Rows::All;
-        slot.keep_enabled(chunks, chunk, &mut rows);
+        slot.bits.keep_enabled(chunks, chunk, &mut rows);
         rows
     }
 }

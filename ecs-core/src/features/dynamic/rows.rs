@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::DynamicQueryError;
 use super::query::{DynamicMatch, DynamicQuery};
-use super::run::{DynamicRow, DynamicRun, Run};
+use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
@@ -132,7 +132,7 @@ impl<'w> DynamicRows<'w> {
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
         while let Some(run) = walk.next_run() {
-            f(DynamicRun::new(run));
+            f(run);
         }
     }
 
@@ -191,7 +191,7 @@ impl<'w> DynamicRows<'w> {
         let mut opened = walk.open(found, chunk, 0).ok_or(QueryEntityError::NotMatching(entity))?;
         opened.from = row;
         let run = opened.next_run().filter(|run| run.rows.start == row);
-        Ok(DynamicRow::new(run.ok_or(QueryEntityError::NotMatching(entity))?.first()))
+        run.and_then(|mut run| run.take_first()).ok_or(QueryEntityError::NotMatching(entity))
     }
 }
 
@@ -226,7 +226,7 @@ impl<'w> IntoIterator for DynamicRows<'w> {
 pub struct DynamicRowIter<'w> {
     walk: Walk<'w>,
     /// The rows of the run that are still to come.
-    run: Option<Run<'w>>,
+    run: Option<DynamicRun<'w>>,
 }
 
 impl<'w> Iterator for DynamicRowIter<'w> {
@@ -234,10 +234,8 @@ impl<'w> Iterator for DynamicRowIter<'w> {
 
     fn next(&mut self) -> Option<DynamicRow<'w>> {
         loop {
-            if let Some(run) = self.run.as_mut().filter(|run| !run.rows.is_empty()) {
-                let row = run.first();
-                run.rows.start += 1;
-                return Some(DynamicRow::new(row));
+            if let Some(row) = self.run.as_mut().and_then(DynamicRun::take_first) {
+                return Some(row);
             }
             self.run = Some(self.walk.next_run()?);
         }
@@ -260,7 +258,7 @@ impl<'w> Walk<'w> {
         Self { rows, next_match: 0, next_chunk: 0, ordinal: 0, open: None }
     }
 
-    fn next_run(&mut self) -> Option<Run<'w>> {
+    fn next_run(&mut self) -> Option<DynamicRun<'w>> {
         loop {
             if let Some(run) = self.open.as_mut().and_then(OpenChunk::next_run) {
                 return Some(run);
@@ -296,14 +294,15 @@ impl<'w> Walk<'w> {
                 archetype.chunks.stamps(chunk, slot.column()).mark(moment.version);
             }
         }
-        let place = Run { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
+        let place =
+            DynamicRun { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
         Some(OpenChunk { place, rows, optionals, from: 0 })
     }
 }
 
 /// A chunk that was entered, and what its bits were then.
 struct OpenChunk<'w> {
-    place: Run<'w>,
+    place: DynamicRun<'w>,
     rows: Rows,
     optionals: Vec<(usize, Rows)>,
     /// The rows before this one were handed out.
@@ -311,7 +310,7 @@ struct OpenChunk<'w> {
 }
 
 impl<'w> OpenChunk<'w> {
-    fn next_run(&mut self) -> Option<Run<'w>> {
+    fn next_run(&mut self) -> Option<DynamicRun<'w>> {
         let len = self.place.archetype.chunks.len(self.place.chunk);
         let mut rows = self.rows.next_run(self.from, len)?;
         let mut present = u64::MAX;
@@ -327,7 +326,7 @@ impl<'w> OpenChunk<'w> {
             }
         }
         self.from = rows.end;
-        Some(Run { rows, present, ..self.place.clone() })
+        Some(self.place.with_rows(rows, present))
     }
 }
 

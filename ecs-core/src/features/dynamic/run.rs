@@ -1,9 +1,9 @@
-//! The data that a query by component id gives for a row, or for a run of rows.
+//! The data that a query by component id gives for a run of rows, or for a row.
 #![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
 
 use core::any::TypeId;
 use core::fmt;
-use core::ops::Range;
+use core::ops::{Deref, DerefMut, Range};
 use core::ptr::NonNull;
 
 use super::TermError;
@@ -13,10 +13,29 @@ use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
 use crate::storage::{ChangeWindow, RowAddress};
 
-/// Rows of one chunk, with the right to what the query asks of them. Each row is in one run that
-/// exists (I-11); the runs behind the public types are never copied.
-#[derive(Clone)]
-pub(super) struct Run<'w> {
+/// Rows of a [`DynamicQuery`] that lie one after the other, as columns, and the right to what the
+/// query asks of them. Terms are numbered as they were named; all rows of a run have the same
+/// optional ones.
+///
+/// ```
+/// use formic_ecs::{DynamicQuery, prelude::*};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+///     assert_eq!(run.entities().len(), run.row_count());
+///     run.slice_mut::<Gold>(0).expect("a term to write").iter_mut().for_each(|gold| gold.0 += 1);
+///     assert_eq!(run.slice::<Depth>(1).expect("a term").len(), run.row_count());
+///     assert!(run.slice::<Depth>(0).is_err(), "term 0 is another type");
+///     assert!(run.bytes(0).is_err(), "this type did not say that it is plain bytes");
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+// Each row is in one run that is handed out (I-11).
+pub struct DynamicRun<'w> {
     pub(super) archetype: &'w Archetype,
     pub(super) found: &'w DynamicMatch,
     pub(super) query: &'w DynamicQuery,
@@ -28,20 +47,22 @@ pub(super) struct Run<'w> {
     pub(super) present: u64,
 }
 
-impl fmt::Debug for Run<'_> {
+impl fmt::Debug for DynamicRun<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").field("chunk", &self.chunk).field("rows", &self.rows).finish()
+        f.debug_struct("DynamicRun").field("chunk", &self.chunk).field("rows", &self.rows).finish()
     }
 }
 
-impl<'w> Run<'w> {
-    /// The first row alone.
-    pub(super) fn first(&self) -> Self {
-        Self { rows: self.rows.start..self.rows.start + 1, ..self.clone() }
+impl<'w> DynamicRun<'w> {
+    /// Other rows of the same chunk, with these terms.
+    pub(super) fn with_rows(&self, rows: Range<usize>, present: u64) -> Self {
+        Self { rows, present, ..*self }
     }
 
-    fn entities(&self) -> &'w [Entity] {
-        &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
+    /// Splits the first row off, if there is one.
+    pub(super) fn take_first(&mut self) -> Option<DynamicRow<'w>> {
+        let row = self.rows.next()?;
+        Some(DynamicRow(self.with_rows(row..row + 1, self.present)))
     }
 
     /// A term, and the address of its value in the first of these rows.
@@ -71,15 +92,31 @@ impl<'w> Run<'w> {
         }
     }
 
-    fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        let (wanted, value) = self.term(term)?;
-        if wanted.write {
-            self.mark(term);
-        }
-        Ok(value)
+    /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
+    /// what is recorded into a command buffer. Runs of the same chunk have the same.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
     }
 
-    fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
+    /// How many rows there are: one at least.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The entities in these rows.
+    #[must_use]
+    pub fn entities(&self) -> &[Entity] {
+        &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
+    }
+
+    /// The bytes of a term's values, one after the other: of a component that was registered as
+    /// plain bytes, or of a type that has bytes.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
+    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
         let (wanted, value) = self.term(term)?;
         let bytes = wanted.info.erased.bytes.ok_or(TermError::NotBytes)?;
         let size = wanted.info.layout.size();
@@ -92,7 +129,24 @@ impl<'w> Run<'w> {
         Ok(unsafe { bytes.as_ref() })
     }
 
-    fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
+    /// The bytes of a term's values, one after the other, to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
+    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| run.bytes_mut(0).expect("bytes").fill(9));
+    /// assert_eq!(world.get_by_id(imp, flag)?, [9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the rows lack it, or it was not
+    /// registered as plain bytes.
+    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
         let (wanted, value) = self.written_term(term)?;
         if !wanted.info.is_bytes() {
             return Err(TermError::NotBytes);
@@ -103,127 +157,6 @@ impl<'w> Run<'w> {
         // the right to write (I-10), and which are in no other run (I-11); this one is borrowed
         // exclusively.
         Ok(unsafe { bytes.as_mut() })
-    }
-
-    fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
-        let (wanted, value) = self.term(term)?;
-        expect_type::<T>(wanted)?;
-        let values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
-        // which the query has the right to read (I-10).
-        Ok(unsafe { values.as_ref() })
-    }
-
-    fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
-        let (wanted, value) = self.written_term(term)?;
-        expect_type::<T>(wanted)?;
-        let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
-        // which the query has the right to write (I-10), and which are in no other run (I-11); this
-        // one is borrowed exclusively.
-        Ok(unsafe { values.as_mut() })
-    }
-
-    fn pair(&mut self, written: usize, read: usize) -> Result<(&mut [u8], &[u8]), TermError> {
-        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
-        if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
-            return Err(TermError::SameComponent);
-        }
-        let bytes = NonNull::from(self.bytes(read)?);
-        let mutable = self.bytes_mut(written)?;
-        // SAFETY: made from a reference just now. A component that a query writes is in no other
-        // term of it (I-11), so the two slices are of two columns.
-        Ok((mutable, unsafe { bytes.as_ref() }))
-    }
-}
-
-fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
-    let same = term.info.type_id() == Some(TypeId::of::<T>());
-    if same { Ok(()) } else { Err(TermError::OtherType) }
-}
-
-/// One row of a [`DynamicQuery`], and the right to what the query asks of it. Terms are numbered
-/// as they were named.
-///
-/// ```
-/// use formic_ecs::{DynamicQuery, prelude::*};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component, Debug)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
-/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// for mut row in world.query_by_id(&mut query)? {
-///     let depth = row.get::<Depth>(1)?.0;
-///     row.get_mut::<Gold>(0)?.0 += depth;
-///     assert!(row.get::<Depth>(0).is_err(), "term 0 is another type");
-///     assert!(row.bytes(0).is_err(), "this type did not say that it is plain bytes");
-/// }
-/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 3 * 45);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct DynamicRow<'w>(Run<'w>);
-
-impl<'w> DynamicRow<'w> {
-    pub(super) fn new(row: Run<'w>) -> Self {
-        Self(row)
-    }
-
-    /// The entity in this row.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// let mut query = DynamicQuery::builder().build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.entity(), imp));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    #[must_use]
-    pub fn entity(&self) -> Entity {
-        self.0.entities()[0]
-    }
-
-    /// The bytes of a term's value: of a component that was registered as plain bytes, or of a type
-    /// that has bytes.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// world.spawn_by_id(&[(flag, &[7])])?;
-    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.bytes(0), Ok(&[7][..])));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term, the row lacks it, or its values have no bytes.
-    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        self.0.bytes(term)
-    }
-
-    /// The bytes of a term's value, to be written.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// let imp = world.spawn_by_id(&[(flag, &[0])])?;
-    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|mut row| row.bytes_mut(0).expect("there").fill(1));
-    /// assert_eq!(world.get_by_id(imp, flag)?, [1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term to write, the row lacks it, or it was not
-    /// registered as plain bytes.
-    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        self.0.bytes_mut(term)
     }
 
     /// The bytes of two terms at once, the first to be written.
@@ -252,218 +185,15 @@ impl<'w> DynamicRow<'w> {
         written: usize,
         read: usize,
     ) -> Result<(&mut [u8], &[u8]), TermError> {
-        self.0.pair(written, read)
-    }
-
-    /// The value of a term whose component is the type `T`.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(3));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term, the row lacks it, or it is of another type.
-    pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
-        self.0.slice::<T>(term).map(|values| &values[0])
-    }
-
-    /// The value of a term whose component is the type `T`, to be written.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
-    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term to write, the row lacks it, or it is of another
-    /// type.
-    pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
-        self.0.slice_mut::<T>(term).map(|values| &mut values[0])
-    }
-
-    /// The address of a term's value, whatever its component is: for reading, and for writing where
-    /// the query writes the term, while this row is there and nothing else of it is in use.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(7));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// for mut row in world.query_by_id(&mut query)? {
-    ///     let value = row.ptr(0)?.cast::<Gold>();
-    ///     // SAFETY: the term is this type, and the row is there.
-    ///     assert_eq!(unsafe { value.as_ref() }.0, 7);
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term, or the row lacks it.
-    pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        self.0.ptr(term)
-    }
-}
-
-/// Rows of a [`DynamicQuery`] that lie one after the other, as columns. Terms are numbered as they
-/// were named; all rows of a run have the same optional ones.
-///
-/// ```
-/// use formic_ecs::{DynamicQuery, prelude::*};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component, Debug)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
-/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// world.query_by_id(&mut query)?.for_each_run(|mut run| {
-///     assert_eq!(run.entities().len(), run.row_count());
-///     run.slice_mut::<Gold>(0).expect("a term to write").iter_mut().for_each(|gold| gold.0 += 1);
-///     assert_eq!(run.slice::<Depth>(1).expect("a term").len(), run.row_count());
-/// });
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct DynamicRun<'w>(Run<'w>);
-
-impl<'w> DynamicRun<'w> {
-    pub(super) fn new(run: Run<'w>) -> Self {
-        Self(run)
-    }
-
-    /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
-    /// what is recorded into a command buffer. Runs of the same chunk have the same.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10_000).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let mut ordinals = Vec::new();
-    /// world.query_by_id(&mut query)?.for_each_run(|run| ordinals.push(run.ordinal()));
-    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "a run for each chunk");
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    #[must_use]
-    pub fn ordinal(&self) -> usize {
-        self.0.ordinal
-    }
-
-    /// How many rows there are.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, World};
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// let mut query = DynamicQuery::builder().build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.row_count(), 3));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    #[must_use]
-    pub fn row_count(&self) -> usize {
-        self.0.rows.len()
-    }
-
-    /// The entities in these rows.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let all = world.spawn_batch([(); 3]);
-    /// let mut query = DynamicQuery::builder().build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.entities(), all));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    #[must_use]
-    pub fn entities(&self) -> &[Entity] {
-        self.0.entities()
-    }
-
-    /// The bytes of a term's values, one after the other.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// world.spawn_by_id(&[(flag, &[3])])?;
-    /// world.spawn_by_id(&[(flag, &[4])])?;
-    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.bytes(0), Ok(&[3, 4][..])));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
-    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        self.0.bytes(term)
-    }
-
-    /// The bytes of a term's values, one after the other, to be written.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
-    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|mut run| run.bytes_mut(0).expect("bytes").fill(9));
-    /// assert_eq!(world.get_by_id(imp, flag)?, [9]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if there is no such term to write, the rows lack it, or it was not
-    /// registered as plain bytes.
-    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        self.0.bytes_mut(term)
-    }
-
-    /// The bytes of two terms at once, the first to be written.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
-    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
-    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
-    /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|mut run| {
-    ///     let (here, there) = run.bytes_pair(0, 1).expect("two components of bytes");
-    ///     here.copy_from_slice(there);
-    /// });
-    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
-    /// where both are the same component.
-    pub fn bytes_pair(
-        &mut self,
-        written: usize,
-        read: usize,
-    ) -> Result<(&mut [u8], &[u8]), TermError> {
-        self.0.pair(written, read)
+        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
+        if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
+            return Err(TermError::SameComponent);
+        }
+        let bytes = NonNull::from(self.bytes(read)?);
+        let mutable = self.bytes_mut(written)?;
+        // SAFETY: made from a reference just now. A component that a query writes is in no other
+        // term of it (I-11), so the two slices are of two columns.
+        Ok((mutable, unsafe { bytes.as_ref() }))
     }
 
     /// The address of the first of a term's values, whatever its component is; the others lie behind
@@ -488,7 +218,11 @@ impl<'w> DynamicRun<'w> {
     /// # Errors
     /// Returns an error if there is no such term, or the rows lack it.
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        self.0.ptr(term)
+        let (wanted, value) = self.term(term)?;
+        if wanted.write {
+            self.mark(term);
+        }
+        Ok(value)
     }
 
     /// Of each row, whether a component is enabled that the query asks for by
@@ -497,8 +231,8 @@ impl<'w> DynamicRun<'w> {
     /// # Errors
     /// Returns an error if the query does not ask so for the component.
     pub fn mask(&self, id: ComponentId) -> Result<impl ExactSizeIterator<Item = bool>, TermError> {
-        let Run { archetype, chunk, ref rows, .. } = self.0;
-        let column = archetype.column_of(id).filter(|_| self.0.query.masks(id));
+        let Self { archetype, chunk, ref rows, .. } = *self;
+        let column = archetype.column_of(id).filter(|_| self.query.masks(id));
         let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
         let bits = slot.map(|slot| archetype.chunks.bits(slot));
         Ok(rows.clone().map(move |row| bits.is_none_or(|bits| bits.get(chunk, row))))
@@ -506,43 +240,94 @@ impl<'w> DynamicRun<'w> {
 
     /// The values of a term whose component is the type `T`.
     ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch([3, 4].map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let runs = world.query_by_id(&mut query)?;
-    /// runs.for_each_run(|run| assert_eq!(run.slice(0), Ok(&[Gold(3), Gold(4)][..])));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there is no such term, the rows lack it, or it is of another type.
     pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
-        self.0.slice(term)
+        let (wanted, value) = self.term(term)?;
+        expect_type::<T>(wanted)?;
+        let values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
+        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
+        // which the query has the right to read (I-10).
+        Ok(unsafe { values.as_ref() })
     }
 
     /// The values of a term whose component is the type `T`, to be written.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, prelude::*};
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch([3, 4].map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// let runs = world.query_by_id(&mut query)?;
-    /// runs.for_each_run(|mut run| run.slice_mut::<Gold>(0).expect("there")[1].0 += 5);
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([3, 9]));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if there is no such term to write, the rows lack it, or it is of another
     /// type.
     pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
-        self.0.slice_mut(term)
+        let (wanted, value) = self.written_term(term)?;
+        expect_type::<T>(wanted)?;
+        let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
+        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
+        // which the query has the right to write (I-10), and which are in no other run (I-11); this
+        // one is borrowed exclusively.
+        Ok(unsafe { values.as_mut() })
+    }
+}
+
+fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
+    let same = term.info.type_id() == Some(TypeId::of::<T>());
+    if same { Ok(()) } else { Err(TermError::OtherType) }
+}
+
+/// One row of a [`DynamicQuery`]: a run of one row, with its bytes and addresses, whose values are
+/// had one by one.
+///
+/// ```
+/// use formic_ecs::{DynamicQuery, prelude::*};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// for mut row in world.query_by_id(&mut query)? {
+///     let depth = row.get::<Depth>(1)?.0;
+///     row.get_mut::<Gold>(0)?.0 += depth;
+/// }
+/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 3 * 45);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DynamicRow<'w>(DynamicRun<'w>);
+
+impl<'w> Deref for DynamicRow<'w> {
+    type Target = DynamicRun<'w>;
+
+    fn deref(&self) -> &DynamicRun<'w> {
+        &self.0
+    }
+}
+
+impl DerefMut for DynamicRow<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl DynamicRow<'_> {
+    /// The entity in this row.
+    #[must_use]
+    pub fn entity(&self) -> Entity {
+        self.entities()[0]
+    }
+
+    /// The value of a term whose component is the type `T`.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term, the row lacks it, or it is of another type.
+    pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
+        self.slice::<T>(term).map(|values| &values[0])
+    }
+
+    /// The value of a term whose component is the type `T`, to be written.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such term to write, the row lacks it, or it is of another
+    /// type.
+    pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
+        self.slice_mut::<T>(term).map(|values| &mut values[0])
     }
 }
