@@ -194,6 +194,28 @@ fn a_snapshot_of_an_earlier_program_is_restored_into_one_where_everything_has_an
 }
 
 #[test]
+fn a_despawned_entity_goes_where_its_component_needs_no_cleanup_any_more() {
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.socket")]
+    #[repr(C)]
+    struct Socket(u32);
+    let mut old = World::new();
+    let [open, closed] = [1, 2].map(|number| old.spawn(then::Socket(number)));
+    old.despawn(closed).expect("alive");
+    let saved = old.snapshot().expect("plain data");
+    old.restore(&saved).expect("its own");
+    assert_eq!(old.len(), 2, "the one that was despawned waits for its socket");
+
+    let mut world = World::new();
+    world.register::<Socket>();
+    let report = world.restore(&saved).expect("the component is known");
+    assert!(report.dropped.is_empty());
+    world.check().expect("in order");
+    assert_eq!(world.len(), 1, "nothing waits any more");
+    assert_eq!(world.get::<Socket>(open).map(|socket| socket.0), Ok(1));
+}
+
+#[test]
 fn a_component_that_the_program_does_not_know_is_an_error_that_says_what_to_do() {
     let mut world = World::new();
     world.register_relation::<then::Likes>();
