@@ -1,6 +1,5 @@
 //! The data that a query can ask for in each row.
 
-mod claimant;
 mod component;
 mod enabled;
 mod entity;
@@ -20,9 +19,9 @@ use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, ChunkVersions, Chunks};
 
-pub use claimant::Claimant;
 pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
+pub use entity::Claimant;
 pub use present::Present;
 pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 
@@ -263,6 +262,65 @@ macro_rules! cached_place {
 
 pub(super) use cached_place;
 
+/// The members of [`QueryParts`] that tell which rows have a component of type `T`. It uses names
+/// that have to be in scope.
+macro_rules! one_term {
+    ($use:ty, $add:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
+        type State = TermState<$use>;
+        type Slots = TermSlot;
+
+        const NARROWS: bool = $narrows;
+
+        fn state(ids: &mut IdSource<'_>) -> Self::State {
+            $(const { assert!($may, $why_not) };)?
+            TermState::new(ids.id::<T>())
+        }
+
+        fn access(state: &Self::State, access: &mut Access) {
+            access.$add(state.0);
+            if Self::NARROWS {
+                access.add_bit_read(state.0);
+            }
+        }
+
+        fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+            TermSlot::find(state.0, archetype)
+        }
+
+        #[inline]
+        fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+            if Self::NARROWS {
+                slots.bits.keep_enabled(chunks, chunk, rows);
+            }
+        }
+    };
+}
+
+pub(super) use one_term;
+
+/// The members of [`QueryParts`] about runs, for data that is opened for a run as for a chunk.
+macro_rules! own_run {
+    () => {
+        type Run<'w> = Self::Fetch<'w>;
+
+        #[inline]
+        fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
+            *fetch
+        }
+
+        #[inline]
+        fn with_run<'a, 'w: 'a>(
+            _fetch: &Self::Fetch<'w>,
+            run: Self::Run<'a>,
+            _right: &RangeToken<'a>,
+        ) -> Self::Fetch<'a> {
+            run
+        }
+    };
+}
+
+pub(super) use own_run;
+
 /// Keeps [`QueryFilter`](super::QueryFilter) inside this crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query filter",
@@ -466,11 +524,6 @@ impl TermSlot {
     #[inline]
     pub(crate) fn column(&self) -> usize {
         self.column as usize
-    }
-
-    #[inline]
-    pub(crate) fn keep_enabled(&self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        self.bits.keep_enabled(chunks, chunk, rows);
     }
 
     /// The versions of the rows of a chunk, if the component is tracked.

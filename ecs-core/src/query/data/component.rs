@@ -14,13 +14,11 @@ impl<T: Component> QueryData for &T {
 }
 
 impl<T: Component> QueryParts for &T {
-    type State = TermState<&'static T>;
-    type Slots = TermSlot;
+    super::one_term!(&'static T, add_read, narrows: T::ENABLEABLE);
+
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
     type Cached = ChunkAddress<T>;
-
-    const NARROWS: bool = T::ENABLEABLE;
 
     fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
         ChunkAddress::of_column(chunks.record(chunk, slots.column()))
@@ -33,28 +31,6 @@ impl<T: Component> QueryParts for &T {
         _moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Values::at(*cached, token)
-    }
-
-    fn state(ids: &mut IdSource<'_>) -> Self::State {
-        TermState::new(ids.id::<T>())
-    }
-
-    fn access(state: &Self::State, access: &mut Access) {
-        access.add_read(state.0);
-        if T::ENABLEABLE {
-            access.add_bit_read(state.0);
-        }
-    }
-
-    fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-        TermSlot::find(state.0, archetype)
-    }
-
-    #[inline]
-    fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        if T::ENABLEABLE {
-            slots.keep_enabled(chunks, chunk, rows);
-        }
     }
 
     #[inline]
@@ -127,13 +103,17 @@ impl<T: Component> QueryData for &mut T {
 }
 
 impl<T: Component> QueryParts for &mut T {
-    type State = TermState<&'static mut T>;
-    type Slots = TermSlot;
+    super::one_term!(
+        &'static mut T,
+        add_write,
+        narrows: T::ENABLEABLE,
+        !T::MANAGED,
+        "this component is the world's to change"
+    );
+
     type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
     type Cached = CachedColumn<T>;
-
-    const NARROWS: bool = T::ENABLEABLE;
 
     fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
         let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
@@ -149,29 +129,6 @@ impl<T: Component> QueryParts for &mut T {
         cached.mark(token, moment.version);
         let stamps = if T::TRACKED { cached.rows(token) } else { None };
         WriteFetch { values: cached.values(token), stamps: stamps.map(|stamps| (stamps, moment)) }
-    }
-
-    fn state(ids: &mut IdSource<'_>) -> Self::State {
-        const { assert!(!T::MANAGED, "this component is the world's to change") };
-        TermState::new(ids.id::<T>())
-    }
-
-    fn access(state: &Self::State, access: &mut Access) {
-        access.add_write(state.0);
-        if T::ENABLEABLE {
-            access.add_bit_read(state.0);
-        }
-    }
-
-    fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-        TermSlot::find(state.0, archetype)
-    }
-
-    #[inline]
-    fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        if T::ENABLEABLE {
-            slots.keep_enabled(chunks, chunk, rows);
-        }
     }
 
     #[inline]

@@ -163,8 +163,14 @@ macro_rules! enabled_data {
         }
 
         impl<T: Component> QueryParts for $name<T> {
-            type State = TermState<$name<T>>;
-            type Slots = TermSlot;
+            super::one_term!(
+                $name<T>,
+                $add,
+                narrows: false,
+                T::ENABLEABLE,
+                "the component is not enableable"
+            );
+
             type Fetch<'w> = BitsFetch<'w>;
 
             type Cached = ChunkAddress<[AtomicU64]>;
@@ -182,25 +188,7 @@ macro_rules! enabled_data {
                 BitsFetch(cached.get(token))
             }
 
-            type Run<'w> = Self::Fetch<'w>;
-
-            const NARROWS: bool = false;
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                const { assert!(T::ENABLEABLE, "the component is not enableable") };
-                TermState::new(ids.id::<T>())
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                access.$add(state.0);
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-                TermSlot::find(state.0, archetype)
-            }
-
-            #[inline]
-            fn rows(_slots: &TermSlot, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+            super::own_run!();
 
             #[inline]
             fn fetch<'w>(
@@ -210,20 +198,6 @@ macro_rules! enabled_data {
                 _moment: ChangeWindow,
             ) -> BitsFetch<'w> {
                 BitsFetch(words(slots, chunks, chunk))
-            }
-
-            #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
-                *fetch
-            }
-
-            #[inline]
-            fn with_run<'a, 'w: 'a>(
-                _fetch: &Self::Fetch<'w>,
-                run: Self::Run<'a>,
-                _right: &RangeToken<'a>,
-            ) -> Self::Fetch<'a> {
-                run
             }
 
             #[inline]

@@ -1,4 +1,8 @@
-//! The handle of the row's entity, and nothing at all.
+//! What every row has: the handle of its entity, the row itself as the one that claims entities, and
+//! nothing at all.
+
+use core::fmt;
+use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnParts, IdSource,
@@ -6,63 +10,130 @@ use super::{
 };
 use crate::entity::Entity;
 
-impl QueryData for Entity {
-    type Item<'w> = Self;
-
-    super::own_parts!(Self);
+/// A row as the one that claims entities, see [`ExclusiveView`](crate::ExclusiveView).
+///
+/// A query that asks for it hands it out with the row. It cannot be made, copied, kept for longer than
+/// the query, or used by another thread: who has it is the row. One query with claimants lives at a
+/// time in a system (in a [turn](crate::WorldCell::turn) of a cell), and stays on its thread; the rows
+/// of its parallel loops are on all of them.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imps = world.spawn_batch((0..2).map(Gold));
+/// let mut names = world.query::<(Claimant, &Gold)>().map(|(imp, gold)| (imp.entity(), gold.0));
+/// assert_eq!(names.next(), Some((imps[0], 0)));
+/// ```
+pub struct Claimant<'w> {
+    entity: Entity,
+    /// Of the query, and of this thread alone.
+    marker: PhantomData<(&'w (), *mut ())>,
 }
 
-impl QueryParts for Entity {
-    type State = ();
-    type Slots = ();
-    type Fetch<'w> = &'w [Self];
-
-    super::cached_place!();
-
-    type Run<'w> = Self::Fetch<'w>;
-
-    const NARROWS: bool = false;
-
-    fn state(_ids: &mut IdSource<'_>) {}
-
-    fn access((): &(), _access: &mut Access) {}
-
-    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
-        Some(())
-    }
-
-    #[inline]
-    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
-
-    #[inline]
-    fn fetch<'w>((): &(), chunks: &'w Chunks, chunk: usize, _moment: ChangeWindow) -> &'w [Self] {
-        chunks.entities(chunk)
-    }
-
-    #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
-        fetch
-    }
-
-    #[inline]
-    fn with_run<'a, 'w: 'a>(
-        _fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        _right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
-        run
-    }
-
-    #[inline]
-    fn nothing<'w>() -> Self::Fetch<'w> {
-        &[]
-    }
-
-    #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-        fetch[right.row()]
+impl fmt::Debug for Claimant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claimant").field(&self.entity).finish()
     }
 }
+
+impl Claimant<'_> {
+    /// The entity of the row.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// assert_eq!(world.query::<Claimant>().single()?.entity(), imp);
+    /// # Ok::<(), formic_ecs::QuerySingleError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn entity(&self) -> Entity {
+        self.entity
+    }
+}
+
+/// Query data that every archetype has.
+macro_rules! data_of_all {
+    ($name:ty, $item:ty, $read_only:ty, $access:expr, $fetch:ty, $open:expr, $nothing:expr, $make:expr) => {
+        impl QueryData for $name {
+            type Item<'w> = $item;
+
+            super::own_parts!($read_only);
+        }
+
+        impl QueryParts for $name {
+            type State = ();
+            type Slots = ();
+            type Fetch<'w> = $fetch;
+
+            super::cached_place!();
+            super::own_run!();
+
+            const NARROWS: bool = false;
+
+            fn state(_ids: &mut IdSource<'_>) {}
+
+            fn access((): &(), access: &mut Access) {
+                ($access)(access);
+            }
+
+            fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+                Some(())
+            }
+
+            #[inline]
+            fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+            #[inline]
+            fn fetch<'w>(
+                (): &(),
+                chunks: &'w Chunks,
+                chunk: usize,
+                _: ChangeWindow,
+            ) -> Self::Fetch<'w> {
+                ($open)(chunks, chunk)
+            }
+
+            #[inline]
+            fn nothing<'w>() -> Self::Fetch<'w> {
+                $nothing
+            }
+
+            #[inline]
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
+                ($make)(fetch, right)
+            }
+        }
+    };
+}
+
+data_of_all!(
+    Entity,
+    Entity,
+    Entity,
+    |_: &mut Access| {},
+    &'w [Entity],
+    Chunks::entities,
+    &[],
+    |fetch: &&[Entity], right: RowToken<'_>| fetch[right.row()]
+);
+// Not `ReadOnly`: two queries that are asked at the same time would hand out the same row twice.
+data_of_all!(
+    Claimant<'_>,
+    Claimant<'w>,
+    Entity,
+    Access::add_claimants,
+    &'w [Entity],
+    Chunks::entities,
+    &[],
+    |fetch: &&[Entity], right: RowToken<'_>| Claimant {
+        entity: fetch[right.row()],
+        marker: PhantomData
+    }
+);
+data_of_all!((), (), (), |_: &mut Access| {}, (), |_, _| (), (), |&(), _| ());
 
 impl ColumnParts for Entity {
     type Columns<'w> = &'w [Self];
@@ -74,60 +145,4 @@ impl ColumnParts for Entity {
 }
 
 impl ReadOnlyParts for Entity {}
-
-impl QueryData for () {
-    type Item<'w> = ();
-
-    super::own_parts!(Self);
-}
-
-impl QueryParts for () {
-    type State = ();
-    type Slots = ();
-    type Fetch<'w> = ();
-
-    super::cached_place!();
-
-    type Run<'w> = Self::Fetch<'w>;
-
-    const NARROWS: bool = false;
-
-    fn state(_ids: &mut IdSource<'_>) {}
-
-    fn access((): &(), _access: &mut Access) {}
-
-    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
-        Some(())
-    }
-
-    #[inline]
-    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
-
-    #[inline]
-    fn fetch<'w>(
-        (): &(),
-        _chunks: &'w Chunks,
-        _chunk: usize,
-        _moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-    }
-
-    #[inline]
-    fn run<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {}
-
-    #[inline]
-    fn with_run<'a, 'w: 'a>(
-        _fetch: &Self::Fetch<'w>,
-        (): (),
-        _right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
-    }
-
-    #[inline]
-    fn nothing<'w>() -> Self::Fetch<'w> {}
-
-    #[inline]
-    fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RowToken<'a>) -> Self::Item<'a> {}
-}
-
 impl ReadOnlyParts for () {}

@@ -362,36 +362,19 @@ macro_rules! versioned_data {
         }
 
         impl<T: Component> QueryParts for $name<'_, T> {
-            type State = TermState<$name<'static, T>>;
-            type Slots = TermSlot;
+            super::one_term!(
+                $name<'static, T>,
+                $add,
+                narrows: T::ENABLEABLE,
+                !($writes && T::MANAGED),
+                "this component is the world's to change"
+            );
+
             type Fetch<'w> = $fetch<'w, T>;
 
             super::cached_place!();
 
-            type Run<'w> = Self::Fetch<'w>;
-
-            const NARROWS: bool = T::ENABLEABLE;
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                const { assert!(!($writes && T::MANAGED), "this component is the world's to change") };
-                TermState::new(ids.id::<T>())
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                access.$add(state.0);
-                if T::ENABLEABLE {
-                    access.add_bit_read(state.0);
-                }
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-                TermSlot::find(state.0, archetype)
-            }
-
-            #[inline]
-            fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-                slots.keep_enabled(chunks, chunk, rows);
-            }
+            super::own_run!();
 
             #[inline]
             fn fetch<'w>(
@@ -404,20 +387,6 @@ macro_rules! versioned_data {
                     values: Values::open(chunks.record(chunk, slots.column())),
                     versions: Some(Versions::open(slots, chunks, chunk, moment)),
                 }
-            }
-
-            #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
-                *fetch
-            }
-
-            #[inline]
-            fn with_run<'a, 'w: 'a>(
-                _fetch: &Self::Fetch<'w>,
-                run: Self::Run<'a>,
-                _right: &RangeToken<'a>,
-            ) -> Self::Fetch<'a> {
-                run
             }
 
             fn nothing<'w>() -> Self::Fetch<'w> {

@@ -87,7 +87,7 @@ macro_rules! version_filter {
                 if let Some(versions) = slots.row_versions(chunks, chunk) {
                     versions.$stamp.keep_after(since, chunks.len(chunk), rows);
                 }
-                slots.keep_enabled(chunks, chunk, rows);
+                slots.bits.keep_enabled(chunks, chunk, rows);
             }
         }
     };
