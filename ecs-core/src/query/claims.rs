@@ -9,11 +9,13 @@ use super::access::{BorrowGuard, ClaimLoops};
 use super::column::RowToken;
 use super::cursor::Source;
 use super::data::{Claimant, FetchOf, QueryData, item};
-use super::view::opened;
-use super::view_plan::{Lookups, ViewPlan};
+use super::view::Lookups;
+use super::view_plan::ViewPlan;
+use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
-use crate::storage::{ChangeWindow, Writers};
+#[cfg(test)]
+use crate::storage::Writers;
 use crate::sync::{Ordering, ProtocolU32};
 
 /// A word per entity slot: which row has taken the entity that is there, in which loop, and whether
@@ -168,7 +170,7 @@ impl ClaimWords {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ExclusiveView<'w, Q: QueryData> {
-    source: Source<'w>,
+    entities: &'w Entities,
     lookups: Lookups<'w, Q>,
     words: &'w ClaimWords,
     loops: &'w ClaimLoops,
@@ -239,16 +241,15 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         loops: &'w ClaimLoops,
         guard: BorrowGuard<'w>,
     ) -> Self {
-        // Others stamp rows of the same chunks meanwhile.
-        let moment = ChangeWindow { writers: Writers::Several, ..source.moment };
-        let source = Source { moment, ..source };
-        let (lookups, words) = (plan.view.lookups(source), &plan.words);
-        Self { source, lookups, words, loops, begun: loops.begun(), _guard: guard }
+        // SAFETY: the caller vouches that the plan was just extended over the source.
+        let lookups = unsafe { Lookups::new(source, plan.view.columns()) }.among_several();
+        let (entities, words) = (source.entities, &plan.words);
+        Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }
     }
 
     #[cfg(test)]
     pub(super) fn writers(&self) -> Writers {
-        self.source.moment.writers
+        self.lookups.writers()
     }
 
     /// Exclusive access of a row to the components of a target, until the claim is dropped.
@@ -283,9 +284,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         let row = row.entity();
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
         // stands.
-        // SAFETY: the plan was extended over the source as this view was made (`new`), and the
-        // source is borrowed since (I-23).
-        let (fetch, place) = match unsafe { opened::<Q>(self.source, self.lookups, target) } {
+        let (fetch, place) = match self.lookups.open(target) {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {
                 return Err(ClaimError::NoSuchEntity(error));
@@ -311,7 +310,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         match why {
             Refused::Held => ClaimError::Held(target),
             Refused::By(index) => {
-                let other = self.source.entities.at(index).unwrap_or(row);
+                let other = self.entities.at(index).unwrap_or(row);
                 ClaimError::Contested { target, rows: [row.min(other), row.max(other)] }
             }
         }

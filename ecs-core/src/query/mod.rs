@@ -40,5 +40,4 @@ pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub use view::{View, ViewShard};
-pub(crate) use view_plan::ViewCache;
 pub use view_plan::ViewPlan;

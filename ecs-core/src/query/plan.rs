@@ -10,6 +10,7 @@ use super::filter::QueryFilter;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
+use crate::storage::Directory;
 
 /// One archetype that matches.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +26,23 @@ pub(crate) type MatchOf<Q, F> = Match<SlotsOf<Q>, <F as QueryFilter>::Slots>;
 /// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
 /// archetypes that match, in their order (I-8).
 #[derive(Debug)]
-struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
+pub(super) struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
     query: QueryState,
     filter: FilterState,
-    access: Access,
+    pub(super) access: Access,
+    kind: PlanKind,
     seen: usize,
-    matches: Vec<Match<QuerySlots, FilterSlots>>,
+    pub(super) matches: Vec<Match<QuerySlots, FilterSlots>>,
 }
 
-type PartsOf<Q, F> = Parts<
+/// What a plan is of: queries leave out archetypes that are hidden, views are asked for an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PlanKind {
+    Query,
+    View,
+}
+
+pub(super) type PartsOf<Q, F> = Parts<
     <<Q as QueryData>::Parts as QueryParts>::State,
     SlotsOf<Q>,
     <F as QueryFilter>::State,
@@ -48,7 +57,7 @@ where
 {
     #[cold]
     #[inline(never)]
-    fn make<Q, F>(ids: &mut IdSource<'_>) -> Self
+    pub(super) fn make<Q, F>(ids: &mut IdSource<'_>, kind: PlanKind) -> Self
     where
         Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
@@ -62,13 +71,14 @@ where
                 IdSource::Register(registry) => &**registry,
                 IdSource::LookUp(registry) => registry,
             };
+            let asker = if kind == PlanKind::View { "view" } else { "query" };
             panic!(
-                "the query {} asks for {} twice, once of them to write",
+                "the {asker} {} asks for {} twice, once of them to write",
                 core::any::type_name::<Q>(),
                 registry.info(id).name()
             );
         }
-        Self { query, filter, access, seen: 0, matches: Vec::new() }
+        Self { query, filter, access, kind, seen: 0, matches: Vec::new() }
     }
 
     /// Forgets the archetypes, since others have taken their places.
@@ -79,7 +89,7 @@ where
 
     /// Looks at the archetypes that have appeared since the last time.
     #[inline]
-    fn extend<Q, F>(&mut self, archetypes: &[Archetype])
+    pub(super) fn extend<Q, F>(&mut self, archetypes: &[Archetype])
     where
         Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
@@ -99,15 +109,40 @@ where
     {
         for archetype in archetypes {
             self.seen += 1;
-            if self.access.leaves_out(archetype) {
-                continue;
-            }
-            let Some(query) = Q::Parts::slots(&self.query, archetype) else { continue };
-            let Some(filter) = F::slots(&self.filter, archetype) else { continue };
-            self.matches.push(Match { archetype: archetype.id(), query, filter });
+            self.matches.extend(self.match_of::<Q, F>(archetype));
         }
     }
+
+    fn match_of<Q, F>(&self, archetype: &Archetype) -> Option<Match<QuerySlots, FilterSlots>>
+    where
+        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
+        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
+    {
+        if self.kind == PlanKind::Query && self.access.leaves_out(archetype) {
+            return None;
+        }
+        let query = Q::Parts::slots(&self.query, archetype)?;
+        let filter = F::slots(&self.filter, archetype)?;
+        Some(Match { archetype: archetype.id(), query, filter })
+    }
+
+    /// Whether the matches are what would be found if all archetypes were looked at again (I-8).
+    pub(super) fn check<Q, F>(&self, archetypes: &[Archetype]) -> CheckResult
+    where
+        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
+        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
+    {
+        let seen = archetypes.get(..self.seen).unwrap_or_default();
+        let found = seen.iter().filter_map(|archetype| self.match_of::<Q, F>(archetype));
+        let is_exact = seen.len() == self.seen
+            && found.map(|it| it.archetype).eq(self.matches.iter().map(|it| it.archetype));
+        let other = ("I-8", "a plan lists other archetypes than those that match");
+        if is_exact { Ok(()) } else { Err(other) }
+    }
 }
+
+/// An invariant that is broken, and how.
+pub(super) type CheckResult = Result<(), (&'static str, &'static str)>;
 
 /// What a plan is made from and kept up with.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +202,11 @@ impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        let parts = Parts::make::<Q, F>(&mut IdSource::Register(registry));
+        Self::of_kind(world, registry, PlanKind::Query)
+    }
+
+    pub(super) fn of_kind(world: u64, registry: &mut Registry, kind: PlanKind) -> Self {
+        let parts = Parts::make::<Q, F>(&mut IdSource::Register(registry), kind);
         Self { world, epoch: 0, parts, last_asked: 0 }
     }
 
@@ -206,10 +245,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
 
     /// The matches among all archetypes there are now.
     pub(crate) fn matches(&mut self, source: PlanSource<'_>) -> Planned<'_, MatchOf<Q, F>> {
-        assert_eq!(
-            self.world, source.world,
-            "a query plan is of use only to the world that made it"
-        );
+        assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
         if self.epoch != source.epoch {
             self.parts.restart();
             if self.epoch < source.restored {
@@ -227,17 +263,19 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     }
 }
 
-/// The plans of a world's own queries, by their types.
+/// The plans of a world's own queries and views, by their types.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache(TypeMap<KeptPlan>);
 
 #[derive(Debug)]
 struct KeptPlan {
-    /// The [`Parts`] of the query.
+    /// The parts of the query or view.
     parts: Box<dyn Any + Send + Sync>,
-    /// Whether these are what would be found if all archetypes were looked at again.
-    is_exact: fn(&dyn Any, &[Archetype]) -> bool,
+    check: CheckFn,
 }
+
+/// Whether the parts of a plan are as they have to be.
+pub(super) type CheckFn = fn(&dyn Any, &[Archetype], &Directory) -> CheckResult;
 
 impl PlanCache {
     /// The matches of this query, from the plan that is kept for it.
@@ -246,41 +284,45 @@ impl PlanCache {
         registry: &mut Registry,
         archetypes: &[Archetype],
     ) -> &[MatchOf<Q, F>] {
-        let key = TypeId::of::<PartsOf<Q, F>>();
-        let entry = self.0.entry(key).or_insert_with(|| Self::entry::<Q, F>(registry));
-        let parts = entry.parts.downcast_mut::<PartsOf<Q, F>>().expect("the key is the type");
+        let make = || Parts::make::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
+        let check: CheckFn =
+            |parts, archetypes, _| parts_of::<PartsOf<Q, F>>(parts).check::<Q, F>(archetypes);
+        let parts: &mut PartsOf<Q, F> = self.parts(make, check);
         parts.extend::<Q, F>(archetypes);
         &parts.matches
     }
 
-    #[cold]
-    #[inline(never)]
-    fn entry<Q: QueryData, F: QueryFilter>(registry: &mut Registry) -> KeptPlan {
-        let parts = PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry));
-        KeptPlan { parts: Box::new(parts), is_exact: is_exact::<Q, F> }
+    /// The parts of this type, which are made when they are asked for first.
+    #[inline]
+    pub(super) fn parts<P: Any + Send + Sync>(
+        &mut self,
+        make: impl FnOnce() -> P,
+        check: CheckFn,
+    ) -> &mut P {
+        let entry = self.0.entry(TypeId::of::<P>()).or_insert_with(|| Self::entry(make, check));
+        entry.parts.downcast_mut().expect("the key is the type")
     }
 
-    /// Whether each plan lists what matches, each once (I-8).
-    pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), &'static str> {
-        let is_exact = |plan: &KeptPlan| (plan.is_exact)(&*plan.parts, archetypes);
-        if self.0.values().all(is_exact) {
-            Ok(())
-        } else {
-            Err("a plan lists other archetypes than those that match")
-        }
+    #[cold]
+    #[inline(never)]
+    fn entry<P: Any + Send + Sync>(make: impl FnOnce() -> P, check: CheckFn) -> KeptPlan {
+        KeptPlan { parts: Box::new(make()), check }
+    }
+
+    /// Whether each plan lists what matches, each once (I-8), and looks where that is (I-23).
+    pub(crate) fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
+        self.0.values().try_for_each(|plan| (plan.check)(&*plan.parts, archetypes, directory))
+    }
+
+    #[cfg(test)]
+    pub(super) fn kept<P: Any>(&mut self) -> &mut P {
+        let entry = self.0.get_mut(&TypeId::of::<P>()).expect("it was asked for");
+        entry.parts.downcast_mut().expect("the key is the type")
     }
 }
 
-fn is_exact<Q: QueryData, F: QueryFilter>(parts: &dyn Any, archetypes: &[Archetype]) -> bool {
-    let kept = parts.downcast_ref::<PartsOf<Q, F>>().expect("the key is the type");
-    let Some(seen) = archetypes.get(..kept.seen) else { return false };
-    let does_match = |archetype: &&Archetype| {
-        !kept.access.leaves_out(archetype)
-            && Q::Parts::slots(&kept.query, archetype).is_some()
-            && F::slots(&kept.filter, archetype).is_some()
-    };
-    let found = seen.iter().filter(does_match).map(Archetype::id);
-    kept.matches.iter().map(|known| known.archetype).eq(found)
+pub(super) fn parts_of<P: Any>(parts: &dyn Any) -> &P {
+    parts.downcast_ref().expect("the key is the type")
 }
 
 /// The matches of a query that is asked without the right to write anything down.
@@ -288,7 +330,7 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     registry: &Registry,
     archetypes: &[Archetype],
 ) -> Vec<MatchOf<Q, F>> {
-    let mut parts = PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::LookUp(registry));
+    let mut parts = Parts::make::<Q, F>(&mut IdSource::LookUp(registry), PlanKind::Query);
     parts.extend::<Q, F>(archetypes);
     parts.matches
 }
@@ -371,8 +413,7 @@ mod tests {
         world.spawn(Gold);
         assert_eq!(world.query::<&Gold>().into_iter().count(), 1);
         world.check().unwrap();
-        let plan = world.plans.0.values_mut().next().unwrap();
-        let parts = plan.parts.downcast_mut::<PartsOf<&Gold, ()>>().unwrap();
+        let parts = world.plans.kept::<PartsOf<&Gold, ()>>();
         parts.matches.push(parts.matches[0]);
         assert_eq!(world.check().unwrap_err().invariant, "I-8");
     }

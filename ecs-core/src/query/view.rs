@@ -7,12 +7,13 @@ use core::marker::PhantomData;
 use super::access::BorrowGuard;
 use super::column::{CacheToken, RowToken};
 use super::cursor::{Source, find_each};
-use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, SlotsOf, item};
-use super::view_plan::Lookups;
+use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
+use super::view_plan::CachedOf;
 use crate::component::Component;
+use crate::entities::Places;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::storage::{ChangeWindow, Chunks, RowAddress, Writers};
+use crate::storage::Writers;
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
 ///
@@ -32,7 +33,6 @@ use crate::storage::{ChangeWindow, Chunks, RowAddress, Writers};
 /// # Ok::<(), formic_ecs::QueryEntityError>(())
 /// ```
 pub struct View<'w, Q: QueryData> {
-    source: Source<'w>,
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
     /// A view of [`Claimant`](crate::Claimant)s stays on its thread.
@@ -45,55 +45,80 @@ impl<Q: QueryData> fmt::Debug for View<'_, Q> {
     }
 }
 
-/// The chunks that one entity is in, where its components are in them, and its row.
-type Found<'a, Q> = (&'a Chunks, &'a SlotsOf<Q>, RowAddress);
-
-/// Where one entity is, if it has what the plan asks for.
-#[inline]
-fn found<'a, Q: QueryData>(
-    source: Source<'a>,
-    slots: &'a [Option<SlotsOf<Q>>],
-    entity: Entity,
-) -> Result<Found<'a, Q>, QueryEntityError> {
-    let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
-    let index = location.archetype.index();
-    let Some(Some(slots)) = slots.get(index) else {
-        return Err(QueryEntityError::NotMatching(entity));
-    };
-    let chunks = &source.archetypes[index].chunks;
-    debug_assert!(location.address.row < chunks.len(location.address.chunk), "a location is a row");
-    Ok((chunks, slots, location.address))
+/// Where the entities are, and what is kept about the chunks that a view is of.
+pub(crate) struct Lookups<'w, Q: QueryData> {
+    source: Source<'w>,
+    places: Places<'w>,
+    /// As many as the directory gave numbers.
+    columns: &'w [Option<CachedOf<Q>>],
 }
 
-/// The opened chunk and the row of one entity, if it has what the plan asks for.
-///
-/// # Safety
-/// The lookups are those of this very source, which is borrowed (I-23).
-#[inline]
-pub(crate) unsafe fn opened<'a, Q: QueryData>(
-    source: Source<'a>,
-    lookups: Lookups<'a, Q>,
-    entity: Entity,
-) -> Result<(FetchOf<'a, Q>, usize), QueryEntityError> {
-    // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
-    // later.
-    if let Some(place) = lookups.places.get(entity) {
-        debug_assert!(place.chunk() < lookups.cached.len(), "a place names a chunk that is there");
-        // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and there
-        // is an entry for each: the caller ensures that the lookups are those of this source (I-23).
-        if let Some(cached) = unsafe { lookups.cached.get_unchecked(place.chunk()) } {
-            // SAFETY: the caller vouches that these are lookups of this source, which is borrowed
-            // for `'a` (I-23).
-            let token = unsafe { CacheToken::new(source.archetypes) };
-            return Ok((Q::Parts::open_cached(cached, token, source.moment), place.row()));
-        }
+impl<Q: QueryData> Clone for Lookups<'_, Q> {
+    fn clone(&self) -> Self {
+        *self
     }
-    Err(why_not_opened(source, entity))
+}
+
+impl<Q: QueryData> Copy for Lookups<'_, Q> {}
+
+/// The chunk that one entity is in, and its row.
+type Found<'w, Q> = (&'w CachedOf<Q>, usize);
+
+impl<'w, Q: QueryData> Lookups<'w, Q> {
+    /// # Safety
+    /// The columns are those of a plan that was just extended over the source, which is borrowed
+    /// for `'w` (I-23).
+    pub(super) unsafe fn new(source: Source<'w>, columns: &'w [Option<CachedOf<Q>>]) -> Self {
+        Self { source, places: source.entities.places(), columns }
+    }
+
+    #[cfg(test)]
+    pub(super) fn writers(&self) -> Writers {
+        self.source.moment.writers
+    }
+
+    /// The same, for one of several threads that stamp rows of the same chunks meanwhile.
+    pub(super) fn among_several(mut self) -> Self {
+        self.source.moment.writers = Writers::Several;
+        self
+    }
+
+    /// Where one entity is, if it has what the plan asks for.
+    #[inline]
+    fn find(self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
+        // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
+        // later.
+        if let Some(place) = self.places.get(entity) {
+            debug_assert!(
+                place.chunk() < self.columns.len(),
+                "a place names a chunk that is there"
+            );
+            // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and
+            // there is an entry for each in the columns of this source (`new`).
+            if let Some(cached) = unsafe { self.columns.get_unchecked(place.chunk()) } {
+                return Ok((cached, place.row()));
+            }
+        }
+        Err(why_not_found(self.source, entity))
+    }
+
+    /// The opened chunk and the row of one entity, if it has what the plan asks for.
+    #[inline]
+    pub(super) fn open(self, entity: Entity) -> Result<(FetchOf<'w, Q>, usize), QueryEntityError> {
+        self.find(entity).map(|found| self.opened(found))
+    }
+
+    #[inline]
+    fn opened(self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
+        // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
+        let token = unsafe { CacheToken::new(self.source.archetypes) };
+        (Q::Parts::open_cached(cached, token, self.source.moment), row)
+    }
 }
 
 /// Why an entity has no row in a view.
 #[cold]
-fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
+fn why_not_found(source: Source<'_>, entity: Entity) -> QueryEntityError {
     match source.entities.get(entity) {
         Some(_) => QueryEntityError::NotMatching(entity),
         None => NoSuchEntity(entity).into(),
@@ -103,14 +128,16 @@ fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The lookups are those of the source, of a
-    /// plan that was just extended over it (I-23).
+    /// `guard` (I-10), and gives it away with the view. The columns are those of a plan that was just
+    /// extended over the source (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
-        lookups: Lookups<'w, Q>,
+        columns: &'w [Option<CachedOf<Q>>],
         guard: Option<BorrowGuard<'w>>,
     ) -> Self {
-        Self { source, lookups, guard, marker: PhantomData }
+        // SAFETY: the caller vouches for the columns.
+        let lookups = unsafe { Lookups::new(source, columns) };
+        Self { lookups, guard, marker: PhantomData }
     }
 
     /// The same view, asking what has changed or come after this version of the world, see
@@ -128,16 +155,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
-        self.source.moment.since = version;
+        self.lookups.source.moment.since = version;
         self
-    }
-
-    /// The chunk and the row of one entity.
-    #[inline]
-    fn open(&self, entity: Entity) -> Result<(FetchOf<'_, Q>, usize), QueryEntityError> {
-        // SAFETY: the lookups are those of the source as it was when the view was made (`new`), and
-        // it is borrowed for as long as the view lives (I-23).
-        unsafe { opened(self.source, self.lookups, entity) }
     }
 
     /// The components of one entity.
@@ -160,7 +179,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     where
         Q: ReadOnly,
     {
-        let (fetch, row) = self.open(entity)?;
+        let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
         // read, and lends it while it is borrowed.
         let right = unsafe { RowToken::new(row) };
@@ -183,7 +202,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// Returns an error if the entity is not in the world, or lacks one of the components.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        let (fetch, row) = self.open(entity)?;
+        let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
         // and is borrowed exclusively for as long as the item is used.
         let right = unsafe { RowToken::new(row) };
@@ -245,11 +264,9 @@ impl<Q: QueryData> View<'_, Q> {
     ) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
         assert!(count > 0, "a view has one part at least");
         assert!(run.is_power_of_two(), "{run} is not a power of two");
-        // Others stamp rows of the same chunks meanwhile.
-        let moment = ChangeWindow { writers: Writers::Several, ..self.source.moment };
-        let (source, lookups) = (Source { moment, ..self.source }, self.lookups);
+        let lookups = self.lookups.among_several();
         let (shift, divisor) = (run.ilog2(), Divisor::new(count));
-        (0..count).map(move |which| ViewShard { source, lookups, shift, divisor, which })
+        (0..count).map(move |which| ViewShard { lookups, shift, divisor, which })
     }
 
     /// The components of several entities, all at once.
@@ -275,14 +292,13 @@ impl<Q: QueryData> View<'_, Q> {
         &mut self,
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryManyError> {
-        let view = &*self;
-        let places =
-            find_each(entities, |entity| found::<Q>(view.source, view.lookups.slots, entity))?;
-        Ok(places.map(|(chunks, slots, address)| {
-            let fetch = Q::Parts::lookup(slots, chunks, address.chunk, view.source.moment);
+        let lookups = self.lookups;
+        let all = find_each(entities, |entity| lookups.find(entity))?;
+        Ok(all.map(|found| {
+            let (fetch, row) = lookups.opened(found);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
             // the right, and is borrowed exclusively for as long as the items are used.
-            let right = unsafe { RowToken::new(address.row) };
+            let right = unsafe { RowToken::new(row) };
             item::<Q>(&fetch, right)
         }))
     }
@@ -299,13 +315,12 @@ impl<Q: QueryData> View<'_, Q> {
     /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
-        found::<Q>(self.source, self.lookups.slots, entity).is_ok()
+        self.lookups.find(entity).is_ok()
     }
 }
 
 /// A part of a [`View`], made by [`View::shards`].
 pub struct ViewShard<'v, Q: QueryData> {
-    source: Source<'v>,
     lookups: Lookups<'v, Q>,
     shift: u32,
     divisor: Divisor,
@@ -363,9 +378,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         if self.divisor.remainder(entity.index() >> self.shift) != self.which {
             return Err(QueryEntityError::NotMatching(entity));
         }
-        // SAFETY: the lookups are those of the source as it was when the view was made (`View::new`),
-        // and the view is borrowed for as long as its parts live (I-23).
-        let (fetch, row) = unsafe { opened(self.source, self.lookups, entity) }?;
+        let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right and
         // is borrowed exclusively by its parts (`shards`), of which this is the only one with this
         // entity, as was just seen; and the part is borrowed exclusively for as long as the item is
@@ -396,7 +409,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// Returns an error if the entity is not in the world, or lacks the component.
     #[inline]
     pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
-        let (fetch, row) = self.open(entity)?;
+        let (fetch, row) = self.lookups.open(entity)?;
         Ok(fetch.bit(row).set(enabled))
     }
 
@@ -419,7 +432,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// Returns an error if the entity is not in the world, or lacks the component.
     #[inline]
     pub fn set_mut(&mut self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
-        let (fetch, row) = self.open(entity)?;
+        let (fetch, row) = self.lookups.open(entity)?;
         let bit = fetch.bit(row);
         // Without a guard it is the world's own view, which has the world alone.
         let alone = self.guard.is_none();
@@ -458,7 +471,7 @@ mod tests {
         let mut world = World::new();
         world.spawn(A);
         assert!(
-            world.view::<&mut A>().shards(2).all(|it| it.source.moment.writers == Writers::Several)
+            world.view::<&mut A>().shards(2).all(|it| it.lookups.writers() == Writers::Several)
         );
         let mut plan = world.claim_plan::<&mut A>();
         let cell = world.cell();

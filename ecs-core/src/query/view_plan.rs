@@ -1,19 +1,18 @@
-//! The columns that a view reads, archetype by archetype and chunk by chunk: kept from
-//! view to view, and found anew when chunks come, go or move.
+//! The columns that a view reads, chunk by chunk: kept from view to view, and found anew when chunks
+//! come, go or move.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::any::{Any, TypeId};
 use core::fmt;
 
 use super::access::Access;
 use super::cursor::Source;
-use super::data::{QueryData, QueryParts, SlotsOf};
-use super::plan::PlanSource;
+use super::data::{QueryData, QueryParts};
+use super::plan::{
+    CheckFn, CheckResult, MatchOf, Parts, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan,
+    parts_of,
+};
 use crate::archetype::Archetype;
 use crate::component::{IdSource, Registry};
-use crate::entities::{Entities, Places};
-use crate::hash::TypeMap;
 use crate::storage::Directory;
 
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
@@ -32,120 +31,22 @@ use crate::storage::Directory;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ViewPlan<Q: QueryData> {
-    world: u64,
-    epoch: u64,
-    parts: PartsOf<Q>,
+    plan: QueryPlan<Q>,
+    columns: Columns<CachedOf<Q>>,
 }
 
-/// A plan without the lifetimes of its view.
-#[derive(Debug)]
-struct Parts<State, Slots, Cached> {
-    state: State,
-    access: Access,
-    /// By archetype.
-    slots: Vec<Option<Slots>>,
-    /// By number of chunk.
-    cached: Vec<Option<Cached>>,
-    /// The directory's change that `cached` is as of (I-23).
-    known: u64,
-}
-
-type PartsOf<Q> = Parts<<<Q as QueryData>::Parts as QueryParts>::State, SlotsOf<Q>, CachedOf<Q>>;
-
-type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Cached;
+pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Cached;
 
 impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewPlan").field("access", &self.parts.access).finish_non_exhaustive()
-    }
-}
-
-impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cached> {
-    #[cold]
-    #[inline(never)]
-    fn make<Q>(registry: &mut Registry) -> Self
-    where
-        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
-    {
-        let state = Q::Parts::state(&mut IdSource::Register(registry));
-        let mut access = Access::default();
-        Q::Parts::access(&state, &mut access);
-        if let Some(id) = access.clash() {
-            let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
-            panic!("the view {view} asks for {component} twice, once of them to write");
-        }
-        Self { state, access, slots: Vec::new(), cached: Vec::new(), known: 0 }
-    }
-
-    /// Looks at the archetypes that have appeared since the last time, and at all chunks where any
-    /// came, went or moved.
-    #[inline]
-    fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
-    where
-        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
-    {
-        if self.known != directory.changes() || self.slots.len() != archetypes.len() {
-            self.look_at::<Q>(archetypes, directory);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn look_at<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
-    where
-        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
-    {
-        let new = archetypes[self.slots.len()..].iter();
-        self.slots.extend(new.map(|archetype| Q::Parts::slots(&self.state, archetype)));
-        // As of no change: what follows a panic in here looks at all chunks once more.
-        self.known = u64::MAX;
-        self.cached.clear();
-        self.cached.resize_with(directory.bound(), || None);
-        for (archetype, slots) in archetypes.iter().zip(&self.slots) {
-            let Some(slots) = slots else { continue };
-            let chunks = &archetype.chunks;
-            // Those without rows as well, since a first row is no change.
-            for chunk in 0..chunks.all_count() {
-                self.cached[chunks.id(chunk)] = Some(Q::Parts::cache(slots, chunks, chunk));
-            }
-        }
-        self.known = directory.changes();
-    }
-
-    fn lookups<'w, Q>(&'w self, entities: &'w Entities) -> Lookups<'w, Q>
-    where
-        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
-    {
-        Lookups { places: entities.places(), slots: &self.slots, cached: &self.cached }
-    }
-
-    /// Whether the slots, and what is kept about chunks unless it is out of date, are what would be
-    /// found now.
-    fn is_exact<Q>(&self, archetypes: &[Archetype], directory: &Directory) -> bool
-    where
-        Q: QueryData<Parts: QueryParts<State = State, Slots = Slots, Cached = Cached>>,
-    {
-        let mut known = archetypes.iter().zip(&self.slots);
-        let are_slots = self.slots.len() <= archetypes.len()
-            && known.all(|(archetype, slots)| *slots == Q::Parts::slots(&self.state, archetype));
-        let mut expected: Vec<Option<Cached>> = Vec::new();
-        expected.resize_with(self.cached.len(), || None);
-        if self.known == directory.changes() {
-            for (archetype, slots) in archetypes.iter().zip(&self.slots) {
-                let (Some(slots), chunks) = (slots, &archetype.chunks) else { continue };
-                for chunk in 0..chunks.all_count() {
-                    let Some(place) = expected.get_mut(chunks.id(chunk)) else { return false };
-                    *place = Some(Q::Parts::cache(slots, chunks, chunk));
-                }
-            }
-        }
-        are_slots && (self.known != directory.changes() || self.cached == expected)
+        f.debug_struct("ViewPlan").field("access", self.access()).finish_non_exhaustive()
     }
 }
 
 impl<Q: QueryData> ViewPlan<Q> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self { world, epoch: 0, parts: PartsOf::<Q>::make::<Q>(registry) }
+        let plan = QueryPlan::of_kind(world, registry, PlanKind::View);
+        Self { plan, columns: Columns::default() }
     }
 
     /// What the view touches.
@@ -161,97 +62,121 @@ impl<Q: QueryData> ViewPlan<Q> {
     /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
-        &self.parts.access
+        self.plan.access()
     }
 
-    /// Looks at the archetypes that have appeared since the last time.
+    /// Looks at the archetypes and chunks that have appeared since the last time.
     pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
-        assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
-        if self.epoch != plans.epoch {
-            self.parts.slots.clear();
-            self.parts.known = 0;
-            self.epoch = plans.epoch;
-        }
-        self.parts.extend::<Q>(source.archetypes, source.directory);
+        let matches = self.plan.matches(plans).matches;
+        self.columns.extend::<Q>(matches, source.archetypes, source.directory);
     }
 
-    /// Where entities and components are, in a source that it was just extended over.
-    pub(crate) fn lookups<'w>(&'w self, source: Source<'w>) -> Lookups<'w, Q> {
-        self.parts.lookups(source.entities)
+    /// What is kept about the chunks of the source that it was just extended over.
+    pub(crate) fn columns(&self) -> &[Option<CachedOf<Q>>] {
+        &self.columns.cached
     }
 }
 
-/// Where the entities are, and the components that a view asks for: by archetype and by number of
-/// chunk.
-pub(crate) struct Lookups<'w, Q: QueryData> {
-    pub(super) places: Places<'w>,
-    pub(super) slots: &'w [Option<SlotsOf<Q>>],
-    /// As many as the directory gave numbers.
-    pub(super) cached: &'w [Option<CachedOf<Q>>],
-}
-
-impl<Q: QueryData> Clone for Lookups<'_, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q: QueryData> Copy for Lookups<'_, Q> {}
-
-/// The plans of a world's own views, by what they ask for.
-#[derive(Debug, Default)]
-pub(crate) struct ViewCache(TypeMap<KeptView>);
-
+/// What a view keeps about the chunks of its matches.
 #[derive(Debug)]
-struct KeptView {
-    /// The [`Parts`] of the view.
-    parts: Box<dyn Any + Send + Sync>,
-    /// Whether they are as they have to be.
-    is_exact: fn(&dyn Any, &[Archetype], &Directory) -> bool,
+struct Columns<Cached> {
+    /// By number of chunk, for as many as the directory gave numbers.
+    cached: Vec<Option<Cached>>,
+    /// The directory's change that this is as of (I-23).
+    known: u64,
 }
 
-impl ViewCache {
-    /// Where the components of this view are, from the plan that is kept for it.
-    pub(crate) fn lookups<'w, Q: QueryData>(
-        &'w mut self,
-        registry: &mut Registry,
-        source: Source<'w>,
-    ) -> Lookups<'w, Q> {
-        let entry = self.0.entry(TypeId::of::<PartsOf<Q>>());
-        let entry = entry.or_insert_with(|| Self::entry::<Q>(registry));
-        let parts = entry.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type");
-        parts.extend::<Q>(source.archetypes, source.directory);
-        parts.lookups(source.entities)
+impl<Cached> Default for Columns<Cached> {
+    fn default() -> Self {
+        Self { cached: Vec::new(), known: 0 }
+    }
+}
+
+impl<Cached: PartialEq> Columns<Cached> {
+    /// Looks at all chunks where any came, went or moved.
+    #[inline]
+    fn extend<Q>(
+        &mut self,
+        matches: &[MatchOf<Q, ()>],
+        archetypes: &[Archetype],
+        directory: &Directory,
+    ) where
+        Q: QueryData<Parts: QueryParts<Cached = Cached>>,
+    {
+        if self.known != directory.changes() {
+            self.look_at::<Q>(matches, archetypes, directory);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn entry<Q: QueryData>(registry: &mut Registry) -> KeptView {
-        let parts = PartsOf::<Q>::make::<Q>(registry);
-        KeptView { parts: Box::new(parts), is_exact: is_exact::<Q> }
-    }
-
-    /// Whether each view looks where the components are (I-23).
-    pub(crate) fn check(
-        &self,
+    fn look_at<Q>(
+        &mut self,
+        matches: &[MatchOf<Q, ()>],
         archetypes: &[Archetype],
         directory: &Directory,
-    ) -> Result<(), &'static str> {
-        if self.0.values().all(|view| (view.is_exact)(&*view.parts, archetypes, directory)) {
-            Ok(())
-        } else {
-            Err("a view looks for a component where it is not")
+    ) where
+        Q: QueryData<Parts: QueryParts<Cached = Cached>>,
+    {
+        // As of no change: what follows a panic in here looks at all chunks once more.
+        self.known = u64::MAX;
+        self.cached.clear();
+        self.cached.resize_with(directory.bound(), || None);
+        for found in matches {
+            let chunks = &archetypes[found.archetype.index()].chunks;
+            // Those without rows as well, since a first row is no change.
+            for chunk in 0..chunks.all_count() {
+                self.cached[chunks.id(chunk)] = Some(Q::Parts::cache(&found.query, chunks, chunk));
+            }
         }
+        self.known = directory.changes();
     }
 }
 
-fn is_exact<Q: QueryData>(
-    parts: &dyn Any,
+/// A view that a world keeps for itself.
+#[derive(Debug)]
+struct KeptView<P, Cached> {
+    plan: P,
+    columns: Columns<Cached>,
+}
+
+type KeptViewOf<Q> = KeptView<PartsOf<Q, ()>, CachedOf<Q>>;
+
+impl PlanCache {
+    /// What is kept about the chunks that this view is of.
+    pub(crate) fn columns<Q: QueryData>(
+        &mut self,
+        registry: &mut Registry,
+        source: Source<'_>,
+    ) -> &[Option<CachedOf<Q>>] {
+        let ids = &mut IdSource::Register(registry);
+        let make = || KeptView {
+            plan: Parts::make::<Q, ()>(ids, PlanKind::View),
+            columns: Columns::default(),
+        };
+        let check: CheckFn = |kept, archetypes, directory| {
+            check::<Q>(parts_of::<KeptViewOf<Q>>(kept), archetypes, directory)
+        };
+        let KeptView { plan, columns }: &mut KeptViewOf<Q> = self.parts(make, check);
+        plan.extend::<Q, ()>(source.archetypes);
+        columns.extend::<Q>(&plan.matches, source.archetypes, source.directory);
+        &columns.cached
+    }
+}
+
+/// Whether the plan lists what matches, and what is kept about chunks, unless it is out of date, is
+/// what would be found now.
+fn check<Q: QueryData>(
+    KeptView { plan, columns }: &KeptViewOf<Q>,
     archetypes: &[Archetype],
     directory: &Directory,
-) -> bool {
-    let parts = parts.downcast_ref::<PartsOf<Q>>().expect("the key is the type");
-    parts.is_exact::<Q>(archetypes, directory)
+) -> CheckResult {
+    plan.check::<Q, ()>(archetypes)?;
+    let mut expected = Columns::default();
+    expected.extend::<Q>(&plan.matches, archetypes, directory);
+    let is_exact = columns.known != expected.known || columns.cached == expected.cached;
+    let elsewhere = ("I-23", "a view looks for a component where it is not");
+    if is_exact { Ok(()) } else { Err(elsewhere) }
 }
 
 #[cfg(test)]
@@ -265,8 +190,7 @@ mod tests {
     struct B;
 
     fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<CachedOf<Q>>> {
-        let view = world.views.0.get_mut(&TypeId::of::<PartsOf<Q>>()).expect("it was asked for");
-        &mut view.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type").cached
+        &mut world.plans.kept::<KeptViewOf<Q>>().columns.cached
     }
 
     #[test]

@@ -117,7 +117,12 @@ impl Directory {
         self.changes += 1;
     }
 
-    /// How many changes there were.
+    /// Takes the place of another directory of its world, which is a change as well.
+    pub(crate) fn succeed(&mut self, other: &Self) {
+        self.changes += other.changes + 1;
+    }
+
+    /// How many changes there were in this world.
     #[inline]
     pub(crate) fn changes(&self) -> u64 {
         self.changes

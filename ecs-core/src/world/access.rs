@@ -203,10 +203,10 @@ impl World {
             directory: &self.blocks.directory,
             moment,
         };
-        let lookups = self.views.lookups::<Q>(&mut self.registry, source);
+        let columns = self.plans.columns::<Q>(&mut self.registry, source);
         // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the
-        // lookups are those of a plan that was just extended over what it has (I-23).
-        unsafe { View::new(source, lookups, None) }
+        // columns are those of a plan that was just extended over what it has (I-23).
+        unsafe { View::new(source, columns, None) }
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).

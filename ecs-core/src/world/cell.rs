@@ -318,7 +318,7 @@ impl<'w> WorldCell<'w> {
         // SAFETY: the guard is the right that the plan's access asks for (I-10), as every user goes
         // through cells (see `query`), and goes with the view. The plan was just extended over the
         // source, which is borrowed (I-23).
-        Ok(unsafe { View::new(source, plan.lookups(source), Some(guard)) })
+        Ok(unsafe { View::new(source, plan.columns(), Some(guard)) })
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the

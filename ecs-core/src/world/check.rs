@@ -43,9 +43,8 @@ impl World {
         }
         let archetypes = self.archetypes();
         self.bundles.check(archetypes).map_err(|detail| broken("I-6", detail))?;
-        self.plans.check(archetypes).map_err(|detail| broken("I-8", detail.into()))?;
-        let views = self.views.check(archetypes, &self.blocks.directory);
-        views.map_err(|detail| broken("I-23", detail.into()))?;
+        let plans = self.plans.check(archetypes, &self.blocks.directory);
+        plans.map_err(|(invariant, detail)| broken(invariant, detail.into()))?;
         (self.callbacks.check)(self)?;
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
         if rows != self.len() {

@@ -4,7 +4,7 @@ use super::World;
 use super::bundles::Bundles;
 use crate::archetype::Archetypes;
 use crate::entities::Entities;
-use crate::query::{PlanCache, ViewCache};
+use crate::query::PlanCache;
 use crate::storage::BlockPool;
 
 /// What is in a world, apart from resources.
@@ -20,7 +20,8 @@ pub(crate) struct Contents {
 impl World {
     /// Puts other contents in place of what there is, which is dropped when the world is in order.
     pub(crate) fn replace_contents(&mut self, contents: Contents) {
-        let Contents { archetypes, entities, pool, version } = contents;
+        let Contents { archetypes, entities, mut pool, version } = contents;
+        pool.directory.succeed(&self.blocks.directory);
         let mut old = core::mem::replace(&mut self.archetypes, archetypes);
         let old_pool = core::mem::replace(&mut self.blocks, pool);
         self.entities = entities;
@@ -41,7 +42,6 @@ impl World {
         self.epoch += 1;
         self.bundles = Bundles::default();
         self.plans = PlanCache::default();
-        self.views = ViewCache::default();
     }
 }
 

@@ -25,7 +25,7 @@ use crate::archetype::{Archetype, Archetypes};
 use crate::component::Registry;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
+use crate::query::{Borrows, PlanCache, PlanSource, Source};
 use crate::storage::{BlockPool, ChangeWindow, Writers};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
@@ -83,7 +83,6 @@ pub struct World {
     pub(crate) blocks: BlockPool,
     pub(crate) bundles: Bundles,
     pub(crate) plans: PlanCache,
-    pub(crate) views: ViewCache,
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
     pub(crate) extensions: Extensions,
@@ -145,7 +144,6 @@ impl World {
             blocks: BlockPool::default(),
             bundles: Bundles::default(),
             plans: PlanCache::default(),
-            views: ViewCache::default(),
             borrows: Borrows::default(),
             resources: Resources::default(),
             extensions: Extensions::default(),
