@@ -95,11 +95,9 @@
 
 mod query;
 
-use core::fmt;
-
 use crate::entity::Entity;
 use crate::name::Name;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 // The one page of errors has those of the features as well.
 pub use crate::features::{
@@ -121,13 +119,9 @@ pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchEntity(pub Entity);
 
-impl fmt::Display for NoSuchEntity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no entity {} in this world", self.0)
-    }
+error_text! { NoSuchEntity:
+    Self(entity) => "there is no entity {entity} in this world";
 }
-
-impl core::error::Error for NoSuchEntity {}
 
 /// The entity is there, the component is not.
 ///
@@ -149,13 +143,9 @@ pub struct MissingComponent {
     pub component: &'static str,
 }
 
-impl fmt::Display for MissingComponent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "entity {} has no component {}", self.entity, self.component)
-    }
+error_text! { MissingComponent:
+    Self { entity, component } => "entity {entity} has no component {component}";
 }
-
-impl core::error::Error for MissingComponent {}
 
 /// Why access to a component of one entity failed.
 ///
@@ -186,19 +176,11 @@ pub enum ComponentError {
     },
 }
 
-impl fmt::Display for ComponentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Missing(error) => error.fmt(f),
-            Self::NotEnableable { component } => {
-                write!(f, "{component} is not enableable; declare it with #[component(enableable)]")
-            }
-        }
-    }
+error_text! { ComponentError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::Missing(error) => "{error}";
+    Self::NotEnableable { component } => "{component} is not enableable; declare it with #[component(enableable)]";
 }
-
-impl core::error::Error for ComponentError {}
 
 from_error!(NoSuchEntity => ComponentError::NoSuchEntity);
 from_error!(MissingComponent => ComponentError::Missing);
@@ -220,13 +202,9 @@ pub struct UnknownComponent {
     pub index: usize,
 }
 
-impl fmt::Display for UnknownComponent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this world has no component with the id {}", self.index)
-    }
+error_text! { UnknownComponent:
+    Self { index } => "this world has no component with the id {index}";
 }
-
-impl core::error::Error for UnknownComponent {}
 
 /// Another user holds access to a component or a resource that contradicts this one.
 ///
@@ -250,14 +228,10 @@ pub struct AccessConflict {
     pub wanted_write: bool,
 }
 
-impl fmt::Display for AccessConflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = if self.wanted_write { "write" } else { "read" };
-        write!(f, "cannot {verb} {}: it is in use elsewhere at this moment", self.name)
-    }
+error_text! { AccessConflict:
+    Self { name, wanted_write: true } => "cannot write {name}: it is in use elsewhere at this moment";
+    Self { name, wanted_write: false } => "cannot read {name}: it is in use elsewhere at this moment";
 }
-
-impl core::error::Error for AccessConflict {}
 
 /// Why a row did not get exclusive access to an entity.
 ///
@@ -301,22 +275,12 @@ pub enum ClaimError {
 
 from_error!(NoSuchEntity => ClaimError::NoSuchEntity);
 
-impl fmt::Display for ClaimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Missing(entity) => write!(f, "entity {entity} lacks a component of this view"),
-            Self::Held(entity) => {
-                write!(f, "the row holds a claim on entity {entity}, which it has not dropped")
-            }
-            Self::Contested { target, rows: [one, other] } => {
-                write!(f, "the rows of {one} and {other} claim entity {target} in one loop")
-            }
-        }
-    }
+error_text! { ClaimError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::Missing(entity) => "entity {entity} lacks a component of this view";
+    Self::Held(entity) => "the row holds a claim on entity {entity}, which it has not dropped";
+    Self::Contested { target, rows: [one, other] } => "the rows of {one} and {other} claim entity {target} in one loop";
 }
-
-impl core::error::Error for ClaimError {}
 
 /// One command of a buffer that did not apply, and why. The commands after it did.
 ///
@@ -405,38 +369,24 @@ pub enum CommandFailureReason {
     },
 }
 
-impl fmt::Display for CommandFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sort_key, command, entity, .. } = self;
-        write!(f, "{command} on {entity} (sort key {sort_key}) did not apply: ")?;
-        match self.reason {
-            CommandFailureReason::NoSuchEntity => f.write_str("there is no such entity"),
-            CommandFailureReason::MissingComponent(name) => write!(f, "it has no {name}"),
-            CommandFailureReason::NotEnableable(name) => write!(f, "{name} is not enableable"),
-            CommandFailureReason::ForeignDeferred => {
-                f.write_str("the handle was deferred by another command buffer")
-            }
-            CommandFailureReason::NoSuchTarget(target) => write!(f, "there is no entity {target}"),
-            CommandFailureReason::Circle(target) => write!(f, "with {target} it is a circle"),
-            CommandFailureReason::NotClone(name) => write!(f, "{name} cannot be copied"),
-            CommandFailureReason::UnknownComponent(error) => error.fmt(f),
-            CommandFailureReason::MissingId { index } => {
-                write!(f, "it has no component with the id {index}")
-            }
-            CommandFailureReason::ManagedId { index } => {
-                write!(f, "component {index} is the world's to give and to take")
-            }
-            CommandFailureReason::NotBytes { index } => {
-                write!(f, "the values of component {index} are not plain bytes")
-            }
-            CommandFailureReason::WrongLength { index, expected, given } => {
-                write!(f, "component {index}: a value has {expected} bytes, not {given}")
-            }
-        }
-    }
+error_text! { CommandFailure:
+    Self { sort_key, command, entity, reason } => "{command} on {entity} (sort key {sort_key}) did not apply: {reason}";
 }
 
-impl core::error::Error for CommandFailure {}
+error_text! { CommandFailureReason:
+    Self::NoSuchEntity => "there is no such entity";
+    Self::MissingComponent(name) => "it has no {name}";
+    Self::NotEnableable(name) => "{name} is not enableable";
+    Self::ForeignDeferred => "the handle was deferred by another command buffer";
+    Self::NoSuchTarget(target) => "there is no entity {target}";
+    Self::Circle(target) => "with {target} it is a circle";
+    Self::NotClone(name) => "{name} cannot be copied";
+    Self::UnknownComponent(error) => "{error}";
+    Self::MissingId { index } => "it has no component with the id {index}";
+    Self::ManagedId { index } => "component {index} is the world's to give and to take";
+    Self::NotBytes { index } => "the values of component {index} are not plain bytes";
+    Self::WrongLength { index, expected, given } => "component {index}: a value has {expected} bytes, not {given}";
+}
 
 /// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.
 ///
@@ -455,10 +405,6 @@ pub struct BrokenInvariant {
     pub detail: alloc::string::String,
 }
 
-impl fmt::Display for BrokenInvariant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invariant {} is broken: {}", self.invariant, self.detail)
-    }
+error_text! { BrokenInvariant:
+    Self { invariant, detail } => "invariant {invariant} is broken: {detail}";
 }
-
-impl core::error::Error for BrokenInvariant {}

@@ -1,4 +1,4 @@
-//! `Debug` of types that hold what has none, and errors that wrap others.
+//! `Debug` of types that hold what has none, the texts of errors, and errors that wrap others.
 
 /// Implements `Debug` as the name of a type and some of its fields.
 macro_rules! debug_fields {
@@ -24,5 +24,21 @@ macro_rules! from_error {
     };
 }
 
+/// Implements `Error`, and `Display` by the text of each case.
+macro_rules! error_text {
+    ($name:ident: $($case:pat => $text:literal;)*) => {
+        impl core::error::Error for $name {}
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $($case => write!(f, $text),)*
+                }
+            }
+        }
+    };
+}
+
 pub(crate) use debug_fields;
+pub(crate) use error_text;
 pub(crate) use from_error;

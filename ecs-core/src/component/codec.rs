@@ -6,6 +6,7 @@ use core::fmt;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 use super::BytesFn;
+use crate::text::error_text;
 
 /// How the values of a component are written into a snapshot and read from it.
 ///
@@ -93,13 +94,9 @@ pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodecError;
 
-impl fmt::Display for CodecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value cannot be written, or the bytes are not those of a value")
-    }
+error_text! { CodecError:
+    Self => "the value cannot be written, or the bytes are not those of a value";
 }
-
-impl core::error::Error for CodecError {}
 
 enum Way<T> {
     Unsaved,

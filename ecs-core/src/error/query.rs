@@ -1,10 +1,8 @@
 //! Errors of queries.
 
-use core::fmt;
-
 use super::NoSuchEntity;
 use crate::entity::Entity;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 /// Why a query has nothing to say about an entity.
 ///
@@ -25,16 +23,10 @@ pub enum QueryEntityError {
     NotMatching(Entity),
 }
 
-impl fmt::Display for QueryEntityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
-        }
-    }
+error_text! { QueryEntityError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::NotMatching(entity) => "entity {entity} does not match the query";
 }
-
-impl core::error::Error for QueryEntityError {}
 
 from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 
@@ -60,17 +52,11 @@ pub enum QueryManyError {
     Repeated(Entity),
 }
 
-impl fmt::Display for QueryManyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
-            Self::Repeated(entity) => write!(f, "entity {entity} was asked for twice at once"),
-        }
-    }
+error_text! { QueryManyError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::NotMatching(entity) => "entity {entity} does not match the query";
+    Self::Repeated(entity) => "entity {entity} was asked for twice at once";
 }
-
-impl core::error::Error for QueryManyError {}
 
 impl From<QueryEntityError> for QueryManyError {
     fn from(error: QueryEntityError) -> Self {
@@ -101,15 +87,7 @@ pub enum QuerySingleError {
     SeveralRows,
 }
 
-impl fmt::Display for QuerySingleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRow => f.write_str("no row matches the query, which asks for a single one"),
-            Self::SeveralRows => {
-                f.write_str("several rows match the query, which asks for a single one")
-            }
-        }
-    }
+error_text! { QuerySingleError:
+    Self::NoRow => "no row matches the query, which asks for a single one";
+    Self::SeveralRows => "several rows match the query, which asks for a single one";
 }
-
-impl core::error::Error for QuerySingleError {}

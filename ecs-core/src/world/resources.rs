@@ -14,7 +14,7 @@ use crate::error::AccessConflict;
 use crate::hash::TypeMap;
 use crate::query::{leave_read, leave_write, take_read, take_write};
 use crate::sync::{AtomicU64, Ordering, ProtocolU64};
-use crate::text::debug_fields;
+use crate::text::{debug_fields, error_text};
 
 /// The resources of one world.
 #[derive(Debug, Default)]
@@ -46,13 +46,9 @@ unsafe impl Sync for Slot {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingResource(pub &'static str);
 
-impl fmt::Display for MissingResource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the world has no resource {}", self.0)
-    }
+error_text! { MissingResource:
+    Self(name) => "the world has no resource {name}";
 }
-
-impl core::error::Error for MissingResource {}
 
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
 ///
@@ -75,16 +71,10 @@ pub enum ResourceError {
     Conflict(AccessConflict),
 }
 
-impl fmt::Display for ResourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(error) => error.fmt(f),
-            Self::Conflict(error) => error.fmt(f),
-        }
-    }
+error_text! { ResourceError:
+    Self::Missing(error) => "{error}";
+    Self::Conflict(error) => "{error}";
 }
-
-impl core::error::Error for ResourceError {}
 
 impl World {
     /// Puts a resource into the world; returns the one of this type that was there.

@@ -1,12 +1,11 @@
 //! Errors of components that are known by their id.
 
 use alloc::string::String;
-use core::fmt;
 
 use crate::entity::Entity;
 use crate::error::{ComponentError, NoSuchEntity, UnknownComponent};
 use crate::name::Name;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 /// Why a component could not be registered at run time. The world is as it was.
 ///
@@ -46,25 +45,13 @@ pub enum RegisterError {
     TooMany,
 }
 
-impl fmt::Display for RegisterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NameTaken(name) => write!(f, "the world has a component {name} already"),
-            Self::TooLarge { name, size } => {
-                write!(f, "the component {name} is too large: {size} bytes")
-            }
-            Self::TooAligned { name, align } => {
-                write!(f, "the component {name} asks for too coarse an alignment: {align} bytes")
-            }
-            Self::Unpadded(name) => {
-                write!(f, "the size of the component {name} is no multiple of its alignment")
-            }
-            Self::TooMany => f.write_str("the world cannot number any more components"),
-        }
-    }
+error_text! { RegisterError:
+    Self::NameTaken(name) => "the world has a component {name} already";
+    Self::TooLarge { name, size } => "the component {name} is too large: {size} bytes";
+    Self::TooAligned { name, align } => "the component {name} asks for too coarse an alignment: {align} bytes";
+    Self::Unpadded(name) => "the size of the component {name} is no multiple of its alignment";
+    Self::TooMany => "the world cannot number any more components";
 }
-
-impl core::error::Error for RegisterError {}
 
 /// Why something could not be done with a component by its id. The world is as it was.
 ///
@@ -121,28 +108,18 @@ pub enum ByIdError {
     },
 }
 
-impl fmt::Display for ByIdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Unknown(error) => error.fmt(f),
-            Self::Missing { entity, component } => {
-                write!(f, "entity {entity} has no component {component}")
-            }
-            Self::NotEnableable(name) => write!(f, "{name} is not enableable"),
-            Self::Managed(name) => write!(f, "{name} is the world's to give and to take"),
-            Self::NotBytes(name) => write!(f, "the values of {name} are not plain bytes"),
-            Self::WrongLength { component, expected, given } => {
-                write!(f, "a value of {component} has {expected} bytes, not {given}")
-            }
-            Self::Twice(name) => write!(f, "{name} is given twice"),
-            Self::NoDefault(name) => write!(f, "{name} has no default value"),
-            Self::NotSet { component, reason } => write!(f, "{component}: {reason}"),
-        }
-    }
+error_text! { ByIdError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::Unknown(error) => "{error}";
+    Self::Missing { entity, component } => "entity {entity} has no component {component}";
+    Self::NotEnableable(name) => "{name} is not enableable";
+    Self::Managed(name) => "{name} is the world's to give and to take";
+    Self::NotBytes(name) => "the values of {name} are not plain bytes";
+    Self::WrongLength { component, expected, given } => "a value of {component} has {expected} bytes, not {given}";
+    Self::Twice(name) => "{name} is given twice";
+    Self::NoDefault(name) => "{name} has no default value";
+    Self::NotSet { component, reason } => "{component}: {reason}";
 }
-
-impl core::error::Error for ByIdError {}
 
 from_error!(NoSuchEntity => ByIdError::NoSuchEntity);
 from_error!(UnknownComponent => ByIdError::Unknown);

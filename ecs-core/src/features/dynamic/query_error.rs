@@ -1,10 +1,8 @@
 //! Errors of queries by id.
 
-use core::fmt;
-
 use crate::error::{AccessConflict, UnknownComponent};
 use crate::name::Name;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 /// Why a query by id could not be made, or be asked.
 ///
@@ -42,28 +40,16 @@ pub enum DynamicQueryError {
     Conflict(AccessConflict),
 }
 
-impl fmt::Display for DynamicQueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(error) => error.fmt(f),
-            Self::OtherWorld => f.write_str("the query was built for another world"),
-            Self::Twice(name) => {
-                write!(f, "the query asks for {name} twice, once of them to write")
-            }
-            Self::Contradiction(name) => {
-                write!(f, "no entity can have {name} in all the ways that the query asks for")
-            }
-            Self::NotEnableable(name) => {
-                write!(f, "the query asks for {name} disabled, but it is not enableable")
-            }
-            Self::Managed(name) => write!(f, "{name} is the world's to change"),
-            Self::TooManyTerms => f.write_str("the query hands out too many terms"),
-            Self::Conflict(error) => error.fmt(f),
-        }
-    }
+error_text! { DynamicQueryError:
+    Self::Unknown(error) => "{error}";
+    Self::OtherWorld => "the query was built for another world";
+    Self::Twice(name) => "the query asks for {name} twice, once of them to write";
+    Self::Contradiction(name) => "no entity can have {name} in all the ways that the query asks for";
+    Self::NotEnableable(name) => "the query asks for {name} disabled, but it is not enableable";
+    Self::Managed(name) => "{name} is the world's to change";
+    Self::TooManyTerms => "the query hands out too many terms";
+    Self::Conflict(error) => "{error}";
 }
-
-impl core::error::Error for DynamicQueryError {}
 
 from_error!(UnknownComponent => DynamicQueryError::Unknown);
 from_error!(AccessConflict => DynamicQueryError::Conflict);
@@ -101,17 +87,11 @@ pub enum TermError {
     SameComponent,
 }
 
-impl fmt::Display for TermError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSuchTerm => "the query has no such term",
-            Self::Absent => "the row does not have this component, or has it disabled",
-            Self::ReadOnly => "the query asks for this term to read only",
-            Self::NotBytes => "the values of this component are not plain bytes",
-            Self::OtherType => "the values of this component are of another type",
-            Self::SameComponent => "the two terms are of one component",
-        })
-    }
+error_text! { TermError:
+    Self::NoSuchTerm => "the query has no such term";
+    Self::Absent => "the row does not have this component, or has it disabled";
+    Self::ReadOnly => "the query asks for this term to read only";
+    Self::NotBytes => "the values of this component are not plain bytes";
+    Self::OtherType => "the values of this component are of another type";
+    Self::SameComponent => "the two terms are of one component";
 }
-
-impl core::error::Error for TermError {}

@@ -1,10 +1,8 @@
 //! The error of instantiating.
 
-use core::fmt;
-
 use crate::error::NoSuchEntity;
 use crate::name::Name;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 /// Why an entity could not be instantiated.
 ///
@@ -31,17 +29,9 @@ pub enum InstantiateError {
     },
 }
 
-impl fmt::Display for InstantiateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotClone { component } => {
-                write!(f, "{component} cannot be copied: it is not Clone, or declared unique")
-            }
-        }
-    }
+error_text! { InstantiateError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::NotClone { component } => "{component} cannot be copied: it is not Clone, or declared unique";
 }
-
-impl core::error::Error for InstantiateError {}
 
 from_error!(NoSuchEntity => InstantiateError::NoSuchEntity);

@@ -1,10 +1,8 @@
 //! Errors of relations.
 
-use core::fmt;
-
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 
 /// Why two entities could not be related.
 ///
@@ -32,17 +30,9 @@ pub enum RelationError {
     },
 }
 
-impl fmt::Display for RelationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Circle { source, target } => {
-                write!(f, "relating {source} to {target} would close a circle")
-            }
-        }
-    }
+error_text! { RelationError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::Circle { source, target } => "relating {source} to {target} would close a circle";
 }
-
-impl core::error::Error for RelationError {}
 
 from_error!(NoSuchEntity => RelationError::NoSuchEntity);

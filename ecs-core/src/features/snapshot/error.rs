@@ -1,6 +1,6 @@
 //! Errors of snapshots.
 
-use crate::text::from_error;
+use crate::text::{error_text, from_error};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -41,28 +41,14 @@ pub enum SnapshotError {
     InPlayback,
 }
 
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotSerializable { component } => write!(
-                f,
-                "{component} cannot be saved: a component can be plain data, or be declared \
-                 #[component(serde)] or #[component(transient)]"
-            ),
-            Self::Unwritable { component } => write!(f, "a value of {component} cannot be written"),
-            Self::AmbiguousName { component } => write!(
-                f,
-                "two components have or had the name {component}: give one of them another with \
-                 #[component(name = \"...\")]"
-            ),
-            Self::InPlayback => {
-                f.write_str("commands that spawn entities are being played back at this moment")
-            }
-        }
-    }
+error_text! { SnapshotError:
+    Self::NotSerializable { component } => "{component} cannot be saved: a component can be plain data, or be declared \
+        #[component(serde)] or #[component(transient)]";
+    Self::Unwritable { component } => "a value of {component} cannot be written";
+    Self::AmbiguousName { component } => "two components have or had the name {component}: give one of them another with \
+        #[component(name = \"...\")]";
+    Self::InPlayback => "commands that spawn entities are being played back at this moment";
 }
-
-impl core::error::Error for SnapshotError {}
 
 /// Why bytes are no snapshot.
 ///
@@ -97,26 +83,14 @@ pub enum MalformedSnapshot {
     },
 }
 
-impl fmt::Display for MalformedSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotASnapshot => f.write_str("this is not a snapshot of a world"),
-            Self::UnknownVersion { version } => {
-                write!(f, "the snapshot has the unknown format version {version}")
-            }
-            Self::ForeignByteOrder => {
-                f.write_str("the snapshot is from a machine with another byte order")
-            }
-            Self::WrongLength => f.write_str("the snapshot is cut off, or something follows it"),
-            Self::WrongChecksum => f.write_str("the snapshot is damaged: its checksum is wrong"),
-            Self::Contradiction { detail } => {
-                write!(f, "the snapshot contradicts itself: {detail}")
-            }
-        }
-    }
+error_text! { MalformedSnapshot:
+    Self::NotASnapshot => "this is not a snapshot of a world";
+    Self::UnknownVersion { version } => "the snapshot has the unknown format version {version}";
+    Self::ForeignByteOrder => "the snapshot is from a machine with another byte order";
+    Self::WrongLength => "the snapshot is cut off, or something follows it";
+    Self::WrongChecksum => "the snapshot is damaged: its checksum is wrong";
+    Self::Contradiction { detail } => "the snapshot contradicts itself: {detail}";
 }
-
-impl core::error::Error for MalformedSnapshot {}
 
 /// What [`World::restore`](crate::World::restore) left out: nothing where the program has all
 /// components of the snapshot. It prints as lines.
@@ -216,40 +190,18 @@ pub enum RestoreError {
     InPlayback,
 }
 
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => error.fmt(f),
-            Self::UnknownComponent { component } => write!(
-                f,
-                "the snapshot has the component {component}, which this world does not know: \
-                 register it first, say how it is called now with #[component(was = \
-                 \"{component}\")], or that the program has it no more with \
-                 World::register_removed(\"{component}\")"
-            ),
-            Self::AmbiguousName { component } => write!(
-                f,
-                "two components, of this world or of the snapshot, have or had the name {component}"
-            ),
-            Self::ChangedFields { component, saved, now } => write!(
-                f,
-                "{component} was saved as {saved}, and is {now} now: keep the old type \
-                 under this name, give the new one another with #[component(name = \"...\")], and \
-                 turn the one into the other after loading"
-            ),
-            Self::DifferentComponent { component, what } => {
-                write!(f, "{component} was saved differently: another {what}")
-            }
-            Self::InvalidValue { component } => {
-                write!(f, "the snapshot has bytes that are no value of {component}")
-            }
-            Self::InPlayback => {
-                f.write_str("commands that spawn entities are being played back at this moment")
-            }
-        }
-    }
+error_text! { RestoreError:
+    Self::Malformed(error) => "{error}";
+    Self::UnknownComponent { component } => "the snapshot has the component {component}, which this world does not know: \
+        register it first, say how it is called now with #[component(was = \"{component}\")], or that the program has it \
+        no more with World::register_removed(\"{component}\")";
+    Self::AmbiguousName { component } => "two components, of this world or of the snapshot, have or had the name {component}";
+    Self::ChangedFields { component, saved, now } => "{component} was saved as {saved}, and is {now} now: keep the old type \
+        under this name, give the new one another with #[component(name = \"...\")], and turn the one into the other after \
+        loading";
+    Self::DifferentComponent { component, what } => "{component} was saved differently: another {what}";
+    Self::InvalidValue { component } => "the snapshot has bytes that are no value of {component}";
+    Self::InPlayback => "commands that spawn entities are being played back at this moment";
 }
-
-impl core::error::Error for RestoreError {}
 
 from_error!(MalformedSnapshot => RestoreError::Malformed);
