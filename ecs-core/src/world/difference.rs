@@ -1,4 +1,4 @@
-//! The difference of two worlds: a tree of hashes over each, and the first leaf that is another one.
+//! The difference of two worlds: hashes of the chunks of each, and the first that is another one.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,7 +13,7 @@ use crate::hash::StateHasher;
 use crate::name::Name;
 use crate::storage::RowAddress;
 
-/// The hashes of a world, of each archetype, of each chunk of that, and of each column of that.
+/// The hashes of a world and of each of its chunks.
 ///
 /// Other than [`World::state_hash`] it takes in where rows are, so that two runs differ in it as soon
 /// as they visit entities in another order. Made by [`World::hash_tree`].
@@ -32,22 +32,14 @@ use crate::storage::RowAddress;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashTree {
     hash: u64,
-    /// Of the archetypes that are not empty.
-    archetypes: Vec<ArchetypeHash>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ArchetypeHash {
-    hash: u64,
-    index: usize,
     chunks: Vec<ChunkHash>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ChunkHash {
+    archetype: usize,
+    chunk: usize,
     hash: u64,
-    /// Of the entities, and of each component.
-    columns: Vec<u64>,
 }
 
 fn hash_of(numbers: impl IntoIterator<Item = u64>) -> u64 {
@@ -70,63 +62,44 @@ impl HashTree {
 
     fn of(world: &World) -> Self {
         let archetypes = world.archetypes().iter().enumerate();
-        let archetypes = archetypes.filter(|(_, archetype)| !archetype.is_empty());
-        let archetypes: Vec<_> =
-            archetypes.map(|(index, archetype)| ArchetypeHash::of(archetype, index)).collect();
-        Self { hash: hash_of(archetypes.iter().map(|it| it.hash)), archetypes }
+        let chunks: Vec<_> = archetypes
+            .flat_map(|(index, archetype)| {
+                (0..archetype.chunk_count()).map(move |chunk| ChunkHash {
+                    archetype: index,
+                    chunk,
+                    hash: chunk_hash(archetype, chunk),
+                })
+            })
+            .collect();
+        Self { hash: hash_of(chunks.iter().map(|it| it.hash)), chunks }
     }
 
-    /// The chunks that are not in both, as places in the lists of archetypes and chunks of each.
-    fn differing(&self, other: &Self) -> impl Iterator<Item = [Option<(usize, usize)>; 2]> {
-        let chunks = |tree: &Self| -> Vec<(usize, usize, u64)> {
-            let of_archetype = |it: &ArchetypeHash| {
-                let index = it.index;
-                it.chunks
-                    .iter()
-                    .enumerate()
-                    .map(move |(chunk, it)| (index, chunk, it.hash))
-                    .collect::<Vec<_>>()
-            };
-            tree.archetypes.iter().flat_map(of_archetype).collect()
-        };
-        let (here, there) = (chunks(self), chunks(other));
-        (0..here.len().max(there.len())).filter_map(move |place| {
-            let (here, there) = (here.get(place), there.get(place));
-            let same = here.map(|it| it.2) == there.map(|it| it.2);
-            (!same).then(|| {
-                [here, there].map(|it| it.map(|&(archetype, chunk, _)| (archetype, chunk)))
-            })
+    /// The chunks that are not in both.
+    fn differing(&self, other: &Self) -> impl Iterator<Item = [Option<ChunkHash>; 2]> {
+        (0..self.chunks.len().max(other.chunks.len())).filter_map(move |place| {
+            let both = [self, other].map(|tree| tree.chunks.get(place).copied());
+            let [here, there] = both.map(|it| it.map(|it| it.hash));
+            (here != there).then_some(both)
         })
     }
 }
 
-impl ArchetypeHash {
-    fn of(archetype: &Archetype, index: usize) -> Self {
-        let chunks: Vec<_> = (0..archetype.chunk_count())
-            .filter(|&chunk| archetype.chunks.len(chunk) > 0)
-            .map(|chunk| ChunkHash::of(archetype, chunk))
-            .collect();
-        Self { hash: hash_of(chunks.iter().map(|it| it.hash)), index, chunks }
-    }
-}
-
-impl ChunkHash {
-    fn of(archetype: &Archetype, chunk: usize) -> Self {
-        let entities = archetype.chunks.entities(chunk);
-        let mut columns = Vec::with_capacity(1 + archetype.columns.len());
-        columns.push(hash_of(entities.iter().map(|entity| entity.to_bits())));
-        columns.extend((0..archetype.columns.len()).map(|column| {
-            let mut hasher = StateHasher::new();
-            hasher.write(archetype.columns[column].info.name.as_bytes());
-            for row in 0..entities.len() {
-                let address = RowAddress { chunk, row };
-                hasher.write_u64(archetype.is_enabled(address, column).into());
-                archetype.hash_value(address, column, &mut hasher);
-            }
-            hasher.finish()
-        }));
-        Self { hash: hash_of(columns.iter().copied()), columns }
-    }
+/// The hash of a chunk's entities, and of each of its columns.
+fn chunk_hash(archetype: &Archetype, chunk: usize) -> u64 {
+    let entities = archetype.chunks.entities(chunk);
+    let of_column = |column: usize| {
+        let mut hasher = StateHasher::new();
+        hasher.write(archetype.columns[column].info.name.as_bytes());
+        for row in 0..entities.len() {
+            let address = RowAddress { chunk, row };
+            hasher.write_u64(archetype.is_enabled(address, column).into());
+            archetype.hash_value(address, column, &mut hasher);
+        }
+        hasher.finish()
+    };
+    let of_entities = hash_of(entities.iter().map(|entity| entity.to_bits()));
+    let of_columns = (0..archetype.columns.len()).map(of_column);
+    hash_of(core::iter::once(of_entities).chain(of_columns))
 }
 
 /// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
@@ -218,7 +191,7 @@ impl fmt::Display for Difference {
 }
 
 impl World {
-    /// The tree of hashes over all entities.
+    /// The hashes of all chunks.
     ///
     /// ```
     /// use formic_ecs::World;
@@ -236,7 +209,7 @@ impl World {
     }
 
     /// The first difference between the entities of two worlds, as far as the state hash sees them:
-    /// none where their [trees](Self::hash_tree) are equal.
+    /// none where their [hashes](Self::hash_tree) are equal.
     ///
     /// What is different about an entity comes before an order of rows that is: it is looked for in
     /// all chunks whose hashes differ.
@@ -256,14 +229,8 @@ impl World {
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let mut order = None;
         for [here, there] in self.hash_tree().differing(&other.hash_tree()) {
-            let rows = |world: &Self, place: Option<(usize, usize)>| -> Vec<Entity> {
-                let entities = |(archetype, chunk): (usize, usize)| {
-                    world.archetypes()[archetype].entities(chunk)
-                };
-                place.map_or_else(Vec::new, |place| entities(place).to_vec())
-            };
-            let (here, there) = (rows(self, here), rows(other, there));
-            for &entity in here.iter().chain(&there) {
+            let (here, there) = (self.entities_of(here), other.entities_of(there));
+            for &entity in here.iter().chain(there) {
                 let difference = self.difference_of(other, entity);
                 if difference.is_some() {
                     return difference;
@@ -278,6 +245,10 @@ impl World {
             }));
         }
         order
+    }
+
+    fn entities_of(&self, chunk: Option<ChunkHash>) -> &[Entity] {
+        chunk.map_or(&[], |it| self.archetypes()[it.archetype].entities(it.chunk))
     }
 
     fn difference_of(&self, other: &Self, entity: Entity) -> Option<Difference> {

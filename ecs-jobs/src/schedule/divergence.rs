@@ -116,7 +116,7 @@ impl Divergence {
     ///
     /// Each function gives a game at its start, and is called a few times: the ticks before the
     /// difference are run again, and from there on system by system. What is compared is the
-    /// [tree of hashes](World::hash_tree), so entities that are visited in another order differ as
+    /// [hashes of all chunks](World::hash_tree), so entities that are visited in another order differ as
     /// well. Resources are not compared; what they lead to is.
     ///
     /// # Panics
