@@ -244,12 +244,10 @@ fn name_hash(name: &str) -> u64 {
 /// The hash of one entity: a sum over its components, so that their order does not matter.
 fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
     let mut components = 0_u64;
-    for (index, column) in archetype.columns.iter().enumerate() {
+    for (index, &name) in names.iter().enumerate() {
         let mut hasher = StateHasher::new();
-        hasher.write_u64(names[index]);
-        let bits = column.enable_slot.map(|slot| archetype.chunks.bits(slot));
-        let enabled = bits.is_none_or(|bits| bits.get(address.chunk, address.row));
-        hasher.write_u64(u64::from(enabled));
+        hasher.write_u64(name);
+        hasher.write_u64(archetype.is_enabled(address, index).into());
         archetype.hash_value(address, index, &mut hasher);
         components = components.wrapping_add(hasher.finish());
     }

@@ -6,13 +6,11 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 
 use super::ByIdError;
-use crate::archetype::ArchetypeId;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::storage::RowAddress;
-use crate::transfer::{MoveContext, RowMove};
+use crate::transfer::{MoveContext, NewRows, RowMove};
 use crate::world::{Lifecycle, World};
 
 impl World {
@@ -62,20 +60,9 @@ impl World {
         bytes: &[u8],
     ) -> Result<(), ByIdError> {
         self.expect_bytes(id, bytes, 1)?;
-        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        let value = NonNull::from(bytes).cast::<u8>();
-        let Some(there) = self.open_row(from, id) else {
-            // SAFETY: a component of plain bytes, of which the value has as many (I-16); the entity
-            // was found not to have it.
-            unsafe { self.move_in(entity, from, id, value) };
-            self.after_insert(entity, from.archetype, id);
-            return Ok(());
-        };
-        // SAFETY: the row has room for as many bytes as were checked (I-16); the caller's are
-        // outside the world, which is borrowed exclusively.
-        unsafe { there.copy_from_nonoverlapping(value, bytes.len()) };
-        self.after_insert(entity, from.archetype, id);
-        Ok(())
+        // SAFETY: as many bytes as a value has, which may be copied, and are outside the world, which
+        // is borrowed exclusively. They are read only, since plain bytes have no drop (I-16).
+        unsafe { self.insert_ptr_by_id(entity, id, NonNull::from(bytes).cast()) }
     }
 
     /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
@@ -112,28 +99,28 @@ impl World {
         id: ComponentId,
         value: NonNull<u8>,
     ) -> Result<(), ByIdError> {
-        let info = self.registry.find(id)?;
-        if info.managed {
-            return Err(ByIdError::Managed(info.name().clone()));
-        }
+        let info = self.changeable(id)?;
         let (size, drop) = (info.layout.size(), info.erased.drop);
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        let Some(there) = self.open_row(from, id) else {
+        match (self.open_row(from, id), drop) {
             // SAFETY: the caller vouches for a value of this component (I-9, I-16), which is given
             // up; the entity lives at `from` (I-1), and was found not to have it.
-            unsafe { self.move_in(entity, from, id, value) };
-            self.after_insert(entity, from.archetype, id);
-            return Ok(());
-        };
-        // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the caller's is
-        // outside the world and may be written.
-        unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
-        if let Some(drop) = drop {
-            // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies in
-            // the caller's memory now, which was given up; all books are in order.
-            unsafe { drop.call(value) };
+            (None, _) => unsafe { self.move_in(entity, from, id, value) },
+            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it holds
+            // is nothing to drop; the caller's is outside the world.
+            (Some(there), None) => unsafe { there.copy_from_nonoverlapping(value, size) },
+            (Some(there), Some(drop)) => {
+                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
+                // caller's is outside the world and may be written.
+                unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
+                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
+                // in the caller's memory now, which was given up; all books are in order.
+                unsafe { drop.call(value) };
+            }
         }
-        self.after_insert(entity, from.archetype, id);
+        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
+            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
+        }
         Ok(())
     }
 
@@ -156,11 +143,11 @@ impl World {
     /// Returns an error if the entity or the id is not of this world, or the entity lacks the
     /// component.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
-        let info = self.registry.find(id)?;
-        if info.managed {
-            return Err(ByIdError::Managed(info.name().clone()));
+        self.changeable(id)?;
+        if self.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
+            self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
         }
-        let from = self.locate_for_removal(entity, id).ok_or(NoSuchEntity(entity))?;
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
         let index = bundles.index_of_ids(&[id]);
@@ -319,11 +306,8 @@ impl World {
         field: usize,
         text: &str,
     ) -> Result<(), ByIdError> {
-        let info = self.registry.find(id)?;
+        let info = self.changeable(id)?;
         let (known, component) = (info.erased.fields, info.name().clone());
-        if info.managed {
-            return Err(ByIdError::Managed(component));
-        }
         let (location, column) = self.find_by_id(entity, id)?;
         let value = self.archetypes.get(location.archetype).chunks.row(location.address, column);
         let written = match known {
@@ -418,13 +402,9 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Result<NonNull<u8>, ByIdError> {
-        let info = self.registry.find(id)?;
-        let name = info.name().clone();
-        if info.managed {
-            return Err(ByIdError::Managed(name));
-        }
+        let component = self.changeable(id)?.name().clone();
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        self.open_row(location, id).ok_or(ByIdError::Missing { entity, component: name })
+        self.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
     }
 
     /// Switches a component of an entity on or off; returns what it was.
@@ -472,10 +452,7 @@ impl World {
     /// component.
     pub fn is_enabled_by_id(&self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
         let (location, column) = self.find_by_id(entity, id)?;
-        let archetype = self.archetypes.get(location.archetype);
-        let RowAddress { chunk, row } = location.address;
-        let slot = archetype.columns[column].enable_slot;
-        Ok(slot.is_none_or(|slot| archetype.chunks.bits(slot).get(chunk, row)))
+        Ok(self.archetypes.get(location.archetype).is_enabled(location.address, column))
     }
 
     /// A new entity with these components, which were registered as plain bytes.
@@ -583,10 +560,7 @@ impl World {
         count: usize,
     ) -> Result<Vec<Entity>, ByIdError> {
         for (place, &(id, _)) in components.iter().enumerate() {
-            let info = self.registry.find(id)?;
-            if info.managed {
-                return Err(ByIdError::Managed(info.name().clone()));
-            }
+            let info = self.changeable(id)?;
             if components[..place].iter().any(|&(other, _)| other == id) {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
@@ -603,29 +577,38 @@ impl World {
             let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
             let left = if is_told { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
-            let (first, rows) = archetype.chunks.reserve_rows(blocks, wanted);
-            for (&column, &(id, values)) in placement.columns.iter().zip(components) {
-                let size = registry.info(id).layout.size();
-                let target = archetype.chunks.reserved(first, column);
-                // SAFETY: the caller vouches for `count` values, of which fewer are spawned so far.
-                let source = unsafe { values.add(spawned.len() * size) };
-                // SAFETY: so many rows were reserved, one behind the other (I-3), each with room for
-                // a value (I-9, I-16); the caller's are outside the world.
-                unsafe { target.copy_from_nonoverlapping(source, rows * size) };
-            }
             let from = spawned.len();
-            for row in first.row..first.row + rows {
-                let place = archetype.chunks.place(RowAddress { row, ..first });
-                spawned.push(entities.allocate(place));
+            let mut rows = NewRows::new(archetype, &placement.columns, version, &mut spawned);
+            let granted = rows.prepare(blocks, wanted);
+            let (starts, first) = rows.next_row();
+            for (&start, &(id, values)) in starts.iter().zip(components) {
+                let size = registry.info(id).layout.size();
+                // SAFETY: so many rows of the column were reserved, one behind the other (I-3).
+                let target = unsafe { start.add(first * size) };
+                // SAFETY: the caller vouches for `count` values, of which fewer are spawned so far.
+                let source = unsafe { values.add(from * size) };
+                // SAFETY: each row has room for a value (I-9, I-16); the caller's are outside the
+                // world.
+                unsafe { target.copy_from_nonoverlapping(source, granted * size) };
             }
-            // SAFETY: reserved above; the archetype has these components and no others, so every
-            // column of it was written (I-2), with values of it (I-9, I-16).
-            unsafe { archetype.chunks.commit_rows(first, &spawned[from..], version, version) };
+            for _ in 0..granted {
+                let entity = entities.allocate(rows.place());
+                // SAFETY: the archetype has these components and no others, so every column of the
+                // row was written (I-2), with a value of it (I-9, I-16).
+                unsafe { rows.push(entity) };
+            }
+            drop(rows);
             if is_told {
-                self.after_spawn(spawned[from], &ids);
+                self.trigger_lifecycle(spawned[from], Lifecycle::Spawned(&ids));
             }
         }
         Ok(spawned)
+    }
+
+    /// What is known of a component that callers may give, change and take.
+    fn changeable(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
+        let info = self.registry.find(id)?;
+        if info.managed { Err(ByIdError::Managed(info.name().clone())) } else { Ok(info) }
     }
 
     /// What is known of a component that is to take these bytes.
@@ -701,29 +684,5 @@ impl World {
             self.trigger_lifecycle(entity, Lifecycle::Replacing(&[id]));
         }
         self.locate(entity)
-    }
-
-    /// Where an entity is that a component is to be taken from, after all was told that has to be
-    /// told before.
-    fn locate_for_removal(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
-        if self.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
-            self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
-        }
-        self.locate(entity)
-    }
-
-    /// Tells what has to be told after an entity was given a component; it was in the archetype
-    /// `before`.
-    fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
-        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], before));
-        }
-    }
-
-    /// Tells what has to be told after an entity has come with these components.
-    fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
-        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_lifecycle(entity, Lifecycle::Spawned(ids));
-        }
     }
 }
