@@ -372,4 +372,4 @@ macro_rules! tuple_bundle {
     };
 }
 
-crate::tuples::for_each_tuple!(tuple_bundle);
+crate::macros::for_each_tuple!(tuple_bundle);

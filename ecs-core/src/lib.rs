@@ -89,15 +89,14 @@ pub mod error;
 mod features;
 mod flat;
 mod hash;
+mod macros;
 mod mask;
 mod name;
 mod query;
 mod random;
 mod storage;
 mod sync;
-mod text;
 mod transfer;
-mod tuples;
 mod world;
 
 pub use archetype::{Archetype, ArchetypeId};

@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     // These know nothing but what stands before them here.
     &["sync"],
-    &["text"],
+    &["macros"],
     &["entity"],
     &["mask"],
     &["name"],
     &["error"],
     &["random"],
-    &["tuples"],
     &["hash"],
     &["flat"],
     &["capacity"],
@@ -38,7 +37,6 @@ const LAYERS: &[&[&str]] = &[
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
     ("hash", &[&["state"], &["see"]]),
-    ("error", &[&["query"]]),
     (
         "component",
         &[
@@ -50,17 +48,14 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["erased"],
             &["registry"],
             &["set"],
-            &["tags"],
         ],
     ),
     (
         "storage",
         &[
-            &["bytes"],
             &["layout"],
             &["directory"],
             &["block"],
-            &["chunk_head"],
             &["bits"],
             &["column_versions"],
             &["column_records"],
@@ -95,11 +90,9 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["resources"],
             &["rights"],
             &["lifecycle"],
-            &["despawn"],
             &["spawn"],
             &["change"],
             &["bulk"],
-            &["components"],
             &["access"],
             &["cell"],
             &["memory"],
@@ -115,26 +108,23 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["deferred"],
             &["payload"],
-            &["call"],
             &["stream"],
             &["runs"],
             &["merge"],
             &["playback"],
             &["changes"],
-            &["bulk"],
         ],
     ),
     (
         "features",
         &[&["buffer"], &["hooks"], &["dynamic"], &["relation"], &["prefab"], &["snapshot"]],
     ),
-    ("features/buffer", &[&["abilities"], &["element"], &["into_iter"]]),
-    ("features/hooks", &[&["event"], &["dispatch"], &["of_component"]]),
+    ("features/buffer", &[&["abilities"]]),
+    ("features/hooks", &[&["event"], &["of_component"]]),
     (
         "features/dynamic",
         &[
             &["error"],
-            &["query_error"],
             &["descriptor"],
             &["by_id"],
             &["query"],
@@ -144,20 +134,11 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["commands"],
         ],
     ),
-    ("features/relation", &[&["error"], &["links"], &["hierarchy"], &["commands"]]),
-    ("features/prefab", &[&["error"], &["copies"], &["commands"]]),
+    ("features/relation", &[&["links"], &["hierarchy"]]),
+    ("features/prefab", &[&["copies"]]),
     (
         "features/snapshot",
-        &[
-            &["error"],
-            &["format"],
-            &["image"],
-            &["names"],
-            &["table"],
-            &["relations"],
-            &["save"],
-            &["load"],
-        ],
+        &[&["error"], &["format"], &["image"], &["names"], &["relations"], &["save"], &["load"]],
     ),
 ];
 
@@ -363,7 +344,7 @@ fn an_upward_name_is_found() {
     assert_eq!(check("world/error.rs", "use crate::features::ByIdError;"), 2, "not that one");
     assert_eq!(check("features/hooks.rs", "use crate::features::prefab::Prefab;"), 1);
     assert_eq!(check("features/hooks/event.rs", "use crate::features::relation::ChildOf;"), 1);
-    assert_eq!(check("features/hooks/event.rs", "use super::dispatch;"), 1);
+    assert_eq!(check("features/hooks/event.rs", "use super::of_component;"), 1);
     assert_eq!(check("stray.rs", ""), 1);
     assert_eq!(check("query/stray.rs", ""), 1);
 }

@@ -1,7 +1,5 @@
 //! Command buffers: structural changes that are written down now and made later.
 
-mod bulk;
-mod call;
 mod changes;
 mod deferred;
 mod merge;
@@ -17,11 +15,11 @@ use crate::bundle::Bundle;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::world::World;
-use call::Calls;
 use deferred::Deferred;
 use payload::{Arena, BundleFns, ComponentFns, Payload};
+use stream::Calls;
 
-pub use bulk::BulkCommands;
+pub use changes::BulkCommands;
 pub use playback::Playback;
 
 /// Structural changes, recorded now and made when the buffer is played back.

@@ -6,7 +6,7 @@ use core::fmt;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 use super::BytesFn;
-use crate::text::error_text;
+use crate::macros::error_text;
 
 /// How the values of a component are written into a snapshot and read from it.
 ///

@@ -8,7 +8,6 @@ mod hash_rule;
 mod registry;
 mod set;
 mod shown;
-mod tags;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -27,6 +26,7 @@ pub(crate) use fields::are_still_values;
 #[doc(hidden)]
 pub use fields::{FieldTexts, enum_text, struct_text};
 pub(crate) use flags::ArchetypeFlags;
+pub use flags::Despawned;
 pub use hash_rule::HashRule;
 pub(crate) use registry::Kind;
 pub use registry::{ComponentInfo, IdSource, Registry};
@@ -37,7 +37,6 @@ pub use shown::{
     ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
     not_editable, variant_text,
 };
-pub use tags::Despawned;
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///
@@ -376,7 +375,7 @@ macro_rules! map_tuple {
     };
 }
 
-crate::tuples::for_each_tuple!(map_tuple);
+crate::macros::for_each_tuple!(map_tuple);
 
 /// The number of a component in one world, in order of first use: of a type, or of one that was
 /// registered at run time.

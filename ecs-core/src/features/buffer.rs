@@ -1,24 +1,19 @@
 //! Dynamic buffers: a list per entity, the first elements of it in the chunk.
 
 mod abilities;
-mod element;
-mod into_iter;
 
 use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::{Deref, DerefMut, RangeBounds};
-
 use smallvec::SmallVec;
 
 use crate::capacity::expected_of;
 use crate::component::{
-    CloneFn, Codec, CodecError, CodecKind, Component, DefaultFn, FieldFns, HashRule, MapEntities,
-    MapEntitiesFn, field_text, not_editable,
+    BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, DefaultFn, FieldFns, HashRule,
+    MapEntities, MapEntitiesFn, field_text, not_editable,
 };
 use crate::entity::Entity;
-
-pub use element::BufferElement;
-pub use into_iter::BufferIntoIter;
+use crate::name::Name;
 
 /// A list as a component: its first elements lie in the chunk, and all of them on the heap once
 /// they are more than fit there.
@@ -347,5 +342,144 @@ impl<T: BufferElement + Eq> Eq for Buffer<T> {}
 impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
         self[..].map_entities(map);
+    }
+}
+
+/// What [`Buffer`]s can hold: says how many elements lie in the chunk.
+///
+/// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
+/// element instead of a component; the component is the buffer. By hand it takes two lines, and the
+/// constants mean what those of [`Component`](trait@crate::Component) mean.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Buffer, BufferElement, HashRule};
+///
+/// struct Callback(Box<dyn Fn() + Send + Sync>);
+/// impl BufferElement for Callback {
+///     type Inline = [Self; 2];
+///     const HASH: HashRule<Self> = HashRule::Unhashed;
+/// }
+///
+/// // One that says all that there is to say.
+/// use formic_ecs::{BytesFn, CloneFn, Codec, MapEntitiesFn};
+/// struct Friend(Entity);
+/// impl BufferElement for Friend {
+///     type Inline = [Self; 4];
+///     const ENABLEABLE: bool = true;
+///     const TRACKED: bool = true;
+///     const CLONE: Option<CloneFn<Self>> = Some(|friend| Self(friend.0));
+///     const BYTES: Option<BytesFn<Self>> = None;
+///     const HASH: HashRule<Self> =
+///         HashRule::Fields(|friend, hasher| hasher.write_u64(friend.0.to_bits()));
+///     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = Some(|friend, map| friend.0 = map(friend.0));
+///     const CODEC: Codec<Self> = Codec::UNSAVED;
+///
+///     fn name() -> &'static str {
+///         "game.friends"
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let imp = world.spawn(Buffer::from_iter([Callback(Box::new(|| ()))]));
+/// world.insert(imp, Buffer::from_iter([Friend(imp)])).expect("alive");
+/// assert!(world.component_by_name("game.friends").is_some());
+/// ```
+pub trait BufferElement: Send + Sync + Sized + 'static {
+    /// An array of elements: as many as lie in the chunk.
+    type Inline: smallvec::Array<Item = Self> + Send + Sync + 'static;
+
+    /// Whether the buffer can be switched off and on per entity.
+    const ENABLEABLE: bool = false;
+    /// Whether there are versions per row that say when the buffer was changed and added.
+    const TRACKED: bool = false;
+    /// How to copy an element, for instantiation.
+    const CLONE: Option<CloneFn<Self>> = None;
+    /// How to see elements as bytes, for access by id.
+    const BYTES: Option<BytesFn<Self>> = None;
+    /// How the state hash sees elements.
+    const HASH: HashRule<Self>;
+    /// How to replace the entities that an element refers to.
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
+    /// How to save elements in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
+    /// The names that the buffer had in earlier versions of the program.
+    const WAS: &'static [&'static str] = &[];
+
+    /// The name of the buffer in messages, in the state hash and in snapshots.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::BufferElement;
+    /// #[derive(Component)]
+    /// #[component(buffer = 4, name = "game.bag")]
+    /// struct Item(u32);
+    /// assert_eq!(Item::name(), "game.bag");
+    /// ```
+    #[must_use]
+    fn name() -> &'static str {
+        core::any::type_name::<Buffer<Self>>()
+    }
+
+    /// The fields of an element, as [`Component::fields`](crate::Component::fields) has them.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::BufferElement;
+    /// #[derive(Component)]
+    /// #[component(buffer = 4)]
+    /// struct Item(u32);
+    /// assert_eq!(Item::fields().as_str(), "u32");
+    /// ```
+    #[must_use]
+    fn fields() -> Name {
+        Name::from("")
+    }
+}
+
+impl<T: BufferElement> IntoIterator for Buffer<T> {
+    type Item = T;
+    type IntoIter = BufferIntoIter<T>;
+
+    fn into_iter(self) -> BufferIntoIter<T> {
+        BufferIntoIter(self.0.into_iter())
+    }
+}
+
+/// The elements of a [`Buffer`], by value.
+///
+/// ```
+/// # use formic_ecs::prelude::*;
+/// # use formic_ecs::Buffer;
+/// # #[derive(Component)] #[component(buffer = 2)] struct Step(u32);
+/// let path = Buffer::from_iter([Step(1), Step(2), Step(3)]);
+/// assert_eq!(path.into_iter().map(|Step(number)| number).sum::<u32>(), 6);
+/// ```
+pub struct BufferIntoIter<T: BufferElement>(smallvec::IntoIter<T::Inline>);
+
+impl<T: BufferElement> Iterator for BufferIntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T: BufferElement> DoubleEndedIterator for BufferIntoIter<T> {
+    fn next_back(&mut self) -> Option<T> {
+        self.0.next_back()
+    }
+}
+
+impl<T: BufferElement> ExactSizeIterator for BufferIntoIter<T> {}
+impl<T: BufferElement> FusedIterator for BufferIntoIter<T> {}
+
+impl<T: BufferElement + fmt::Debug> fmt::Debug for BufferIntoIter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BufferIntoIter").field(&self.0.as_slice()).finish()
     }
 }

@@ -1,22 +1,20 @@
 //! Making copies of entities, with all that belongs to them.
 
-mod commands;
 mod copies;
-mod error;
 
 use alloc::vec::Vec;
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, mapped};
 use crate::capacity::expected;
+use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, CloneFn, Codec, Component, HashRule};
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::error::NoSuchEntity;
+use crate::error::{CommandFailureReason, NoSuchEntity};
 use crate::hash::BuildFibonacci;
+use crate::macros::{error_text, from_error};
 use crate::name::Name;
 use crate::world::{EntitySet, Lifecycle, World};
-
-pub use error::InstantiateError;
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
@@ -307,6 +305,96 @@ impl Drop for Copying<'_> {
                 // No hook has been told of it, and nothing is related to it but its own.
                 self.world.remove_row(copy, at);
             }
+        }
+    }
+}
+
+/// Why an entity could not be instantiated.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::InstantiateError;
+/// #[derive(Component)]
+/// struct Socket(u32); // not Clone
+///
+/// let mut world = World::new();
+/// let client = world.spawn(Socket(80));
+/// assert!(matches!(world.instantiate(client, 3), Err(InstantiateError::NotClone { .. })));
+/// assert_eq!(world.len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstantiateError {
+    /// The entity to copy is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// One of its components cannot be cloned.
+    NotClone {
+        /// The name of the component.
+        component: Name,
+    },
+}
+
+error_text! { InstantiateError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::NotClone { component } => "{component} cannot be copied: it is not Clone, or declared unique";
+}
+
+from_error!(NoSuchEntity => InstantiateError::NoSuchEntity);
+
+impl CommandBuffer {
+    /// Makes copies of an entity, as [`World::instantiate`](crate::World::instantiate) does.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Prefab;
+    /// # #[derive(Component, Clone)] struct Imp;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// let prefab = commands.spawn((Prefab, Imp));
+    /// commands.instantiate(prefab, 3);
+    /// commands.play(&mut world);
+    /// assert_eq!(world.query::<&Imp>().count(), 3);
+    /// ```
+    pub fn instantiate(&mut self, prefab: Entity, count: usize) {
+        self.record_call("instantiate", prefab, move |world, prefab, _| {
+            world.instantiate(prefab, count).map(drop).map_err(instantiate_reason)
+        });
+    }
+
+    /// Makes copies of an entity and gives each the bundle that the closure makes for it, as
+    /// [`World::instantiate_with`](crate::World::instantiate_with) does. Deferred entities in the bundles are replaced.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone)] struct Guest;
+    /// # #[derive(Component, Clone)] struct Seat(#[component(entity)] Entity);
+    /// let mut world = World::new();
+    /// let guest = world.spawn(Guest);
+    /// let mut commands = CommandBuffer::new(&world);
+    /// let seats = commands.spawn_batch([(), (), ()]);
+    /// commands.instantiate_with(guest, 3, move |index| Seat(seats[index]));
+    /// commands.play(&mut world);
+    /// assert!(world.query::<&Seat>().map(|seat| seat.0).all(|seat| !seat.is_deferred()));
+    /// ```
+    pub fn instantiate_with<B: Bundle>(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+        mut bundle: impl FnMut(usize) -> B + Send + 'static,
+    ) {
+        self.record_call("instantiate", prefab, move |world, prefab, deferred| {
+            let bundle = |index| mapped(bundle(index), &mut |entity| deferred.resolve(entity));
+            world.instantiate_with(prefab, count, bundle).map(drop).map_err(instantiate_reason)
+        });
+    }
+}
+
+fn instantiate_reason(error: InstantiateError) -> CommandFailureReason {
+    match error {
+        InstantiateError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
+        InstantiateError::NotClone { component } => {
+            let name = component.as_static().unwrap_or("a component without a type");
+            CommandFailureReason::NotClone(name)
         }
     }
 }

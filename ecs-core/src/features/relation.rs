@@ -1,7 +1,5 @@
-//! The relation trait, and the components that hold both sides.
+//! The relation trait, its errors, and the components that hold both sides.
 
-mod commands;
-mod error;
 mod hierarchy;
 mod links;
 
@@ -10,17 +8,17 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
-
 use smallvec::SmallVec;
 
 use crate::component::{
     CloneFn, Codec, CodecError, Component, HashRule, MapEntities, MapEntitiesFn,
 };
 use crate::entity::Entity;
+use crate::error::NoSuchEntity;
 use crate::hash::HashState;
+use crate::macros::{error_text, from_error};
 use crate::name::Name;
 
-pub use error::RelationError;
 pub(crate) use links::RelationFns;
 
 /// A relation between entities: each *source* has *targets*, each target has sources.
@@ -346,3 +344,36 @@ side! {
     /// ```
     Sources
 }
+
+/// Why two entities could not be related.
+///
+/// ```
+/// use formic_ecs::{RelationError, World};
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(ada, bob)?;
+/// let circle = world.set_parent(bob, ada);
+/// assert_eq!(circle, Err(RelationError::Circle { source: bob, target: ada }));
+/// # Ok::<(), RelationError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelationError {
+    /// One of them is not in this world, or was despawned and is only there to be cleaned up.
+    NoSuchEntity(NoSuchEntity),
+    /// The target is the source, or is related to it already, directly or by others, and the
+    /// relation must not have circles.
+    Circle {
+        /// Who was to be related.
+        source: Entity,
+        /// To whom.
+        target: Entity,
+    },
+}
+
+error_text! { RelationError:
+    Self::NoSuchEntity(error) => "{error}";
+    Self::Circle { source, target } => "relating {source} to {target} would close a circle";
+}
+
+from_error!(NoSuchEntity => RelationError::NoSuchEntity);

@@ -273,4 +273,4 @@ macro_rules! by_parts {
     };
 }
 
-crate::tuples::for_each_tuple!(by_parts);
+crate::macros::for_each_tuple!(by_parts);

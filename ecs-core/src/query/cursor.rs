@@ -14,10 +14,10 @@ use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
+use crate::macros::debug_fields;
 use crate::mask::{RowMask, Rows};
 use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
 use crate::sync::{Ordering, ProtocolU64};
-use crate::text::debug_fields;
 
 /// What every query of a world needs to know.
 #[derive(Clone, Copy, Debug)]

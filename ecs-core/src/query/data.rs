@@ -3,10 +3,9 @@
 mod component;
 mod enabled;
 mod entity;
-mod option;
-mod present;
 mod tracked;
 mod tuple;
+mod wrapped;
 
 use core::marker::PhantomData;
 
@@ -22,8 +21,8 @@ use crate::storage::{ChangeWindow, ChunkVersions, Chunks};
 pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
 pub use entity::Claimant;
-pub use present::Present;
 pub use tracked::{Mut, MutFetch, Ref, RefFetch};
+pub use wrapped::Present;
 
 /// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
 /// [`Entity`](crate::Entity), [`Claimant`], [`Enabled<T>`], [`EnabledMut<T>`], `Option` and [`Present`]

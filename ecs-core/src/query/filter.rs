@@ -1,8 +1,5 @@
 //! Filters: conditions of a query that are not handed out.
 
-mod logic;
-mod versions;
-
 use core::marker::PhantomData;
 
 use super::access::Access;
@@ -11,9 +8,6 @@ use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
 use crate::storage::Chunks;
-
-pub use logic::{Not, Or};
-pub use versions::{Added, Changed};
 
 /// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
 /// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which have to
@@ -247,4 +241,208 @@ macro_rules! tuple_filter {
     };
 }
 
-crate::tuples::for_each_tuple!(tuple_filter);
+crate::macros::for_each_tuple!(tuple_filter);
+
+/// The entity has `T`, enabled, and it was changed: handed out to be written, replaced or added,
+/// after the version that the query asks about (see [`Query::since`](crate::Query::since)).
+///
+/// Exact for each entity where `T` is declared `#[component(tracked)]`. Else it goes by chunks: one
+/// change, or one row that comes or goes, and all rows of the chunk pass.
+///
+/// It looks at versions only, never at values: it goes together with `&mut T` in one query.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+/// let mut world = World::new();
+/// let imps = world.spawn_batch((0..1000).map(Health));
+/// let before = world.version();
+/// world.get_mut::<Health>(imps[7])?.0 = 0;
+/// let hurt = world.query_filtered::<Entity, Changed<Health>>().since(before);
+/// assert!(hurt.into_iter().eq([imps[7]]));
+/// # Ok::<(), formic_ecs::ComponentError>(())
+/// ```
+#[derive(Debug)]
+pub struct Changed<T>(PhantomData<fn() -> T>);
+
+/// The entity has `T`, enabled, and got it after the version that the query asks about (see
+/// [`Query::since`](crate::Query::since)). To replace a value adds nothing.
+///
+/// Exact for each entity where `T` is declared `#[component(tracked)]`, else chunk by chunk.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] #[component(tracked)] struct Poisoned;
+/// # let mut world = World::new();
+/// # let imps = world.spawn_batch((0..1000).map(|_| ()));
+/// let before = world.version();
+/// world.insert(imps[7], Poisoned)?;
+/// let poisoned = world.query_filtered::<Entity, Added<Poisoned>>().since(before);
+/// assert!(poisoned.into_iter().eq([imps[7]]));
+/// # Ok::<(), formic_ecs::NotInserted<Poisoned>>(())
+/// ```
+#[derive(Debug)]
+pub struct Added<T>(PhantomData<fn() -> T>);
+
+impl<T> SealedFilter for Changed<T> {}
+impl<T> SealedFilter for Added<T> {}
+
+macro_rules! version_filter {
+    ($name:ident, $stamp:ident, $is_stamped_by_writers:expr) => {
+        impl<T: Component> QueryFilter for $name<T> {
+            type State = TermState<$name<T>>;
+            type Slots = TermSlot;
+
+            const NARROWS: bool = true;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                TermState::new(ids.id::<T>())
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                access.add_name(state.0);
+                if $is_stamped_by_writers {
+                    access.add_version_read(state.0);
+                }
+                if T::ENABLEABLE {
+                    access.add_bit_read(state.0);
+                }
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+                TermSlot::find(state.0, archetype)
+            }
+
+            #[inline]
+            fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+                // The chunk's stamp is no older than that of any row.
+                if chunks.stamps(chunk, slots.column()).$stamp() <= since {
+                    *rows = Rows::None;
+                    return;
+                }
+                if let Some(versions) = slots.row_versions(chunks, chunk) {
+                    versions.$stamp.keep_after(since, chunks.len(chunk), rows);
+                }
+                slots.bits.keep_enabled(chunks, chunk, rows);
+            }
+        }
+    };
+}
+
+version_filter!(Changed, changed, true);
+// When components came is written by structural changes only, which no query runs beside.
+version_filter!(Added, added, false);
+
+/// At least one of a tuple of filters holds.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] struct Bread;
+/// # #[derive(Component)] struct Cake;
+/// let mut world = World::new();
+/// world.spawn(Bread);
+/// world.spawn(Cake);
+/// world.spawn((Bread, Cake));
+/// world.spawn(());
+/// assert_eq!(world.query_filtered::<Entity, Or<(With<Bread>, With<Cake>)>>().count(), 3);
+/// ```
+#[derive(Debug)]
+pub struct Or<F>(PhantomData<fn() -> F>);
+
+/// A filter does not hold.
+///
+/// `Not<With<T>>` is [`Without<T>`](crate::Without); others have no shorter name:
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+/// let mut world = World::new();
+/// let imps = world.spawn_batch((0..10).map(Health));
+/// let before = world.version();
+/// world.get_mut::<Health>(imps[3])?.0 = 0;
+/// let untouched = world.query_filtered::<&Health, Not<Changed<Health>>>().since(before);
+/// assert_eq!(untouched.count(), 9);
+/// # Ok::<(), formic_ecs::ComponentError>(())
+/// ```
+#[derive(Debug)]
+pub struct Not<F>(PhantomData<fn() -> F>);
+
+impl<F> SealedFilter for Or<F> {}
+impl<F> SealedFilter for Not<F> {}
+
+impl<F: QueryFilter> QueryFilter for Not<F> {
+    type State = WrapState<Not<()>, F::State>;
+    /// `None` where no row can pass the filter, and so all pass this one.
+    type Slots = Option<F::Slots>;
+
+    const NARROWS: bool = true;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        WrapState::new(F::state(ids))
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        F::access(&state.0, access);
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+        Some(F::slots(&state.0, archetype))
+    }
+
+    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+        let Some(slots) = slots else { return };
+        let mut passing = Rows::All;
+        F::rows(slots, chunks, chunk, since, &mut passing);
+        let len = chunks.len(chunk);
+        rows.intersect(passing.inverted(len), len);
+    }
+}
+
+macro_rules! or_filter {
+    ($(($name:ident $var:ident)),*) => {
+        impl<$($name: QueryFilter),*> QueryFilter for Or<($($name,)*)> {
+            type State = WrapState<Or<()>, ($($name::State,)*)>;
+            /// Of each, whether any row can pass it.
+            type Slots = ($(Option<$name::Slots>,)*);
+
+            const NARROWS: bool = false $(|| $name::NARROWS)*;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                WrapState::new(($($name::state(ids),)*))
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                let ($($var,)*) = &state.0;
+                $($name::access($var, access);)*
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+                let ($($var,)*) = &state.0;
+                $(let $var = $name::slots($var, archetype);)*
+                let any = false $(|| $var.is_some())*;
+                any.then_some(($($var,)*))
+            }
+
+            fn rows(
+                slots: &Self::Slots,
+                chunks: &Chunks,
+                chunk: usize,
+                since: u64,
+                rows: &mut Rows,
+            ) {
+                let ($($var,)*) = slots;
+                let mut any = Rows::None;
+                $(
+                    if let Some(slots) = $var {
+                        let mut passing = Rows::All;
+                        $name::rows(slots, chunks, chunk, since, &mut passing);
+                        any.unite(passing);
+                    }
+                )*
+                rows.intersect(any, chunks.len(chunk));
+            }
+        }
+    };
+}
+
+crate::macros::for_each_tuple!(or_filter);

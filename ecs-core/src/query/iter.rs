@@ -6,8 +6,8 @@ use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use crate::entity::Entity;
 use crate::error::{QueryEntityError, QuerySingleError};
+use crate::macros::debug_fields;
 use crate::storage::{ChangeWindow, Slice};
-use crate::text::debug_fields;
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The same query, asking what has changed or come after this version of the world.

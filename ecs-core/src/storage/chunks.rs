@@ -1,8 +1,6 @@
 //! The chunks of one archetype: their blocks, and all that is known about them outside the blocks.
 #![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
 
-mod check;
-mod handover;
 mod mover;
 mod upkeep;
 
@@ -13,9 +11,7 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart, are_canaries_alive, plant_canaries};
-use super::bytes;
-use super::chunk_head::ChunkHead;
-use super::column_records::{ColumnRecord, ColumnRecords};
+use super::column_records::{ChunkHead, ColumnRecord, ColumnRecords};
 use super::column_versions::ColumnStamps;
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;

@@ -2,8 +2,6 @@
 
 mod bits;
 mod block;
-mod bytes;
-mod chunk_head;
 mod chunks;
 mod column_records;
 mod column_versions;

@@ -13,10 +13,10 @@ use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Bundle, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
+use crate::macros::debug_fields;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, ChangeWindow, RowAddress};
-use crate::text::debug_fields;
 use crate::transfer::{MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].

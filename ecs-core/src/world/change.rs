@@ -12,9 +12,9 @@ use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
+use crate::macros::debug_fields;
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
-use crate::text::debug_fields;
 use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
 
 /// The entity is not in the world; the components that it was to be given are handed back.

@@ -12,9 +12,9 @@ use core::ptr::NonNull;
 use super::World;
 use crate::error::AccessConflict;
 use crate::hash::TypeMap;
+use crate::macros::{debug_fields, error_text};
 use crate::query::{leave_read, leave_write, take_read, take_write};
 use crate::sync::{AtomicU64, Ordering, ProtocolU64};
-use crate::text::{debug_fields, error_text};
 
 /// The resources of one world.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
 
 use super::World;
+use crate::macros::debug_fields;
 use crate::query::Access;
-use crate::text::debug_fields;
 
 /// The declared access of a user, to be held to it by
 /// [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).

@@ -13,8 +13,8 @@ use crate::component::{
     Kind, hash_nothing,
 };
 use crate::hash::StateHasher;
+use crate::macros::debug_fields;
 use crate::name::Name;
-use crate::text::debug_fields;
 use crate::world::World;
 
 /// Drops the value at the pointer in place; the number is the component's

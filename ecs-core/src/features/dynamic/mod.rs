@@ -6,14 +6,12 @@ mod commands;
 mod descriptor;
 mod error;
 mod query;
-mod query_error;
 mod rows;
 mod run;
 
 pub use builder::DynamicQueryBuilder;
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
-pub use error::{ByIdError, RegisterError};
+pub use error::{ByIdError, DynamicQueryError, RegisterError, TermError};
 pub use query::DynamicQuery;
-pub use query_error::{DynamicQueryError, TermError};
 pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use run::{DynamicRow, DynamicRun};

@@ -8,10 +8,10 @@ use super::query::{DynamicMatch, DynamicQuery};
 use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::macros::debug_fields;
 use crate::mask::Rows;
 use crate::query::{BorrowGuard, Source};
 use crate::storage::RowAddress;
-use crate::text::debug_fields;
 use crate::world::{World, WorldCell};
 
 /// The rows that a [`DynamicQuery`] finds.

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::{Event, EventKind, HOOK, Observer};
 use crate::component::Component;
-use crate::text::debug_fields;
+use crate::macros::debug_fields;
 use crate::world::World;
 
 /// The hooks of one component type, being set; see [`World::hooks`].

@@ -1,6 +1,6 @@
 //! Errors of snapshots.
 
-use crate::text::{error_text, from_error};
+use crate::macros::{error_text, from_error};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;

@@ -7,7 +7,6 @@ mod load;
 mod names;
 mod relations;
 mod save;
-mod table;
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::format::{HEADER_BYTES, Writer, seal};
-use super::table::Table;
+use super::names::Table;
 use crate::archetype::{Archetype, Column};
 use crate::component::CodecKind;
 use crate::error::SnapshotError;

@@ -161,4 +161,4 @@ macro_rules! tuple_data {
     };
 }
 
-crate::tuples::for_each_tuple!(tuple_data);
+crate::macros::for_each_tuple!(tuple_data);

@@ -1,6 +1,13 @@
-//! Memory that the chunks of an archetype hold and can give back.
+//! Chunks beside the rows that come and go: the memory that they can give back, chunks that change
+//! hands as a whole, and what has to hold.
 
-use super::{BlockPool, ChunkHead, Chunks, ColumnRecord, Directory, EnableBits, RowVersions};
+use alloc::vec::Vec;
+
+use super::{
+    BlockPool, ChunkHead, Chunks, ColumnAction, ColumnRecord, ColumnStart, Directory, EnableBits,
+    RowPlan, RowVersions, are_canaries_alive, dangling,
+};
+use crate::entity::Entity;
 
 impl Chunks {
     /// The memory that all blocks take.
@@ -52,5 +59,133 @@ impl Chunks {
         while self.heads.len() > self.used {
             self.pop_chunk(pool);
         }
+    }
+}
+
+impl Chunks {
+    /// Hands all chunks over to another archetype, which [is alike](Self::is_alike).
+    ///
+    /// Rows are where they would be had they been moved one after the other, and the numbers of
+    /// their chunks stay: no entity has to be told.
+    pub(crate) fn hand_over(
+        &mut self,
+        pool: &mut BlockPool,
+        other: &mut Self,
+        plan: &RowPlan,
+        version: u64,
+    ) {
+        assert!(self.is_alike(other, plan), "rows of the one are rows of the other");
+        other.free_spare(pool);
+        // By column of the other: that of the same component here.
+        let mut sources = alloc::vec![None; other.sizes.len()];
+        for (mine, step) in plan.steps.iter().enumerate() {
+            if let Some(theirs) = step.target {
+                sources[theirs as usize] = Some(mine);
+            }
+        }
+        // The last thing that may fail: nothing has changed yet.
+        let (count, columns) = (self.heads.len(), &sources);
+        let records = (0..count).flat_map(|chunk| {
+            let layout = other.layouts.of_chunk(chunk);
+            let record = |(column, source): (usize, &Option<usize>)| match *source {
+                Some(mine) => {
+                    let record = self.record(chunk, mine);
+                    (ColumnStart(record.start()), record.stamps().added())
+                }
+                None => (ColumnStart(dangling(layout.offsets[column])), version),
+            };
+            columns.iter().enumerate().map(record).collect::<Vec<_>>()
+        });
+        other.records.refill(records.collect(), version);
+        self.records.refill(Vec::new(), version);
+        core::mem::swap(&mut self.heads, &mut other.heads);
+        core::mem::swap(&mut self.blocks, &mut other.blocks);
+        other.used = core::mem::take(&mut self.used);
+        other.row_count = core::mem::take(&mut self.row_count);
+        other.last_capacity = core::mem::take(&mut self.last_capacity);
+        other.set_owner(other.owner, &mut pool.directory);
+    }
+
+    /// Whether the chunks of this archetype could be the other's as they are: it has none of its
+    /// own, and `plan` leaves every byte of a row as it is, since only components without a size
+    /// come or go.
+    pub(crate) fn is_alike(&self, other: &Self, plan: &RowPlan) -> bool {
+        let stays = |size: usize, action| size == 0 && action == ColumnAction::Forget;
+        let is_free = other.row_count == 0 && !plan.has_marks;
+        is_free
+            && plan
+                .steps
+                .iter()
+                .all(|step| step.action == ColumnAction::Move || stays(step.size, step.action))
+            && plan.fresh.iter().all(|&column| other.sizes[column] == 0)
+            && (0..self.heads.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))
+    }
+
+    /// Whether a chunk at this place is laid out the same in both archetypes.
+    fn is_laid_out_alike(&self, chunk: usize, other: &Self, plan: &RowPlan) -> bool {
+        let (mine, theirs) = (self.layouts.of_chunk(chunk), other.layouts.of_chunk(chunk));
+        let mut steps = plan.steps.iter().enumerate();
+        mine.block == theirs.block
+            && mine.rows() == theirs.rows()
+            && steps.all(|(column, step)| {
+                let target = step.target.map(|target| theirs.offsets[target as usize]);
+                step.size == 0 || target == Some(mine.offsets[column])
+            })
+    }
+}
+
+impl Chunks {
+    /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
+    pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
+        let expect =
+            |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
+        expect(
+            self.heads.iter().map(ChunkHead::len).sum::<usize>() == self.row_count,
+            "I-4",
+            "lengths do not add up",
+        )?;
+        let last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
+        let is_known = self.last_capacity == last_capacity;
+        expect(is_known, "I-4", "the capacity of the last chunk is another")?;
+        let mut block_count = 0;
+        for chunk in 0..self.heads.len() {
+            let (layout, place) = self.layouts.find(chunk);
+            let capacity = layout.capacity;
+            block_count += usize::from(place == 0);
+            let block = self.blocks.get(block_count - 1);
+            let block = block.ok_or(("I-3", "a chunk has no block"))?;
+            let len = self.len(chunk);
+            let full_enough = match chunk + 1 {
+                next if next < self.used => len == capacity,
+                next if next == self.used => len > 0 && len <= capacity,
+                _ => len == 0,
+            };
+            expect(
+                full_enough,
+                "I-4",
+                "a chunk before the last is not full, or one after it not empty",
+            )?;
+            for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
+                let fits = size == 0 || offset + size * layout.rows() <= layout.block.size();
+                expect(fits, "I-3", "a column ends outside its block")?;
+            }
+            let first = block.start().addr().get() + place * capacity * size_of::<Entity>();
+            let is_there = self.heads[chunk].entities().addr().get() == first;
+            expect(is_there, "I-3", "a chunk begins elsewhere than in its place in the block")?;
+            let are_alive = are_canaries_alive(block, layout, &self.sizes);
+            expect(are_alive, "I-3", "something was written past the end of a column")?;
+            for bits in &self.bits {
+                let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
+                let ones_inside = (0..len).filter(|&row| bits.get(chunk, row)).count();
+                expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
+            }
+            let stamps_are_past = self.records.check(chunk, version);
+            expect(stamps_are_past, "I-7", "a column was written in the future")?;
+            for versions in &self.tracked {
+                let is_true = versions.check(chunk, len, version);
+                expect(is_true, "I-14", "what is known of the versions of rows is not true")?;
+            }
+        }
+        expect(block_count == self.blocks.len(), "I-3", "a block has no chunk")
     }
 }

@@ -1,11 +1,102 @@
-//! Query data of components that are present, enabled or not.
+//! Query data around other data: optional, and enabled or not.
 
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnParts, IdSource, PartsItem,
-    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnParts, IdSource,
+    PartsItem, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
 };
+
+impl<Q: QueryData> QueryData for Option<Q> {
+    type Item<'w> = Option<Q::Item<'w>>;
+    type Parts = Option<Q::Parts>;
+    type ReadOnly = Option<Q::ReadOnly>;
+
+    #[inline]
+    fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w> {
+        parts.map(Q::from_parts)
+    }
+}
+
+impl<Q: QueryParts> QueryParts for Option<Q> {
+    type State = WrapState<Option<()>, Q::State>;
+    type Slots = Option<Q::Slots>;
+    /// The rows are those in which Q is there and enabled.
+    type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
+
+    super::cached_place!();
+
+    type Run<'w> = Option<Q::Run<'w>>;
+
+    const NARROWS: bool = Q::NARROWS;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        WrapState::new(Q::state(ids))
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        Q::access(&state.0, access);
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+        Some(Q::slots(&state.0, archetype))
+    }
+
+    #[inline]
+    fn rows(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    fn fetch<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: ChangeWindow,
+    ) -> Self::Fetch<'w> {
+        let slots = slots.as_ref()?;
+        let mut rows = Rows::All;
+        Q::rows(slots, chunks, chunk, &mut rows);
+        if matches!(rows, Rows::None) {
+            return None;
+        }
+        Some((Q::fetch(slots, chunks, chunk, moment), rows, chunks.len(chunk)))
+    }
+
+    fn lookup<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: ChangeWindow,
+    ) -> Self::Fetch<'w> {
+        let slots = slots.as_ref()?;
+        Some((Q::lookup(slots, chunks, chunk, moment), Rows::All, chunks.len(chunk)))
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+        fetch.as_ref().map(|(fetch, ..)| Q::run(fetch, right))
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RangeToken<'a>,
+    ) -> Self::Fetch<'a> {
+        let (fetch, rows, len) = fetch.as_ref()?;
+        Some((Q::with_run(fetch, run?, right), rows.clone(), *len))
+    }
+
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        None
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
+        let (fetch, rows, len) = fetch.as_ref()?;
+        rows.contains(right.row(), *len).then(|| Q::item(fetch, right))
+    }
+}
+
+impl<Q: ReadOnlyParts> ReadOnlyParts for Option<Q> {}
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
 /// `Present<T>`: the entity has `T`, enabled or not.
