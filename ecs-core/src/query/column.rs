@@ -17,16 +17,10 @@ use crate::sync::{AtomicU64, Ordering};
 /// safe code. It is copied for the members of a tuple, which are about different components, or
 /// only read (I-11).
 #[doc(hidden)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RowToken<'a> {
     row: usize,
     marker: PhantomData<&'a mut ()>,
-}
-
-impl fmt::Debug for RowToken<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RowToken").field(&self.row).finish()
-    }
 }
 
 impl RowToken<'_> {
@@ -49,16 +43,10 @@ impl RowToken<'_> {
 
 /// The right to a run of rows, as [`RowToken`] is to one.
 #[doc(hidden)]
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct RangeToken<'a> {
     rows: Range<usize>,
     marker: PhantomData<&'a mut ()>,
-}
-
-impl fmt::Debug for RangeToken<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RangeToken").field(&self.rows).finish()
-    }
 }
 
 impl RangeToken<'_> {

@@ -272,7 +272,7 @@ macro_rules! one_term {
 
         fn state(ids: &mut IdSource<'_>) -> Self::State {
             $(const { assert!($may, $why_not) };)?
-            TermState::new(ids.id::<T>())
+            (ids.id::<T>(), PhantomData)
         }
 
         fn access(state: &Self::State, access: &mut Access) {
@@ -415,41 +415,11 @@ pub trait ReadOnlyParts: QueryParts {}
 /// The id of a component that is read or written; the marker keeps the plans of different types
 /// and different uses apart.
 #[doc(hidden)]
-#[derive(Debug)]
-pub struct TermState<Use: ?Sized>(pub(crate) ComponentId, PhantomData<fn() -> Use>);
-
-impl<Use: ?Sized> Clone for TermState<Use> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Use: ?Sized> Copy for TermState<Use> {}
-
-impl<Use: ?Sized> TermState<Use> {
-    pub(crate) fn new(id: ComponentId) -> Self {
-        Self(id, PhantomData)
-    }
-}
+pub type TermState<Use> = (ComponentId, PhantomData<fn() -> Use>);
 
 /// The state of what is wrapped; the marker keeps the plans of different wrappers apart.
 #[doc(hidden)]
-#[derive(Debug)]
-pub struct WrapState<Wrapper: ?Sized, S>(pub(crate) S, PhantomData<fn() -> Wrapper>);
-
-impl<Wrapper: ?Sized, S: Clone> Clone for WrapState<Wrapper, S> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone(), PhantomData)
-    }
-}
-
-impl<Wrapper: ?Sized, S: Copy> Copy for WrapState<Wrapper, S> {}
-
-impl<Wrapper: ?Sized, S> WrapState<Wrapper, S> {
-    pub(crate) fn new(state: S) -> Self {
-        Self(state, PhantomData)
-    }
-}
+pub type WrapState<Wrapper, S> = (S, PhantomData<fn() -> Wrapper>);
 
 /// Where a component is in an archetype: its column, its bits and its versions of rows, if it has
 /// any.
@@ -523,6 +493,26 @@ impl TermSlot {
     #[inline]
     pub(crate) fn column(&self) -> usize {
         self.column as usize
+    }
+
+    /// Keeps the rows that were changed after a version, or that the component was added to.
+    #[inline]
+    pub(crate) fn keep_later(
+        &self,
+        added: bool,
+        chunks: &Chunks,
+        chunk: usize,
+        since: u64,
+        rows: &mut Rows,
+    ) {
+        let stamps = chunks.stamps(chunk, self.column());
+        // The chunk's stamp is no older than that of any row.
+        if (if added { stamps.added() } else { stamps.changed() }) <= since {
+            *rows = Rows::None;
+        } else if let Some(versions) = self.row_versions(chunks, chunk) {
+            let of_rows = if added { &versions.added } else { &versions.changed };
+            of_rows.keep_after(since, chunks.len(chunk), rows);
+        }
     }
 
     /// The versions of the rows of a chunk, if the component is tracked.

@@ -120,38 +120,33 @@ impl<T> SealedFilter for Present<T> {}
 impl SealedFilter for () {}
 
 macro_rules! filter {
-    ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
+    ($name:ident, $slots:ty, bits: $bits:literal, narrows: $narrows:expr, [$($add:ident)?], $find:expr, $rows:expr) => {
         impl<T: Component> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
-            type Slots = BitsSlot;
+            type Slots = $slots;
 
-            const NARROWS: bool = T::ENABLEABLE && $reads_bits;
+            const NARROWS: bool = $narrows;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
-                TermState::new(ids.id::<T>())
+                (ids.id::<T>(), PhantomData)
             }
 
             fn access(state: &Self::State, access: &mut Access) {
                 access.add_name(state.0);
-                if T::ENABLEABLE && $reads_bits {
+                $(access.$add(state.0);)?
+                if T::ENABLEABLE && $bits {
                     access.add_bit_read(state.0);
                 }
             }
 
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
-                ($slots)(TermSlot::find(state.0, archetype))
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<$slots> {
+                ($find)(TermSlot::find(state.0, archetype))
             }
 
             #[inline]
-            fn rows(
-                slots: &Self::Slots,
-                chunks: &Chunks,
-                chunk: usize,
-                _since: u64,
-                rows: &mut Rows,
-            ) {
-                if T::ENABLEABLE {
-                    ($rows)(*slots, chunks, chunk, rows);
+            fn rows(slots: &$slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+                if $narrows {
+                    ($rows)(slots, chunks, chunk, since, rows);
                 }
             }
         }
@@ -168,20 +163,41 @@ fn there(slot: Option<TermSlot>) -> Option<BitsSlot> {
     slot.map(|slot| slot.bits)
 }
 
-filter!(With, true, there, BitsSlot::keep_enabled);
-filter!(Present, false, there, |_, _, _, _: &mut Rows| {});
+fn disabled(slot: &BitsSlot, chunks: &Chunks, chunk: usize, _since: u64, rows: &mut Rows) {
+    slot.keep_disabled(chunks, chunk, rows);
+}
+
 filter!(
-    Without,
-    true,
-    // One that is there and cannot be disabled is there for good.
-    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable),
-    BitsSlot::keep_disabled
+    With, BitsSlot, bits: true, narrows: T::ENABLEABLE, [], there,
+    |slot: &BitsSlot, chunks, chunk, _, rows| slot.keep_enabled(chunks, chunk, rows)
 );
 filter!(
-    Disabled,
-    true,
-    |slot: Option<TermSlot>| slot.and_then(switchable),
-    BitsSlot::keep_disabled
+    Present, BitsSlot, bits: false, narrows: false, [], there,
+    |_, _, _, _, _: &mut Rows| {}
+);
+// One that is there and cannot be disabled is there for good.
+filter!(
+    Without, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
+    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable), disabled
+);
+filter!(
+    Disabled, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
+    |slot: Option<TermSlot>| slot.and_then(switchable), disabled
+);
+filter!(
+    Changed, TermSlot, bits: true, narrows: true, [add_version_read], |slot| slot,
+    |slot: &TermSlot, chunks, chunk, since, rows: &mut Rows| {
+        slot.keep_later(false, chunks, chunk, since, rows);
+        slot.bits.keep_enabled(chunks, chunk, rows);
+    }
+);
+// When components came is written by structural changes only, which no query runs beside.
+filter!(
+    Added, TermSlot, bits: true, narrows: true, [], |slot| slot,
+    |slot: &TermSlot, chunks, chunk, since, rows: &mut Rows| {
+        slot.keep_later(true, chunks, chunk, since, rows);
+        slot.bits.keep_enabled(chunks, chunk, rows);
+    }
 );
 
 impl QueryFilter for () {
@@ -287,52 +303,6 @@ pub struct Added<T>(PhantomData<fn() -> T>);
 impl<T> SealedFilter for Changed<T> {}
 impl<T> SealedFilter for Added<T> {}
 
-macro_rules! version_filter {
-    ($name:ident, $stamp:ident, $is_stamped_by_writers:expr) => {
-        impl<T: Component> QueryFilter for $name<T> {
-            type State = TermState<$name<T>>;
-            type Slots = TermSlot;
-
-            const NARROWS: bool = true;
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                TermState::new(ids.id::<T>())
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                access.add_name(state.0);
-                if $is_stamped_by_writers {
-                    access.add_version_read(state.0);
-                }
-                if T::ENABLEABLE {
-                    access.add_bit_read(state.0);
-                }
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-                TermSlot::find(state.0, archetype)
-            }
-
-            #[inline]
-            fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
-                // The chunk's stamp is no older than that of any row.
-                if chunks.stamps(chunk, slots.column()).$stamp() <= since {
-                    *rows = Rows::None;
-                    return;
-                }
-                if let Some(versions) = slots.row_versions(chunks, chunk) {
-                    versions.$stamp.keep_after(since, chunks.len(chunk), rows);
-                }
-                slots.bits.keep_enabled(chunks, chunk, rows);
-            }
-        }
-    };
-}
-
-version_filter!(Changed, changed, true);
-// When components came is written by structural changes only, which no query runs beside.
-version_filter!(Added, added, false);
-
 /// At least one of a tuple of filters holds.
 ///
 /// ```
@@ -378,7 +348,7 @@ impl<F: QueryFilter> QueryFilter for Not<F> {
     const NARROWS: bool = true;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
-        WrapState::new(F::state(ids))
+        (F::state(ids), PhantomData)
     }
 
     fn access(state: &Self::State, access: &mut Access) {
@@ -408,7 +378,7 @@ macro_rules! or_filter {
             const NARROWS: bool = false $(|| $name::NARROWS)*;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
-                WrapState::new(($($name::state(ids),)*))
+                (($($name::state(ids),)*), PhantomData)
             }
 
             fn access(state: &Self::State, access: &mut Access) {

@@ -8,7 +8,7 @@ use super::{DynamicQueryBuilder, DynamicQueryError};
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo};
 use crate::mask::Rows;
-use crate::query::{Access, PlanSource, TermSlot};
+use crate::query::{Access, BitsSlot, PlanSource, TermSlot};
 use crate::storage::Chunks;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
@@ -105,32 +105,18 @@ pub(super) struct DynamicMatch {
 enum Narrowing {
     Enabled(TermSlot),
     /// The bits, of which the zeros stay.
-    Disabled(usize),
+    Disabled(BitsSlot),
     Changed(TermSlot),
     Added(TermSlot),
 }
 
 impl Narrowing {
     fn narrow(self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
-        let len = chunks.len(chunk);
         match self {
             Self::Enabled(slot) => slot.bits.keep_enabled(chunks, chunk, rows),
-            Self::Disabled(slot) => {
-                let bits = chunks.bits(slot);
-                rows.drop_set(bits.words(chunk), len);
-            }
-            Self::Changed(slot) | Self::Added(slot) => {
-                let (stamps, versions) =
-                    (chunks.stamps(chunk, slot.column()), slot.row_versions(chunks, chunk));
-                let is_added = matches!(self, Self::Added(_));
-                // The chunk's stamp is no older than that of any row.
-                if (if is_added { stamps.added() } else { stamps.changed() }) <= since {
-                    *rows = Rows::None;
-                } else if let Some(versions) = versions {
-                    let rows_of = if is_added { &versions.added } else { &versions.changed };
-                    rows_of.keep_after(since, len, rows);
-                }
-            }
+            Self::Disabled(slot) => slot.keep_disabled(chunks, chunk, rows),
+            Self::Changed(slot) => slot.keep_later(false, chunks, chunk, since, rows),
+            Self::Added(slot) => slot.keep_later(true, chunks, chunk, since, rows),
         }
     }
 }
@@ -232,7 +218,7 @@ impl DynamicQuery {
         }
         for filter in &self.filters {
             let slot = TermSlot::find(filter.id, archetype);
-            let bits = slot.map(|slot| slot.bits.get().map(Narrowing::Disabled));
+            let bits = slot.map(|slot| slot.bits.get().map(|_| Narrowing::Disabled(slot.bits)));
             match filter.how {
                 How::With => narrowing.push(Narrowing::Enabled(slot?)),
                 How::Present | How::Mask => _ = slot?,

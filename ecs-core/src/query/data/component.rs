@@ -1,5 +1,7 @@
 //! `&T` and `&mut T`.
 
+use core::marker::PhantomData;
+
 use super::{
     Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkVersions, Chunks,
     ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,

@@ -1,6 +1,7 @@
 //! Components together with their versions.
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 use super::{

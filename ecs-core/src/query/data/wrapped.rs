@@ -31,7 +31,7 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     const NARROWS: bool = Q::NARROWS;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
-        WrapState::new(Q::state(ids))
+        (Q::state(ids), PhantomData)
     }
 
     fn access(state: &Self::State, access: &mut Access) {
@@ -149,7 +149,7 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
-        WrapState::new(Q::state(ids))
+        (Q::state(ids), PhantomData)
     }
 
     fn access(state: &Self::State, access: &mut Access) {
