@@ -35,15 +35,30 @@ type EventObserverFn<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
 
 /// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
 /// also if it takes itself away.
-struct Observer {
+struct Observer<F: ?Sized = ObserverFn> {
     id: ObserverId,
-    watch: Arc<ObserverFn>,
+    watch: Arc<F>,
 }
 
 /// Of an event that is a user's type: the observer is an `Arc<EventObserverFn<E>>`.
-struct EventObserver {
-    id: ObserverId,
-    watch: Arc<dyn Any + Send + Sync>,
+type EventObserver = Observer<dyn Any + Send + Sync>;
+
+/// Which observer of a list, which is in increasing order of ids, comes after `last`, of those that
+/// were there up to `newest`.
+fn next_of<F: ?Sized>(
+    list: &[Observer<F>],
+    last: Option<ObserverId>,
+    newest: ObserverId,
+) -> Option<(ObserverId, Arc<F>)> {
+    let place = list.partition_point(|observer| last.is_some_and(|last| observer.id <= last));
+    let observer = list.get(place).filter(|observer| observer.id <= newest)?;
+    Some((observer.id, Arc::clone(&observer.watch)))
+}
+
+/// Takes an observer out of a list, which is in increasing order of ids.
+fn take_out<F: ?Sized>(list: &mut Vec<Observer<F>>, id: ObserverId) -> Option<Arc<F>> {
+    let place = list.binary_search_by_key(&id, |observer| observer.id).ok()?;
+    Some(list.remove(place).watch)
 }
 
 const HOOK: ObserverId = ObserverId(0);
@@ -85,19 +100,6 @@ impl Hooks {
     /// The number of the observer that came last.
     pub(super) fn newest(&self) -> ObserverId {
         ObserverId(self.newest)
-    }
-
-    /// Who is to be told after the observer `last`, of those that were there up to `newest`.
-    pub(super) fn next(
-        &self,
-        event: Event,
-        last: Option<ObserverId>,
-        newest: ObserverId,
-    ) -> Option<(ObserverId, Arc<ObserverFn>)> {
-        let list = self.list(event.kind, event.component);
-        let place = list.partition_point(|observer| last.is_some_and(|last| observer.id <= last));
-        let observer = list.get(place).filter(|observer| observer.id <= newest)?;
-        Some((observer.id, Arc::clone(&observer.watch)))
     }
 
     fn new_id(&mut self) -> ObserverId {
@@ -286,16 +288,11 @@ impl World {
     /// ```
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
         let Hooks { by_component, by_event, .. } = self.extensions.get_mut::<Hooks>();
-        let found = by_component.iter_mut().flatten().find_map(|list| {
-            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
-            Some(list.remove(place).watch)
-        });
+        let mut lists = by_component.iter_mut().flatten();
+        let found = lists.find_map(|list| take_out(list, observer));
         // The archetypes keep their flags: it is a test too much, no more. What the closures hold
         // is dropped in the end, with all lists in order.
-        let found_event = by_event.values_mut().find_map(|list| {
-            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
-            Some(list.remove(place).watch)
-        });
+        let found_event = by_event.values_mut().find_map(|list| take_out(list, observer));
         found.is_some() || found_event.is_some()
     }
 
@@ -319,18 +316,13 @@ impl World {
     /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
-        let Some(newest) = self.extensions.get::<Hooks>().map(|hooks| hooks.newest) else { return };
-        let mut last = HOOK;
+        let Some(newest) = self.extensions.get::<Hooks>().map(Hooks::newest) else { return };
+        let mut last = None;
         loop {
             let hooks = self.extensions.get_mut::<Hooks>();
             let list = hooks.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
-            let next = list.partition_point(|observer| observer.id <= last);
-            let Some(observer) = list.get(next).filter(|observer| observer.id.0 <= newest) else {
-                return;
-            };
-            last = observer.id;
-            let watch = Arc::clone(&observer.watch);
-            // The key of the list is the type.
+            let Some((id, watch)) = next_of(list, last, newest) else { return };
+            last = Some(id);
             let Some(watch) = watch.downcast_ref::<Arc<EventObserverFn<E>>>() else { continue };
             self.call(None, |world| watch(world, event, entity));
         }
@@ -404,13 +396,14 @@ impl World {
     fn trigger_one(&mut self, event: Event) {
         let newest = self.extensions.get_mut::<Hooks>().newest();
         let mut last = None;
-        while let Some((id, watch)) = self.extensions.get_mut::<Hooks>().next(event, last, newest) {
+        let next = |world: &mut Self, last| {
+            let list = world.extensions.get_mut::<Hooks>().list(event.kind, event.component);
+            next_of(list, last, newest)
+        };
+        while let Some((id, watch)) = next(self, last) {
             last = Some(id);
-            let has = |world: &Self| {
-                let at = world.locate(event.entity)?;
-                world.archetypes.get(at.archetype).column_of(event.component)
-            };
-            if has(self).is_none() {
+            let at = self.locate(event.entity).map(|at| self.archetypes.get(at.archetype));
+            if !at.is_some_and(|it| it.components().contains(event.component)) {
                 return;
             }
             self.call(Some(event), |world| watch(world, event));
