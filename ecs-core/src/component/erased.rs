@@ -118,27 +118,33 @@ impl ErasedFns {
         }
     }
 
-    /// Of values that are plain bytes, or nothing.
-    pub(crate) fn plain() -> Self {
-        Self {
-            drop: None,
-            clone: Some(copy_plain),
-            hash: hash_plain,
-            is_hashed: true,
-            debug: None,
-            fields: None,
-            default: None,
-            bytes: Some(plain_bytes),
-            map_entities: None,
-            codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
-        }
-    }
-}
+    /// Of values of which nothing can be done but that they are moved.
+    pub(crate) const NONE: Self = Self {
+        drop: None,
+        clone: None,
+        hash: |_, _, _| {},
+        is_hashed: false,
+        debug: None,
+        fields: None,
+        default: None,
+        bytes: None,
+        map_entities: None,
+        codec: ErasedCodec {
+            kind: CodecKind::Unsaved,
+            save: |_, _, _, _| Err(CodecError),
+            load: |_, _, _, _| Err(CodecError),
+        },
+    };
 
-impl ErasedCodec {
-    /// Of values that cannot be saved.
-    pub(crate) const UNSAVED: Self =
-        Self { kind: CodecKind::Unsaved, save: save_nothing, load: load_nothing };
+    /// Of values that are plain bytes, or nothing.
+    pub(crate) const PLAIN: Self = Self {
+        clone: Some(copy_plain),
+        hash: hash_plain,
+        is_hashed: true,
+        bytes: Some(plain_bytes),
+        codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
+        ..Self::NONE
+    };
 }
 
 /// # Safety
@@ -213,10 +219,6 @@ unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) 
     // SAFETY: the caller vouches for so many initialised bytes (I-16) that no thread writes.
     hasher.write(unsafe { core::slice::from_raw_parts(value.as_ptr(), size) });
 }
-
-/// # Safety
-/// None is asked: it touches nothing.
-pub(crate) unsafe fn hash_nothing(_value: NonNull<u8>, _size: usize, _hasher: &mut StateHasher) {}
 
 /// # Safety
 /// `values` points at `count` initialised values of `T` (I-2, I-9) that no thread writes while the
@@ -342,26 +344,4 @@ unsafe fn load_plain(
     // SAFETY: the caller ensures room for so many bytes; any bytes are values (I-16).
     unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     Ok(())
-}
-
-/// # Safety
-/// None is asked: it touches nothing.
-unsafe fn save_nothing(
-    _first: NonNull<u8>,
-    _count: usize,
-    _size: usize,
-    _out: &mut Vec<u8>,
-) -> Result<(), CodecError> {
-    Err(CodecError)
-}
-
-/// # Safety
-/// None is asked: it touches nothing.
-unsafe fn load_nothing(
-    _source: &mut &[u8],
-    _first: NonNull<u8>,
-    _count: usize,
-    _size: usize,
-) -> Result<(), CodecError> {
-    Err(CodecError)
 }

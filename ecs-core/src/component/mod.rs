@@ -19,8 +19,8 @@ use crate::name::Name;
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub(crate) use erased::{
-    CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedCodec,
-    ErasedFns, MapFn as MapErasedFn, hash_nothing,
+    CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedFns,
+    MapFn as MapErasedFn,
 };
 pub(crate) use fields::are_still_values;
 #[doc(hidden)]

@@ -6,7 +6,8 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
 use crate::query::{
-    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, View, ViewPlan, matches_once,
+    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Source, View, ViewPlan,
+    matches_once,
 };
 
 impl World {
@@ -132,12 +133,8 @@ impl World {
         let moment = self.moment();
         let archetypes = self.archetypes.list();
         let matches = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
-        let source = crate::query::Source {
-            archetypes,
-            entities: &self.entities,
-            directory: &self.blocks.directory,
-            moment,
-        };
+        let (entities, directory) = (&self.entities, &self.blocks.directory);
+        let source = Source { archetypes, entities, directory, moment };
         // SAFETY: the world is borrowed exclusively for as long as the query lives (I-10); the
         // cache holds the plan of this very query, just extended (I-8).
         unsafe { Query::new(source, matches) }
@@ -197,12 +194,8 @@ impl World {
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
         let moment = self.moment();
-        let source = crate::query::Source {
-            archetypes: self.archetypes.list(),
-            entities: &self.entities,
-            directory: &self.blocks.directory,
-            moment,
-        };
+        let (entities, directory) = (&self.entities, &self.blocks.directory);
+        let source = Source { archetypes: self.archetypes.list(), entities, directory, moment };
         let columns = self.plans.columns::<Q>(&mut self.registry, source);
         // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the
         // columns are those of a plan that was just extended over what it has (I-23).

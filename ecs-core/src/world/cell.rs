@@ -13,7 +13,7 @@ use crate::query::{
     Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, Query, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
-use crate::storage::{ChangeWindow, Writers};
+use crate::storage::ChangeWindow;
 
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
@@ -221,14 +221,8 @@ impl<'w> WorldCell<'w> {
 
     /// The moment of this turn, for a user that asked the last time at `since`.
     pub(crate) fn moment(self, since: u64) -> ChangeWindow {
-        let version = self.version();
-        ChangeWindow {
-            version,
-            since,
-            settled: self.first_version - 1,
-            writers: Writers::One,
-            slice: None,
-        }
+        let (version, settled) = (self.version(), self.first_version - 1);
+        ChangeWindow { version, since, settled, ..ChangeWindow::default() }
     }
 
     pub(crate) fn source(self, moment: ChangeWindow) -> Source<'w> {

@@ -26,7 +26,7 @@ use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::name::Name;
 use crate::query::{Borrows, PlanCache, PlanSource, Source};
-use crate::storage::{BlockPool, ChangeWindow, Writers};
+use crate::storage::{BlockPool, ChangeWindow};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
 
@@ -299,13 +299,7 @@ impl World {
     #[inline]
     pub(crate) fn moment(&self) -> ChangeWindow {
         let settled = self.settled.load(Ordering::Relaxed);
-        ChangeWindow {
-            version: self.version,
-            since: 0,
-            settled,
-            writers: Writers::One,
-            slice: None,
-        }
+        ChangeWindow { version: self.version, settled, ..ChangeWindow::default() }
     }
 
     pub(crate) fn plan_source(&self) -> PlanSource<'_> {

@@ -9,8 +9,7 @@ use core::ptr::NonNull;
 
 use super::RegisterError;
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedCodec, ErasedFns,
-    Kind, hash_nothing,
+    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedFns, Kind,
 };
 use crate::hash::StateHasher;
 use crate::macros::debug_fields;
@@ -130,7 +129,7 @@ impl ComponentDescriptor {
             enableable: false,
             tracked: false,
             is_bytes: true,
-            erased: ErasedFns::plain(),
+            erased: ErasedFns::PLAIN,
         }
     }
 
@@ -186,14 +185,9 @@ impl ComponentDescriptor {
             erased: ErasedFns {
                 drop: drop.map(|function| DropFn { function, data: 0 }),
                 clone,
-                hash: hash.unwrap_or(hash_nothing),
+                hash: hash.unwrap_or(ErasedFns::NONE.hash),
                 is_hashed: hash.is_some(),
-                debug: None,
-                fields: None,
-                default: None,
-                bytes: None,
-                map_entities: None,
-                codec: ErasedCodec::UNSAVED,
+                ..ErasedFns::NONE
             },
         }
     }
