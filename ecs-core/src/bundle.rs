@@ -220,20 +220,13 @@ pub(crate) fn with_starts<P: Parts, R>(
     start: impl Fn(usize) -> NonNull<u8>,
     f: impl FnOnce(&[NonNull<u8>]) -> R,
 ) -> R {
-    // The count is known to the compiler: one of these is left of it.
-    match P::COUNT {
-        0 => f(&[]),
-        1 => f(&core::array::from_fn::<_, 1, _>(start)),
-        2 => f(&core::array::from_fn::<_, 2, _>(start)),
-        3 => f(&core::array::from_fn::<_, 3, _>(start)),
-        4 => f(&core::array::from_fn::<_, 4, _>(start)),
-        5..=8 => {
-            let mut starts = [NonNull::dangling(); 8];
-            (0..P::COUNT).for_each(|k| starts[k] = start(k));
-            f(&starts[..P::COUNT])
-        }
-        _ => f(ColumnStarts::new((0..P::COUNT).map(start)).as_slice()),
+    // The count is known to the compiler: one of these is left of it, unrolled.
+    if P::COUNT > FEW {
+        return f(ColumnStarts::new(P::COUNT, &start).as_slice());
     }
+    let mut starts = [NonNull::dangling(); FEW];
+    (0..P::COUNT).for_each(|k| starts[k] = start(k));
+    f(&starts[..P::COUNT])
 }
 
 /// The starts of the columns that a bundle's components go to or come from.
@@ -245,15 +238,16 @@ pub(crate) enum ColumnStarts {
 }
 
 const INLINE: usize = 16;
+/// Few enough to lie in registers.
+const FEW: usize = 8;
 
 impl ColumnStarts {
-    pub(crate) fn new(starts: impl ExactSizeIterator<Item = NonNull<u8>>) -> Self {
-        let count = starts.len();
+    pub(crate) fn new(count: usize, start: &dyn Fn(usize) -> NonNull<u8>) -> Self {
         if count > INLINE {
-            return Self::Heap(starts.collect());
+            return Self::Heap((0..count).map(start).collect());
         }
         let mut inline = [NonNull::dangling(); INLINE];
-        inline.iter_mut().zip(starts).for_each(|(place, start)| *place = start);
+        (0..count).for_each(|k| inline[k] = start(k));
         Self::Inline(inline, count)
     }
 

@@ -77,16 +77,30 @@ impl BatchCounter {
     }
 }
 
-struct FlatLoop<'body, F> {
+/// What a loop does with a batch of indices, by the slot of the thread. A call of it is nothing
+/// beside a batch, and the loop is compiled once for all bodies.
+#[derive(Clone, Copy)]
+struct LoopBody<'body> {
+    run: &'body (dyn Fn(usize, Range<usize>) + Sync),
+    id: Body,
+}
+
+impl<'body> LoopBody<'body> {
+    fn new<F: Fn(usize, Range<usize>) + Sync>(run: &'body F) -> Self {
+        Self { run, id: Body::of(run) }
+    }
+}
+
+struct FlatLoop<'body> {
     /// Counts one for all the indices that are not handed out, and one per
     /// visitor. Who takes the last batch ends the former, and is then still
     /// counted as a visitor, or is the owner.
     group: TaskGroup,
     counter: BatchCounter,
-    body: &'body F,
+    body: LoopBody<'body>,
 }
 
-impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
+impl FlatLoop<'_> {
     /// Takes a batch. The last one ends the count for what is not handed out.
     fn claim(&self) -> Option<Range<usize>> {
         let batch = self.counter.claim()?;
@@ -101,9 +115,9 @@ impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
         let Some(batch) = self.claim() else { return };
         let finished = self.group.run(|| {
             let (len, began) = (batch.len(), shared.clock.begin());
-            (self.body)(slot, batch);
+            (self.body.run)(slot, batch);
             let elapsed_ns = shared.clock.elapsed_ns(&began);
-            shared.body_costs.note(Body::of(self.body), scale(elapsed_ns, 1, len));
+            shared.body_costs.note(self.body.id, scale(elapsed_ns, 1, len));
         });
         self.cancel_unless(finished);
     }
@@ -116,7 +130,7 @@ impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
     }
 }
 
-impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
+impl Work for FlatLoop<'_> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }
@@ -127,7 +141,7 @@ impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
 
     fn run_one(&self, slot: usize) -> bool {
         let Some(batch) = self.claim() else { return false };
-        let finished = self.group.run(|| (self.body)(slot, batch));
+        let finished = self.group.run(|| (self.body.run)(slot, batch));
         self.cancel_unless(finished);
         true
     }
@@ -139,13 +153,14 @@ where
     F: Fn(Range<usize>) + Sync,
 {
     let body = |_slot, batch: Range<usize>| body(batch);
+    let body = LoopBody::new(&body);
     if shared.worker_count == 0 {
-        return in_one_piece(0, len, &body);
+        return in_one_piece(0, len, body);
     }
     // A short loop does not even register its thread.
-    let rest = begin(shared, 0, len, &body);
+    let rest = begin(shared, 0, len, body);
     if !rest.indices.is_empty() {
-        WorkerContext::with(shared, |context| run_shared(shared, context, rest, &body));
+        WorkerContext::with(shared, |context| run_shared(shared, context, rest, body));
     }
 }
 
@@ -154,6 +169,7 @@ pub(crate) fn for_each_range_with_slot<F>(shared: &Shared, len: usize, body: &F)
 where
     F: Fn(usize, Range<usize>) + Sync,
 {
+    let body = LoopBody::new(body);
     WorkerContext::with(shared, |context| {
         if shared.worker_count == 0 {
             return in_one_piece(context.slot, len, body);
@@ -165,9 +181,9 @@ where
     });
 }
 
-fn in_one_piece(slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) {
+fn in_one_piece(slot: usize, len: usize, body: LoopBody<'_>) {
     if len > 0 {
-        body(slot, 0..len);
+        (body.run)(slot, 0..len);
     }
 }
 
@@ -188,12 +204,12 @@ impl Rest {
 /// Heavy indices are shared at once, or the others would wait for the first of
 /// them: those of a body that was heavy the last time, and few indices of a body
 /// that is not known, which may cost a wake-up for nothing, once.
-fn begin<F: Fn(usize, Range<usize>)>(shared: &Shared, slot: usize, len: usize, body: &F) -> Rest {
+fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
     if len < 2 {
         in_one_piece(slot, len, body);
         return Rest::nothing(len);
     }
-    let is_heavy = match shared.body_costs.of(Body::of(body)) {
+    let is_heavy = match shared.body_costs.of(body.id) {
         Some(cost) => cost >= PROBE_NS && scale(cost, len, 1) >= ALONE_NS,
         None => len <= shared.parallelism() * BATCHES_PER_THREAD,
     };
@@ -205,20 +221,20 @@ fn begin<F: Fn(usize, Range<usize>)>(shared: &Shared, slot: usize, len: usize, b
 
 /// Runs the first indices on the caller alone, in batches that double, until it
 /// is known whether the rest is worth sharing; small loops end in here.
-fn probe<F: Fn(usize, Range<usize>)>(shared: &Shared, slot: usize, len: usize, body: &F) -> Rest {
+fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
     let clock = &shared.clock;
     let mut done = 0;
     let mut batch_len = 1;
     let began = clock.begin();
     loop {
         let end = done + batch_len.min(len - done);
-        body(slot, done..end);
+        (body.run)(slot, done..end);
         done = end;
         batch_len = batch_len.saturating_mul(2);
         let elapsed_ns = clock.elapsed_ns(&began);
         let is_shared = elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS;
         if is_shared || done == len {
-            shared.body_costs.note(Body::of(body), scale(elapsed_ns, 1, done));
+            shared.body_costs.note(body.id, scale(elapsed_ns, 1, done));
         }
         if is_shared {
             let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
@@ -238,10 +254,7 @@ fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
 }
 
 /// Opens the rest to others, and takes part.
-fn run_shared<F>(shared: &Shared, context: &WorkerContext, rest: Rest, body: &F)
-where
-    F: Fn(usize, Range<usize>) + Sync,
-{
+fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBody<'_>) {
     let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {

@@ -60,6 +60,24 @@ pub struct ComponentInfo {
 }
 
 impl ComponentInfo {
+    /// Of a Rust type, which gets its id from the registry.
+    fn of<T: Component>() -> Self {
+        Self {
+            id: ComponentId::UNKNOWN,
+            kind: Kind::Type(TypeId::of::<T>(), T::name()),
+            name: T::lasting_name(),
+            layout: Layout::new::<T>(),
+            enableable: T::ENABLEABLE,
+            tracked: T::TRACKED,
+            erased: ErasedFns::of::<T>(),
+            was: T::WAS,
+            fields: T::fields(),
+            flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
+            hides: T::HIDES,
+            managed: T::MANAGED,
+        }
+    }
+
     /// Its number in this world.
     ///
     /// ```
@@ -239,27 +257,18 @@ pub struct Registry {
 impl Registry {
     /// The id of `T`, which is registered where it was not.
     pub(crate) fn register<T: Component>(&mut self) -> ComponentId {
-        if let Some(&id) = self.ids.get(&TypeId::of::<T>()) {
+        self.obtain(TypeId::of::<T>(), ComponentInfo::of::<T>)
+    }
+
+    fn obtain(&mut self, type_id: TypeId, info: fn() -> ComponentInfo) -> ComponentId {
+        if let Some(&id) = self.ids.get(&type_id) {
             return id;
         }
         // A name is user code: nothing has changed yet.
-        let (name, fields) = (T::lasting_name(), T::fields());
+        let info = info();
         let id = self.next_id().expect("fewer than 2^32 - 1 components");
-        self.push(ComponentInfo {
-            id,
-            kind: Kind::Type(TypeId::of::<T>(), T::name()),
-            name,
-            layout: Layout::new::<T>(),
-            enableable: T::ENABLEABLE,
-            tracked: T::TRACKED,
-            erased: ErasedFns::of::<T>(),
-            was: T::WAS,
-            fields,
-            flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
-            hides: T::HIDES,
-            managed: T::MANAGED,
-        });
-        self.ids.insert(TypeId::of::<T>(), id);
+        self.push(ComponentInfo { id, ..info });
+        self.ids.insert(type_id, id);
         id
     }
 
@@ -344,6 +353,13 @@ pub enum IdSource<'a> {
 }
 
 impl IdSource<'_> {
+    pub(crate) fn registry(&self) -> &Registry {
+        match self {
+            Self::Register(registry) => registry,
+            Self::LookUp(registry) => registry,
+        }
+    }
+
     pub(crate) fn id<T: Component>(&mut self) -> ComponentId {
         match self {
             Self::Register(registry) => registry.register::<T>(),

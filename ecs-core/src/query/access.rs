@@ -122,6 +122,14 @@ impl Access {
         archetype.hidden_by.iter().any(|&id| !self.names(id))
     }
 
+    /// Panics if the query or view of this name asked for a component twice, once of them to write.
+    pub(crate) fn refuse_clash(&self, what: &str, name: &str, registry: &Registry) {
+        if let Some(id) = self.clash {
+            let component = registry.info(id).name();
+            panic!("the {what} {name} asks for {component} twice, once of them to write");
+        }
+    }
+
     /// The component that one query asked for twice, once of them to write.
     pub(crate) fn clash(&self) -> Option<ComponentId> {
         self.clash

@@ -66,18 +66,8 @@ where
         let mut access = Access::default();
         Q::Parts::access(&query, &mut access);
         F::access(&filter, &mut access);
-        if let Some(id) = access.clash() {
-            let registry = match ids {
-                IdSource::Register(registry) => &**registry,
-                IdSource::LookUp(registry) => registry,
-            };
-            let asker = if kind == PlanKind::View { "view" } else { "query" };
-            panic!(
-                "the {asker} {} asks for {} twice, once of them to write",
-                core::any::type_name::<Q>(),
-                registry.info(id).name()
-            );
-        }
+        let asker = if kind == PlanKind::View { "view" } else { "query" };
+        access.refuse_clash(asker, core::any::type_name::<Q>(), ids.registry());
         Self { query, filter, access, kind, seen: 0, matches: Vec::new() }
     }
 

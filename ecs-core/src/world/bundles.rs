@@ -66,17 +66,17 @@ impl Bundles {
 
     #[cold]
     fn find_index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
-        let index = self.enter_index::<P>(registry);
+        let known = self.indexes.get(&TypeId::of::<P>()).copied();
+        let index = known.unwrap_or_else(|| {
+            let mut ids = Vec::with_capacity(P::COUNT);
+            P::register(registry, &mut ids);
+            self.enter(TypeId::of::<P>(), &ids, registry)
+        });
         self.cached_indexes.put(TypeId::of::<P>(), 0, index.0);
         index
     }
 
-    fn enter_index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
-        if let Some(&index) = self.indexes.get(&TypeId::of::<P>()) {
-            return index;
-        }
-        let mut ids = Vec::with_capacity(P::COUNT);
-        P::register(registry, &mut ids);
+    fn enter(&mut self, bundle: TypeId, ids: &[ComponentId], registry: &Registry) -> BundleIndex {
         for (place, id) in ids.iter().enumerate() {
             if ids[..place].contains(id) {
                 let name = |id: &ComponentId| registry.info(*id).name().to_string();
@@ -84,8 +84,8 @@ impl Bundles {
                 panic!("a bundle ({names}) has {} twice", name(id));
             }
         }
-        let index = self.push(&ids);
-        self.indexes.insert(TypeId::of::<P>(), index);
+        let index = self.push(ids);
+        self.indexes.insert(bundle, index);
         index
     }
 

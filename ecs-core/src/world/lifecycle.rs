@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
 use super::World;
+use super::edges::BundleIndex;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::Parts;
 use crate::component::{ArchetypeFlags, ComponentId, Despawned};
@@ -91,9 +92,19 @@ impl World {
     pub(super) fn trigger_bundle<P: Parts>(
         &mut self,
         entity: Entity,
-        moment: impl for<'a> FnOnce(&'a [ComponentId]) -> Lifecycle<'a>,
+        moment: impl for<'a> Fn(&'a [ComponentId]) -> Lifecycle<'a>,
     ) {
         let bundle = self.bundles.index::<P>(&mut self.registry);
+        self.trigger_bundle_at(entity, bundle, &moment);
+    }
+
+    // Compiled once for all bundles.
+    fn trigger_bundle_at(
+        &mut self,
+        entity: Entity,
+        bundle: BundleIndex,
+        moment: &dyn for<'a> Fn(&'a [ComponentId]) -> Lifecycle<'a>,
+    ) {
         let ids = self.bundles.ids(bundle).to_vec();
         self.trigger_lifecycle(entity, moment(&ids));
     }

@@ -68,6 +68,15 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
     }
 }
 
+/// When this part of the entities was asked the last time; it is asked now.
+fn note_asked(asked: &mut Vec<u64>, (count, which): (u32, u32), is_new: bool, now: u64) -> u64 {
+    if is_new {
+        asked.clear();
+    }
+    asked.resize(count as usize, 0);
+    std::mem::replace(&mut asked[which as usize], now)
+}
+
 impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_, Q, F> {
     type State = QueryState<Q, F>;
     type Item<'a> = Query<'a, Q, F>;
@@ -87,12 +96,9 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
         let Some((count, which)) = context.slice else {
             return Ok(Query { inner, scratch, pool: context.pool });
         };
-        if inner.border() == 0 {
-            // The first time, or the world was restored: everything is new.
-            asked.clear();
-        }
-        asked.resize(count as usize, 0);
-        let since = std::mem::replace(&mut asked[which as usize], context.cell.version());
+        // The first time, or the world was restored: everything is new.
+        let is_new = inner.border() == 0;
+        let since = note_asked(asked, (count, which), is_new, context.cell.version());
         let inner = inner.since(since).shard(count, which);
         Ok(Query { inner, scratch, pool: context.pool })
     }

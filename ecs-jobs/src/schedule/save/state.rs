@@ -92,30 +92,45 @@ impl<'a> StateArchive<'a> {
         write: impl FnOnce(&T, &mut Vec<u8>) -> Result<(), CodecError>,
         read: impl FnOnce(&mut T, &mut &[u8], Option<&World>) -> Result<(), CodecError>,
     ) {
-        match &mut self.mode {
-            Mode::Save { out, problems } => {
-                let mut bytes = Vec::new();
-                if write(state, &mut bytes).is_err() {
-                    problems.push(Unsaved::unwritable(what, self.system));
-                    return;
-                }
+        if let Mode::Save { .. } = &self.mode {
+            let mut bytes = Vec::new();
+            let written = write(state, &mut bytes);
+            self.put(what, written.map(|()| bytes));
+        } else if let Some((mut bytes, world)) = self.take(what) {
+            let is_read = read(state, &mut bytes, world).is_ok() && bytes.is_empty();
+            self.note_read(what, is_read);
+        }
+    }
+
+    fn put(&mut self, what: &str, written: Result<Vec<u8>, CodecError>) {
+        let Mode::Save { out, problems } = &mut self.mode else { return };
+        match written {
+            Ok(bytes) => {
                 put_text(out, what);
                 put_bytes(out, &bytes);
             }
-            Mode::Load { entries, missing, failed, world } => {
-                let is_it =
-                    |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
-                let found = entries.iter_mut().find(is_it);
-                let Some((_, mut bytes)) = found.and_then(Option::take) else {
-                    missing.push(name::of_type(what));
-                    return;
-                };
-                let is_read = read(state, &mut bytes, *world).is_ok() && bytes.is_empty();
-                if !is_read && failed.is_none() {
-                    let what = format!("{} of the system {}", name::of_type(what), self.system);
-                    *failed = Some(LoadError::InvalidValue { what });
-                }
+            Err(CodecError) => problems.push(Unsaved::unwritable(what, self.system)),
+        }
+    }
+
+    /// What was saved of this, and the world, where it is to be taken over.
+    fn take(&mut self, what: &str) -> Option<(&'a [u8], Option<&'a World>)> {
+        let Mode::Load { entries, missing, world, .. } = &mut self.mode else { return None };
+        let is_it = |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
+        match entries.iter_mut().find(is_it).and_then(Option::take) {
+            Some((_, bytes)) => Some((bytes, *world)),
+            None => {
+                missing.push(name::of_type(what));
+                None
             }
+        }
+    }
+
+    fn note_read(&mut self, what: &str, is_read: bool) {
+        let Mode::Load { failed: failed @ None, .. } = &mut self.mode else { return };
+        if !is_read {
+            let what = format!("{} of the system {}", name::of_type(what), self.system);
+            *failed = Some(LoadError::InvalidValue { what });
         }
     }
 
