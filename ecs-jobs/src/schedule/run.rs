@@ -85,7 +85,7 @@ impl Schedule {
             world,
             names: nodes.iter().map(|node| node.info.name.clone()).collect(),
             shared: vec![plan.within_stages.is_worth_a_try(); plan.parts.len()],
-            timeline: Timeline::default(),
+            timeline: Timeline::new(),
             skips_panics,
             nodes,
             switches,

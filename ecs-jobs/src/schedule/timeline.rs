@@ -15,12 +15,16 @@ mod none {
     use crate::schedule::node::Outcome;
 
     /// No records are kept.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub(in crate::schedule) struct Timeline;
 
     #[expect(clippy::unused_self, reason = "there is nothing to keep")]
     impl Timeline {
         pub(in crate::schedule) const IS_KEPT: bool = false;
+
+        pub(in crate::schedule) const fn new() -> Self {
+            Self
+        }
 
         pub(in crate::schedule) fn begin_run(&self, _: &Pool, _: u64) {}
 
@@ -44,7 +48,7 @@ mod kept {
 
     /// The records of a schedule: a ring for each thread. Only its thread writes to it, so its lock
     /// is free.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub(in crate::schedule) struct Timeline {
         lanes: Vec<Mutex<Ring>>,
         /// The number of the last run, from 1 on, and when it began.
@@ -77,6 +81,10 @@ mod kept {
     impl Timeline {
         /// Whether records are kept.
         pub(in crate::schedule) const IS_KEPT: bool = true;
+
+        pub(in crate::schedule) const fn new() -> Self {
+            Self { lanes: Vec::new(), run: 0, began_ns: 0, tick: 0 }
+        }
 
         pub(in crate::schedule) fn begin_run(&mut self, pool: &Pool, tick: u64) {
             self.run += 1;
