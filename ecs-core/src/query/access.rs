@@ -181,19 +181,18 @@ impl Access {
 
     /// The first component with which `part` does something that this access does not, and what.
     pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
-        let first = |ids: &[ComponentId], may: &dyn Fn(ComponentId) -> bool| {
-            ids.iter().copied().find(|&id| !may(id))
-        };
-        let may_write = |id| self.writes.contains(&id);
-        let may_read = |id| self.reads.contains(&id) || may_write(id);
-        let may_switch = |id| self.bit_writes.contains(&id);
-        let may_follow = |id| self.version_reads.contains(&id);
-        let write = first(&part.writes, &may_write).map(|id| (id, "writes"));
-        let read = || first(&part.reads, &may_read).map(|id| (id, "reads"));
-        let switch = || first(&part.bit_writes, &may_switch).map(|id| (id, "switches"));
-        let look = || first(&part.bit_reads, &|id| self.names(id)).map(|id| (id, ASKS_BIT));
+        fn first(ids: &[ComponentId], may: impl Fn(&ComponentId) -> bool) -> Option<ComponentId> {
+            ids.iter().copied().find(|id| !may(id))
+        }
+        let may_read = |id: &_| self.reads.contains(id) || self.writes.contains(id);
+        let write = first(&part.writes, |id| self.writes.contains(id)).map(|id| (id, "writes"));
+        let read = || first(&part.reads, may_read).map(|id| (id, "reads"));
+        let may_switch = |id: &_| self.bit_writes.contains(id);
+        let switch = || first(&part.bit_writes, may_switch).map(|id| (id, "switches"));
+        let look = || first(&part.bit_reads, |&id| self.names(id)).map(|id| (id, ASKS_BIT));
+        let may_follow = |id: &_| self.version_reads.contains(id);
         let follow =
-            || first(&part.version_reads, &may_follow).map(|id| (id, "asks for changes of"));
+            || first(&part.version_reads, may_follow).map(|id| (id, "asks for changes of"));
         write.or_else(read).or_else(switch).or_else(look).or_else(follow)
     }
 

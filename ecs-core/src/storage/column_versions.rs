@@ -1,5 +1,7 @@
 //! When the columns of each chunk were last written, and when rows came to them.
 
+use core::num::NonZeroU64;
+
 use crate::entity::Entity;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -21,11 +23,11 @@ pub struct ChangeWindow {
 }
 
 /// The entities whose index leaves the remainder `which` when it is divided by `count`.
+///
+/// The count is in the upper half, the remainder in the lower: as one number, with none for all
+/// entities, it travels in one register.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice {
-    count: u32,
-    which: u32,
-}
+pub(crate) struct Slice(NonZeroU64);
 
 impl Slice {
     /// `None` for all.
@@ -34,12 +36,14 @@ impl Slice {
     /// Panics if there is no such slice.
     pub(crate) fn of(count: u32, which: u32) -> Option<Self> {
         assert!(which < count, "slice {which} of {count}");
-        (count > 1).then_some(Self { count, which })
+        let number = u64::from(count) << 32 | u64::from(which);
+        NonZeroU64::new(number).filter(|_| count > 1).map(Self)
     }
 
     /// The rows that are in the slice, of up to 64 entities, as bits.
     pub(crate) fn bits(self, entities: &[Entity]) -> u64 {
-        let is_in = |entity: &Entity| u64::from(entity.index() % self.count == self.which);
+        let (count, which) = (self.0.get() >> 32, self.0.get() & u64::from(u32::MAX));
+        let is_in = |entity: &Entity| u64::from(u64::from(entity.index()) % count == which);
         entities.iter().enumerate().fold(0, |bits, (row, entity)| bits | is_in(entity) << row)
     }
 }

@@ -40,11 +40,8 @@ use crate::storage::ChangeWindow;
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
     pub(crate) world: &'w World,
-    /// The version of the first turn.
-    first_version: u64,
-    turn_count: usize,
-    /// Which turn this copy stamps for.
-    turn: usize,
+    /// The version of the turn that this copy stamps for.
+    version: u64,
     /// What this copy may be asked for, if not everything.
     rights: Option<&'w DeclaredAccess>,
 }
@@ -105,13 +102,14 @@ impl World {
         let turn_count = turn_count.max(1);
         // What was asked in earlier cells was asked at this version or before.
         *self.settled.get_mut() = self.version;
-        let first_version = self.next_version();
-        self.version = first_version + (turn_count - 1) as u64;
+        let version = self.next_version();
+        self.cell_version = version;
+        self.version = version + (turn_count - 1) as u64;
         // The exclusive borrow shows that no guard of an earlier cell is in use.
         self.borrows.reset();
         self.resources.reset();
         self.borrows.grow(self.registry.infos().len(), turn_count);
-        WorldCell { world: self, first_version, turn_count, turn: 0, rights: None }
+        WorldCell { world: self, version, rights: None }
     }
 }
 
@@ -155,8 +153,15 @@ impl<'w> WorldCell<'w> {
     /// Panics if the cell was not made for so many turns.
     #[must_use]
     pub fn turn(self, turn: usize) -> Self {
-        assert!(turn < self.turn_count, "turn {turn} of a cell with {} turns", self.turn_count);
-        Self { turn, ..self }
+        let World { version: last, cell_version: first, .. } = *self.world;
+        let turn_count = last - first + 1;
+        assert!((turn as u64) < turn_count, "turn {turn} of a cell with {turn_count} turns");
+        Self { version: first + turn as u64, ..self }
+    }
+
+    /// Which turn this copy stamps for.
+    fn turn_number(self) -> usize {
+        usize::try_from(self.version - self.world.cell_version).expect("at most 2^20")
     }
 
     /// The cell for a user that has declared what it will touch.
@@ -193,11 +198,12 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The right to use components, for as long as the guard lives.
+    #[inline]
     pub(crate) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
         if let Some(rights) = self.rights {
             rights.check(access, self.world);
         }
-        self.world.borrows.take(access, self.turn, &self.world.registry)
+        self.world.borrows.take(access, self.turn_number(), &self.world.registry)
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -216,17 +222,17 @@ impl<'w> WorldCell<'w> {
     /// ```
     #[must_use]
     pub const fn version(self) -> u64 {
-        self.first_version + self.turn as u64
+        self.version
     }
 
     /// The moment of this turn, for a user that asked the last time at `since`.
     pub(crate) fn moment(self, since: u64) -> ChangeWindow {
-        let (version, settled) = (self.version(), self.first_version - 1);
+        let (version, settled) = (self.version, self.world.cell_version - 1);
         ChangeWindow { version, since, settled, ..ChangeWindow::default() }
     }
 
     pub(crate) fn source(self, moment: ChangeWindow) -> Source<'w> {
-        Source { moment, ..self.world.source() }
+        self.world.source_at(moment)
     }
 
     /// Whether this entity is alive.
@@ -264,6 +270,8 @@ impl<'w> WorldCell<'w> {
     /// # Panics
     /// Panics if the plan is another world's, or the cell is [limited](Self::restrict_to) to
     /// others.
+    // Always inlined: a query is large, and to hand it on in memory takes longer than to make it.
+    #[inline(always)]
     pub fn query<Q: QueryData, F: QueryFilter>(
         self,
         plan: &'w mut QueryPlan<Q, F>,
@@ -365,7 +373,9 @@ impl<'w> WorldCell<'w> {
         // through cells (see `query`), and goes with the view. The words were just prepared, and
         // are this view's alone, which borrows the plan (I-12); that was just extended over the
         // source (I-23).
-        Ok(unsafe { ExclusiveView::new(source, plan, world.borrows.claim_loops(self.turn), guard) })
+        Ok(unsafe {
+            ExclusiveView::new(source, plan, world.borrows.claim_loops(self.turn_number()), guard)
+        })
     }
 
     /// A resource, to be read.

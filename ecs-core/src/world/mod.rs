@@ -88,6 +88,8 @@ pub struct World {
     pub(crate) callbacks: Callbacks,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
+    /// The version of the first turn of the newest cell; that of the last one is `version`.
+    cell_version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
     /// No border that a query asks with is above this, as a rule (see [`ChangeWindow::settled`]).
@@ -148,6 +150,7 @@ impl World {
             extensions: Extensions::default(),
             callbacks: Callbacks::default(),
             version: 0,
+            cell_version: 0,
             scratch: MoveScratch::default(),
             settled: AtomicU64::new(0),
             epoch: 0,
@@ -312,12 +315,13 @@ impl World {
     }
 
     pub(crate) fn source(&self) -> Source<'_> {
-        Source {
-            archetypes: self.archetypes.list(),
-            entities: &self.entities,
-            directory: &self.blocks.directory,
-            moment: self.moment(),
-        }
+        self.source_at(self.moment())
+    }
+
+    #[inline]
+    pub(crate) fn source_at(&self, moment: ChangeWindow) -> Source<'_> {
+        let directory = &self.blocks.directory;
+        Source { archetypes: self.archetypes.list(), entities: &self.entities, directory, moment }
     }
 }
 

@@ -165,7 +165,7 @@ impl Schedule {
                 Reason::ConditionFalse { condition: self.condition_name(number, condition) }
             }
             Some(Outcome::SwitchedOff(switch)) => {
-                let switch = &self.switches[switch];
+                let switch = &self.switches[switch as usize];
                 let condition = match self.last_outcome(switch.node) {
                     Some(Outcome::NotWanted(condition)) => {
                         self.condition_name(switch.node, condition)
@@ -181,8 +181,8 @@ impl Schedule {
         Explanation { system: node.name.clone(), tick: self.tick.checked_sub(1), reason }
     }
 
-    fn condition_name(&self, node: usize, condition: usize) -> String {
-        self.nodes[node].slot.lock().conditions[condition].name().into()
+    fn condition_name(&self, node: usize, condition: u32) -> String {
+        self.nodes[node].slot.lock().conditions[condition as usize].name().into()
     }
 
     fn panicked_names(&self) -> Vec<String> {

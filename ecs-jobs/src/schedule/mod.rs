@@ -111,7 +111,7 @@ pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
 pub use self::group::{Group, GroupConfig};
 pub use self::oneshot::RunSystem;
-pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, SystemParam};
+pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, RunData, SystemParam};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;

@@ -59,16 +59,16 @@ pub(super) struct Slot {
     pub(super) last: Option<(u64, Outcome)>,
 }
 
-/// What came of a node's turn.
+/// What came of a node's turn. With places as `u32` it is two numbers, which stay in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ran,
     /// The first of its switches that is off.
-    SwitchedOff(usize),
+    SwitchedOff(u32),
     /// In how many ticks it will be due.
     NotDue(u32),
     /// The first of its conditions that does not hold.
-    NotWanted(usize),
+    NotWanted(u32),
     Panicked,
 }
 

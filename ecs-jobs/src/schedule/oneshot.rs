@@ -6,7 +6,7 @@ use formic_ecs::{CommandBuffer, World};
 
 use super::function::{FunctionSystem, SystemFunction};
 use super::name;
-use super::param::RunContext;
+use super::param::RunData;
 use super::turn::clear_quietly;
 use crate::panic_slot::catch;
 use crate::pool::Pool;
@@ -52,7 +52,8 @@ impl RunSystem for World {
             access.clashes().join(" and ")
         );
         let outcome = catch(|| {
-            let output = system.call(RunContext::new(self.cell(), pool, 0));
+            let output =
+                system.call(RunData { cell: self.cell(), pool, slice: None, tick: 0 }.context());
             system.visit_recorded(&mut |buffers| drop(CommandBuffer::play_all(buffers, self)));
             output
         });

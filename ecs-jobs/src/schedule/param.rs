@@ -15,10 +15,22 @@ use super::name;
 use super::save::StateArchive;
 use crate::pool::Pool;
 
-/// What a run has at hand.
+/// What a run has at hand: a reference to its [`RunData`].
 #[derive(Clone, Copy, Debug)]
+pub struct RunContext<'a>(&'a RunData<'a>);
+
+impl<'a> Deref for RunContext<'a> {
+    type Target = RunData<'a>;
+
+    fn deref(&self) -> &RunData<'a> {
+        self.0
+    }
+}
+
+/// What a run has at hand, see [`RunContext`].
+#[derive(Debug)]
 #[non_exhaustive]
-pub struct RunContext<'a> {
+pub struct RunData<'a> {
     /// The world, shared with the systems that run at the same time; limited to what the system
     /// has declared.
     pub cell: WorldCell<'a>,
@@ -32,9 +44,9 @@ pub struct RunContext<'a> {
     pub tick: u64,
 }
 
-impl<'a> RunContext<'a> {
-    pub(super) const fn new(cell: WorldCell<'a>, pool: &'a Pool, tick: u64) -> Self {
-        Self { cell, pool, slice: None, tick }
+impl RunData<'_> {
+    pub(super) const fn context(&self) -> RunContext<'_> {
+        RunContext(self)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use formic_ecs::{
-    BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch, QueryData,
-    QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
+    AccessConflict, BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch,
+    QueryData, QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
 };
 
 use super::access::SystemAccess;
@@ -68,15 +68,6 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
     }
 }
 
-/// When this part of the entities was asked the last time; it is asked now.
-fn note_asked(asked: &mut Vec<u64>, (count, which): (u32, u32), is_new: bool, now: u64) -> u64 {
-    if is_new {
-        asked.clear();
-    }
-    asked.resize(count as usize, 0);
-    std::mem::replace(&mut asked[which as usize], now)
-}
-
 impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_, Q, F> {
     type State = QueryState<Q, F>;
     type Item<'a> = Query<'a, Q, F>;
@@ -92,21 +83,36 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
         context: RunContext<'a>,
     ) -> Result<Query<'a, Q, F>, ParamError> {
         let QueryState { plan, scratch, asked } = state;
-        let inner = context.cell.query(plan)?;
-        let Some((count, which)) = context.slice else {
-            return Ok(Query { inner, scratch, pool: context.pool });
+        let pool = context.pool;
+        let inner = match context.slice {
+            None => context.cell.query(plan)?,
+            Some(slice) => sliced(plan, asked, slice, context)?,
         };
-        // The first time, or the world was restored: everything is new.
-        let is_new = inner.border() == 0;
-        let since = note_asked(asked, (count, which), is_new, context.cell.version());
-        let inner = inner.since(since).shard(count, which);
-        Ok(Query { inner, scratch, pool: context.pool })
+        Ok(Query { inner, scratch, pool })
     }
 
     fn visit_state(state: &mut QueryState<Q, F>, archive: &mut StateArchive<'_>) {
         archive.plan(&mut state.plan);
         archive.numbers("slices of the query before", &mut state.asked);
     }
+}
+
+/// The query about this slice of the entities, and about what is new in it since it came up last.
+#[cold]
+fn sliced<'a, Q: QueryData, F: QueryFilter>(
+    plan: &'a mut QueryPlan<Q, F>,
+    asked: &mut Vec<u64>,
+    (count, which): (u32, u32),
+    context: RunContext<'a>,
+) -> Result<BorrowedQuery<'a, Q, F>, AccessConflict> {
+    let inner = context.cell.query(plan)?;
+    if inner.border() == 0 {
+        // The first time, or the world was restored: everything is new.
+        asked.clear();
+    }
+    asked.resize(count as usize, 0);
+    let since = std::mem::replace(&mut asked[which as usize], context.cell.version());
+    Ok(inner.since(since).shard(count, which))
 }
 
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {

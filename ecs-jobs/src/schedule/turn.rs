@@ -3,7 +3,7 @@
 use formic_ecs::{CommandBuffer, World, WorldCell};
 
 use super::node::{NodeInfo, Outcome, Role, Slot, Switch};
-use super::param::RunContext;
+use super::param::{RunContext, RunData};
 use super::system::System;
 use crate::panic_slot::{catch, discard};
 use crate::pool::Pool;
@@ -41,7 +41,7 @@ pub(super) enum Lent<'w> {
 impl NodeInfo {
     /// Takes the turn of this node; returns what came of it.
     ///
-    /// Inlined, and the context lent on: its copies are a good part of what an empty system costs.
+    /// Inlined: it is a good part of what an empty system costs.
     #[inline(always)]
     pub(super) fn take_turn(
         &self,
@@ -80,8 +80,9 @@ impl NodeInfo {
         match world {
             Lent::Part(cell) => {
                 let cell = cell.restrict_to(&self.rights);
-                let context = RunContext { cell, pool, slice, tick };
-                if let Some(hindrance) = self.hindrance(slot, switches, &context) {
+                let data = RunData { cell, pool, slice, tick };
+                let context = data.context();
+                if let Some(hindrance) = self.hindrance(slot, switches, context) {
                     return hindrance;
                 }
                 if let Some(system) = &mut slot.system {
@@ -93,8 +94,9 @@ impl NodeInfo {
             }
             Lent::Whole(world) => {
                 let cell = world.cell().restrict_to(&self.rights);
-                let context = RunContext { cell, pool, slice, tick };
-                if let Some(hindrance) = self.hindrance(slot, switches, &context) {
+                let data = RunData { cell, pool, slice, tick };
+                let context = data.context();
+                if let Some(hindrance) = self.hindrance(slot, switches, context) {
                     return hindrance;
                 }
                 if let Some(system) = &mut slot.system {
@@ -137,18 +139,22 @@ impl NodeInfo {
         &self,
         slot: &mut Slot,
         switches: &[Switch],
-        context: &RunContext<'_>,
+        context: RunContext<'_>,
     ) -> Option<Outcome> {
         let is_off = |&&switch: &&usize| !switches[switch].is_on.load(Ordering::Relaxed);
         if let Some(&off) = self.switches.iter().find(is_off) {
-            return Some(Outcome::SwitchedOff(off));
+            return Some(Outcome::SwitchedOff(place(off)));
         }
         if let Some(ticks) = self.rate.ticks_to_go(context.tick) {
             return Some(Outcome::NotDue(ticks));
         }
-        let refused = slot.conditions.iter_mut().position(|condition| !condition.holds(*context));
-        refused.map(Outcome::NotWanted)
+        let refused = slot.conditions.iter_mut().position(|condition| !condition.holds(context));
+        refused.map(|refused| Outcome::NotWanted(place(refused)))
     }
+}
+
+fn place(index: usize) -> u32 {
+    u32::try_from(index).expect("a schedule has less than 2^32 conditions")
 }
 
 /// Commands of a system that does not say that it records any would never be played.
