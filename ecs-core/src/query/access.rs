@@ -275,7 +275,8 @@ fn overlap<'a>(
 /// For each component of a world, who uses its values at this moment.
 ///
 /// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
-/// that the next user sees all that was written (the models are in `loom_models`).
+/// that the next user sees all that was written (the models are in `loom_models`). Where no user of
+/// the cell writes, it is [`READ_ONLY`] for as long as there is the cell, and readers leave it alone.
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
@@ -310,6 +311,12 @@ impl ClaimLoops {
 }
 
 const WRITER: u64 = u64::MAX;
+const READ_ONLY: u64 = u64::MAX - 1;
+
+/// A word that no user holds, of what may be written or is read only.
+pub(crate) const fn unused_word(is_written: bool) -> ProtocolU64 {
+    ProtocolU64::new(if is_written { 0 } else { READ_ONLY })
+}
 
 impl Borrows {
     /// Makes words for components up to this number of them, and for this many turns.
@@ -322,9 +329,13 @@ impl Borrows {
         }
     }
 
-    /// Forgets who used what. No user is left: a guard that was leaked is all there can be.
-    pub(crate) fn reset(&mut self) {
-        self.words.iter_mut().for_each(|word| *word = ProtocolU64::new(0));
+    /// Forgets who used what: no user is left, a guard that was leaked is all there can be. The next
+    /// users write no more than `declared` does, or anything.
+    pub(crate) fn reset(&mut self, declared: Option<&Access>) {
+        let is_written = declared.is_none();
+        self.words.iter_mut().for_each(|word| *word = unused_word(is_written));
+        let written = declared.map_or(&[][..], Access::writes);
+        written.iter().for_each(|id| self.words[id.index()] = unused_word(true));
         self.claim_loops.iter_mut().for_each(|loops| *loops = ClaimLoops::default());
     }
 
@@ -380,7 +391,10 @@ pub(crate) fn take_write(word: &ProtocolU64) -> bool {
 
 pub(crate) fn take_read(word: &ProtocolU64) -> bool {
     let mut readers = word.load(Ordering::Relaxed);
-    while readers < WRITER - 1 {
+    if readers == READ_ONLY {
+        return true;
+    }
+    while readers < READ_ONLY - 1 {
         match word.compare_exchange_weak(readers, readers + 1, Ordering::Acquire, Ordering::Relaxed)
         {
             Ok(_) => return true,
@@ -395,7 +409,10 @@ pub(crate) fn leave_write(word: &ProtocolU64) {
 }
 
 pub(crate) fn leave_read(word: &ProtocolU64) {
-    word.fetch_sub(1, Ordering::Release);
+    // Relaxed: a word is this for the whole life of a cell, or never.
+    if word.load(Ordering::Relaxed) != READ_ONLY {
+        word.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// The right to use the values of some components, until it is dropped (I-10).

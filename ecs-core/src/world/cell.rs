@@ -98,6 +98,35 @@ impl World {
     /// Panics if there are more than 2^20 turns, each of which uses up a version whether or not it
     /// is taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
     pub fn cell_with_versions(&mut self, turn_count: usize) -> WorldCell<'_> {
+        self.cell_of_turns(turn_count, None)
+    }
+
+    /// The same for users who all together touch no more than `declared`. What that only reads costs
+    /// its readers nothing: no user can write it, so that none has to be kept out.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DeclaredAccess;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let (mut reader, mut writer) = (world.plan::<&Gold>(), world.plan::<&mut Gold>());
+    /// let declared = DeclaredAccess::new("all of them", reader.access().clone());
+    /// let cell = world.cell_for(&declared, 2);
+    /// assert!(cell.turn(0).query(&mut reader).is_ok());
+    /// assert!(cell.turn(1).query(&mut writer).is_err(), "none of them writes");
+    /// ```
+    ///
+    /// # Panics
+    /// As [`cell_with_versions`](Self::cell_with_versions).
+    pub fn cell_for(&mut self, declared: &DeclaredAccess, turn_count: usize) -> WorldCell<'_> {
+        self.cell_of_turns(turn_count, Some(declared))
+    }
+
+    fn cell_of_turns(
+        &mut self,
+        turn_count: usize,
+        declared: Option<&DeclaredAccess>,
+    ) -> WorldCell<'_> {
         assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
         let turn_count = turn_count.max(1);
         // What was asked in earlier cells was asked at this version or before.
@@ -106,9 +135,9 @@ impl World {
         self.cell_version = version;
         self.version = version + (turn_count - 1) as u64;
         // The exclusive borrow shows that no guard of an earlier cell is in use.
-        self.borrows.reset();
-        self.resources.reset();
         self.borrows.grow(self.registry.infos().len(), turn_count);
+        self.borrows.reset(declared.map(DeclaredAccess::components));
+        self.resources.reset(declared.map(DeclaredAccess::written_resources));
         WorldCell { world: self, version, rights: None }
     }
 }

@@ -13,7 +13,7 @@ use super::World;
 use crate::error::AccessConflict;
 use crate::hash::TypeMap;
 use crate::macros::{debug_fields, error_text};
-use crate::query::{leave_read, leave_write, take_read, take_write};
+use crate::query::{leave_read, leave_write, take_read, take_write, unused_word};
 use crate::sync::{AtomicU64, Ordering, ProtocolU64};
 
 /// The resources of one world.
@@ -123,7 +123,7 @@ impl World {
     fn place_resource<T: Send + Sync + 'static>(&mut self, value: T, version: u64) -> Option<T> {
         let slot = Slot {
             name: type_name::<T>(),
-            word: ProtocolU64::new(0),
+            word: unused_word(true),
             changed: AtomicU64::new(version),
             value: UnsafeCell::new(Box::new(value)),
         };
@@ -227,9 +227,16 @@ fn unboxed<T: 'static>(slot: Slot) -> Option<T> {
 }
 
 impl Resources {
-    /// Forgets who used what. No user is left: a guard that was leaked is all there can be.
-    pub(crate) fn reset(&mut self) {
-        self.0.values_mut().for_each(|slot| slot.word = ProtocolU64::new(0));
+    /// Forgets who used what: no user is left, a guard that was leaked is all there can be. The next
+    /// users write no more than these, or anything.
+    pub(crate) fn reset(&mut self, written: Option<impl Iterator<Item = TypeId>>) {
+        let is_written = written.is_none();
+        self.0.values_mut().for_each(|slot| slot.word = unused_word(is_written));
+        for id in written.into_iter().flatten() {
+            if let Some(slot) = self.0.get_mut(&id) {
+                slot.word = unused_word(true);
+            }
+        }
     }
 
     /// The world has gone back to this version: nothing was changed later.

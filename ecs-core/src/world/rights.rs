@@ -90,6 +90,28 @@ impl DeclaredAccess {
         self.resources.push((TypeId::of::<T>(), write));
     }
 
+    /// Takes in what another user declares.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DeclaredAccess;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// # #[derive(Component)] struct Debt(u32);
+    /// let mut world = World::new();
+    /// let mut both = DeclaredAccess::new("the miner", world.plan::<&Gold>().access().clone());
+    /// both.merge(&DeclaredAccess::new("the bank", world.plan::<&mut Debt>().access().clone()));
+    /// assert_eq!(both.components().writes(), [world.register::<Debt>()]);
+    /// ```
+    pub fn merge(&mut self, other: &Self) {
+        self.components.merge(&other.components);
+        let new = other.resources.iter().filter(|it| !self.resources.contains(it));
+        self.resources.extend(new.copied().collect::<Vec<_>>());
+    }
+
+    pub(super) fn written_resources(&self) -> impl Iterator<Item = TypeId> + '_ {
+        self.resources.iter().filter(|&&(_, may_write)| may_write).map(|&(id, _)| id)
+    }
+
     /// # Panics
     /// Panics if something is used that is not in here.
     #[inline]

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::queries::{A, B, On};
-use formic_ecs::ClaimError;
 use formic_ecs::prelude::*;
+use formic_ecs::{ClaimError, DeclaredAccess};
 
 #[derive(Component)]
 struct Wide([u64; 9]);
@@ -247,6 +247,46 @@ fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
     std::mem::forget(cell.query(&mut two).expect("free"));
     assert!(cell.query(&mut taken).is_err());
     assert!(world.cell().query(&mut taken).is_ok(), "a guard that was leaked is forgotten");
+}
+
+#[test]
+fn what_no_user_declares_to_write_is_shared_by_readers_and_refused_to_all_writers() {
+    let (mut world, _) = world(10);
+    _ = (world.insert_resource(7_u32), world.insert_resource(8_u64));
+    let (mut read, mut also_read) = (world.plan::<(&A, &B)>(), world.plan::<&A>());
+    let (mut write, mut view) = (world.plan::<&mut A>(), world.view_plan::<&mut A>());
+    let (mut claims, mut write_b) = (world.claim_plan::<&mut A>(), world.plan::<&mut B>());
+    let mut declared = DeclaredAccess::new("one", also_read.access().clone());
+    declared.add_resource::<u32>(false);
+    let mut other = DeclaredAccess::new("the other", write_b.access().clone());
+    other.add_resource::<u64>(true);
+    declared.merge(&other);
+
+    let cell = world.cell_for(&declared, 2);
+    for _ in 0..2 {
+        assert!(cell.query(&mut write).expect_err("read only").wanted_write);
+        assert!(cell.view(&mut view).is_err() && cell.claims(&mut claims).is_err());
+        assert!(cell.resource_mut::<u32>().is_err());
+        let both = cell.query(&mut read).expect("free");
+        let numbers =
+            (cell.resource::<u32>().expect("free"), cell.resource::<u64>().expect("free"));
+        assert!(cell.turn(1).query(&mut also_read).is_ok(), "readers share");
+        assert!(cell.query(&mut write).is_err() && cell.query(&mut write_b).is_err());
+        assert!(cell.resource_mut::<u32>().is_err() && cell.resource_mut::<u64>().is_err());
+        assert_eq!((both.count(), *numbers.0, *numbers.1), (10, 7, 8));
+        drop((both, numbers));
+        let written = (cell.query(&mut write_b), cell.resource_mut::<u64>().expect("free"));
+        assert!(cell.query(&mut read).is_err() && cell.resource::<u64>().is_err());
+        drop(written);
+    }
+    std::mem::forget((cell.query(&mut read), cell.resource::<u64>()));
+
+    let cell = world.cell();
+    assert!(cell.query(&mut write).is_ok() && cell.resource_mut::<u32>().is_ok());
+    let reading = cell.query(&mut also_read).expect("free");
+    assert!(cell.query(&mut write).is_err(), "readers of a cell where it may be written count");
+    drop(reading);
+    assert!(cell.view(&mut view).is_ok());
 }
 
 #[test]

@@ -230,12 +230,7 @@ impl Plan {
         let count = graph.successors.len();
         let (mut stage_of, mut turns) = (vec![0; count], vec![0; count]);
         for (number, part) in parts.iter().enumerate() {
-            let nodes = match part {
-                Part::Stage(nodes) => nodes,
-                Part::Exclusive(node) => std::slice::from_ref(node),
-                Part::Sync(_) => &[],
-            };
-            for (turn, &node) in nodes.iter().enumerate() {
+            for (turn, &node) in part.nodes().iter().enumerate() {
                 (stage_of[node], turns[node]) = (number, turn);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use formic_ecs::{CommandBuffer, CommandFailure, World};
+use formic_ecs::{CommandBuffer, CommandFailure, DeclaredAccess, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
@@ -23,6 +23,8 @@ pub struct Schedule {
     pub(super) nodes: Vec<Node>,
     pub(super) switches: Vec<Switch>,
     pub(super) plan: Plan,
+    /// For each part of the plan, what its systems touch together.
+    declared: Vec<DeclaredAccess>,
     pub(super) aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
@@ -81,8 +83,14 @@ pub(super) struct Begun {
 impl Schedule {
     pub(super) fn new(world: u64, built: Built, plan: Plan, skips_panics: bool) -> Self {
         let Built { nodes, switches, aging, .. } = built;
+        let declared = plan.parts.iter().map(|part| {
+            let mut declared = DeclaredAccess::default();
+            part.nodes().iter().for_each(|&node| declared.merge(&nodes[node].info.rights));
+            declared
+        });
         Self {
             world,
+            declared: declared.collect(),
             names: nodes.iter().map(|node| node.info.name.clone()).collect(),
             shared: vec![plan.within_stages.is_worth_a_try(); plan.parts.len()],
             timeline: Timeline::new(),
@@ -226,9 +234,9 @@ impl Schedule {
 
     /// Runs the nodes of a stage one after the other, on this thread.
     fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, plan, timeline, .. } = self;
+        let Self { nodes, switches, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
-        let cell = world.cell_with_versions(order.len());
+        let cell = world.cell_for(&declared[part], order.len());
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (turn, &number) in order.iter().enumerate() {
@@ -247,9 +255,9 @@ impl Schedule {
     /// Runs the nodes of a stage on all threads that are worth it: each as soon as those that it
     /// waits for have ended.
     fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, plan, timeline, .. } = self;
+        let Self { nodes, switches, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
-        let cell = world.cell_with_versions(order.len());
+        let cell = world.cell_for(&declared[part], order.len());
         let run_node = |lane: usize, number: usize| {
             let clock = run.measure || Timeline::IS_KEPT;
             let before = if clock { pool.now_ns() } else { 0 };

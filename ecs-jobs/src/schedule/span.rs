@@ -142,11 +142,7 @@ impl Schedule {
     fn part_numbers(&self) -> Vec<usize> {
         let mut numbers = vec![0; self.nodes.len()];
         for (number, part) in self.plan.parts.iter().enumerate() {
-            match part {
-                Part::Stage(nodes) => nodes.iter().for_each(|&node| numbers[node] = number),
-                Part::Exclusive(node) => numbers[*node] = number,
-                Part::Sync(_) => {}
-            }
+            part.nodes().iter().for_each(|&node| numbers[node] = number);
         }
         numbers
     }

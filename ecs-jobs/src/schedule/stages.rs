@@ -16,6 +16,17 @@ pub(super) enum Part {
     Sync(Sync),
 }
 
+impl Part {
+    /// The nodes that have their turns in it.
+    pub(super) fn nodes(&self) -> &[usize] {
+        match self {
+            Self::Stage(nodes) => nodes,
+            Self::Exclusive(node) => std::slice::from_ref(node),
+            Self::Sync(_) => &[],
+        }
+    }
+}
+
 /// Where commands are played.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sync {
