@@ -85,6 +85,54 @@ def test_a_failure_is_in_the_report(program, capsys):
     assert "FAILED fails --seed 7 --ticks 100: it ended with status 1: it is broken" in capsys.readouterr().out
 
 
+def test_a_sample_is_of_all_jobs_and_the_same_each_time(program):
+    arguments = ["submit", "--program", str(program), "--seeds", "0:40", "--grid", "agents=1,10", "--sample", "7", "ants"]
+    taken = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fleet, "_submit", lambda given: _keep(taken, fleet.jobs_of(given)))
+        assert fleet.main(arguments) == fleet.main(arguments) == 0
+    first, again = taken
+    assert first == again and len({it.id for it in first}) == 7
+    assert {it.arguments[-1] for it in first} == {"1", "10"} and len({it.seed for it in first}) > 3
+
+
+async def _keep(taken, jobs):
+    taken.append(jobs)
+
+
+def test_a_plot_has_a_bar_with_a_deviation_for_each_group(program, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn, file = [], tmp_path / "ants.png"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda self, path: drawn.append(self) or path.write_bytes(b"drawn"))
+        report = fleet.Report(fleet.map(jobs(program, 12), program))
+        report.plot(file)
+    assert file.read_bytes() == b"drawn"
+    axes = {it.get_xlabel(): it for it in drawn[0].axes}
+    berries = axes["berries, mean and deviation"]
+    means = {row[0]: row[3] for row in report.table() if row[1] == "berries"}
+    assert [bar.get_width() for bar in berries.patches] == list(means.values())
+    assert [text.get_text() for text in berries.get_yticklabels()] == ["ants --agents 3", "ants --agents 4"]
+
+    run = ["run", "--program", str(program), "--seeds", "0:4", "ants"]
+    assert fleet.main([*run, "--plot", str(file)]) == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+    # What cannot be drawn does not cost the report.
+    assert fleet.main([*run, "--plot", str(tmp_path / "ants.sound")]) == 2
+    said = capsys.readouterr()
+    assert said.out.count("4 jobs, 4 answers") == 2 and "ants.sound: " in said.err
+
+
+def test_times_of_a_run_are_no_divergence(program):
+    (job,) = jobs(program, 1)
+    answers = [fleet.Answer(job, {"state_hash": "1", "tree_ns": it, "elapsed_ms": it, "ants": 3}) for it in (1, 2)]
+    assert fleet.Report(answers).divergences() == []
+    answers.append(fleet.Answer(job, {"state_hash": "1", "ants": 4}))
+    assert len(fleet.Report(answers).divergences()) == 1
+
+
 def test_a_second_answer_that_differs_is_a_divergence(program, monkeypatch):
     monkeypatch.setenv("FLEET_TEST_FLAKY", "1")
     wanted = jobs(program, 20)
@@ -111,6 +159,22 @@ def test_bad_input_is_one_clear_error(arguments, said, capsys):
         pytest.importorskip("nats")
     assert fleet.main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--sample", "0"], "--sample: 0: a whole number above 0"),
+        (["--sample", "-3"], "--sample: -3: a whole number above 0"),
+        (["--audit", "7"], "--audit: 7: a share from 0 to 1"),
+        (["--jobs", "none"], "--jobs: none: a whole number above 0"),
+        (["--ticks", "1.5"], "--ticks: 1.5: a whole number above 0"),
+    ],
+)
+def test_an_option_without_sense_is_refused_before_anything_runs(option, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        fleet.main(["run", "--program", sys.executable, *option, "ants"])
+    assert end.value.code == 2 and said in capsys.readouterr().err
 
 
 def nats_server():
@@ -219,6 +283,9 @@ def test_a_job_of_another_program_waits_for_its_worker(server, program, tmp_path
     assert "is for another program than" in wrong.stderr.readline()
     wrong.kill()
     wrong.wait()
+    # What is not for it, it does not wait for.
+    once = run(server, "work", "--program", str(other), "--once", timeout=30)
+    assert once.stdout == "0 answered\n" and "3 jobs wait for workers of other programs" in once.stderr
     assert run(server, "work", "--program", str(program), "--once").stdout == "3 answered\n"
 
 

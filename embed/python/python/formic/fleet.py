@@ -41,8 +41,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-#: Figures of the machine, not of the run.
-UNSTEADY = {"elapsed_ms", "ns_per_agent_tick", "threads"}
+#: Figures of the machine, not of the run, beside all that end with "_ns" or "_ms".
+UNSTEADY = {"ns_per_agent_tick", "threads"}
 #: After so many seconds without a sign of life a job is given to another worker.
 ACK_SECONDS = 10.0
 #: A worker waits for its server so many seconds, also one that starts before it.
@@ -100,7 +100,8 @@ class Answer:
     @property
     def steady(self) -> dict[str, Any]:
         """What every other answer has to be equal in."""
-        return {key: value for key, value in self.figures.items() if key not in UNSTEADY}
+        some = self.figures.items()
+        return {key: it for key, it in some if key not in UNSTEADY and not key.endswith(("_ns", "_ms"))}
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
@@ -235,7 +236,10 @@ class Report:
 
     def plot(self, file: str | Path) -> None:
         """Draws the means with their deviations, one picture for each figure (needs matplotlib)."""
-        from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
+        try:
+            from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            raise FleetError(f"{file}: pictures need matplotlib") from None
 
         rows = list(self.table())
         figures = sorted({row[1] for row in rows})
@@ -245,7 +249,10 @@ class Report:
             some = [row for row in rows if row[1] == figure]
             axis.barh([row[0] for row in some], [row[3] for row in some], xerr=[row[4] for row in some])
             axis.set_xlabel(f"{figure}, mean and deviation")
-        picture.savefig(file)
+        try:
+            picture.savefig(file)
+        except (OSError, ValueError) as error:
+            raise FleetError(f"{file}: {error}") from error
 
 
 class Fleet:
@@ -379,10 +386,11 @@ class Fleet:
         waiting = {(job.id, copy): (job, copy) for job, copy in self._read_jobs}
         return [some for key, some in waiting.items() if key not in done]
 
-    async def pending(self) -> int:
-        """How many jobs wait for an answer."""
+    async def pending(self, program: str | None = None) -> int:
+        """How many jobs wait for an answer: all of them, or those of the program with this hash."""
         await self._read_all_jobs()
-        return len(await self._without_answer())
+        waiting = await self._without_answer()
+        return sum(program in (None, job.program) for job, _ in waiting)
 
     async def answers(self) -> list[Answer]:
         """All answers there are."""
@@ -422,7 +430,7 @@ class Fleet:
         return await self._persist(lambda: self._js.create_object_store(f"formic_{self._name}"))
 
     async def work(self, program: str | Path, *, once: bool = False) -> int:
-        """Takes jobs and answers them, for ever or until there are none; returns how many.
+        """Takes jobs and answers them, for ever or until none of this program waits; returns how many.
 
         Jobs of another program go back, and are given to another worker.
         """
@@ -434,7 +442,8 @@ class Fleet:
             try:
                 (message,) = await workers.fetch(1, timeout=0.5)
             except (Error, OSError, asyncio.TimeoutError):
-                if not await self._settle() and once:
+                await self._settle()
+                if once and not await self.pending(expected):
                     return done
                 continue
             try:
@@ -448,6 +457,8 @@ class Fleet:
                 print(f"job {job.id} is for another program than {program}", file=sys.stderr)
                 with contextlib.suppress(Error, OSError):
                     await message.nak(delay=1)
+                if once and not await self.pending(expected):
+                    return done
                 await asyncio.sleep(0.2)
                 continue
             running = self._run(job, program, copy)
@@ -526,6 +537,20 @@ def _audited(jobs: list[Job], given: argparse.Namespace) -> list[Job]:
     return random.Random(1).sample(jobs, round(given.audit * len(jobs)))
 
 
+def _count(text: str) -> int:
+    """A whole number above 0 of the command line."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text}: a whole number above 0")
+
+
+def _share(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) <= 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text}: a share from 0 to 1")
+
+
 async def _submit(given: argparse.Namespace) -> None:
     async with Fleet.connect(given.server, given.fleet) as fleet:
         jobs = jobs_of(given)
@@ -544,6 +569,8 @@ async def _work(given: argparse.Namespace) -> None:
     async with Fleet.connect(given.server, given.fleet, PATIENCE) as fleet:
         some = (fleet.work(given.program, once=given.once) for _ in range(given.jobs))
         print(f"{sum(await asyncio.gather(*some))} answered")
+        if left := await fleet.pending():
+            print(f"{left} jobs wait for workers of other programs", file=sys.stderr)
 
 
 async def _report(given: argparse.Namespace) -> Report:
@@ -590,16 +617,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name in {"run", "submit"}:
             command.add_argument("--seeds", default="0:10", help="one, or FROM:TO without TO")
             command.add_argument("--grid", action="append", default=[], metavar="NAME=VALUE,VALUE")
-            command.add_argument("--sample", type=int, help="only so many of all these jobs")
+            command.add_argument("--sample", type=_count, help="only so many of all these jobs")
             command.add_argument("--save", action="store_true", help="keep the worlds (with a server)")
-            command.add_argument("--ticks", type=int, default=100)
-            command.add_argument("--audit", type=float, default=0.0, help="the share to be run twice")
+            command.add_argument("--ticks", type=_count, default=100)
+            command.add_argument("--audit", type=_share, default=0.0, help="the share to be run twice")
             command.add_argument("demo", nargs="+", help="what the program is to run")
         if name in {"run", "report"}:
             command.add_argument("--plot", metavar="FILE", help="draw it (needs matplotlib)")
-    made["run"].add_argument("--jobs", type=int, help="at a time")
+    made["run"].add_argument("--jobs", type=_count, help="at a time")
     made["submit"].add_argument("--failed", action="store_true", help="those that failed, again")
-    made["work"].add_argument("--jobs", type=int, default=1, help="at a time")
+    made["work"].add_argument("--jobs", type=_count, default=1, help="at a time")
     made["work"].add_argument("--once", action="store_true", help="until there are no jobs")
     made["report"].add_argument("--wait", action="store_true", help="until there are no jobs")
     given = parser.parse_args(arguments)
