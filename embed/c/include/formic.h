@@ -400,7 +400,7 @@ typedef uint64_t fm_blob;
 // fm_log_to().
 typedef void (*fm_log_run)(void *user, uint32_t level, const char *text);
 
-// How much memory a world takes, in bytes but for the first two.
+// How much memory a world takes, in bytes but for the first two. fm_world_archetype() has its parts.
 typedef struct {
   // Entities in the world.
   size_t entities;
@@ -413,6 +413,22 @@ typedef struct {
   // All of it: blocks, spare blocks, tables, lists.
   size_t total_bytes;
 } fm_stats;
+
+// One archetype: the entities that have the same components.
+typedef struct {
+  // How many entities are in it.
+  size_t entities;
+  // How many its chunks have room for.
+  size_t capacity;
+  // The chunks that have entities: as many runs at least, in a lease of all of it.
+  size_t chunks;
+  // Bytes for one entity: its handle and its components.
+  size_t row_bytes;
+  // Bytes of all its chunks.
+  size_t block_bytes;
+  // How many components it has.
+  size_t components_len;
+} fm_archetype;
 
 // The relation of children to their parent, which every world has: exclusive, without circles, and
 // children are despawned with their parent.
@@ -999,6 +1015,26 @@ fm_status fm_world_check(fm_world world);
 // # Safety
 // `out` may be written.
 fm_status fm_world_stats(fm_world world, fm_stats *out);
+
+// Gives the statistics of an archetype, and the numbers of its components, the first ones of them if
+// there is room for fewer. Archetypes have numbers from 0 to one below what fm_world_stats() says;
+// FM_BAD_ARGUMENT for others. fm_world_describe() has all as a text.
+//
+// # Safety
+// `out` may be written; `components` has room for `capacity` numbers, initialised.
+fm_status fm_world_archetype(fm_world world,
+                             size_t archetype,
+                             fm_archetype *out,
+                             fm_component *components,
+                             size_t capacity);
+
+// Writes the statistics of a world as text: a table of its archetypes with the names of their
+// components. `*len` is how many bytes the text has without the zero at its end; of more than
+// `capacity` bytes with it, only the beginning is written.
+//
+// # Safety
+// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+fm_status fm_world_describe(fm_world world, char *text, size_t capacity, size_t *len);
 
 #ifdef __cplusplus
 }  // extern "C"

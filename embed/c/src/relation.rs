@@ -172,20 +172,6 @@ pub unsafe extern "C" fn fm_relation_components(
     })
 }
 
-/// Does something to pairs; the first failure is returned in the end.
-fn each(
-    (sources, targets): (&[fm_entity], &[fm_entity]),
-    mut body: impl FnMut(Entity, Entity) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut first = Ok(());
-    for (&source, &target) in sources.iter().zip(targets) {
-        let pair = entity_of(source).and_then(|source| Ok((source, entity_of(target)?)));
-        let done = pair.and_then(|(source, target)| body(source, target));
-        first = first.and(done);
-    }
-    first
-}
-
 /// Relates each source to the target at the same place; those that are related stay so. Pairs that
 /// cannot be related are passed over: FM_NO_ENTITY if one is not in the world, FM_BAD_ARGUMENT if it
 /// would close a circle, of the first of them, when all others are related.
@@ -200,20 +186,8 @@ pub unsafe extern "C" fn fm_relate(
     targets: *const fm_entity,
     count: usize,
 ) -> fm_status {
-    call(|| {
-        // SAFETY: the caller vouches for as many handles.
-        let sources = unsafe { ffi::slice("sources", sources, count) }?;
-        // SAFETY: as above.
-        let targets = unsafe { ffi::slice("targets", targets, count) }?;
-        with(world, |state| {
-            state.expect_no_lease()?;
-            let relation = find(state, relation)?;
-            each((sources, targets), |source, target| {
-                (relation.relate)(&mut state.world, source, target)?;
-                Ok(())
-            })
-        })
-    })
+    // SAFETY: the caller vouches for as many handles.
+    call(|| unsafe { each((world, relation), |it| it.relate, (sources, targets, count)) })
 }
 
 /// Ends the relation of each source to the target at the same place, where there is one. Sources that
@@ -229,19 +203,35 @@ pub unsafe extern "C" fn fm_unrelate(
     targets: *const fm_entity,
     count: usize,
 ) -> fm_status {
-    call(|| {
-        // SAFETY: the caller vouches for as many handles.
-        let sources = unsafe { ffi::slice("sources", sources, count) }?;
-        // SAFETY: as above.
-        let targets = unsafe { ffi::slice("targets", targets, count) }?;
-        with(world, |state| {
-            state.expect_no_lease()?;
-            let relation = find(state, relation)?;
-            each((sources, targets), |source, target| {
-                (relation.unrelate)(&mut state.world, source, target)?;
-                Ok(())
-            })
-        })
+    // SAFETY: the caller vouches for as many handles.
+    call(|| unsafe { each((world, relation), |it| it.unrelate, (sources, targets, count)) })
+}
+
+/// Does something to pairs; the first failure is returned in the end.
+///
+/// # Safety
+/// There are `count` handles at both pointers.
+unsafe fn each<E: Into<Failure>>(
+    (world, relation): (fm_world, fm_relation),
+    which: fn(&RelationCalls) -> fn(&mut World, Entity, Entity) -> Result<bool, E>,
+    (sources, targets, count): (*const fm_entity, *const fm_entity, usize),
+) -> Result<(), Failure> {
+    // SAFETY: the caller vouches for as many handles.
+    let sources = unsafe { ffi::slice("sources", sources, count) }?;
+    // SAFETY: as above.
+    let targets = unsafe { ffi::slice("targets", targets, count) }?;
+    with(world, |state| {
+        state.expect_no_lease()?;
+        let act = which(&find(state, relation)?);
+        let mut first = Ok(());
+        for (&source, &target) in sources.iter().zip(targets) {
+            let pair = entity_of(source).and_then(|source| Ok((source, entity_of(target)?)));
+            let done = pair.and_then(|(source, target)| {
+                act(&mut state.world, source, target).map_err(E::into)
+            });
+            first = first.and(done.map(|_| ()));
+        }
+        first
     })
 }
 

@@ -1,13 +1,14 @@
 //! Worlds.
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
+use core::ffi::c_char;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use formic_ecs::{CommandBuffer, Component, ComponentId, World};
 
-use crate::component::{Field, HostDrop};
+use crate::component::{Field, HostDrop, fm_component};
 use crate::ffi;
 use crate::handles::{Shared, Table};
 use crate::query::{Lease, QueryState};
@@ -195,7 +196,7 @@ pub extern "C" fn fm_world_check(world: fm_world) -> fm_status {
     })
 }
 
-/// How much memory a world takes, in bytes but for the first two.
+/// How much memory a world takes, in bytes but for the first two. fm_world_archetype() has its parts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct fm_stats {
@@ -228,5 +229,86 @@ pub unsafe extern "C" fn fm_world_stats(world: fm_world, out: *mut fm_stats) -> 
         };
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, stats) }
+    })
+}
+
+/// One archetype: the entities that have the same components.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct fm_archetype {
+    /// How many entities are in it.
+    pub entities: usize,
+    /// How many its chunks have room for.
+    pub capacity: usize,
+    /// The chunks that have entities: as many runs at least, in a lease of all of it.
+    pub chunks: usize,
+    /// Bytes for one entity: its handle and its components.
+    pub row_bytes: usize,
+    /// Bytes of all its chunks.
+    pub block_bytes: usize,
+    /// How many components it has.
+    pub components_len: usize,
+}
+
+/// Gives the statistics of an archetype, and the numbers of its components, the first ones of them if
+/// there is room for fewer. Archetypes have numbers from 0 to one below what fm_world_stats() says;
+/// FM_BAD_ARGUMENT for others. fm_world_describe() has all as a text.
+///
+/// # Safety
+/// `out` may be written; `components` has room for `capacity` numbers, initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_world_archetype(
+    world: fm_world,
+    archetype: usize,
+    out: *mut fm_archetype,
+    components: *mut fm_component,
+    capacity: usize,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("out", out)?;
+        // SAFETY: the caller vouches for room for as many numbers.
+        let room = unsafe { ffi::slice_mut("components", components, capacity) }?;
+        let stats = with(world, |state| {
+            let all = state.world.stats().archetypes;
+            let stats = all.get(archetype).ok_or_else(|| {
+                let text = format!("no archetype {archetype}: the world has {}", all.len());
+                Failure::argument(text)
+            })?;
+            for (place, name) in room.iter_mut().zip(&stats.components) {
+                let id = state.world.component_by_name(name).expect("a component of the world");
+                *place = u32::try_from(id.index()).expect("fewer than 2^32 components");
+            }
+            Ok(fm_archetype {
+                entities: stats.entity_count,
+                capacity: stats.capacity,
+                chunks: stats.chunk_count,
+                row_bytes: stats.row_bytes,
+                block_bytes: stats.block_bytes,
+                components_len: stats.components.len(),
+            })
+        })?;
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, stats) }
+    })
+}
+
+/// Writes the statistics of a world as text: a table of its archetypes with the names of their
+/// components. `*len` is how many bytes the text has without the zero at its end; of more than
+/// `capacity` bytes with it, only the beginning is written.
+///
+/// # Safety
+/// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_world_describe(
+    world: fm_world,
+    text: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("len", len)?;
+        let said = with(world, |state| Ok(state.world.stats().to_string()))?;
+        // SAFETY: the caller vouches for as many bytes, and that all may be written.
+        unsafe { ffi::give_text(&said, text, capacity, len) }
     })
 }

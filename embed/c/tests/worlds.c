@@ -172,6 +172,44 @@ static void test_children_go_with_their_parent(void) {
     OK(fm_world_free(world));
 }
 
+static void test_statistics_are_by_archetype(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, 0);
+    spawn_all(world, pos);
+    fm_stats all;
+    OK(fm_world_stats(world, &all));
+    size_t entities_in_all = 0, block_bytes = 0, with_position = 0;
+    for (size_t i = 0; i < all.archetypes; i++) {
+        fm_archetype one;
+        fm_component components[2] = {99, 99};
+        OK(fm_world_archetype(world, i, &one, components, 2));
+        entities_in_all += one.entities;
+        block_bytes += one.block_bytes;
+        CHECK(one.capacity >= one.entities && (one.chunks > 0) == (one.entities > 0));
+        CHECK(one.components_len == (components[0] == pos) && components[1] == 99);
+        if (components[0] == pos) {
+            with_position += one.entities;
+            CHECK(one.row_bytes == sizeof(fm_entity) + sizeof(Position));
+        }
+        OK(fm_world_archetype(world, i, &one, NULL, 0));
+    }
+    CHECK(entities_in_all == COUNT && with_position == COUNT && block_bytes == all.block_bytes);
+    fm_archetype none;
+    CHECK(fm_world_archetype(world, all.archetypes, &none, NULL, 0) == FM_BAD_ARGUMENT);
+    CHECK(fm_world_archetype(world, 0, NULL, NULL, 0) == FM_NULL);
+    CHECK(fm_world_archetype(world, 0, &none, NULL, 1) == FM_NULL);
+    char text[2000], little[8];
+    size_t len, same;
+    OK(fm_world_describe(world, text, sizeof text, &len));
+    CHECK(len == strlen(text) && strstr(text, "Position") != NULL);
+    OK(fm_world_describe(world, little, sizeof little, &same));
+    CHECK(same == len && strlen(little) == 7 && strncmp(little, text, 7) == 0);
+    CHECK(fm_world_describe(world, text, sizeof text, NULL) == FM_NULL);
+    OK(fm_world_free(world));
+    CHECK(fm_world_archetype(world, 0, &none, NULL, 0) == FM_BAD_HANDLE);
+}
+
 static void test_a_restored_world_has_the_same_hash(void) {
     fm_world world, other;
     OK(fm_world_new(&world));
@@ -222,6 +260,7 @@ int main(void) {
     test_changes_are_found_since_a_version();
     test_commands_wait_until_they_are_played();
     test_children_go_with_their_parent();
+    test_statistics_are_by_archetype();
     test_a_restored_world_has_the_same_hash();
     test_paths_go_round_walls();
     puts("ok");
