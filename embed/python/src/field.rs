@@ -9,11 +9,15 @@ use formic::nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, generate};
 use formic::prelude::{Curve, Input, Reasoner, Utility, With};
 
 /// How far a forager sees in each direction, in cells.
-pub(crate) const SIGHT: i32 = 3;
+const SIGHT: i32 = 3;
 /// What it sees: cells in rows, each with [`CHANNELS`] numbers of 0 or 1.
 pub(crate) const SEEN: usize = ((2 * SIGHT + 1) * (2 * SIGHT + 1)) as usize * CHANNELS;
 /// Is it closed, has it a berry, a wolf, another forager?
-pub(crate) const CHANNELS: usize = 4;
+const CHANNELS: usize = 4;
+const CLOSED: usize = 0;
+const BERRIES: usize = 1;
+const WOLVES: usize = 2;
+const FORAGERS: usize = 3;
 /// Stay, north, east, south, west; in a dungeon also to close the cell that was left last.
 const MOVES: u8 = 5;
 const CLOSE: u8 = 5;
@@ -104,6 +108,29 @@ pub(crate) struct Field {
     tick: u32,
     paths: PathScratch,
     path: Path,
+    seen: Vec<f32>,
+}
+
+/// The numbers that a forager sees of the cells around it.
+struct View<'a> {
+    seen: &'a mut [f32],
+    middle: Place,
+}
+
+impl View<'_> {
+    fn mark(&mut self, place: Place, channel: usize) {
+        let by = |there: u16, middle: u16| i32::from(there) - i32::from(middle);
+        let (x, y) = (by(place.0.x, self.middle.0.x), by(place.0.y, self.middle.0.y));
+        if x.abs() <= SIGHT && y.abs() <= SIGHT {
+            self.set(x, y, channel);
+        }
+    }
+
+    /// Sets a number of the cell that lies so far from the middle, at most [`SIGHT`].
+    fn set(&mut self, x: i32, y: i32, channel: usize) {
+        let cell = (y + SIGHT) * (2 * SIGHT + 1) + x + SIGHT;
+        self.seen[usize::try_from(cell).expect("it is in sight") * CHANNELS + channel] = 1.0;
+    }
 }
 
 impl Place {
@@ -185,7 +212,11 @@ impl Field {
         }
         let foragers = foragers.into_iter().map(|it| world.spawn(it)).collect();
         let (paths, path) = (PathScratch::new(), Path::new());
-        Self { world, terrain, random, rules, foragers, tick: 0, paths, path }
+        let seen = vec![0.0; rules.foragers * SEEN];
+        let mut field =
+            Self { world, terrain, random, rules, foragers, tick: 0, paths, path, seen };
+        field.observe();
+        field
     }
 
     fn foragers(&self) -> Vec<(Place, Forager)> {
@@ -236,7 +267,10 @@ impl Field {
             match (wolf.chosen, prey) {
                 (CHASE, Some((goal, _))) => {
                     wolf.tired = (wolf.tired + 0.08).min(1.0);
-                    _ = self.paths.find(&self.terrain, place.0, goal.0, &mut self.path);
+                    // A guard knows the way already.
+                    if !self.rules.dungeon {
+                        _ = self.paths.find(&self.terrain, place.0, goal.0, &mut self.path);
+                    }
                     place.0 = self.path.steps().first().copied().unwrap_or(place.0);
                 }
                 (PROWL, _) => {
@@ -258,6 +292,7 @@ impl Field {
             *self.world.get_mut::<Place>(entity).expect("foragers stay") = place;
             *self.world.get_mut::<Forager>(entity).expect("foragers stay") = forager;
         }
+        self.observe();
     }
 
     /// What a forager does: it goes, digs the rock that it cannot go to, or closes the cell behind.
@@ -307,25 +342,32 @@ impl Field {
     }
 
     /// What each forager sees, one behind the other: nothing, once it is caught.
-    pub(crate) fn observe(&self, seen: &mut [f32]) {
-        let (picture, side) = (self.picture(), usize::from(self.rules.side));
-        seen.fill(0.0);
-        for (seen, (place, forager)) in seen.chunks_mut(SEEN).zip(self.foragers()) {
-            if forager.caught != 0 {
-                continue;
-            }
-            let window = (-SIGHT..=SIGHT).flat_map(|y| (-SIGHT..=SIGHT).map(move |x| (x, y)));
-            for ((x, y), seen) in window.zip(seen.chunks_exact_mut(CHANNELS)) {
-                let at =
-                    |middle: u16, by: i32| usize::try_from(i32::from(middle) + by).unwrap_or(side);
-                let (column, row) = (at(place.0.x, x), at(place.0.y, y));
-                let inside = column < side && row < side;
-                let kinds = if inside { picture[row * side + column] } else { 1 };
-                // Itself it does not see.
-                let kinds = if (x, y) == (0, 0) { kinds & !8 } else { kinds };
-                for (bit, seen) in seen.iter_mut().enumerate() {
-                    *seen = f32::from(kinds >> bit & 1);
+    pub(crate) fn seen(&self) -> &[f32] {
+        &self.seen
+    }
+
+    fn observe(&mut self) {
+        self.seen.fill(0.0);
+        let foragers = self.foragers();
+        let views = self.seen.chunks_exact_mut(SEEN).zip(&foragers).filter(|it| it.1.1.caught == 0);
+        for (seen, &(middle, _)) in views {
+            let mut view = View { seen, middle };
+            for (x, y) in (-SIGHT..=SIGHT).flat_map(|y| (-SIGHT..=SIGHT).map(move |x| (x, y))) {
+                let at = |middle: u16, by: i32| u16::try_from(i32::from(middle) + by).ok();
+                let cell = at(middle.0.x, x).zip(at(middle.0.y, y)).map(|(x, y)| Cell::new(x, y));
+                if !cell.is_some_and(|cell| self.terrain.is_open(cell)) {
+                    view.set(x, y, CLOSED);
                 }
+            }
+            for place in self.world.query_ref_filtered::<&Place, With<Berry>>() {
+                view.mark(*place, BERRIES);
+            }
+            for place in self.world.query_ref_filtered::<&Place, With<Wolf>>() {
+                view.mark(*place, WOLVES);
+            }
+            // Itself it does not see, nor another one in the same cell.
+            for (place, _) in foragers.iter().filter(|it| it.1.caught == 0 && it.0 != middle) {
+                view.mark(*place, FORAGERS);
             }
         }
     }

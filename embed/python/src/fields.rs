@@ -61,24 +61,35 @@ impl Fields {
         Ok(Self { rules, mind: wolf_mind(), pool, fields })
     }
 
-    /// Begins the field with this number anew.
-    fn reset(&self, py: Python<'_>, number: usize, seed: u64) -> PyResult<()> {
-        let field = self.field(number)?;
-        py.detach(|| *field.lock() = Field::new(self.rules, seed));
+    /// Begins fields anew: their numbers, each with its seed.
+    fn reset(&self, py: Python<'_>, again: Vec<(usize, u64)>) -> PyResult<()> {
+        self.expect_fields(&again)?;
+        py.detach(|| {
+            self.pool.for_each_index(again.len(), |place| {
+                let (number, seed) = again[place];
+                *self.fields[number].lock() = Field::new(self.rules, seed);
+            });
+        });
         Ok(())
     }
 
-    /// One tick of every field: an action for each forager.
-    fn step(&self, py: Python<'_>, actions: Vec<u8>) -> PyResult<()> {
+    /// One tick of every field: an action for each forager. Fields of `again` begin anew instead.
+    fn step(&self, py: Python<'_>, actions: Vec<u8>, again: Vec<(usize, u64)>) -> PyResult<()> {
         let (foragers, last) = (self.rules.foragers, self.rules.actions() - 1);
         let count = self.fields.len() * foragers;
         if actions.len() != count || actions.iter().any(|&it| it > last) {
             return Err(FormicError::new_err(format!("{count} actions from 0 to {last}")));
         }
+        self.expect_fields(&again)?;
         py.detach(|| {
+            let mut seeds = vec![None; self.fields.len()];
+            again.iter().for_each(|&(number, seed)| seeds[number] = Some(seed));
             self.pool.for_each_index(self.fields.len(), |number| {
-                let actions = &actions[number * foragers..][..foragers];
-                self.fields[number].lock().step(actions, &self.mind);
+                let mut field = self.fields[number].lock();
+                match seeds[number] {
+                    Some(seed) => *field = Field::new(self.rules, seed),
+                    None => field.step(&actions[number * foragers..][..foragers], &self.mind),
+                }
             });
         });
         Ok(())
@@ -86,13 +97,13 @@ impl Fields {
 
     /// What came of the last tick.
     fn look<'py>(&self, py: Python<'py>) -> Step<'py> {
-        let foragers = self.rules.foragers;
-        let (mut seen, mut rewards, mut caught, mut over) = (vec![], vec![], vec![], vec![]);
+        let count = self.fields.len() * self.rules.foragers;
+        let mut seen = Vec::with_capacity(count * SEEN);
+        let (mut rewards, mut caught, mut over) = (Vec::new(), Vec::new(), Vec::new());
         py.detach(|| {
-            seen.resize(self.fields.len() * foragers * SEEN, 0.0_f32);
-            for (field, seen) in self.fields.iter().zip(seen.chunks_mut(foragers * SEEN)) {
+            for field in &self.fields {
                 let field = field.lock();
-                field.observe(seen);
+                seen.extend_from_slice(field.seen());
                 for (reward, is_caught) in field.rewards() {
                     rewards.push(reward);
                     caught.push(u8::from(is_caught));
@@ -126,6 +137,10 @@ impl Fields {
 }
 
 impl Fields {
+    fn expect_fields(&self, some: &[(usize, u64)]) -> PyResult<()> {
+        some.iter().try_for_each(|&(number, _)| self.field(number).map(drop))
+    }
+
     fn field(&self, number: usize) -> PyResult<&Mutex<Field>> {
         self.fields.get(number).ok_or_else(|| FormicError::new_err(format!("no field {number}")))
     }

@@ -165,6 +165,8 @@ def test_wolves_say_why():
         lambda: Foragers(side=8, berries=64),
         lambda: _stepped(5),
         lambda: _stepped(255),
+        lambda: _stepped(-1),
+        lambda: _stepped(300),
         lambda: Foragers(guards=2),
         lambda: Dungeon(side=31),
         lambda: make_vec(num_envs=1_000_000_000),

@@ -26,6 +26,7 @@ threads. ``reasons`` says why each wolf or guard did what it did, ``render`` dra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
@@ -62,11 +63,16 @@ class _Fields:
         self._fields = _formic.Fields(count, threads, dungeon, foragers=foragers, **rules)
         self.count, self.foragers, self._side = count, foragers, rules["side"]
 
-    def reset(self, number: int, seed: int) -> None:
-        self._fields.reset(number, seed)
+    def reset(self, again: list[tuple[int, int]]) -> None:
+        self._fields.reset(again)
 
-    def step(self, actions: Any) -> None:
-        self._fields.step(np.asarray(actions).reshape(-1).tolist())
+    def step(self, actions: Any, again: list[tuple[int, int]] | None = None) -> None:
+        given = np.asarray(actions).reshape(-1)
+        if given.dtype.kind not in "iu":
+            raise _formic.FormicError(f"actions are integers, not {given.dtype}")
+        # What is no byte is no action either.
+        given = np.where((given < 0) | (given > 255), 255, given)
+        self._fields.step(given.tolist(), again or [])
 
     def look(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         seen, rewards, caught, over = self._fields.look()
@@ -116,7 +122,7 @@ class _One(gymnasium.Env[np.ndarray, np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
-        self._fields.reset(0, _seed(self.np_random))
+        self._fields.reset([(0, _seed(self.np_random))])
         return self._fields.look()[0][0, 0], {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -182,18 +188,18 @@ class _Many(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 seeds = seed or [None] * self.num_envs
             # The generators that single environments have, so that these are the same episodes.
             self._random = [gymnasium.utils.seeding.np_random(it)[0] for it in seeds]
-        for number in range(self.num_envs):
-            self._fields.reset(number, _seed(self._random[number]))
+        self._fields.reset(self._seeds(range(self.num_envs)))
         self._ended[:] = False
         return self._fields.look()[0][:, 0], {}
+
+    def _seeds(self, numbers: Iterable[int]) -> list[tuple[int, int]]:
+        """Of fields that begin anew, each from its own generator."""
+        return [(number, _seed(self._random[number])) for number in numbers]
 
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        again = np.flatnonzero(self._ended)
-        self._fields.step(actions)
-        for number in again:
-            self._fields.reset(int(number), _seed(self._random[number]))
+        self._fields.step(actions, self._seeds(np.flatnonzero(self._ended).tolist()))
         seen, rewards, caught, over = self._fields.look()
         ended = caught[:, 0]
         truncated = over & ~ended

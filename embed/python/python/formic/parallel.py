@@ -35,7 +35,7 @@ class _Parallel(ParallelEnv[str, np.ndarray, int]):
     ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
         if seed is not None or self._random is None:
             self._random, _ = seeding.np_random(seed)
-        self._fields.reset(0, _seed(self._random))
+        self._fields.reset([(0, _seed(self._random))])
         self.agents = list(self.possible_agents)
         seen = dict(zip(self.agents, self._fields.look()[0][0], strict=True))
         return seen, {agent: {} for agent in self.agents}
