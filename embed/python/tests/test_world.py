@@ -114,6 +114,8 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (ValueError, lambda w, a: w.spawn(3, Position=[(1, 2), (3, 4)])),
         (ValueError, lambda w, a: w.insert(a, "Hunger", [1, 2, 3])),
         (ValueError, lambda w, a: w.spawn(2, Hunger=["five", "six"])),
+        (ValueError, lambda w, a: w.spawn(2, Color=(1.5, 2, 3))),
+        (ValueError, lambda w, a: w.insert(a, "Color", np.array([300, 2, 3]))),
         (OverflowError, lambda w, a: w.spawn(-1)),
         (formic.FormicError, lambda w, a: w.spawn(10**9, Position=(0, 0))),
         (formic.FormicError, lambda w, a: w.spawn(2**70)),

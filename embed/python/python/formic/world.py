@@ -67,7 +67,10 @@ class World:
         base, shape = dtype.base, dtype.shape
         given = np.asarray(values)
         if given.dtype != base:
-            given = np.asarray(values, base)
+            before, given = given, np.asarray(values, base)
+            # Numpy would cut them off.
+            if base.kind in "iu" and before.dtype.kind in "iuf" and (given != before).any():
+                raise ValueError(f"{name}: {base} does not hold values of {before.dtype} as they are")
         try:
             whole = np.broadcast_to(given, (count, *shape))
         except ValueError:
