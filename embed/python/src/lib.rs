@@ -7,6 +7,7 @@ mod error;
 mod field;
 mod fields;
 mod lease;
+mod town;
 mod world;
 
 use pyo3::prelude::*;
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 fn _formic(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add_to(module)?;
     module.add_class::<fields::Fields>()?;
+    module.add_class::<town::Town>()?;
     module.add_class::<world::World>()?;
     module.add_class::<lease::Lease>()?;
     module.add_class::<lease::Column>()

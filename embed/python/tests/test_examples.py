@@ -3,8 +3,10 @@
 import importlib.util
 from pathlib import Path
 
+import formic
 import numpy as np
 import pytest
+from formic import models
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -16,14 +18,27 @@ def load(name):
     return module
 
 
-def test_residents_of_schellings_town_move_until_they_are_happy():
+def of_columns():
     town = load("schelling").Schelling(40, seed=3)
-    count, before = len(town.world), np.sort(town.board().reshape(-1))
+    return town, len(town.world)
+
+
+def of_behaviours():
+    town = models.Schelling(40, seed=3)
+    return town, len(town)
+
+
+@pytest.mark.parametrize("made", [of_columns, of_behaviours])
+def test_residents_of_schellings_town_move_until_they_are_happy(made):
+    town, count = made()
+    before = np.sort(town.board().reshape(-1))
     assert 0.2 < town.happy() < 0.9
     for _ in range(60):
         board = town.board().reshape(-1)
         # Each cell has one resident, or is on the list of empty ones.
-        assert (board >= 0).sum() == count and np.array_equal(np.sort(town.empty), np.flatnonzero(board < 0))
+        assert (board >= 0).sum() == count
+        if made is of_columns:
+            assert np.array_equal(np.sort(town.empty), np.flatnonzero(board < 0))
         # Happy is who has enough neighbours of its kind, counted here cell by cell.
         happy = []
         for place in np.flatnonzero(board >= 0):
@@ -38,14 +53,37 @@ def test_residents_of_schellings_town_move_until_they_are_happy():
     assert town.happy() > 0.99 and np.array_equal(np.sort(town.board().reshape(-1)), before)
 
 
+def test_a_town_is_the_same_on_any_number_of_threads():
+    towns = [models.Schelling(200, seed=7, threads=threads) for threads in (0, 1, 3)]
+    other = models.Schelling(200, seed=8)
+    for _ in range(5):
+        for town in (*towns, other):
+            town.step()
+        hashes = {town.state_hash() for town in towns}
+        assert len(hashes) == 1 and other.state_hash() not in hashes
+
+
+@pytest.mark.parametrize("rules", [{"side": 2}, {"side": 10_001}, {"density": 1.5}, {"homophily": -0.1}, {"density": float("nan")}])
+def test_a_town_without_sense_is_refused(rules):
+    with pytest.raises(formic.FormicError, match="from"):
+        models.Schelling(**{"side": 40, **rules})
+
+
+def test_a_full_town_stays_as_it_is():
+    town = models.Schelling(10, density=1, homophily=1)
+    before = town.board()
+    town.step()
+    assert np.array_equal(town.board(), before) and len(town) == 100
+
+
 def test_mesa_comes_to_the_same_end():
     pytest.importorskip("mesa")
     schelling = load("schelling")
-    mine, other = schelling.Schelling(30), schelling.mesa_model(30, 1)
+    mine, other, compiled = schelling.Schelling(30), schelling.mesa_model(30, 1), models.Schelling(30)
     for _ in range(60):
-        mine.step()
-        other.step()
-    assert mine.happy() > 0.99 and other.happy > 0.99 * len(other.agents)
+        for it in (mine, other, compiled):
+            it.step()
+    assert mine.happy() > 0.99 and compiled.happy() > 0.99 and other.happy > 0.99 * len(other.agents)
 
 
 def test_the_notebook_runs():
