@@ -86,6 +86,22 @@ def test_mesa_comes_to_the_same_end():
     assert mine.happy() > 0.99 and compiled.happy() > 0.99 and other.happy > 0.99 * len(other.agents)
 
 
+def test_the_figures_of_the_page_on_scale_are_those_of_its_simulation():
+    zones = load("zones")
+    page = zones.PAGE.read_text()
+    for name, lines in zones.tables().items():
+        of_page = page.split(f"<!-- {name} -->\n")[1].split(f"\n<!-- end of {name} -->")[0]
+        assert of_page == "\n".join(lines), "python examples/zones.py --update"
+
+
+def test_zones_without_names_of_messages_would_double_agents():
+    zones = load("zones")
+    append = zones.Log.append
+    zones.Log.append = lambda self, name, data, last=None: append(self, (*name, len(self.messages)), data, last)
+    with pytest.raises(AssertionError, match="no agent is there twice"):
+        zones.simulate(agents=1000, ticks=20)
+
+
 def test_the_notebook_runs():
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     for name in ("matplotlib", "ipykernel", "pyarrow", "gymnasium"):
