@@ -28,7 +28,12 @@ pub(super) struct ReservedRows {
 impl Default for ReservedRows {
     fn default() -> Self {
         let first = RowAddress { chunk: 0, row: 0 };
-        Self { first, granted: 0, written: 0, starts: ColumnStarts::new(0, &|_| NonNull::dangling()) }
+        Self {
+            first,
+            granted: 0,
+            written: 0,
+            starts: ColumnStarts::new(0, &|_| NonNull::dangling()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 
 use super::ByIdError;
+use crate::capacity::expected;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
 use crate::entities::Location;
 use crate::entity::Entity;
@@ -566,7 +567,9 @@ impl World {
             }
         }
         let ids = components.iter().map(|&(id, _)| id).collect::<Vec<_>>();
-        let mut spawned = Vec::new();
+        let expected = expected(count);
+        self.entities.reserve(expected);
+        let mut spawned = Vec::with_capacity(expected);
         while spawned.len() < count {
             let version = self.next_version();
             let Self { bundles, registry, archetypes, blocks, entities, .. } = self;

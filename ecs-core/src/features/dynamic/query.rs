@@ -122,13 +122,13 @@ impl Narrowing {
 }
 
 impl DynamicMatch {
-    /// The rows of a chunk that match, as the bits are now; what was stamped after `since` is new.
-    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize, since: u64) -> Rows {
-        let mut rows = Rows::All;
+    /// Sets `rows` to those of a chunk that match, as the bits are now; what was stamped after `since`
+    /// is new. In place: they are large.
+    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+        *rows = Rows::All;
         for narrowing in &self.narrowing {
-            narrowing.narrow(chunks, chunk, since, &mut rows);
+            narrowing.narrow(chunks, chunk, since, rows);
         }
-        rows
     }
 
     /// The rows of a chunk in which an optional term is there, as the bits are now.

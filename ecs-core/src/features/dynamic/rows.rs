@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use super::DynamicQueryError;
 use super::query::{DynamicMatch, DynamicQuery};
@@ -131,8 +132,10 @@ impl<'w> DynamicRows<'w> {
     /// ```
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
-        while let Some(run) = walk.next_run() {
-            f(run);
+        while walk.open_next() {
+            while let Some(run) = walk.next_of_open() {
+                f(run);
+            }
         }
     }
 
@@ -155,7 +158,9 @@ impl<'w> DynamicRows<'w> {
         let rows_of = |found: &DynamicMatch| {
             let chunks = &self.source.archetypes[found.archetype].chunks;
             let in_chunk = |chunk| {
-                found.rows(chunks, chunk, self.source.moment.since).count(chunks.len(chunk))
+                let mut rows = Rows::All;
+                found.rows(chunks, chunk, self.source.moment.since, &mut rows);
+                rows.count(chunks.len(chunk))
             };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
         };
@@ -187,10 +192,11 @@ impl<'w> DynamicRows<'w> {
             .binary_search_by_key(&location.archetype.index(), |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
-        let walk = Walk::new(self.reborrow());
-        let mut opened = walk.open(found, chunk, 0).ok_or(QueryEntityError::NotMatching(entity))?;
+        let mut walk = Walk::new(self.reborrow());
+        walk.open(found, chunk, 0);
+        let opened = walk.open.as_mut().ok_or(QueryEntityError::NotMatching(entity))?;
         opened.from = row;
-        let run = opened.next_run().filter(|run| run.rows.start == row);
+        let run = walk.next_of_open().filter(|run| run.rows.start == row);
         run.and_then(|mut run| run.take_first()).ok_or(QueryEntityError::NotMatching(entity))
     }
 }
@@ -249,41 +255,58 @@ struct Walk<'w> {
     next_chunk: usize,
     ordinal: usize,
     open: Option<OpenChunk<'w>>,
+    /// The rows of the open chunk that match. It is large, and stays where it is.
+    matching: Rows,
 }
 
 debug_fields!([] Walk<'_>: rows);
 
 impl<'w> Walk<'w> {
     fn new(rows: DynamicRows<'w>) -> Self {
-        Self { rows, next_match: 0, next_chunk: 0, ordinal: 0, open: None }
+        Self { rows, next_match: 0, next_chunk: 0, ordinal: 0, open: None, matching: Rows::None }
     }
 
     fn next_run(&mut self) -> Option<DynamicRun<'w>> {
         loop {
-            if let Some(run) = self.open.as_mut().and_then(OpenChunk::next_run) {
+            if let Some(run) = self.next_of_open() {
                 return Some(run);
             }
-            let found = self.rows.query.matches().get(self.next_match)?;
-            let chunks = &self.rows.source.archetypes[found.archetype].chunks;
-            if self.next_chunk < chunks.used_count() {
-                self.open = self.open(self.next_match, self.next_chunk, self.ordinal);
-                self.next_chunk += 1;
-                self.ordinal += 1;
-            } else {
-                self.next_match += 1;
-                self.next_chunk = 0;
+            if !self.open_next() {
+                return None;
             }
         }
     }
 
+    #[inline]
+    fn next_of_open(&mut self) -> Option<DynamicRun<'w>> {
+        self.open.as_mut()?.next_run(&self.matching)
+    }
+
+    /// Enters the next chunk, if there is one; `open` is none if none of its rows matches.
+    fn open_next(&mut self) -> bool {
+        while let Some(found) = self.rows.query.matches().get(self.next_match) {
+            let chunks = &self.rows.source.archetypes[found.archetype].chunks;
+            if self.next_chunk < chunks.used_count() {
+                self.open(self.next_match, self.next_chunk, self.ordinal);
+                self.next_chunk += 1;
+                self.ordinal += 1;
+                return true;
+            }
+            self.next_match += 1;
+            self.next_chunk = 0;
+        }
+        false
+    }
+
     /// Enters a chunk: looks at its bits once, and stamps what will be written.
-    fn open(&self, found: usize, chunk: usize, ordinal: usize) -> Option<OpenChunk<'w>> {
+    fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
         let (query, moment) = (self.rows.query, self.rows.source.moment);
         let found = &query.matches()[found];
         let archetype = &self.rows.source.archetypes[found.archetype];
-        let rows = found.rows(&archetype.chunks, chunk, moment.since);
-        if matches!(rows, Rows::None) {
-            return None;
+        found.rows(&archetype.chunks, chunk, moment.since, &mut self.matching);
+        if matches!(self.matching, Rows::None) {
+            self.open = None;
+            return;
         }
         let optionals = query
             .optional_terms()
@@ -296,23 +319,30 @@ impl<'w> Walk<'w> {
         }
         let place =
             DynamicRun { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
-        Some(OpenChunk { place, rows, optionals, from: 0 })
+        self.open = Some(OpenChunk { place, optionals, from: 0 });
     }
 }
 
-/// A chunk that was entered, and what its bits were then.
+/// A chunk that was entered, and what the bits of its optional terms were then.
 struct OpenChunk<'w> {
     place: DynamicRun<'w>,
-    rows: Rows,
     optionals: Vec<(usize, Rows)>,
     /// The rows before this one were handed out.
     from: usize,
 }
 
 impl<'w> OpenChunk<'w> {
-    fn next_run(&mut self) -> Option<DynamicRun<'w>> {
+    // Inlined, as is what a run is asked for: a run is large, and is built where it is used.
+    #[inline]
+    fn next_run(&mut self, matching: &Rows) -> Option<DynamicRun<'w>> {
+        let (rows, present) = self.next_rows(matching)?;
+        Some(self.place.with_rows(rows, present))
+    }
+
+    /// The next rows, and a bit for each term that they have.
+    fn next_rows(&mut self, matching: &Rows) -> Option<(Range<usize>, u64)> {
         let len = self.place.archetype.chunks.len(self.place.chunk);
-        let mut rows = self.rows.next_run(self.from, len)?;
+        let mut rows = matching.next_run(self.from, len)?;
         let mut present = u64::MAX;
         for (term, optional) in &self.optionals {
             let next = optional.next_run(rows.start, len);
@@ -326,7 +356,7 @@ impl<'w> OpenChunk<'w> {
             }
         }
         self.from = rows.end;
-        Some(self.place.with_rows(rows, present))
+        Some((rows, present))
     }
 }
 

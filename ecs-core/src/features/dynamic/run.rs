@@ -55,6 +55,7 @@ impl fmt::Debug for DynamicRun<'_> {
 
 impl<'w> DynamicRun<'w> {
     /// Other rows of the same chunk, with these terms.
+    #[inline]
     pub(super) fn with_rows(&self, rows: Range<usize>, present: u64) -> Self {
         Self { rows, present, ..*self }
     }
@@ -66,6 +67,7 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// A term, and the address of its value in the first of these rows.
+    #[inline]
     fn term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
         let terms = self.query.terms();
         let (wanted, slot) =
@@ -106,6 +108,7 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// The entities in these rows.
+    #[inline]
     #[must_use]
     pub fn entities(&self) -> &[Entity] {
         &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
@@ -217,6 +220,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// # Errors
     /// Returns an error if there is no such term, or the rows lack it.
+    #[inline]
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
         let (wanted, value) = self.term(term)?;
         if wanted.write {
