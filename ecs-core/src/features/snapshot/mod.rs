@@ -63,6 +63,8 @@ pub use error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport
 ///   ([`World::query_filtered`] with [`Without`](crate::Without) finds them).
 /// * A component is **gone**: [`World::register_removed`] says so. Its values are dropped, and the
 ///   [`RestoreReport`] says of how many entities.
+/// * A component needs **no cleanup** any more, or is gone: entities that were despawned and waited
+///   for it alone are gone as well.
 /// * The **fields** of a `#[component(serde)]` component have changed: serde says how, see
 ///   `Codec::serde`.
 /// * The **fields of plain data** have changed: that is
@@ -151,13 +153,6 @@ impl Snapshot {
     }
 
     /// The bytes, to be kept wherever bytes can be. The same state has the same bytes.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let saved = World::new().snapshot()?;
-    /// assert!(saved.as_bytes().starts_with(b"FormicWS"));
-    /// # Ok::<(), formic_ecs::SnapshotError>(())
-    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
