@@ -52,28 +52,12 @@ impl Entity {
     }
 
     /// The place of this entity in the world's entity table. It is used again after a despawn.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// assert_eq!(world.spawn(()).index(), 0);
-    /// assert_eq!(world.spawn(()).index(), 1);
-    /// ```
     #[must_use]
     pub const fn index(self) -> u32 {
         self.index
     }
 
     /// How many times the slot had been used when this handle was issued, counted from one.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let first = world.spawn(());
-    /// world.despawn(first)?;
-    /// let second = world.spawn(());
-    /// assert_eq!(first.index(), second.index());
-    /// assert!(first.generation() < second.generation());
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     #[must_use]
     pub const fn generation(self) -> u32 {
         self.generation.get()
@@ -101,13 +85,6 @@ impl Entity {
     }
 
     /// The handle as one number: the generation in the upper half, the index in the lower.
-    ///
-    /// ```
-    /// use formic_ecs::{Entity, World};
-    /// let entity = World::new().spawn(());
-    /// assert_eq!(Entity::from_bits(entity.to_bits()), Some(entity));
-    /// assert_eq!(Entity::from_bits(0), None);
-    /// ```
     #[must_use]
     pub const fn to_bits(self) -> u64 {
         ((self.generation.get() as u64) << 32) | self.index as u64

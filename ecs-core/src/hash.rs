@@ -87,14 +87,6 @@ impl Default for StateHasher {
 
 impl StateHasher {
     /// The hash of nothing so far.
-    ///
-    /// ```
-    /// use formic_ecs::StateHasher;
-    /// let mut hasher = StateHasher::new();
-    /// assert_eq!(hasher.finish(), StateHasher::new().finish());
-    /// hasher.write_u64(1);
-    /// assert_ne!(hasher.finish(), StateHasher::new().finish());
-    /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self(0xCBF2_9CE4_8422_2325)
@@ -137,13 +129,6 @@ impl StateHasher {
     }
 
     /// The hash of all that was taken in; more may follow.
-    ///
-    /// ```
-    /// let mut hasher = formic_ecs::StateHasher::new();
-    /// let empty = hasher.finish();
-    /// hasher.write_u64(1);
-    /// assert_ne!(hasher.finish(), empty);
-    /// ```
     #[must_use]
     pub const fn finish(&self) -> u64 {
         let z = (self.0 ^ (self.0 >> 32)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -55,26 +55,12 @@ impl RandomStream {
     }
 
     /// The state, to be written down and given to [`new`](Self::new) again.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let mut stream = RandomStream::new(7);
-    /// stream.next_u64();
-    /// let mut again = RandomStream::new(stream.state());
-    /// assert_eq!(again.next_u64(), stream.next_u64());
-    /// ```
     #[must_use]
     pub const fn state(&self) -> u64 {
         self.state
     }
 
     /// The next 64 random bits.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let mut stream = RandomStream::new(7);
-    /// assert_ne!(stream.next_u64(), stream.next_u64());
-    /// ```
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GAMMA);
         mix(self.state)
@@ -84,35 +70,17 @@ impl RandomStream {
     ///
     /// The upper half of a product (Lemire 2019) without the rejection step: the bias is below
     /// `bound / 2^64`.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let mut dice = RandomStream::new(7);
-    /// assert!((0..100).all(|_| dice.below(6) < 6));
-    /// ```
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let mut stream = RandomStream::new(7);
-    /// assert!((0..100).all(|_| (0.0..1.0).contains(&stream.next_f32())));
-    /// ```
     pub fn next_f32(&mut self) -> f32 {
         const STEP: f32 = 1.0 / 16_777_216.0;
         ((self.next_u64() >> 40) as u32 as f32) * STEP
     }
 
     /// A number in `[low, high)`; `low` where the range is empty.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let mut stream = RandomStream::new(7);
-    /// assert!((0..100).all(|_| (-1.0..1.0).contains(&stream.between(-1.0, 1.0))));
-    /// ```
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         let drawn = low + (high - low) * self.next_f32();
         // Rounding may have come to the end, which is not in the range.

@@ -33,16 +33,6 @@ pub struct ArchetypeId(pub(crate) u32);
 
 impl ArchetypeId {
     /// The number itself.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(1));
-    /// let place = world.place_of(imp)?;
-    /// assert_eq!(world.archetypes()[place.archetype.index()].len(), 1);
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -144,77 +134,36 @@ impl Archetype {
     }
 
     /// Its place in the world's list.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let world = World::new();
-    /// assert_eq!(world.archetypes()[0].id().index(), 0);
-    /// ```
     #[must_use]
     pub const fn id(&self) -> ArchetypeId {
         self.id
     }
 
     /// The components that its entities have.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let world = World::new();
-    /// assert!(world.archetypes()[0].components().ids().is_empty(), "the first has none");
-    /// ```
     #[must_use]
     pub const fn components(&self) -> &ComponentSet {
         &self.components
     }
 
     /// How many entities are in it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// assert_eq!(world.archetypes()[0].len(), 3);
-    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.row_count()
     }
 
     /// Whether no entity is in it at the moment.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let world = World::new();
-    /// assert!(world.archetypes()[0].is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many chunks hold its entities.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// assert_eq!(world.archetypes()[0].chunk_count(), 0);
-    /// world.spawn(());
-    /// assert_eq!(world.archetypes()[0].chunk_count(), 1);
-    /// ```
     #[must_use]
     pub fn chunk_count(&self) -> usize {
         self.chunks.used_count()
     }
 
     /// How many rows the chunk at this place has, and how many it could have.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.spawn(());
-    /// let (rows, capacity) = world.archetypes()[0].chunk_fill(0);
-    /// assert!(rows == 1 && capacity > 1);
-    /// ```
     ///
     /// # Panics
     /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).
@@ -225,27 +174,12 @@ impl Archetype {
     }
 
     /// The memory that its chunks take, in bytes.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// assert_eq!(world.archetypes()[0].block_bytes(), 0);
-    /// world.spawn(());
-    /// assert!(world.archetypes()[0].block_bytes() > 0);
-    /// ```
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.chunks.block_bytes()
     }
 
     /// The entities of one chunk, in row order.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let all = world.spawn_batch([(); 3]);
-    /// assert_eq!(world.archetypes()[0].entities(0), all);
-    /// ```
     ///
     /// # Panics
     /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).

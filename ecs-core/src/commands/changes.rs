@@ -105,32 +105,11 @@ impl CommandBuffer {
 
     /// Puts a resource into the world, and drops the one that it replaces. Deferred entities in it
     /// stay deferred: where it has any, [`run_with`](Self::run_with) does better.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// struct Score(u32);
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.insert_resource(Score(7));
-    /// commands.play(&mut world);
-    /// assert_eq!(world.resource::<Score>()?.0, 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) {
         self.run(|world| drop(world.insert_resource(value)));
     }
 
     /// Takes a resource out of the world and drops it; nothing happens where there is none.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(7_u32);
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.remove_resource::<u32>();
-    /// commands.play(&mut world);
-    /// assert!(world.resource::<u32>().is_err());
-    /// ```
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) {
         self.run(|world| drop(world.remove_resource::<T>()));
     }
@@ -217,34 +196,11 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
 
     /// Takes components from each entity that has all of them, see
     /// [`Bulk::remove`](crate::Bulk::remove).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// # #[derive(Component)] struct Lit;
-    /// let mut world = World::new();
-    /// let spark = world.spawn((Spark, Lit));
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.bulk::<With<Spark>>().remove::<Lit>();
-    /// commands.play(&mut world);
-    /// assert!(!world.has::<Lit>(spark));
-    /// ```
     pub fn remove<B: Bundle>(self) {
         self.commands.run(|world| _ = world.bulk::<F>().remove::<B>());
     }
 
     /// Takes each entity out of the world, see [`Bulk::despawn`](crate::Bulk::despawn).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Spark));
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.bulk::<With<Spark>>().despawn();
-    /// commands.play(&mut world);
-    /// assert!(world.is_empty());
-    /// ```
     pub fn despawn(self) {
         self.commands.run(|world| _ = world.bulk::<F>().despawn());
     }
@@ -253,17 +209,6 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// [`Bulk::set_enabled`](crate::Bulk::set_enabled).
     ///
     /// Does not compile where the component is not declared enableable.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Awake));
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.bulk::<With<Awake>>().set_enabled::<Awake>(false);
-    /// commands.play(&mut world);
-    /// assert_eq!(world.query::<&Awake>().count(), 0);
-    /// ```
     pub fn set_enabled<T: Component>(self, enabled: bool) {
         self.commands.run(move |world| _ = world.bulk::<F>().set_enabled::<T>(enabled));
     }

@@ -131,12 +131,6 @@ impl fmt::Debug for CommandBuffer {
 
 impl CommandBuffer {
     /// An empty buffer for this world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let world = World::new();
-    /// assert!(CommandBuffer::new(&world).is_empty());
-    /// ```
     #[must_use]
     pub fn new(world: &World) -> Self {
         Self::for_world_id(world.id())
@@ -167,30 +161,12 @@ impl CommandBuffer {
     }
 
     /// How many commands are waiting.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.spawn(());
-    /// assert_eq!(commands.len(), 1);
-    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Whether no command is waiting.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.spawn(());
-    /// assert!(!commands.is_empty());
-    /// commands.play(&mut world);
-    /// assert!(commands.is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -257,50 +233,18 @@ impl CommandBuffer {
     }
 
     /// Takes components from an entity and drops them.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(1));
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.remove::<Gold>(purse);
-    /// commands.play(&mut world);
-    /// assert!(!world.has::<Gold>(purse));
-    /// ```
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
         self.record(entity, Action::Remove(BundleFns::of::<B::Parts>()));
     }
 
     /// Switches a component of an entity on or off.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Awake);
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.set_enabled::<Awake>(imp, false);
-    /// commands.play(&mut world);
-    /// assert_eq!(world.is_enabled::<Awake>(imp), Ok(false));
-    /// ```
     #[inline]
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, Action::SetEnabled(ComponentFns::of::<T>(), enabled));
     }
 
     /// Takes an entity out of the world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.despawn(imp);
-    /// commands.despawn(imp);
-    /// assert_eq!(commands.play(&mut world).failures().len(), 1, "the second finds no entity");
-    /// ```
     #[inline]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Action::Despawn);
@@ -405,16 +349,6 @@ impl CommandBuffer {
     }
 
     /// Forgets all commands and drops what they hold.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.spawn(());
-    /// commands.clear();
-    /// commands.play(&mut world);
-    /// assert!(world.is_empty());
-    /// ```
     pub fn clear(&mut self) {
         payload::drop_all(self);
     }

@@ -38,17 +38,6 @@ pub struct Playback {
 
 impl Playback {
     /// How many commands were applied.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.insert(imp, Gold(1));
-    /// commands.spawn(Gold(2));
-    /// assert_eq!(commands.play(&mut world).applied_count(), 2);
-    /// ```
     #[must_use]
     pub const fn applied_count(&self) -> usize {
         self.applied_count

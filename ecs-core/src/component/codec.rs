@@ -319,12 +319,6 @@ impl<T> Codec<T> {
 
     /// Whether values are saved at all. The codec of a generic component asks it of those of its
     /// parts.
-    ///
-    /// ```
-    /// use formic_ecs::Codec;
-    /// assert!(Codec::<u32>::plain().is_saved());
-    /// assert!(!Codec::<String>::UNSAVED.is_saved());
-    /// ```
     #[must_use]
     pub const fn is_saved(&self) -> bool {
         !matches!(self.0, Way::Unsaved)

@@ -95,12 +95,6 @@ impl<T> HashRule<T> {
     }
 
     /// Whether the hash sees the whole value.
-    ///
-    /// ```
-    /// use formic_ecs::HashRule;
-    /// assert!(HashRule::<u32>::Bytes(bytemuck::cast_slice).is_whole());
-    /// assert!(!HashRule::<u32>::Unhashed.is_whole());
-    /// ```
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         !matches!(self, Self::Partly(_) | Self::Unhashed)

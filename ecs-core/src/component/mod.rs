@@ -399,14 +399,6 @@ impl ComponentId {
     pub(crate) const UNKNOWN: Self = Self(u32::MAX);
 
     /// The number itself.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.components()[gold.index()].name().as_str(), "game.gold");
-    /// ```
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -79,45 +79,18 @@ impl ComponentInfo {
     }
 
     /// Its number in this world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_info(gold)?.id(), gold);
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn id(&self) -> ComponentId {
         self.id
     }
 
     /// Its name, as [`Component::name`] or its descriptor gives it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_info(gold)?.name().as_str(), "game.gold");
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
     /// Whether a [snapshot](crate::World::snapshot) can have values of it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Socket(u32);
-    /// let mut world = World::new();
-    /// let socket = world.register::<Socket>();
-    /// assert!(!world.component_info(socket)?.is_saved());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub fn is_saved(&self) -> bool {
         self.erased.codec.kind != CodecKind::Unsaved
@@ -152,90 +125,36 @@ impl ComponentInfo {
 
     /// Whether it was registered at run time as plain bytes, which
     /// [`World::insert_by_id`](crate::World::insert_by_id) and others ask for.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// assert!(world.component_info(flag)?.is_bytes());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub const fn is_bytes(&self) -> bool {
         matches!(self.kind, Kind::Bytes)
     }
 
     /// Size and alignment of one value, in bytes.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.layout
     }
 
     /// Whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(cleanup)] struct Socket(u32);
-    /// let mut world = World::new();
-    /// let socket = world.register::<Socket>();
-    /// assert!(world.component_info(socket)?.is_cleanup());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
         self.flags.any(ArchetypeFlags::CLEANUP)
     }
 
     /// Whether [`World::insert_default_by_id`](crate::World::insert_default_by_id) can make a value.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Default)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert!(world.component_info(gold)?.has_default());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn has_default(&self) -> bool {
         self.erased.default.is_some() && !self.managed
     }
 
     /// Whether it can be switched off and on per entity.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let awake = world.register::<Awake>();
-    /// assert!(world.component_info(awake)?.is_enableable());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn is_enableable(&self) -> bool {
         self.enableable
     }
 
     /// Whether there are versions for each of its rows.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
-    /// let mut world = World::new();
-    /// let health = world.register::<Health>();
-    /// assert!(world.component_info(health)?.is_tracked());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn is_tracked(&self) -> bool {
         self.tracked

@@ -29,17 +29,6 @@ impl ComponentSet {
     }
 
     /// The ids in increasing order.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let (gold, debt) = (world.register::<Gold>(), world.register::<Debt>());
-    /// world.spawn((Debt(2), Gold(5)));
-    /// let set = world.archetypes().last().expect("its own").components();
-    /// assert_eq!(set.ids(), [gold, debt]);
-    /// ```
     #[must_use]
     pub fn ids(&self) -> &[ComponentId] {
         &self.0
@@ -56,16 +45,6 @@ impl ComponentSet {
     }
 
     /// Whether this id is in the set.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(5));
-    /// let gold = world.register::<Gold>();
-    /// let golden = world.archetypes().iter().filter(|it| it.components().contains(gold));
-    /// assert_eq!(golden.count(), 1);
-    /// ```
     #[must_use]
     pub fn contains(&self, id: ComponentId) -> bool {
         self.position(id).is_some()

@@ -48,12 +48,6 @@ pub struct Buffer<T: BufferElement>(SmallVec<T::Inline>);
 
 impl<T: BufferElement> Buffer<T> {
     /// A buffer without elements.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// assert!(Buffer::<Step>::new().is_empty());
-    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self(SmallVec::new())
@@ -61,53 +55,24 @@ impl<T: BufferElement> Buffer<T> {
 
     /// A buffer without elements and with room for `capacity` of them; on the heap at once if they
     /// do not fit the chunk.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// assert!(Buffer::<Step>::with_capacity(100).capacity() >= 100);
-    /// ```
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self(SmallVec::with_capacity(capacity))
     }
 
     /// How many elements there is room for where they are now.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// assert_eq!(Buffer::<Step>::new().capacity(), 4);
-    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.0.capacity()
     }
 
     /// Whether the elements lie in the row itself rather than on the heap.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..4).map(Step).collect();
-    /// assert!(steps.is_inline());
-    /// steps.push(Step(4));
-    /// assert!(!steps.is_inline());
-    /// ```
     #[must_use]
     pub fn is_inline(&self) -> bool {
         !self.0.spilled()
     }
 
     /// Makes room for more elements.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps = Buffer::<Step>::new();
-    /// steps.reserve(50);
-    /// assert!(steps.capacity() >= 50);
-    /// ```
     ///
     /// # Panics
     /// Panics if they would be more than memory can hold.
@@ -116,39 +81,16 @@ impl<T: BufferElement> Buffer<T> {
     }
 
     /// Adds an element at the end.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps = Buffer::new();
-    /// steps.push(Step(7));
-    /// assert_eq!(steps[..], [Step(7)]);
-    /// ```
     pub fn push(&mut self, element: T) {
         self.0.push(element);
     }
 
     /// Takes the last element.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
-    /// assert_eq!(steps.pop(), Some(Step(2)));
-    /// ```
     pub fn pop(&mut self) -> Option<T> {
         self.0.pop()
     }
 
     /// Puts an element before the one at `index`, or at the end.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..2).map(Step).collect();
-    /// steps.insert(1, Step(9));
-    /// assert_eq!(steps[..], [Step(0), Step(9), Step(1)]);
-    /// ```
     ///
     /// # Panics
     /// Panics if `index` is more than the number of elements.
@@ -159,14 +101,6 @@ impl<T: BufferElement> Buffer<T> {
 
     /// Takes the element at `index`; those behind it move up.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
-    /// assert_eq!(steps.remove(0), Step(0));
-    /// assert_eq!(steps[..], [Step(1), Step(2)]);
-    /// ```
-    ///
     /// # Panics
     /// Panics if there is no such element.
     pub fn remove(&mut self, index: usize) -> T {
@@ -176,14 +110,6 @@ impl<T: BufferElement> Buffer<T> {
 
     /// Takes the element at `index`; the last one moves into its place.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
-    /// assert_eq!(steps.swap_remove(0), Step(0));
-    /// assert_eq!(steps[..], [Step(2), Step(1)]);
-    /// ```
-    ///
     /// # Panics
     /// Panics if there is no such element.
     pub fn swap_remove(&mut self, index: usize) -> T {
@@ -192,53 +118,21 @@ impl<T: BufferElement> Buffer<T> {
     }
 
     /// Drops the elements from `len` on, if there are any.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..9).map(Step).collect();
-    /// steps.truncate(2);
-    /// assert_eq!(steps[..], [Step(0), Step(1)]);
-    /// ```
     pub fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
 
     /// Drops all elements. The memory is kept.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..9).map(Step).collect();
-    /// steps.clear();
-    /// assert!(steps.is_empty());
-    /// ```
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Keeps the elements for which `keep` says so, in their order, and drops the others.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
-    /// steps.retain(|step| step.0 % 2 == 0);
-    /// assert_eq!(steps[..], [Step(0), Step(2), Step(4)]);
-    /// ```
     pub fn retain(&mut self, keep: impl FnMut(&mut T) -> bool) {
         self.0.retain(keep);
     }
 
     /// Takes the elements in `range`, also those that the iterator is not asked for.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
-    /// assert!(steps.drain(1..4).eq([Step(1), Step(2), Step(3)]));
-    /// assert_eq!(steps[..], [Step(0), Step(4)]);
-    /// ```
     ///
     /// # Panics
     /// Panics if the range ends behind the last element, or before it starts.
@@ -250,16 +144,6 @@ impl<T: BufferElement> Buffer<T> {
     }
 
     /// Gives back the memory that is not needed: the elements come back into the row if they fit.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
-    /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
-    /// steps.pop();
-    /// assert!(!steps.is_inline(), "it does not go to and fro");
-    /// steps.shrink_to_fit();
-    /// assert!(steps.is_inline());
-    /// ```
     pub fn shrink_to_fit(&mut self) {
         self.0.shrink_to_fit();
     }

@@ -94,13 +94,6 @@ impl Access {
     }
 
     /// Whether rows are handed out as [`Claimant`](crate::Claimant)s, which one user does at a time.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// assert!(world.plan::<(Entity, Claimant)>().access().has_claimants());
-    /// assert!(!world.plan::<Entity>().access().has_claimants());
-    /// ```
     #[must_use]
     pub const fn has_claimants(&self) -> bool {
         self.has_claimants
@@ -136,44 +129,18 @@ impl Access {
     }
 
     /// The components whose values are read.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let plan = world.plan::<(&Gold, &mut Debt)>();
-    /// assert_eq!(plan.access().reads(), [world.register::<Gold>()]);
-    /// ```
     #[must_use]
     pub fn reads(&self) -> &[ComponentId] {
         &self.reads
     }
 
     /// The components whose values are written.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let plan = world.plan::<(&Gold, &mut Debt)>();
-    /// assert_eq!(plan.access().writes(), [world.register::<Debt>()]);
-    /// ```
     #[must_use]
     pub fn writes(&self) -> &[ComponentId] {
         &self.writes
     }
 
     /// Whether nothing is written, neither values nor bits.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert!(world.plan::<&Gold>().access().is_read_only());
-    /// assert!(!world.plan::<&mut Gold>().access().is_read_only());
-    /// ```
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.bit_writes.is_empty()

@@ -210,14 +210,6 @@ impl<Q: QueryData> ExclusivePlan<Q> {
     }
 
     /// What the view touches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let plan = world.claim_plan::<&mut Gold>();
-    /// assert_eq!(plan.access().writes(), [world.register::<Gold>()]);
-    /// ```
     #[must_use]
     pub const fn access(&self) -> &super::Access {
         self.view.access()

@@ -258,15 +258,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Whether this entity matches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
-    /// let query = world.query::<&Gold>();
-    /// assert!(query.contains(imp) && !query.contains(ghost));
-    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.find(entity).is_ok()
@@ -564,16 +555,6 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     }
 
     /// How many rows are visited.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// let rooms = world.spawn_batch((0..9).map(|_| Lamp));
-    /// world.set_enabled::<Lamp>(rooms[4], false)?;
-    /// world.query::<&Lamp>().chunks(|chunk| assert_eq!(chunk.row_count(), 8));
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.rows.count(self.len)
@@ -856,33 +837,12 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for ParallelChunks<'_, Q, F> {
 
 impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// How many chunks there are.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ParallelScratch;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut scratch = ParallelScratch::default();
-    /// assert_eq!(world.query::<&Gold>().parallel(&mut scratch).len(), 1, "few fit into one");
-    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.scratch.units.len()
     }
 
     /// Whether there is nothing to do.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ParallelScratch;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut scratch = ParallelScratch::default();
-    /// assert!(world.query::<&Gold>().parallel(&mut scratch).is_empty());
-    /// world.spawn(Gold(1));
-    /// assert!(!world.query::<&Gold>().parallel(&mut scratch).is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scratch.units.is_empty()

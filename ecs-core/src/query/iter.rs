@@ -80,44 +80,18 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// How many rows match.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// assert_eq!(world.query::<&Gold>().count(), 9);
-    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         self.counts().sum()
     }
 
     /// Whether no row matches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert!(world.query::<&Gold>().is_empty());
-    /// world.spawn(Gold(1));
-    /// assert!(!world.query::<&Gold>().is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts().all(|count| count == 0)
     }
 
     /// The first row, in the order of the query.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert_eq!(world.query::<&Gold>().first(), None);
-    /// world.spawn(Gold(1));
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// ```
     #[must_use]
     pub fn first(self) -> Option<Q::Item<'w>> {
         self.into_iter().next()
@@ -151,14 +125,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0 * 2).eq([0, 2, 4]));
-    /// ```
     pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
         self.into_iter().map(f)
     }
@@ -383,16 +349,6 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     }
 
     /// How many rows match.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// let mut plan = world.plan::<&Gold>();
-    /// assert_eq!(world.cell().query(&mut plan)?.count(), 10);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         self.query.count()

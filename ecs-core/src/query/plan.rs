@@ -201,14 +201,6 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     }
 
     /// What the query touches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.plan::<&Gold>().access().reads(), [gold]);
-    /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.parts.access

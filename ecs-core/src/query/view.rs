@@ -304,15 +304,6 @@ impl<Q: QueryData> View<'_, Q> {
     }
 
     /// Whether this entity is alive and has what the view looks at, enabled or not.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [purse, stranger] = [world.spawn(Gold(3)), world.spawn(())];
-    /// let view = world.view::<&Gold>();
-    /// assert!(view.contains(purse) && !view.contains(stranger));
-    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.lookups.find(entity).is_ok()

@@ -50,16 +50,6 @@ impl<Q: QueryData> ViewPlan<Q> {
     }
 
     /// What the view touches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let plan = world.view_plan::<(&Gold, &mut Debt)>();
-    /// assert_eq!(plan.access().reads(), [world.register::<Gold>()]);
-    /// assert_eq!(plan.access().writes(), [world.register::<Debt>()]);
-    /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
         self.plan.access()

@@ -12,19 +12,6 @@ use crate::query::{
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(5));
-    /// assert!(world.has::<Gold>(imp));
-    /// world.get_mut::<Gold>(imp)?.0 += 1;
-    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
-    /// world.despawn(imp)?;
-    /// assert!(!world.has::<Gold>(imp));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
         let component = self.registry.get::<T>();
@@ -204,17 +191,6 @@ impl World {
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut rich = world.plan::<&Gold>();
-    /// world.spawn(Gold(5));
-    /// // The plan takes up what came since it was made.
-    /// assert_eq!(world.cell().query(&mut rich)?.count(), 1);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
-    ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn plan<Q: QueryData>(&mut self) -> QueryPlan<Q> {
@@ -254,16 +230,6 @@ impl World {
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut purses = world.view_plan::<&Gold>();
-    /// let imp = world.spawn(Gold(5));
-    /// assert_eq!(world.cell().view(&mut purses)?.get(imp), Ok(&Gold(5)));
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, once of them to write.

@@ -144,12 +144,6 @@ impl World {
 
 impl<'w> WorldCell<'w> {
     /// The number of the world.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let id = world.id();
-    /// assert_eq!(world.cell().world_id(), id);
-    /// ```
     #[must_use]
     pub const fn world_id(self) -> u64 {
         self.world.id()
@@ -214,13 +208,6 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The name of the one that the cell is [restricted to](Self::restrict_to), if it is.
-    ///
-    /// ```
-    /// use formic_ecs::{DeclaredAccess, World};
-    /// let mut world = World::new();
-    /// let access = DeclaredAccess::new("the miner", formic_ecs::Access::default());
-    /// assert_eq!(world.cell().restrict_to(&access).user(), Some("the miner"));
-    /// ```
     #[must_use]
     pub fn user(self) -> Option<&'w str> {
         self.rights.map(DeclaredAccess::owner)
@@ -243,12 +230,6 @@ impl<'w> WorldCell<'w> {
 
     /// The version of this turn: what is written in it is stamped with it. Later turns, and turns of
     /// later cells, have greater ones.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let cell = world.cell_with_versions(2);
-    /// assert!(cell.turn(1).version() > cell.version());
-    /// ```
     #[must_use]
     pub const fn version(self) -> u64 {
         self.version
@@ -265,12 +246,6 @@ impl<'w> WorldCell<'w> {
     }
 
     /// Whether this entity is alive.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let imp = world.spawn(());
-    /// assert!(world.cell().contains(imp));
-    /// ```
     #[must_use]
     pub fn contains(self, entity: Entity) -> bool {
         self.world.contains(entity)
@@ -453,15 +428,6 @@ impl<'w> WorldCell<'w> {
 
     /// Whether there is a resource of this type, in use or not: resources come and go only while
     /// there is no cell.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// world.insert_resource(5_u32);
-    /// let cell = world.cell();
-    /// let _used = cell.resource_mut::<u32>()?;
-    /// assert!(cell.has_resource::<u32>() && !cell.has_resource::<u64>());
-    /// # Ok::<(), formic_ecs::ResourceError>(())
-    /// ```
     #[must_use]
     pub fn has_resource<T: Send + Sync + 'static>(self) -> bool {
         self.world.resources.version::<T>().is_some()

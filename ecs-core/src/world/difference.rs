@@ -50,11 +50,6 @@ fn hash_of(numbers: impl IntoIterator<Item = u64>) -> u64 {
 
 impl HashTree {
     /// The hash of all.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// assert_eq!(World::new().hash_tree().value(), World::new().hash_tree().value());
-    /// ```
     #[must_use]
     pub const fn value(&self) -> u64 {
         self.hash
@@ -192,14 +187,6 @@ impl fmt::Display for Difference {
 
 impl World {
     /// The hashes of all chunks.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// let before = world.hash_tree();
-    /// world.spawn(());
-    /// assert_ne!(world.hash_tree(), before);
-    /// ```
     ///
     /// # Panics
     /// Panics if a component is hashed by its codec and the codec fails to write a value.

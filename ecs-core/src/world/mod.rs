@@ -120,12 +120,6 @@ impl fmt::Debug for World {
 
 impl World {
     /// A world with nothing in it.
-    ///
-    /// ```
-    /// let world = formic_ecs::World::new();
-    /// assert!(world.is_empty());
-    /// assert_ne!(world.id(), formic_ecs::World::new().id());
-    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::with_first_generation(NonZeroU32::MIN)
@@ -159,38 +153,18 @@ impl World {
     }
 
     /// A number that no other world of this process has.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// assert_ne!(World::new().id(), World::new().id());
-    /// ```
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
     }
 
     /// How many entities are alive.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// assert_eq!(world.len(), 3);
-    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.entities.live_count()
     }
 
     /// Whether no entity is alive.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// assert!(world.is_empty());
-    /// world.spawn(());
-    /// assert!(!world.is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -199,44 +173,18 @@ impl World {
     /// Whether this entity is alive in this world.
     ///
     /// A handle of another world is not told apart from one of this world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// assert!(world.contains(imp));
-    /// world.despawn(imp)?;
-    /// assert!(!world.contains(imp));
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.entities.get(entity).is_some()
     }
 
     /// All archetypes, empty ones included, in order of first use.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// let largest = world.archetypes().iter().max_by_key(|archetype| archetype.len()).unwrap();
-    /// assert_eq!(largest.len(), 10);
-    /// ```
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
         self.archetypes.list()
     }
 
     /// All entities that are alive, archetype by archetype.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// assert!(world.entities().eq([ada, bob]));
-    /// ```
     pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
         self.archetypes().iter().flat_map(Archetype::all_entities)
     }
@@ -327,14 +275,6 @@ impl World {
 
 impl World {
     /// The component types that this world has met, in order of first use.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert!(world.components()[gold.index()].name().as_str().ends_with("Gold"));
-    /// ```
     #[must_use]
     pub fn components(&self) -> &[ComponentInfo] {
         self.registry.infos()
@@ -383,15 +323,6 @@ impl World {
     }
 
     /// The id of a component type, if the world has met it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert_eq!(world.component_id::<Gold>(), None);
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
-    /// ```
     #[must_use]
     pub fn component_id<T: Component>(&self) -> Option<ComponentId> {
         self.registry.get::<T>()
@@ -420,16 +351,6 @@ impl World {
     }
 
     /// What the world knows about a component.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
-    /// assert!(World::new().component_info(gold).is_err());
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the id is not of this world.

@@ -132,13 +132,6 @@ impl World {
 
     /// The types of all resources, in no particular order: what each is called, and the version at
     /// which it was changed last.
-    ///
-    /// ```
-    /// use std::any::TypeId;
-    /// let mut world = formic_ecs::World::new();
-    /// world.insert_resource(7_u32);
-    /// assert!(world.resource_types().eq([(TypeId::of::<u32>(), "u32", world.version())]));
-    /// ```
     pub fn resource_types(&self) -> impl Iterator<Item = (TypeId, &'static str, u64)> + '_ {
         // Relaxed: as in `Resources::version`.
         let version = |slot: &Slot| slot.changed.load(Ordering::Relaxed);
@@ -146,14 +139,6 @@ impl World {
     }
 
     /// Takes a resource out of the world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(String::from("cellar"));
-    /// assert_eq!(world.remove_resource::<String>().as_deref(), Some("cellar"));
-    /// assert_eq!(world.remove_resource::<String>(), None);
-    /// ```
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) -> Option<T> {
         unboxed(self.resources.0.remove(&TypeId::of::<T>())?)
     }

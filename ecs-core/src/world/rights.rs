@@ -58,16 +58,6 @@ impl DeclaredAccess {
     }
 
     /// The components that may be touched.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DeclaredAccess;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let plan = world.plan::<&mut Gold>();
-    /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
-    /// assert_eq!(rights.components(), plan.access());
-    /// ```
     #[must_use]
     pub const fn components(&self) -> &Access {
         &self.components

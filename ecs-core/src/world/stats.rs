@@ -101,17 +101,6 @@ pub struct EntityPlace {
 
 impl ArchetypeStats {
     /// How many bytes of the chunks are in use.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(1));
-    /// let stats = world.stats();
-    /// let golden = &stats.archetypes[world.place_of(imp)?.archetype.index()];
-    /// assert_eq!(golden.used_bytes(), 8 + 4, "a handle and a component");
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     #[must_use]
     pub const fn used_bytes(&self) -> usize {
         self.entity_count * self.row_bytes
@@ -139,72 +128,30 @@ impl ArchetypeStats {
 
 impl WorldStats {
     /// How many chunks have entities.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// assert_eq!(world.stats().chunk_count(), 0);
-    /// world.spawn(());
-    /// assert_eq!(world.stats().chunk_count(), 1);
-    /// ```
     #[must_use]
     pub fn chunk_count(&self) -> usize {
         self.sum(|archetype| archetype.chunk_count)
     }
 
     /// How many chunks are kept for entities to come.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// world.despawn(imp)?;
-    /// assert_eq!(world.stats().spare_chunk_count(), 1);
-    /// world.compact();
-    /// assert_eq!(world.stats().spare_chunk_count(), 0);
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     #[must_use]
     pub fn spare_chunk_count(&self) -> usize {
         self.sum(|archetype| archetype.spare_chunk_count)
     }
 
     /// What all chunks take.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// let stats = world.stats();
-    /// assert!(stats.block_bytes() > stats.used_bytes(), "there is room for more");
-    /// ```
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.sum(|archetype| archetype.block_bytes)
     }
 
     /// How many bytes of the chunks are in use.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// assert_eq!(world.stats().used_bytes(), 3 * 8, "a handle each");
-    /// ```
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.sum(ArchetypeStats::used_bytes)
     }
 
     /// What is known about archetypes and chunks outside of these.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// let before = world.stats().metadata_bytes();
-    /// world.spawn(());
-    /// assert!(world.stats().metadata_bytes() > before, "there is a chunk");
-    /// ```
     #[must_use]
     pub fn metadata_bytes(&self) -> usize {
         self.sum(|archetype| archetype.metadata_bytes)
@@ -212,29 +159,12 @@ impl WorldStats {
 
     /// Everything together: chunks, spare blocks, the entity table, and what is known about them.
     /// What components have on the heap is not in it, nor are resources and plans.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 1000]);
-    /// let stats = world.stats();
-    /// assert!(stats.total_bytes() >= stats.block_bytes() + stats.table_bytes);
-    /// ```
     #[must_use]
     pub fn total_bytes(&self) -> usize {
         self.block_bytes() + self.metadata_bytes() + self.table_bytes + self.pool_bytes
     }
 
     /// Which part of the chunks is in use, from 0 to 1; 1 where there are none.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let mut world = World::new();
-    /// assert_eq!(world.stats().utilisation(), 1.0);
-    /// world.spawn(());
-    /// let used = world.stats().utilisation();
-    /// assert!(0.0 < used && used < 1.0);
-    /// ```
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         part(self.used_bytes(), self.block_bytes())

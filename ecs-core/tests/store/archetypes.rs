@@ -234,3 +234,36 @@ fn the_place_of_an_entity_is_the_row_that_lists_it() {
     }
     assert_eq!(found, world.len());
 }
+
+#[test]
+fn what_a_component_declares_is_what_its_info_says() {
+    #[derive(Component, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+    #[component(enableable)]
+    #[repr(C)]
+    struct Plain(u64);
+    #[derive(Component)]
+    #[component(tracked, cleanup)]
+    struct Socket(String);
+    let mut world = World::new();
+    let [plain, socket] = [world.register::<Plain>(), world.register::<Socket>()];
+    let said = |id| {
+        let info = world.component_info(id).expect("of this world");
+        assert_eq!(info.id(), id);
+        let way = [info.is_saved(), info.has_default(), info.is_enableable()];
+        (way, info.is_tracked(), info.is_cleanup(), info.is_bytes(), info.layout().size())
+    };
+    assert_eq!(said(plain), ([true; 3], false, false, false, 8));
+    assert_eq!(said(socket), ([false; 3], true, true, false, size_of::<String>()));
+}
+
+#[test]
+fn what_is_known_about_chunks_counts_as_memory() {
+    let mut world = World::new();
+    let before = world.stats();
+    world.spawn_batch((0..10_000).map(A));
+    let after = world.stats();
+    assert!(after.metadata_bytes() > before.metadata_bytes());
+    let parts = after.block_bytes() + after.metadata_bytes() + after.table_bytes;
+    assert_eq!(after.total_bytes(), parts + after.pool_bytes);
+    assert!(after.used_bytes() <= after.block_bytes() && after.utilisation() <= 1.0);
+}

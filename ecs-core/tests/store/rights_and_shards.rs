@@ -173,3 +173,25 @@ fn versions_of_resources_go_back_with_the_world() {
     *world.resource_mut::<u32>().expect("it is there") += 1;
     assert!(world.resource_version::<u32>() > Some(restored));
 }
+
+#[test]
+fn a_cell_knows_its_world_its_user_and_which_resources_there_are() {
+    let mut world = World::new();
+    world.insert_resource(5_u8);
+    let id = world.id();
+    let rights = DeclaredAccess::new("the miner", Access::default());
+    let cell = world.cell();
+    assert_eq!((cell.world_id(), cell.user()), (id, None));
+    let cell = cell.restrict_to(&rights);
+    assert_eq!(cell.user(), Some("the miner"));
+    assert!(cell.has_resource::<u8>() && !cell.has_resource::<u16>(), "no right is asked for");
+}
+
+#[test]
+fn an_access_says_whether_it_writes_and_whether_rows_of_it_claim() {
+    let mut world = World::new();
+    let says = |access: &Access| (access.is_read_only(), access.has_claimants());
+    assert_eq!(says(world.plan::<&Gold>().access()), (true, false));
+    assert_eq!(says(world.plan::<(Claimant, &mut Gold)>().access()), (false, true));
+    assert_eq!(says(world.plan::<EnabledMut<Awake>>().access()), (false, false));
+}

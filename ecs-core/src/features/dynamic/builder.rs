@@ -51,36 +51,11 @@ impl DynamicQueryBuilder {
     }
 
     /// The row has the component, enabled, and it is read.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(3));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn read(self, id: ComponentId) -> Self {
         self.term(id, false, false)
     }
 
     /// The row has the component, enabled, and it is written.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
-    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn write(self, id: ComponentId) -> Self {
         self.term(id, true, false)
     }
@@ -103,77 +78,21 @@ impl DynamicQueryBuilder {
     }
 
     /// The component is written where the row has it, enabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [purse, _nobody] = [world.spawn(Gold(1)), world.spawn(())];
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().optional_write(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|mut row| {
-    ///     if let Ok(gold) = row.get_mut::<Gold>(0) {
-    ///         gold.0 += 1;
-    ///     }
-    /// });
-    /// assert_eq!(world.get(purse), Ok(&Gold(2)));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn optional_write(self, id: ComponentId) -> Self {
         self.term(id, true, true)
     }
 
     /// The row has the component, and it is enabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// world.spawn(());
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().with(gold).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.count(), 3);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn with(self, id: ComponentId) -> Self {
         self.filter(id, How::With)
     }
 
     /// The row does not have the component, or has it disabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// world.spawn(());
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().without(gold).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn without(self, id: ComponentId) -> Self {
         self.filter(id, How::Without)
     }
 
     /// The row has the component, enabled or not.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Awake);
-    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
-    /// let awake = world.register::<Awake>();
-    /// let mut query = DynamicQuery::builder().present(awake).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1, "on or off");
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn present(self, id: ComponentId) -> Self {
         self.filter(id, How::Present)
     }
@@ -199,59 +118,18 @@ impl DynamicQueryBuilder {
     }
 
     /// The row has the component, and it is disabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let [imp, _] = [world.spawn(Awake), world.spawn(Awake)];
-    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
-    /// let awake = world.register::<Awake>();
-    /// let mut query = DynamicQuery::builder().disabled(awake).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn disabled(self, id: ComponentId) -> Self {
         self.filter(id, How::Disabled)
     }
 
     /// The row has the component, enabled, and it was changed after the version that
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Changed`](crate::Changed) says.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let all = world.spawn_batch((0..3).map(Gold));
-    /// let before = world.version();
-    /// world.get_mut::<Gold>(all[1]).expect("there").0 = 9;
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().changed(gold).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn changed(self, id: ComponentId) -> Self {
         self.filter(id, How::Changed)
     }
 
     /// The row has the component, enabled, and got it after the version that
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Added`](crate::Added) says.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let before = world.version();
-    /// world.spawn(Gold(3));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn added(self, id: ComponentId) -> Self {
         self.filter(id, How::Added)
     }

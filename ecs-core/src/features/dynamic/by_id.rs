@@ -17,15 +17,6 @@ use crate::world::{Lifecycle, World};
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
     /// for an id of another world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let purse = world.spawn(Gold(1));
-    /// assert!(world.has_id(purse, gold));
-    /// ```
     #[must_use]
     pub fn has_id(&self, entity: Entity, id: ComponentId) -> bool {
         self.locate(entity).is_some_and(|location| {
@@ -438,15 +429,6 @@ impl World {
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let awake = world.register::<Awake>();
-    /// let imp = world.spawn(Awake);
-    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(true));
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, or the entity lacks the

@@ -37,18 +37,6 @@ impl CommandBuffer {
     }
 
     /// Takes a component of any kind from an entity and drops it, as [`World::remove_by_id`](crate::World::remove_by_id) does.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let purse = world.spawn(Gold(3));
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.remove_by_id(purse, gold);
-    /// commands.play(&mut world);
-    /// assert!(!world.has::<Gold>(purse));
-    /// ```
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) {
         self.record_call("remove_by_id", entity, move |world, entity, _| {
             world.remove_by_id(entity, id).map_err(|error| by_id_reason(&error, id))

@@ -229,34 +229,12 @@ impl ComponentDescriptor {
     }
 
     /// The same, to be switched off and on per entity.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let awake = ComponentDescriptor::bytes("script.awake", Layout::new::<()>()).enableable();
-    /// let awake = world.register_dynamic(awake)?;
-    /// assert!(world.component_info(awake).expect("it is known").is_enableable());
-    /// # Ok::<(), formic_ecs::RegisterError>(())
-    /// ```
     #[must_use]
     pub fn enableable(self) -> Self {
         Self { enableable: true, ..self }
     }
 
     /// The same, with versions for each row that say when it was changed and added.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>()).tracked();
-    /// let mana = world.register_dynamic(mana)?;
-    /// assert!(world.component_info(mana).expect("it is known").is_tracked());
-    /// # Ok::<(), formic_ecs::RegisterError>(())
-    /// ```
     #[must_use]
     pub fn tracked(self) -> Self {
         Self { tracked: true, ..self }

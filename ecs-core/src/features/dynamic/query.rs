@@ -156,31 +156,11 @@ impl DynamicQuery {
     pub const TERMS_MAX: usize = 64;
 
     /// A query that asks for nothing yet.
-    ///
-    /// ```
-    /// use formic_ecs::{DynamicQuery, World};
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
-    /// let mut all = DynamicQuery::builder().build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut all)?.count(), 3);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn builder() -> DynamicQueryBuilder {
         DynamicQueryBuilder::default()
     }
 
     /// What the query touches.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// assert_eq!(query.access().writes(), [gold]);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access

@@ -96,20 +96,6 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// Calls `f` with every row.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// let rows = world.query_by_id(&mut query)?;
-    /// rows.for_each(|mut row| row.get_mut::<Gold>(0).expect("there").0 += 1);
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq(1..5));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn for_each(self, f: impl FnMut(DynamicRow<'w>)) {
         self.into_iter().for_each(f);
     }

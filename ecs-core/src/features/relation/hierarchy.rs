@@ -48,31 +48,12 @@ impl World {
     }
 
     /// The parent of an entity, if it has one.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [family, child] = [world.spawn(()), world.spawn(())];
-    /// world.set_parent(child, family)?;
-    /// assert_eq!((world.parent(child), world.parent(family)), (Some(family), None));
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     #[must_use]
     pub fn parent(&self, child: Entity) -> Option<Entity> {
         self.targets::<ChildOf>(child).first().copied()
     }
 
     /// The children of an entity, in the order in which they came to it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [family, ada, bob] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    /// world.set_parent(bob, family)?;
-    /// world.set_parent(ada, family)?;
-    /// assert_eq!(world.children(family), [bob, ada]);
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     #[must_use]
     pub fn children(&self, parent: Entity) -> &[Entity] {
         self.sources::<ChildOf>(parent)

@@ -154,16 +154,6 @@ impl World {
 
     /// Whom an entity is related to, in the order in which they were related; none where it is
     /// not in the world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ChildOf;
-    /// let mut world = World::new();
-    /// let [family, child] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<ChildOf>(child, family)?;
-    /// assert_eq!(world.targets::<ChildOf>(child), [family]);
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     #[must_use]
     pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
         self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
@@ -171,16 +161,6 @@ impl World {
 
     /// Who is related to an entity, in the order in which they were related; none where it is
     /// not in the world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ChildOf;
-    /// let mut world = World::new();
-    /// let [family, child] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<ChildOf>(child, family)?;
-    /// assert_eq!(world.sources::<ChildOf>(family), [child]);
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     #[must_use]
     pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
         self.get::<Sources<R>>(target).map_or(&[], |sources| sources)

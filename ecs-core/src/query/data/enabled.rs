@@ -69,16 +69,6 @@ impl EnabledBit<'_> {
     }
 
     /// Whether the component is enabled now.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// let rooms = world.spawn_batch([Lamp, Lamp]);
-    /// world.set_enabled::<Lamp>(rooms[0], false)?;
-    /// assert!(world.query::<Enabled<Lamp>>().map(|bit| bit.get()).eq([false, true]));
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     #[inline]
     #[must_use]
     pub fn get(&self) -> bool {
@@ -102,17 +92,6 @@ pub struct EnabledBitMut<'w>(EnabledBit<'w>);
 
 impl EnabledBitMut<'_> {
     /// Whether the component is enabled now.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// world.spawn(Lamp);
-    /// let mut bit = world.query::<EnabledMut<Lamp>>().single()?;
-    /// bit.set(false);
-    /// assert!(!bit.get());
-    /// # Ok::<(), formic_ecs::QuerySingleError>(())
-    /// ```
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.get()

@@ -1,5 +1,5 @@
-//! What every row has: the handle of its entity, the row itself as the one that claims entities, and
-//! nothing at all.
+//! Data that every row has: the handle of its entity, the row itself as the one that claims entities,
+//! and nothing at all.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -39,14 +39,6 @@ impl fmt::Debug for Claimant<'_> {
 
 impl Claimant<'_> {
     /// The entity of the row.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// assert_eq!(world.query::<Claimant>().single()?.entity(), imp);
-    /// # Ok::<(), formic_ecs::QuerySingleError>(())
-    /// ```
     #[inline]
     #[must_use]
     pub fn entity(&self) -> Entity {
