@@ -192,6 +192,6 @@ fn an_access_says_whether_it_writes_and_whether_rows_of_it_claim() {
     let mut world = World::new();
     let says = |access: &Access| (access.is_read_only(), access.has_claimants());
     assert_eq!(says(world.plan::<&Gold>().access()), (true, false));
-    assert_eq!(says(world.plan::<(Claimant, &mut Gold)>().access()), (false, true));
+    assert_eq!(says(world.plan::<(Claimant<'_>, &mut Gold)>().access()), (false, true));
     assert_eq!(says(world.plan::<EnabledMut<Awake>>().access()), (false, false));
 }
