@@ -83,7 +83,7 @@
 //! [`DynamicQueryBuilder::build`]: crate::DynamicQueryBuilder::build
 //! [`World::query_by_id`]: crate::World::query_by_id
 //! [`DynamicRow::get`]: crate::DynamicRow::get
-//! [`bytes`]: crate::DynamicRow::bytes
+//! [`bytes`]: crate::DynamicRun::bytes
 //! [`World::snapshot`]: crate::World::snapshot
 //! [`Codec`]: crate::Codec
 //! [`Snapshot::from_bytes`]: crate::Snapshot::from_bytes
