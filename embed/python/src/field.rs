@@ -106,9 +106,14 @@ pub(crate) struct Field {
     rules: Rules,
     foragers: Vec<Entity>,
     tick: u32,
-    paths: PathScratch,
-    path: Path,
     seen: Vec<f32>,
+}
+
+/// The memory of a search for a path. It is larger than a field, so fields share those of threads.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    scratch: PathScratch,
+    path: Path,
 }
 
 /// The numbers that a forager sees of the cells around it.
@@ -211,10 +216,8 @@ impl Field {
             world.spawn((berry_place(&terrain, &mut random, rules), Berry { eaten: 0 }));
         }
         let foragers = foragers.into_iter().map(|it| world.spawn(it)).collect();
-        let (paths, path) = (PathScratch::new(), Path::new());
         let seen = vec![0.0; rules.foragers * SEEN];
-        let mut field =
-            Self { world, terrain, random, rules, foragers, tick: 0, paths, path, seen };
+        let mut field = Self { world, terrain, random, rules, foragers, tick: 0, seen };
         field.observe();
         field
     }
@@ -228,7 +231,8 @@ impl Field {
     }
 
     /// One tick: foragers do as they are told and eat, then wolves decide, go and catch.
-    pub(crate) fn step(&mut self, actions: &[u8], mind: &Reasoner) {
+    pub(crate) fn step(&mut self, actions: &[u8], mind: &Reasoner, search: &mut Search) {
+        let Search { scratch, path } = search;
         self.tick += 1;
         let mut foragers = self.foragers();
         for (number, &action) in actions.iter().enumerate() {
@@ -250,8 +254,8 @@ impl Field {
             let mut prey = nearest(&foragers, *place).filter(|&(_, distance)| distance <= reach);
             if let (Some((goal, distance)), true) = (prey, self.rules.dungeon) {
                 // Through rock there is no way: what counts is how far it is to walk.
-                let way = self.paths.find(&self.terrain, place.0, goal.0, &mut self.path);
-                let steps = u32::try_from(self.path.steps().len()).unwrap_or(u32::MAX);
+                let way = scratch.find(&self.terrain, place.0, goal.0, path);
+                let steps = u32::try_from(path.steps().len()).unwrap_or(u32::MAX);
                 prey = way.cost().map(|_| (goal, steps.max(distance)));
             }
             let nearness = prey.map_or(0.0, |(_, distance)| {
@@ -269,9 +273,9 @@ impl Field {
                     wolf.tired = (wolf.tired + 0.08).min(1.0);
                     // A guard knows the way already.
                     if !self.rules.dungeon {
-                        _ = self.paths.find(&self.terrain, place.0, goal.0, &mut self.path);
+                        _ = scratch.find(&self.terrain, place.0, goal.0, path);
                     }
-                    place.0 = self.path.steps().first().copied().unwrap_or(place.0);
+                    place.0 = path.steps().first().copied().unwrap_or(place.0);
                 }
                 (PROWL, _) => {
                     wolf.tired = (wolf.tired - 0.05).max(0.0);

@@ -8,7 +8,7 @@ use formic::jobs::{Pool, Threads};
 use formic::prelude::Reasoner;
 
 use crate::error::FormicError;
-use crate::field::{Decision, Field, Rules, SEEN, wolf_mind};
+use crate::field::{Decision, Field, Rules, SEEN, Search, wolf_mind};
 
 /// Fields of the same rules, each with foragers of its own.
 #[pyclass(frozen, module = "formic._formic")]
@@ -18,6 +18,8 @@ pub(crate) struct Fields {
     mind: Reasoner,
     pool: Pool,
     fields: Vec<Mutex<Field>>,
+    /// One for each thread.
+    searches: Vec<Mutex<Search>>,
 }
 
 /// What the foragers see, their rewards, whether they are caught, and for each field whether its
@@ -58,7 +60,8 @@ impl Fields {
         let pool = Pool::new(threads).map_err(|error| FormicError::new_err(error.to_string()))?;
         let rules = Rules { dungeon, side, foragers, wolves, berries, ticks };
         let fields = (0..count).map(|_| Mutex::new(Field::new(rules, 0))).collect();
-        Ok(Self { rules, mind: wolf_mind(), pool, fields })
+        let searches = (0..pool.parallelism()).map(|_| Mutex::default()).collect();
+        Ok(Self { rules, mind: wolf_mind(), pool, fields, searches })
     }
 
     /// Begins fields anew: their numbers, each with its seed.
@@ -84,11 +87,15 @@ impl Fields {
         py.detach(|| {
             let mut seeds = vec![None; self.fields.len()];
             again.iter().for_each(|&(number, seed)| seeds[number] = Some(seed));
-            self.pool.for_each_index(self.fields.len(), |number| {
-                let mut field = self.fields[number].lock();
-                match seeds[number] {
-                    Some(seed) => *field = Field::new(self.rules, seed),
-                    None => field.step(&actions[number * foragers..][..foragers], &self.mind),
+            self.pool.for_each_range_with_slot(self.fields.len(), |slot, numbers| {
+                let mut search = self.searches[slot].lock();
+                for number in numbers {
+                    let mut field = self.fields[number].lock();
+                    let actions = &actions[number * foragers..][..foragers];
+                    match seeds[number] {
+                        Some(seed) => *field = Field::new(self.rules, seed),
+                        None => field.step(actions, &self.mind, &mut search),
+                    }
                 }
             });
         });
