@@ -89,6 +89,10 @@ fn move_in(
     Ok(unsafe { state.world.insert_ptr_by_id(entity, id, scratch.room) }?)
 }
 
+/// Entities that are spawned at a time: their list stays in the cache, and beside the caller's there is
+/// no second one of all.
+const SPAWN_BLOCK: usize = 1 << 14;
+
 /// Spawns `count` entities with the same components. `values` has an array for each component, of
 /// `count` values; that of a component without bytes may be null. `entities` gets the handles, in
 /// the order of the values. If it fails, values of components with a drop function are still the
@@ -121,13 +125,21 @@ pub unsafe extern "C" fn fm_spawn(
                 let len = size_of_all(info.layout().size(), count)?;
                 // SAFETY: the caller vouches for `count` values of the component, as bytes.
                 let values = unsafe { ffi::slice("an array of values", start, len) }?;
-                columns.push((info.id(), NonNull::from(values).cast()));
+                columns.push((info.id(), values));
             }
-            // SAFETY: the ids are of this world; there are `count` values of each, as the caller says,
-            // who gives them up if they have a drop function.
-            let spawned = unsafe { state.world.spawn_batch_ptr_by_id(&columns, count) }?;
-            for (place, entity) in entities.iter_mut().zip(spawned) {
-                *place = entity.to_bits();
+            for (block, entities) in entities.chunks_mut(SPAWN_BLOCK).enumerate() {
+                let of_block = |&(id, values): &(ComponentId, &[u8])| {
+                    let before = values.len() / count * (block * SPAWN_BLOCK);
+                    (id, NonNull::from(&values[before..]).cast())
+                };
+                let columns: Vec<_> = columns.iter().map(of_block).collect();
+                // SAFETY: the ids are of this world; there are as many values of each, as the caller
+                // says, who gives them up if they have a drop function.
+                let spawned =
+                    unsafe { state.world.spawn_batch_ptr_by_id(&columns, entities.len()) }?;
+                for (place, entity) in entities.iter_mut().zip(spawned) {
+                    *place = entity.to_bits();
+                }
             }
             Ok(())
         })

@@ -3,8 +3,9 @@
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
+use std::sync::Arc;
 
-use formic_ecs::{ComponentId, DynamicQuery, DynamicRows, Entity};
+use formic_ecs::{ComponentId, DynamicQuery, DynamicRows};
 
 use crate::component::{expect_hosts, fm_component, is_hosts};
 use crate::entity::fm_entity;
@@ -74,7 +75,9 @@ pub struct fm_run {
 #[derive(Debug)]
 pub(crate) struct QueryState {
     pub(crate) query: DynamicQuery,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Arc<[Column]>,
+    /// How many runs it gave the last time.
+    pub(crate) last_len: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +99,7 @@ enum How {
 /// Runs whose addresses the caller has.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    columns: Vec<Column>,
+    columns: Arc<[Column]>,
     runs: Runs,
 }
 
@@ -112,13 +115,13 @@ pub(crate) struct Runs {
 unsafe impl Send for Runs {}
 
 impl Runs {
-    pub(crate) fn of(rows: DynamicRows<'_>, columns: &[Column]) -> Self {
-        // Entities and addresses of all runs; where each run's addresses begin is known at the end.
-        let mut heads = Vec::new();
-        let mut addresses: Vec<*mut c_void> = Vec::new();
+    pub(crate) fn of(rows: DynamicRows<'_>, columns: &[Column], last_len: &mut usize) -> Self {
+        let mut runs = Vec::with_capacity(*last_len);
+        let mut addresses = Vec::<*mut c_void>::with_capacity(*last_len * columns.len());
         let mut masks = Vec::new();
         rows.for_each_run(|mut run| {
-            heads.push((run.row_count(), run.entities().as_ptr()));
+            let entities = run.entities().as_ptr().cast();
+            runs.push(fm_run { rows: run.row_count(), entities, columns: ptr::null() });
             let mut term = 0;
             for column in columns {
                 if column.how == How::Mask {
@@ -137,12 +140,11 @@ impl Runs {
                 term += 1;
             }
         });
-        let run = |(place, &(rows, entities)): (usize, &(usize, *const Entity))| fm_run {
-            rows,
-            entities: entities.cast(),
-            columns: addresses[place * columns.len()..].as_ptr(),
-        };
-        let runs = heads.iter().enumerate().map(run).collect();
+        // The addresses stay where they are from now on.
+        for (place, run) in runs.iter_mut().enumerate() {
+            run.columns = addresses[place * columns.len()..].as_ptr();
+        }
+        *last_len = runs.len();
         Self { runs, _addresses: addresses, _masks: masks }
     }
 }
@@ -239,7 +241,7 @@ pub(crate) fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState,
         };
     }
     let query = builder.build(&state.world).map_err(Failure::argument)?;
-    Ok(QueryState { query, columns })
+    Ok(QueryState { query, columns: columns.into(), last_len: 0 })
 }
 
 /// Frees a query. Its leases stay.
@@ -285,8 +287,8 @@ pub unsafe extern "C" fn fm_query_lease(
 }
 
 fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Failure> {
-    let columns = state.queries.get(query)?.columns.clone();
-    for column in &columns {
+    let columns = Arc::clone(&state.queries.get(query)?.columns);
+    for column in &*columns {
         if column.is_written() {
             state.expect_writable(column.id)?;
         } else if column.is_values() {
@@ -295,7 +297,7 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
     }
     let found = state.queries.get_mut(query)?;
     let rows = state.world.query_by_id(&mut found.query).map_err(Failure::argument)?;
-    let runs = Runs::of(rows.since(since), &columns);
+    let runs = Runs::of(rows.since(since), &columns, &mut found.last_len);
     Ok(Lease { columns, runs })
 }
 

@@ -135,7 +135,8 @@ impl System for HostSystem {
         }
         let found = context.cell.query_by_id(&mut self.query.query);
         let mut rows = found.expect("the schedule keeps others away");
-        let lent = Runs::of(rows.rows().since(since), &self.query.columns);
+        let lent =
+            Runs::of(rows.rows().since(since), &self.query.columns, &mut self.query.last_len);
         let (user, tick) = (self.user.0, context.tick);
         let run = self.run.expect("fm_schedule_new() has looked");
         // SAFETY: the host gave the function for this; until it has returned `lent` holds the lists and

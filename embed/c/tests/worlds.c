@@ -172,6 +172,33 @@ static void test_children_go_with_their_parent(void) {
     OK(fm_world_free(world));
 }
 
+static void test_a_large_batch_keeps_the_order_of_its_values(void) {
+    enum { MANY = 50000 };
+    static Position many[MANY];
+    static uint16_t numbers[MANY];
+    static fm_entity spawned[MANY];
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component_desc number = {"Number", sizeof(uint16_t), _Alignof(uint16_t), 0, NULL, 0, NULL, NULL};
+    fm_component all[] = {position(world, 0), tag(world, "Tag", 0), 0};
+    OK(fm_component_register(world, &number, &all[2]));
+    for (int i = 0; i < MANY; i++) {
+        many[i] = (Position){(float)i, 1};
+        numbers[i] = (uint16_t)i;
+    }
+    const uint8_t *arrays[] = {(const uint8_t *)many, NULL, (const uint8_t *)numbers};
+    OK(fm_spawn(world, all, 3, arrays, MANY, spawned));
+    for (int i = 0; i < MANY; i += i % 16384 == 16383 ? 1 : 127) {
+        Position value;
+        uint16_t found;
+        OK(fm_get(world, spawned[i], all[0], (uint8_t *)&value, sizeof value));
+        OK(fm_get(world, spawned[i], all[2], (uint8_t *)&found, sizeof found));
+        CHECK(value.x == (float)i && found == (uint16_t)i);
+    }
+    OK(fm_world_check(world));
+    OK(fm_world_free(world));
+}
+
 static void test_statistics_are_by_archetype(void) {
     fm_world world;
     OK(fm_world_new(&world));
@@ -260,6 +287,7 @@ int main(void) {
     test_changes_are_found_since_a_version();
     test_commands_wait_until_they_are_played();
     test_children_go_with_their_parent();
+    test_a_large_batch_keeps_the_order_of_its_values();
     test_statistics_are_by_archetype();
     test_a_restored_world_has_the_same_hash();
     test_paths_go_round_walls();
