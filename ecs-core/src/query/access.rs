@@ -281,7 +281,7 @@ const WRITER: u64 = u64::MAX;
 const READ_ONLY: u64 = u64::MAX - 1;
 
 /// A word that no user holds, of what may be written or is read only.
-pub(crate) const fn unused_word(is_written: bool) -> ProtocolU64 {
+pub(crate) fn unused_word(is_written: bool) -> ProtocolU64 {
     ProtocolU64::new(if is_written { 0 } else { READ_ONLY })
 }
 
