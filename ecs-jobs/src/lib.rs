@@ -49,6 +49,7 @@ mod clock;
 mod complete;
 mod context;
 mod flat_loop;
+mod future;
 mod handle;
 mod host;
 mod job_graph;
@@ -78,6 +79,7 @@ mod worker;
 #[cfg(all(test, loom))]
 mod loom_models;
 
+pub use crate::future::FutureTask;
 pub use crate::handle::{JobError, JobHandle, JobPanic};
 pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
 pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};

@@ -13,6 +13,7 @@
 //! stored later in the program (load buffering).
 
 mod calls;
+mod futures;
 mod groups;
 mod handles;
 mod joins;

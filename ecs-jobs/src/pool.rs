@@ -1,6 +1,7 @@
 //! The pool: worker threads, and the calls that put work on them.
 
 mod builder;
+mod futures;
 mod handles;
 mod hosting;
 

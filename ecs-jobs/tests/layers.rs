@@ -24,6 +24,7 @@ const LAYERS: &[&[&str]] = &[
         "complete",
         "worker",
         "host",
+        "future",
         "pool",
         "job_graph",
     ],

@@ -271,7 +271,7 @@ fn a_slot_of_a_burst_may_go_while_others_look_at_it_by_old_ids() {
 }
 
 /// A pool without threads of its own, whose jobs are queued.
-fn hosted() -> Arc<Shared> {
+pub(super) fn hosted() -> Arc<Shared> {
     let (mut shared, places) = Shared::new(0);
     shared.open_to_host(places);
     Arc::new(shared)

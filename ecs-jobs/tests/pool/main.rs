@@ -1,5 +1,6 @@
 //! The pool: scopes, loops, joins, jobs with handles, hosts and guests, panics and sleep.
 
+mod futures;
 mod guests;
 mod handles;
 mod hosting;

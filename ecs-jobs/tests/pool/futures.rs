@@ -1,0 +1,162 @@
+//! Futures on the pool: polled when they are woken, on any thread, to one end.
+
+use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+
+use formic_jobs::{Pool, Threads};
+
+fn pools() -> impl Iterator<Item = Pool> {
+    let threads = [Threads::None, Threads::Host(0), Threads::Own(1), Threads::Own(4)];
+    threads.into_iter().map(|threads| Pool::new(threads).expect("threads are granted"))
+}
+
+/// Pending so many times, and each time it has woken itself already.
+fn yields(count: usize) -> impl Future<Output = usize> + Send {
+    let mut left = count;
+    poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(count);
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+#[test]
+fn a_future_that_wakes_itself_is_polled_until_it_is_ready() {
+    for pool in pools() {
+        assert_eq!(pool.block_on(yields(100)), 100);
+        let tasks: Vec<_> = (0..50).map(|count| pool.spawn_future(yields(count))).collect();
+        let sum = pool.spawn_future(async move {
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await;
+            }
+            sum
+        });
+        assert_eq!(pool.block_on(sum), 1225);
+    }
+}
+
+#[test]
+fn a_future_is_woken_by_any_thread_and_takes_none_in_between() {
+    for pool in pools() {
+        let (send, wakers) = mpsc::channel::<Waker>();
+        let polls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&polls);
+        let task = pool.spawn_future(poll_fn(move |context| {
+            if counted.fetch_add(1, Ordering::Relaxed) == 3 {
+                return Poll::Ready("woken");
+            }
+            send.send(context.waker().clone()).expect("the other thread listens");
+            Poll::Pending
+        }));
+        let waking = thread::spawn(move || {
+            for waker in wakers {
+                // Twice is once.
+                waker.wake_by_ref();
+                waker.wake();
+            }
+        });
+        assert_eq!(pool.block_on(task), "woken");
+        waking.join().expect("it does not panic");
+        // Of two wakes of one poll the second may come after the next one.
+        assert!((4..=7).contains(&polls.load(Ordering::Relaxed)));
+    }
+}
+
+#[test]
+fn a_thread_that_blocks_on_a_future_runs_the_jobs_that_wake_it() {
+    let pool = Pool::new(Threads::Host(0)).expect("no threads");
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let inside = Arc::clone(&waker);
+    pool.schedule(move || inside.lock().unwrap().take().expect("it was polled").wake(), &[]);
+    let mut is_polled = false;
+    pool.block_on(poll_fn(|context| {
+        *waker.lock().unwrap() = Some(context.waker().clone());
+        if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+    }));
+}
+
+#[test]
+fn a_panic_of_a_future_is_resumed_where_it_is_awaited_and_the_pool_goes_on() {
+    for pool in pools() {
+        let task = pool.spawn_future::<()>(async {
+            yields(3).await;
+            resume_unwind(Box::new("no such file"))
+        });
+        let outcome = catch_unwind(AssertUnwindSafe(|| pool.block_on(task)));
+        let payload = outcome.expect_err("it panicked");
+        assert_eq!(payload.downcast_ref(), Some(&"no such file"));
+        assert_eq!(pool.block_on(pool.spawn_future(yields(2))), 2);
+    }
+}
+
+struct Noted(Arc<AtomicUsize>);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_future_goes_on_without_its_handle_and_drops_what_it_owns_before_its_output_is_given() {
+    for pool in pools() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let note = Noted(Arc::clone(&dropped));
+        drop(pool.spawn_future(async move {
+            yields(5).await;
+            drop(note);
+        }));
+        pool.run_until(|| dropped.load(Ordering::Relaxed) == 1);
+        let note = Noted(Arc::clone(&dropped));
+        pool.block_on(pool.spawn_future(poll_fn(move |_| {
+            let _owned = &note;
+            Poll::Ready(())
+        })));
+        assert_eq!(dropped.load(Ordering::Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_future_that_waits_does_not_keep_its_pool_and_is_dropped_with_its_last_waker() {
+    for pool in pools() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let (note, kept) = (Noted(Arc::clone(&dropped)), Arc::new(Mutex::new(None::<Waker>)));
+        let inside = Arc::clone(&kept);
+        let task = pool.spawn_future(async move {
+            let _note = note;
+            poll_fn(|context| {
+                *inside.lock().unwrap() = Some(context.waker().clone());
+                Poll::<()>::Ready(())
+            })
+            .await;
+            pending::<()>().await;
+        });
+        pool.run_until(|| kept.lock().unwrap().is_some());
+        // The poll may not have ended: the end of the pool waits for it.
+        drop(pool);
+        assert!(!task.is_done());
+        let waker = kept.lock().unwrap().take().expect("it was polled");
+        waker.wake_by_ref();
+        drop(task);
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        drop(waker);
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a future has given its output before")]
+fn a_future_that_is_polled_after_its_end_says_so() {
+    let pool = Pool::new(Threads::None).expect("no threads");
+    let mut task = pool.spawn_future(async { 1 });
+    assert_eq!(pool.block_on(&mut task), 1);
+    pool.block_on(&mut task);
+}
