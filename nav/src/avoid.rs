@@ -32,17 +32,18 @@ pub(crate) mod reciprocal;
 pub(crate) mod walls;
 
 use std::f32::consts::PI;
+use std::sync::{Mutex, PoisonError};
 
 use formic_ecs::Entity;
-use formic_jobs::{Local, Query, Res};
+use formic_jobs::{Local, Pool, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
 use crate::avoid::body::{Avoid, Crowding, NOWHERE};
-use crate::avoid::crowd::{Crowd, Member};
+use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX, Window};
 use crate::avoid::half_plane::{HalfPlane, PLANE_COUNT_MAX, nearest};
-use crate::avoid::reciprocal::{Disc, half_plane};
-use crate::avoid::walls::{half_planes, slide};
+use crate::avoid::reciprocal::{Disc, LANE_COUNT, Other, half_planes};
+use crate::avoid::walls::slide;
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::direction::Direction;
@@ -52,9 +53,6 @@ use crate::terrain::Terrain;
 
 /// Agents that nearly touch do, in cells.
 const TOUCH: f32 = 0.1;
-/// The distance that bodies keep from each other, in cells for each of the two: in a press
-/// the rules leave no velocity that is quite right, and bodies come as much too near.
-const SKIN: f32 = 0.04;
 /// The part of giving way that one at rest takes over from one that goes to the same
 /// goal: a crowd that gathers must not push those before it away.
 const SHARE_AT_REST: f32 = 0.1;
@@ -71,10 +69,23 @@ const KEEP_RIGHT: f32 = 0.05;
 /// Slower than this an agent turns no more, in cells per second.
 const TURN_SPEED_MIN: f32 = 0.05;
 
+/// Members that one thread takes at a time.
+const BATCH_SIZE: usize = 128;
+
 /// What [`avoid`] keeps from tick to tick, for its memory.
 #[derive(Debug, Default)]
 pub struct AvoidState {
     crowd: Crowd,
+    batches: Vec<Mutex<Batch>>,
+    /// By the place of each among the members.
+    choices: Vec<Choice>,
+}
+
+/// Members one behind the other.
+#[derive(Debug, Default)]
+struct Batch {
+    windows: Vec<Window>,
+    choices: Vec<Choice>,
 }
 
 /// Moves all agents that give way to others.
@@ -132,17 +143,24 @@ pub fn avoid(
     mut obstacles: Query<(Entity, &Obstacle)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
+    pool: &Pool,
     mut state: Local<AvoidState>,
 ) {
     let seconds = step.elapsed();
     let crowd = &mut state.crowd;
     crowd.begin(terrain.grid().height());
-    agents.for_each(|(entity, position, _, _, body, class)| {
+    agents.for_each(|(entity, position, _, speed, body, class)| {
+        let class = class.copied().unwrap_or_default();
         crowd.add(Member {
-            number: entity.to_bits(),
-            disc: disc(*position, body, half_span(&terrain, class)),
+            entity,
+            position: position.0,
+            velocity: body.velocity(),
+            radius: body.radius(),
+            // From the middle of a cell to that of all that the agent covers.
+            half_span: terrain.class(class).map_or(0.0, |class| f32::from(class.size() - 1) * 0.5),
+            class,
+            speed: speed.0,
             goal: body.goal,
-            is_at_rest: body.is_at_rest(),
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
             wish: body.wish,
             is_squeezing: body.is_squeezing(),
@@ -155,18 +173,17 @@ pub fn avoid(
         }
     });
     crowd.sort();
-    let crowd = &state.crowd;
-    agents.par_for_each(|(entity, position, facing, speed, body, class)| {
-        let half_span = half_span(&terrain, class);
-        let terrain = terrain.for_agents(class.copied().unwrap_or_default());
-        let surroundings = Surroundings { crowd, terrain, seconds, half_span };
-        let chosen = surroundings.choose(entity.to_bits(), *position, speed.0, body);
+    state.choose(pool, &terrain, seconds);
+    let AvoidState { crowd, choices, .. } = &*state;
+    agents.par_for_each(|(entity, position, facing, _, body, class)| {
+        let grid = terrain.for_agents(class.copied().unwrap_or_default()).grid();
+        let chosen = &choices[crowd.place(entity)];
         let motion = body.with_carry(position.0, chosen.velocity * seconds);
-        let place = slide(terrain.grid(), position.0, motion);
+        let place = slide(grid, position.0, motion);
         // Of a tick without time there is no velocity.
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
-        let is_narrow = position.cell().is_some_and(|cell| is_narrow(terrain.grid(), cell));
+        let is_narrow = position.cell().is_some_and(|cell| is_narrow(grid, cell));
         body.moved(walked, chosen.crowding, is_narrow, seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
@@ -175,33 +192,56 @@ pub fn avoid(
     });
 }
 
+impl AvoidState {
+    /// Lets all members choose, those near each other on one thread.
+    fn choose(&mut self, pool: &Pool, terrain: &Terrain, seconds: f32) {
+        let (crowd, count) = (&self.crowd, self.crowd.members().len());
+        let batch_count = count.div_ceil(BATCH_SIZE);
+        self.batches.resize_with(self.batches.len().max(batch_count), Mutex::default);
+        let batches = &mut self.batches[..batch_count];
+        pool.for_each_index(batch_count, |number| {
+            // Of a poisoned one as well nothing is used but the memory.
+            let mut batch = batches[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let Batch { windows, choices } = &mut *batch;
+            let mut sight = Lookout::new(crowd, windows);
+            let first = number * BATCH_SIZE;
+            choices.clear();
+            choices.extend((first..count.min(first + BATCH_SIZE)).map(|place| {
+                let own = &crowd.members()[place];
+                let terrain = terrain.for_agents(own.class);
+                let surroundings = Surroundings { crowd, terrain, seconds };
+                surroundings.choose(own, || sight.neighbours(place))
+            }));
+        });
+        self.choices.clear();
+        for batch in batches {
+            let batch = batch.get_mut().unwrap_or_else(PoisonError::into_inner);
+            self.choices.extend_from_slice(&batch.choices);
+        }
+    }
+}
+
 /// An obstacle that moves, as bodies see it: as wide as its sides.
 fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
-    let (velocity, radius) = (obstacle.velocity(), obstacle.size() * 0.5 + SKIN);
     Member {
-        number: entity.to_bits(),
-        disc: Disc { position: obstacle.place(), velocity, radius },
+        entity,
+        position: obstacle.place(),
+        velocity: obstacle.velocity(),
+        radius: obstacle.size() * 0.5,
+        half_span: 0.0,
+        class: ClassId::default(),
+        // It chooses nothing.
+        speed: 0.0,
         goal: NOWHERE,
-        is_at_rest: false,
         is_blocked: false,
-        wish: velocity,
+        wish: obstacle.velocity(),
         is_squeezing: false,
         is_obstacle: true,
     }
 }
 
-/// From the middle of the cell of an agent to the middle of all that it covers, along an axis.
-fn half_span(terrain: &Terrain, class: Option<&ClassId>) -> f32 {
-    let class = class.and_then(|&class| terrain.class(class));
-    f32::from(class.map_or(0, |class| class.size() - 1)) * 0.5
-}
-
-fn disc(position: Position, body: &Avoid, half_span: f32) -> Disc {
-    let radius = body.radius() + half_span + SKIN;
-    Disc { position: position.0 + half_span, velocity: body.velocity(), radius }
-}
-
 /// What an agent chose.
+#[derive(Clone, Copy, Debug)]
 struct Choice {
     velocity: Vec2,
     crowding: Crowding,
@@ -213,60 +253,76 @@ struct Surroundings<'a> {
     /// That of the class of the agent.
     terrain: &'a Terrain,
     seconds: f32,
-    half_span: f32,
 }
 
 impl Surroundings<'_> {
-    fn choose(&self, number: u64, position: Position, speed: f32, body: &Avoid) -> Choice {
+    fn choose<'m, N: Iterator<Item = &'m Member>>(
+        &self,
+        body: &Member,
+        neighbours: impl FnOnce() -> N,
+    ) -> Choice {
         let standing = Choice { velocity: Vec2::ZERO, crowding: Crowding::None };
-        let speed = speed.max(0.0);
+        let speed = body.speed.max(0.0);
         // False for what is not a number as well.
         let may_move = self.seconds > 0.0 && speed > 0.0 && speed.is_finite();
         if !may_move {
             return standing;
         }
-        let own = disc(position, body, self.half_span);
-        let goal = body.goal + self.half_span;
+        let own = body.disc();
+        let goal = body.goal + body.half_span;
         let mut planes = Planes::default();
-        let (grid, radius) = (self.terrain.grid(), body.radius());
-        half_planes(grid, position.0, radius, self.seconds, speed, |plane| planes.add(plane));
+        let (grid, radius) = (self.terrain.grid(), body.radius);
+        walls::half_planes(grid, body.position, radius, self.seconds, speed, |plane| {
+            planes.add(plane);
+        });
         let hard_count = planes.count;
         let (mut touches_crowd, mut is_taken) = (false, false);
         let is_at_rest = body.is_at_rest();
         let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
-        for other in self.crowd.neighbours(own.position, number).iter() {
-            let gap = own.position.distance(other.disc.position) - own.radius - other.disc.radius;
-            let side = if number < other.number { Vec2::X } else { Vec2::NEG_X };
-            if other.is_obstacle {
-                planes.add(half_plane(&own, &other.disc, 1.0, side, self.seconds));
-                continue;
-            }
-            let has_same_goal = is_same_cell(other.goal, body.goal);
-            if gap < TOUCH && other.is_at_rest {
-                let beside_goal = other.disc.position.distance(goal);
-                touches_crowd |= has_same_goal;
-                is_taken |= beside_goal < own.radius + other.disc.radius;
-            }
-            if gap < TOUCH && is_at_rest && other.is_blocked && !has_same_goal {
-                let away = (own.position - other.disc.position).normalize_or(side);
-                wish = away * (speed * MAKE_WAY_SPEED);
-            }
-            if (body.is_squeezing() || other.is_squeezing)
-                && (is_at_rest || other.is_at_rest || leads_elsewhere(body.wish, other.wish))
-                && !(has_same_goal && (is_at_rest || other.is_at_rest))
+        let mut others = [Other { disc: own, share: 0.5, side: 1.0 }; OTHER_COUNT_MAX];
+        let mut count = 0;
+        for other in neighbours() {
+            let disc = other.disc();
+            let side = if body.entity.to_bits() < other.entity.to_bits() { 1.0 } else { -1.0 };
+            let (rests, other_rests) = (is_at_rest, other.is_at_rest());
+            let mut share = if other.is_obstacle { 1.0 } else { 0.5 };
+            // Most are on their ways, and so are those around them.
+            if !other.is_obstacle
+                && (rests || other_rests || body.is_squeezing || other.is_squeezing)
             {
-                continue;
+                let gap = own.position.distance(disc.position) - own.radius - disc.radius;
+                let has_same_goal = is_same_cell(other.goal, body.goal);
+                if gap < TOUCH && other_rests {
+                    touches_crowd |= has_same_goal;
+                    is_taken |= disc.position.distance(goal) < own.radius + disc.radius;
+                }
+                if gap < TOUCH && rests && other.is_blocked && !has_same_goal {
+                    let away = (own.position - disc.position).normalize_or(Vec2::X * side);
+                    wish = away * (speed * MAKE_WAY_SPEED);
+                }
+                let goes_elsewhere = match rests || other_rests {
+                    true => !has_same_goal,
+                    false => leads_elsewhere(body.wish, other.wish),
+                };
+                if (body.is_squeezing || other.is_squeezing) && goes_elsewhere {
+                    continue;
+                }
+                share = match (rests, other_rests) {
+                    (true, false) if has_same_goal => SHARE_AT_REST,
+                    (false, true) if has_same_goal => 1.0 - SHARE_AT_REST,
+                    _ => 0.5,
+                };
             }
-            let share = match (is_at_rest, other.is_at_rest) {
-                (true, false) if has_same_goal => SHARE_AT_REST,
-                (false, true) if has_same_goal => 1.0 - SHARE_AT_REST,
-                _ => 0.5,
-            };
-            let plane = half_plane(&own, &other.disc, share, side, self.seconds);
+            others[count] = Other { disc, share, side };
+            count += 1;
+        }
+        for four in others[..count.next_multiple_of(LANE_COUNT)].chunks_exact(LANE_COUNT) {
+            let found = half_planes(&own, std::array::from_fn(|lane| &four[lane]), self.seconds);
             // Most leave all velocities that there are.
-            if plane.violation(Vec2::ZERO) > -speed {
-                planes.add(plane);
-            }
+            let counts =
+                found.into_iter().take(count).filter(|plane| plane.violation(Vec2::ZERO) > -speed);
+            counts.for_each(|plane| planes.add(plane));
+            count = count.saturating_sub(LANE_COUNT);
         }
         let velocity = nearest(&planes.list[..planes.count], hard_count, speed, wish);
         // By rounding it may be a little more.
@@ -305,6 +361,9 @@ fn leads_elsewhere(wish: Vec2, other: Vec2) -> bool {
 fn is_same_cell(a: Vec2, b: Vec2) -> bool {
     Cell::containing(a).is_some_and(|cell| Cell::containing(b) == Some(cell))
 }
+
+/// The most others that a body heeds, as many as fill lanes.
+const OTHER_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.next_multiple_of(LANE_COUNT);
 
 /// The constraints of one agent.
 struct Planes {

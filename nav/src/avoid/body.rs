@@ -131,10 +131,6 @@ impl Avoid {
         self.wish = Vec2::ZERO;
     }
 
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.wish == Vec2::ZERO
-    }
-
     /// A motion together with what rounding has left of the one before.
     pub(crate) fn with_carry(&mut self, position: Vec2, motion: Vec2) -> Vec2 {
         if motion == Vec2::ZERO {

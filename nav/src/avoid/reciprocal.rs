@@ -5,12 +5,14 @@
 //! to a collision within some time form a cone that is cut off at its tip. Each of the
 //! two takes over half of the smallest change that leads out of it.
 
-use glam::Vec2;
+use glam::{Vec2, Vec4};
 
 use crate::avoid::half_plane::HalfPlane;
 
 /// How far ahead collisions are foreseen, in seconds.
 const HORIZON_SECONDS: f32 = 1.0;
+/// Bodies that are worked out side by side.
+pub(crate) const LANE_COUNT: usize = 4;
 
 /// A body as others see it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,55 +22,87 @@ pub(crate) struct Disc {
     pub(crate) radius: f32,
 }
 
-/// The velocities that `own` may choose so that it does not meet `other`, if that does
-/// its part as well.
-///
-/// `share` is the part of the change that `own` takes over, one half between equals.
-/// `side` decides where two bodies are in the very same place and move alike: it must be
-/// opposite for the two.
-pub(crate) fn half_plane(
+/// Another body, and how to give way to it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Other {
+    pub(crate) disc: Disc,
+    /// The part of the change that one takes over, one half between equals.
+    pub(crate) share: f32,
+    /// Decides where two bodies are in the very same place and move alike: one or minus one, and
+    /// opposite for the two.
+    pub(crate) side: f32,
+}
+
+/// The velocities that `own` may choose so that it does not meet the others, if these do
+/// their part as well.
+pub(crate) fn half_planes(
     own: &Disc,
-    other: &Disc,
-    share: f32,
-    side: Vec2,
+    others: [&Other; LANE_COUNT],
     seconds: f32,
-) -> HalfPlane {
-    let offset = other.position - own.position;
-    let velocity = own.velocity - other.velocity;
-    let distance_squared = offset.length_squared();
-    let radius = own.radius + other.radius;
-    let (change, direction) = if distance_squared > radius * radius {
-        let from_tip = velocity - offset / HORIZON_SECONDS;
-        let along = from_tip.dot(offset);
-        if along < 0.0 && along * along > radius * radius * from_tip.length_squared() {
-            out_of_disc(from_tip, radius / HORIZON_SECONDS, side)
-        } else {
-            let leg = leg(offset, distance_squared, radius, from_tip);
-            (leg * velocity.dot(leg) - velocity, leg)
-        }
-    } else {
-        // They overlap, and shall not at the end of this tick.
-        out_of_disc(velocity - offset / seconds, radius / seconds, side)
+) -> [HalfPlane; LANE_COUNT] {
+    let lanes = |value: fn(&Other) -> f32| Vec4::from_array(others.map(value));
+    let offset = Vectors {
+        x: lanes(|other| other.disc.position.x) - own.position.x,
+        y: lanes(|other| other.disc.position.y) - own.position.y,
     };
-    HalfPlane { point: own.velocity + change * share, direction }
+    let velocity = Vectors {
+        x: own.velocity.x - lanes(|other| other.disc.velocity.x),
+        y: own.velocity.y - lanes(|other| other.disc.velocity.y),
+    };
+    let radius = own.radius + lanes(|other| other.disc.radius);
+    let distance_squared = offset.dot(offset);
+    // Those that overlap shall not at the end of this tick.
+    let overlaps = distance_squared.cmple(radius * radius);
+    let horizon = Vec4::select(overlaps, Vec4::splat(seconds), Vec4::splat(HORIZON_SECONDS));
+    let from_tip =
+        Vectors { x: velocity.x - offset.x / horizon, y: velocity.y - offset.y / horizon };
+
+    // The way out of a disc, if they overlap or the tip is the nearest part of the cone.
+    let along = from_tip.dot(offset);
+    let length_squared = from_tip.dot(from_tip);
+    let is_before = along.cmplt(Vec4::ZERO);
+    let is_tip = is_before & (along * along).cmpgt(radius * radius * length_squared);
+    let length = length_squared.sqrt();
+    let has_length = length.cmpgt(Vec4::splat(f32::EPSILON));
+    let outward = Vectors {
+        x: Vec4::select(has_length, from_tip.x / length, lanes(|other| other.side)),
+        y: Vec4::select(has_length, from_tip.y / length, Vec4::ZERO),
+    };
+    let way_out = radius / horizon - length;
+
+    // The leg of the cone that is nearer: one that is met head-on is passed on the same side by
+    // both.
+    let is_left = (offset.x * from_tip.y - offset.y * from_tip.x).cmpgt(Vec4::ZERO);
+    let turn = Vec4::select(is_left, Vec4::ONE, Vec4::NEG_ONE);
+    let (leg_length, across) = ((distance_squared - radius * radius).sqrt(), radius * turn);
+    let leg = Vectors {
+        x: turn * (offset.x * leg_length - offset.y * across) / distance_squared,
+        y: turn * (offset.x * across + offset.y * leg_length) / distance_squared,
+    };
+    let along_leg = velocity.dot(leg);
+
+    let is_disc = overlaps | is_tip;
+    let change_x = Vec4::select(is_disc, outward.x * way_out, leg.x * along_leg - velocity.x);
+    let change_y = Vec4::select(is_disc, outward.y * way_out, leg.y * along_leg - velocity.y);
+    let share = lanes(|other| other.share);
+    let (point_x, point_y) = (own.velocity.x + change_x * share, own.velocity.y + change_y * share);
+    let direction_x = Vec4::select(is_disc, outward.y, leg.x);
+    let direction_y = Vec4::select(is_disc, -outward.x, leg.y);
+    std::array::from_fn(|lane| HalfPlane {
+        point: Vec2::new(point_x[lane], point_y[lane]),
+        direction: Vec2::new(direction_x[lane], direction_y[lane]),
+    })
 }
 
-/// The way out of a disc around the origin, and the tangent there.
-fn out_of_disc(inside: Vec2, radius: f32, side: Vec2) -> (Vec2, Vec2) {
-    let length = inside.length();
-    let outward = if length > f32::EPSILON { inside / length } else { side };
-    (outward * (radius - length), Vec2::new(outward.y, -outward.x))
+/// A vector for each lane.
+#[derive(Clone, Copy)]
+struct Vectors {
+    x: Vec4,
+    y: Vec4,
 }
 
-/// The direction of the leg of the cone that is nearer. One that is met head-on is
-/// passed on the same side by both.
-fn leg(offset: Vec2, distance_squared: f32, radius: f32, from_tip: Vec2) -> Vec2 {
-    let length = (distance_squared - radius * radius).sqrt();
-    if offset.perp_dot(from_tip) > 0.0 {
-        let (x, y) = (offset.x * length - offset.y * radius, offset.x * radius + offset.y * length);
-        Vec2::new(x, y) / distance_squared
-    } else {
-        let (x, y) = (offset.x * length + offset.y * radius, offset.y * length - offset.x * radius);
-        -Vec2::new(x, y) / distance_squared
+impl Vectors {
+    fn dot(self, other: Self) -> Vec4 {
+        self.x * other.x + self.y * other.y
     }
 }

@@ -1,0 +1,61 @@
+use formic_ecs::{RandomStream, World};
+use glam::Vec2;
+
+use super::*;
+
+/// A body of a few cells that stands somewhere.
+fn member(entity: Entity, position: Vec2, half_span: f32) -> Member {
+    Member {
+        entity,
+        position,
+        velocity: Vec2::ZERO,
+        radius: 0.3,
+        half_span,
+        class: ClassId::default(),
+        speed: 1.0,
+        wish: Vec2::X,
+        goal: Vec2::ZERO,
+        is_blocked: false,
+        is_squeezing: false,
+        is_obstacle: false,
+    }
+}
+
+#[test]
+fn neighbours_are_the_nearest_ones_of_all() {
+    let (mut world, mut stream) = (World::new(), RandomStream::new(7));
+    let mut crowd = Crowd::default();
+    let mut windows = Vec::new();
+    for round in 0..60 {
+        // From a few on a wide map to four in a cell, some of them beyond its edges.
+        let side = [4_u16, 9, 20, 60][round % 4];
+        let half_span = if round % 3 == 0 { 1.5 } else { 0.0 };
+        crowd.begin(side);
+        for _ in 0..60 {
+            let mut at = || stream.between(-1.0, f32::from(side) + 1.0);
+            // Corners of cells, too, and many in one place.
+            let place =
+                if round % 5 == 0 { Vec2::new(at().round(), at()) } else { Vec2::new(at(), at()) };
+            crowd.add(member(world.spawn(()), place, half_span));
+        }
+        crowd.sort();
+        let sight = if half_span > 0.0 { 6.0 } else { 3.0 };
+        let middles: Vec<Vec2> = crowd.members().iter().map(|one| one.disc().position).collect();
+        let is_inside = |at: Vec2| at.x >= 0.0 && at.y >= 0.0 && at.y < f32::from(side);
+        let mut lookout = Lookout::new(&crowd, &mut windows);
+        for (place, own) in crowd.members().iter().enumerate() {
+            assert_eq!(crowd.place(own.entity), place);
+            let square = |other: usize| middles[place].distance_squared(middles[other]);
+            let mut expected: Vec<usize> = (0..middles.len())
+                .filter(|&other| {
+                    other != place && is_inside(middles[other]) && is_inside(middles[place])
+                })
+                .filter(|&other| square(other) < sight * sight)
+                .collect();
+            expected.sort_by(|&a, &b| square(a).total_cmp(&square(b)).then(a.cmp(&b)));
+            expected.truncate(NEIGHBOUR_COUNT_MAX);
+            let found = lookout.neighbours(place).map(|other| crowd.place(other.entity));
+            assert_eq!(found.collect::<Vec<_>>(), expected, "round {round}");
+        }
+    }
+}
