@@ -16,7 +16,7 @@ use crate::lanes::LanePair;
 use crate::link::Link;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
-use crate::path::prune::{ONWARD, PruneTable, dominated, table};
+use crate::path::prune::{ONWARD, PruneTable, table};
 use crate::terrain::Terrain;
 
 /// The memory of A*, and how far a search has come.
@@ -151,17 +151,9 @@ impl AStar {
         if let Some(arrival) = self.nodes.arrival(index) {
             moves &= !arrival.opposite().bit();
             // In corridors it costs more to know which steps to leave out than to take them.
-            if moves.count_ones() > STEPS_MIN {
-                moves &= if WEIGHTED && query.lanes.is_mixed(cell) {
-                    let weight_at = |direction: Direction| {
-                        let beside = index.wrapping_add_signed(query.offsets[direction as usize]);
-                        u32::from(weights[beside].get())
-                    };
-                    let own = u32::from(weights[index].get());
-                    !dominated(query.rule, arrival, ring, own, weight_at)
-                } else {
-                    query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize]
-                };
+            if moves.count_ones() > STEPS_MIN && !(WEIGHTED && query.lanes.is_mixed(cell)) {
+                moves &=
+                    query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize];
             }
         }
         for direction in members(moves) {

@@ -6,7 +6,6 @@
 //! A. Grastien, 2011). Where steps are orthogonal only, horizontal ones go first.
 //! The cells that are left depend on the ring alone, so they are a table for each rule.
 
-use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule};
 
 /// For each arrival and ring the steps to take.
@@ -58,86 +57,6 @@ pub(crate) const ONWARD: [u8; 8] = {
     }
     onward
 };
-
-/// For each arrival, to its left and to its right: the directions half a turn of ninety degrees
-/// away, one of ninety, and one and a half.
-const SIDES: [[[Direction; 3]; 2]; 8] = {
-    use Direction::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
-    const ROUND: [Direction; 8] =
-        [North, NorthEast, East, SouthEast, South, SouthWest, West, NorthWest];
-    let mut sides = [[[North; 3]; 2]; 8];
-    let mut i = 0;
-    while i < 8 {
-        let left = [ROUND[(i + 7) % 8], ROUND[(i + 6) % 8], ROUND[(i + 5) % 8]];
-        let right = [ROUND[(i + 1) % 8], ROUND[(i + 2) % 8], ROUND[(i + 3) % 8]];
-        sides[ROUND[i] as usize] = [left, right];
-        i += 1;
-    }
-    sides
-};
-
-/// The steps to leave out at a cell of `weight` with others of any weights around it.
-///
-/// That is safe by itself, whichever of the best ways to a cell is found first: a step is left
-/// out if its cell can be reached for less from the cell before, or for as much with a last step
-/// that is straight where this one is diagonal (orthogonal last: M. Carlson, S. Moghadam, D.
-/// Harabor, P. Stuckey and M. Ebrahimi, "Optimal Pathfinding on Weighted Grid Maps", 2023). Of the
-/// best ways to any cell, take one with a straight last step if there is one: that step is never
-/// left out.
-#[inline]
-pub(crate) fn dominated(
-    rule: MoveRule,
-    arrival: Direction,
-    ring: u8,
-    weight: u32,
-    weight_at: impl Fn(Direction) -> u32,
-) -> u8 {
-    let before = weight_at(arrival.opposite());
-    let (own, turned) =
-        if arrival.is_diagonal() { (DIAGONAL, STRAIGHT) } else { (STRAIGHT, DIAGONAL) };
-    let so_far = own * before.max(weight);
-    let mut left_out = 0;
-    for [near, beside, behind] in SIDES[arrival as usize] {
-        // From the cell before to this one is a straight step.
-        left_out |= behind.bit();
-        let is_open = |direction: Direction| ring & direction.bit() != 0;
-        let at = |direction: Direction| if is_open(direction) { weight_at(direction) } else { 0 };
-        let (near_weight, beside_weight, behind_weight) = (at(near), at(beside), at(behind));
-        let may_cut = match rule {
-            MoveRule::Orthogonal => false,
-            MoveRule::BothFree => is_open(behind),
-            MoveRule::OneFree | MoveRule::Always => true,
-        };
-        let mut to_beside = u32::MAX;
-        if is_open(behind) {
-            to_beside = STRAIGHT * (before.max(behind_weight) + behind_weight.max(beside_weight));
-        }
-        if arrival.is_diagonal() {
-            if is_open(beside) && to_beside <= so_far + own * weight.max(beside_weight) {
-                left_out |= beside.bit();
-            }
-            // Over the corner that the arrival has passed.
-            let may_turn = is_open(behind) && (rule != MoveRule::BothFree || is_open(beside));
-            let to_near =
-                STRAIGHT * before.max(behind_weight) + DIAGONAL * behind_weight.max(near_weight);
-            if may_turn && to_near < so_far + turned * weight.max(near_weight) {
-                left_out |= near.bit();
-            }
-        } else if is_open(beside) {
-            if may_cut {
-                to_beside = to_beside.min(DIAGONAL * before.max(beside_weight));
-            }
-            if to_beside < so_far + own * weight.max(beside_weight) {
-                left_out |= beside.bit();
-            }
-            let to_near = to_beside.saturating_add(STRAIGHT * beside_weight.max(near_weight));
-            if to_near <= so_far + turned * weight.max(near_weight) {
-                left_out |= near.bit();
-            }
-        }
-    }
-    left_out
-}
 
 /// The steps that are taken whatever is around.
 const fn natural(rule: MoveRule, arrival: Direction) -> u8 {
