@@ -4,7 +4,7 @@
 //! then opening it merges nothing and filling it splits nothing. On game maps
 //! that settles three edits of four, and it is one look into a table.
 
-use crate::direction::{Connectivity, Direction, ORTHOGONAL};
+use crate::direction::{Connectivity, Direction};
 
 /// For each set of open ring cells, one direction per part: the first one in
 /// which the part touches the cell in the middle.
@@ -33,10 +33,7 @@ const fn table(connectivity: Connectivity) -> [u8; 256] {
 const fn first_of_each_part(connectivity: Connectivity, ring: u8) -> u8 {
     // Through sides only orthogonal neighbours touch the cell in the middle,
     // but diagonal ones still link them to one another.
-    let touching = match connectivity {
-        Connectivity::Four => ORTHOGONAL,
-        Connectivity::Eight => u8::MAX,
-    };
+    let touching = connectivity.directions();
     let mut rest = ring;
     let mut firsts = 0;
     while rest != 0 {
