@@ -96,6 +96,26 @@ fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
 }
 
 #[test]
+fn the_world_stops_when_an_agent_makes_a_choice() {
+    let server = serve("cats", 50);
+    let (_, picked) = server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
+    let (_, cat) = server.get(&entity_path(&picked));
+    let index = cat["name"].as_str().and_then(|it| it.split('v').next()).expect("12v1");
+    let query = format!("{index} chooses sleep");
+    assert_eq!(server.post("/api/break", &json!({ "break": "add", "query": query })).0, 200);
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 5_000 }));
+    let tick = state["tick"].as_u64().expect("a number");
+    assert!(tick < 5_000, "every cat sleeps some day: {state}");
+    assert_eq!(state["stop"]["entity"], picked["entity"], "{state}");
+    let (_, cat) = server.get(&entity_path(&picked));
+    let last = cat["decisions"][0].as_str().expect("a sentence").to_owned();
+    assert!(last.contains("sleep"), "{last}");
+    let ticks = tick.to_string();
+    let alone = ["cats", "--agents", "50", "--ticks", &ticks, "--threads", "1"];
+    assert_eq!(state["state_hash"], state_hash(&alone).as_str(), "looking on changes nothing");
+}
+
+#[test]
 fn cheats_change_the_dungeon_between_two_ticks() {
     let server = serve("dungeon", 20);
     let cheats = server.state()["scene"]["cheats"].clone();

@@ -304,6 +304,70 @@ fn a_query_has_a_limit_of_terms() {
 }
 
 #[test]
+fn a_breakpoint_stops_the_world_after_the_tick_in_which_an_entity_begins_to_match() {
+    let program = program();
+    program.pause();
+    let cat = program.only("Named = \"Cat 3\"");
+    let stop_when =
+        |query: &str| program.post("/api/break", json!({ "break": "add", "query": query }));
+    assert_eq!(stop_when("Hunger > 0.0355, Hunger < 0.04").0, 200);
+    let (_, state) = program.post("/api/step", json!({ "what": "tick", "count": 1_000 }));
+    assert_eq!(
+        (&state["running"], &state["stop"]["entity"]),
+        (&false.into(), &json!(cat)),
+        "{state}"
+    );
+    assert!(state["tick"].as_u64() < Some(10) && state["stop"]["tick"] == state["tick"], "{state}");
+    let hunger =
+        program.component(&cat, "Hunger").expect("it has it")["fields"][0]["value"].clone();
+    let hunger: f32 = hunger.as_str().expect("a text").parse().expect("a number");
+    assert!(hunger > 0.0355 && hunger < 0.0366, "{hunger}");
+    // Cat 3 goes on to match, and is no reason to stop again; the next one is Cat 2.
+    let (_, state) = program.post("/api/step", json!({ "what": "tick", "count": 1_000 }));
+    assert_eq!(state["stop"]["entity"], program.only("Named = \"Cat 2\""), "{state}");
+    let number = program.get("/api/time")["breakpoints"][0]["number"].clone();
+    let remove = json!({ "break": "remove", "number": number });
+    assert_eq!(program.post("/api/break", remove.clone()).0, 200);
+    assert_eq!(program.post("/api/break", remove).0, 404);
+    let (_, state) = program.post("/api/step", json!({ "what": "tick", "count": 100 }));
+    assert_eq!(state["stop"], Value::Null, "it is gone");
+}
+
+#[test]
+fn breakpoints_that_are_none_are_refused() {
+    let program = program();
+    program.pause();
+    for (query, status) in [
+        ("", 400),
+        (",,", 400),
+        ("Thirst > 1", 400),
+        ("chooses eat", 400),
+        ("4294967295 chooses eat", 404),
+        ("99999999999 chooses eat", 400),
+        ("1 chooses ", 400),
+    ] {
+        let (found, answer) = program.post("/api/break", json!({ "break": "add", "query": query }));
+        assert_eq!(found, status, "{query}: {answer}");
+        assert!(answer["error"].is_string(), "{query}: {answer}");
+    }
+    for body in [
+        json!({ "break": "add" }),
+        json!({ "break": "add", "query": 7 }),
+        json!({ "break": "remove", "number": u64::MAX }),
+        json!({ "break": "remove", "number": -1 }),
+        json!({ "break": "all", "query": "Hunger" }),
+        json!([1]),
+    ] {
+        assert_eq!(program.post("/api/break", body.clone()).0, 400, "{body}");
+    }
+    for place in 0..9 {
+        let (status, _) =
+            program.post("/api/break", json!({ "break": "add", "query": "0, Hunger > 5" }));
+        assert_eq!(status, if place < 8 { 200 } else { 400 }, "eight are enough");
+    }
+}
+
+#[test]
 fn a_bogus_entity_is_an_error_and_takes_no_memory() {
     let program = program();
     program.pause();

@@ -140,7 +140,7 @@ impl Inspector {
     /// The same for a program that draws a map and has keys of its own.
     pub fn poll_host(&mut self, host: &mut dyn Host) {
         if std::mem::take(&mut self.is_in_tick) {
-            self.session.note_tick();
+            self.session.note_tick(host);
             self.session.note_tick_time(self.before.elapsed());
         }
         let mut wait = Duration::ZERO;

@@ -11,6 +11,7 @@
 
 mod advice;
 mod answer;
+mod breakpoint;
 #[cfg(not(target_family = "wasm"))]
 mod connection;
 mod entity;

@@ -5,14 +5,16 @@
 //!   Needs.hunger >= 0.5, Mood = Angry           a field by its name; the variant of an enum
 //!   "ada"                                       any value or name with these letters
 //!   12, 12v3                                    an entity by its number
+//!   12 chooses flee                             what its mind chose last
 //! ```
 
 use std::fmt;
 
+use formic_ai::explain::{DecisionLog, Verdict};
 use formic_ecs::{ComponentId, Entity, World};
 
-use super::View;
 use super::scene::short_name;
+use super::{NoView, View};
 
 /// A query that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +29,19 @@ const TERMS_MAX: usize = 16;
 enum Term {
     With(Named),
     Without(Named),
-    Value { of: Named, field: Option<String>, compare: Compare, with: String },
+    Value {
+        of: Named,
+        field: Option<String>,
+        compare: Compare,
+        with: String,
+    },
     Text(String),
-    Number { index: u32, generation: Option<u32> },
+    Number {
+        index: u32,
+        generation: Option<u32>,
+    },
+    /// A choice whose name begins with these words.
+    Chooses(String),
 }
 
 /// The components of a name: several modules may have one each.
@@ -65,11 +77,42 @@ impl Terms {
         if text.len() > QUERY_BYTES_MAX {
             return Err(format!("a query has at most {QUERY_BYTES_MAX} letters"));
         }
-        let terms = split(text)?;
+        let mut terms = Vec::new();
+        for term in split(text)? {
+            // `12 chooses flee` is two terms in one.
+            match term.split_once(" chooses ").filter(|_| !term.starts_with('"')) {
+                Some((agent, what)) => {
+                    terms.extend([Term::parse(agent, world)?, Term::chooses(what)?]);
+                }
+                None => terms.push(Term::parse(term, world)?),
+            }
+        }
         if terms.len() > TERMS_MAX {
             return Err(format!("a query has at most {TERMS_MAX} terms"));
         }
-        terms.into_iter().map(|term| Term::parse(term, world)).collect::<Result<_, _>>().map(Self)
+        Ok(Self(terms))
+    }
+
+    /// Whether there are no terms: every entity matches.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The entity that a term names, if one does and it is alive.
+    pub(super) fn named(&self, world: &World) -> Option<Entity> {
+        let is_number = |term: &&Term| matches!(term, Term::Number { .. });
+        let number = self.0.iter().find(is_number)?;
+        world.entities().find(|&entity| number.fault(world, &NoView, entity).is_none())
+    }
+
+    /// Whether a term names an entity, alive or not.
+    pub(super) fn has_number(&self) -> bool {
+        self.0.iter().any(|term| matches!(term, Term::Number { .. }))
+    }
+
+    /// Whether a term asks for a decision: only those of agents that are watched are known.
+    pub(super) fn has_choice(&self) -> bool {
+        self.0.iter().any(|term| matches!(term, Term::Chooses(_)))
     }
 
     /// For each term, in words, why the entity does not match it, or `None` if it does.
@@ -116,6 +159,9 @@ impl Term {
                 _ => Err(format!("{text} is no entity; one is called 12, or 12v3")),
             };
         }
+        if let Some(what) = text.strip_prefix("chooses ") {
+            return Self::chooses(what);
+        }
         if let Some(name) = ["without ", "!"].iter().find_map(|word| text.strip_prefix(word)) {
             return Named::find(name.trim(), world).map(Self::Without);
         }
@@ -143,6 +189,13 @@ impl Term {
         Ok(Self::Value { of: Named::find(of, world)?, field, compare, with })
     }
 
+    fn chooses(what: &str) -> Result<Self, String> {
+        match what.trim() {
+            "" => Err("there is no choice behind the word chooses".to_owned()),
+            what => Ok(Self::Chooses(what.to_lowercase())),
+        }
+    }
+
     /// Why an entity does not match.
     fn fault(&self, world: &World, view: &dyn View, entity: Entity) -> Option<String> {
         match self {
@@ -165,6 +218,7 @@ impl Term {
                     && generation.is_none_or(|generation| entity.generation() == generation);
                 (!is_it).then(|| format!("It is the entity {entity}."))
             }
+            Self::Chooses(what) => choice_fault(world, entity, what),
         }
     }
 }
@@ -254,6 +308,30 @@ impl Compare {
     }
 }
 
+/// Why the last choice of an entity is another one.
+fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
+    let log = world.resource::<DecisionLog>().ok().filter(|log| log.is_watched(entity));
+    let Some(log) = log else {
+        return Some("Its decisions are not written down: it is not watched.".to_owned());
+    };
+    let decisions = log.decisions(entity);
+    // Several minds of one agent may decide in one tick.
+    let last = decisions.last().map(|last| last.tick);
+    let candidates =
+        decisions.iter().filter(|it| Some(it.tick) == last).flat_map(|it| &it.candidates);
+    let chosen = candidates.filter(|it| it.verdict == Verdict::Chosen).map(|it| &*it.name);
+    let chosen: Vec<&str> = chosen.collect();
+    let is_it = |name: &&str| {
+        let name = name.to_lowercase();
+        let rest = name.strip_prefix(what);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    (!chosen.iter().any(is_it)).then(|| match chosen.is_empty() {
+        true => "It has chosen nothing yet.".to_owned(),
+        false => format!("It has chosen {}.", chosen.join(" and ")),
+    })
+}
+
 /// Whether any name of a component or text of a value is among those that are looked for.
 fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool {
     components(world, entity).iter().any(|&id| {
@@ -287,16 +365,17 @@ impl fmt::Display for Term {
             Self::Number { index, generation: Some(generation) } => {
                 write!(f, "{index}v{generation}")
             }
+            Self::Chooses(what) => write!(f, "chooses {what}"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use formic_ai::explain::{Candidate, Engine};
     use formic_ecs::prelude::*;
 
     use super::*;
-    use crate::inspect::NoView;
 
     #[derive(Component)]
     struct Position(f32);
@@ -321,6 +400,15 @@ mod tests {
         let cid = world.spawn((Position(3.0), Hunger(0.8), Asleep, Mood::Angry { about: 7 }));
         let stone = world.spawn(Position(4.0));
         world.set_enabled::<Asleep>(cid, false).expect("it has it");
+        let mut log = DecisionLog::new();
+        for (cat, tick, choice) in [(ada, 1, "sleep"), (ada, 2, "eat at once"), (bob, 2, "sleep")] {
+            log.watch(cat, "Cat", 4);
+            log.note(cat, tick, Engine::Utility, |decision| {
+                decision.candidate(Candidate::new("wait", Verdict::Beaten));
+                decision.candidate(Candidate::new(choice, Verdict::Chosen));
+            });
+        }
+        world.insert_resource(log);
         (world, [ada, bob, cid, stone])
     }
 
@@ -348,6 +436,10 @@ mod tests {
             ("1v1, Position = 2", &[1]),
             ("1v2", &[]),
             ("\"mood\"", &[1, 2]),
+            ("0 chooses eat", &[0]),
+            ("chooses EAT", &[0]),
+            ("1 chooses eat", &[]),
+            ("chooses ea", &[]),
         ] {
             assert_eq!(found(query), expected, "{query}");
         }
@@ -371,6 +463,10 @@ mod tests {
         assert_eq!(without, "without Asleep: It has Asleep, and the query is without it.");
         let gone = first_fault("Mood.about > 1", bob).unwrap();
         assert_eq!(gone, "Mood.about > 1: Its Mood has no field about now.");
+        let other = first_fault("1 chooses eat", bob).unwrap();
+        assert_eq!(other, "chooses eat: It has chosen sleep.");
+        let unknown = first_fault("chooses eat", cid).unwrap();
+        assert!(unknown.contains("not watched"), "{unknown}");
     }
 
     #[test]
@@ -385,6 +481,8 @@ mod tests {
             ("12x", "no entity"),
             ("99999999999", "no entity"),
             ("= 3", "no component"),
+            ("x chooses eat", "no component"),
+            ("1 chooses ", "no entity"),
         ] {
             let error = Terms::parse(query, &world).expect_err(query);
             assert!(error.contains(part), "{query}: {error}");

@@ -29,12 +29,18 @@ impl Session {
             "focus": view.focus(),
             "stepping": schedule.is_stepping(),
             "next_step": next_step(schedule),
+            "stop": self.stop_json(),
             "scene": scene_json(view),
         });
         if let Value::Object(entries) = &mut state {
             entries.extend(host.describe());
         }
         Answer::json(&state)
+    }
+
+    /// What is known of more than one tick, and what is waited for.
+    pub(super) fn time(&self, _: &dyn Host) -> Answer {
+        Answer::json(&json!({ "tick": self.ticks, "breakpoints": self.breakpoints_json() }))
     }
 
     /// The host's own check of its world.

@@ -107,6 +107,7 @@ impl Session {
             ("/api/systems", false) => self.systems(host),
             ("/api/entity", false) => self.entity(host, request.parameter("id")),
             ("/api/check", false) => Self::check(host),
+            ("/api/time", false) => self.time(host),
             ("/api/frame", false) => self.one_frame(host, request),
             ("/api/query", true) => request.reply(|query| Self::query(host, &query)),
             ("/api/run", true) => request.reply(|run| self.run(host, &run)),
@@ -114,6 +115,7 @@ impl Session {
             ("/api/pick", true) => request.reply(|pick| self.pick(host, &pick)),
             ("/api/select", true) => request.reply(|select| self.select(host, &select)),
             ("/api/edit", true) => request.reply(|edit| self.edit(host, &edit)),
+            ("/api/break", true) => request.reply(|asked| self.set_break(host, &asked)),
             ("/api/focus", true) => request.reply(|focus| self.focus(host, &focus)),
             ("/api/cheat", true) => request.reply(|cheat| self.cheat(host, &cheat)),
             (path, is_post) if PATHS.contains(&path) => {
@@ -221,12 +223,14 @@ impl Session {
 }
 
 /// Every path, for telling a wrong method from a wrong path.
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 16] = [
     "/api/state",
     "/api/archetypes",
     "/api/systems",
     "/api/entity",
     "/api/check",
+    "/api/time",
+    "/api/break",
     "/api/frame",
     "/api/query",
     "/api/run",

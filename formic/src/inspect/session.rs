@@ -13,6 +13,7 @@ use std::time::Duration;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, NoSuchEntity};
 
+use super::breakpoint::{Breakpoint, Stop};
 use super::frame::Frames;
 use super::{Frame, Host, Mark};
 
@@ -38,6 +39,11 @@ pub struct Session {
     /// The entities whose decisions are written down for viewers, the last chosen at the end.
     watched: Vec<Entity>,
     pub(super) labels: Vec<(&'static str, String)>,
+    pub(super) breakpoints: Vec<Breakpoint>,
+    /// The breakpoint that the world stands still at.
+    pub(super) stop: Option<Stop>,
+    /// The last number that was given to something.
+    number: u32,
     frames: Frames,
 }
 
@@ -97,6 +103,9 @@ impl Session {
             tick_seconds: 0.0,
             watched: Vec::new(),
             labels: Vec::new(),
+            breakpoints: Vec::new(),
+            stop: None,
+            number: 0,
             frames: Frames::default(),
         }
     }
@@ -110,6 +119,7 @@ impl Session {
     /// Lets time go by in the world, or stops it. Steps that are still to be taken are left out.
     pub fn set_running(&mut self, is_running: bool) {
         self.is_running = is_running;
+        self.stop = None;
         self.steps = Steps::default();
         self.due = 0.0;
         self.version += 1;
@@ -182,10 +192,22 @@ impl Session {
 
     /// Notes that the program has lived a tick by itself.
     #[cfg(not(target_family = "wasm"))]
-    pub(super) fn note_tick(&mut self) {
+    pub(super) fn note_tick(&mut self, host: &dyn Host) {
+        self.was_stepped = false;
+        self.end_of_tick(host);
+    }
+
+    /// Notes that a whole tick has been lived.
+    fn end_of_tick(&mut self, host: &dyn Host) {
         self.ticks += 1;
         self.version += 1;
-        self.was_stepped = false;
+        self.check_breakpoints(host);
+    }
+
+    /// A number for something that requests can name.
+    pub(super) fn new_number(&mut self) -> u32 {
+        self.number += 1;
+        self.number
     }
 
     /// Notes how long a tick took; the session itself has no clock.
@@ -209,8 +231,7 @@ impl Session {
     fn tick(&mut self, host: &mut dyn Host) {
         self.was_stepped = host.schedule().is_stepping();
         host.tick();
-        self.ticks += 1;
-        self.version += 1;
+        self.end_of_tick(host);
     }
 
     /// One step of a tick: the turn of a system, or a sync point.
@@ -219,7 +240,7 @@ impl Session {
         self.was_stepped = true;
         host.step();
         if !host.schedule().is_stepping() {
-            self.ticks += 1;
+            self.end_of_tick(host);
         }
     }
 
@@ -261,8 +282,12 @@ impl Session {
             // The program watches it by itself.
             None if log.is_watched(entity) => {}
             None => {
-                if self.watched.len() == WATCHED_MAX {
-                    log.unwatch(self.watched.remove(0));
+                // What a breakpoint waits for goes on being written down.
+                let is_pinned =
+                    |it: &Entity| self.breakpoints.iter().any(|at| at.entity == Some(*it));
+                let first = self.watched.iter().position(|it| !is_pinned(it));
+                if let Some(first) = first.filter(|_| self.watched.len() >= WATCHED_MAX) {
+                    log.unwatch(self.watched.remove(first));
                 }
                 log.watch(entity, noun, DECISIONS_MAX);
                 self.watched.push(entity);
@@ -286,6 +311,8 @@ impl Session {
         (self.due, self.ticks, self.tick_seconds) = (0.0, 0, 0.0);
         self.steps = Steps::default();
         self.watched.clear();
+        self.breakpoints.clear();
+        self.stop = None;
         self.world_number += 1;
         self.version += 1;
     }

@@ -1,0 +1,154 @@
+//! Breakpoints: queries that stop the world after the tick in which an entity begins to match.
+
+use formic_ecs::{Entity, World};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::query::Terms;
+use super::request::entity_text;
+use super::{Answer, Host, Session, View};
+
+/// The most breakpoints at a time: each is checked after every tick.
+const BREAKPOINTS_MAX: usize = 8;
+/// The most entities of a world for a breakpoint that names none: all are looked at after every
+/// tick, in some milliseconds.
+const ENTITIES_MAX: usize = 20_000;
+
+/// What to do with breakpoints.
+#[derive(Deserialize)]
+#[serde(tag = "break", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Break {
+    Add { query: String },
+    Remove { number: u32 },
+}
+
+/// A query that stops the world.
+#[derive(Debug)]
+pub(super) struct Breakpoint {
+    number: u32,
+    query: String,
+    terms: Terms,
+    /// The world that it is about, of a program that has several.
+    world: u8,
+    /// The one entity that it is about; all of the world if there is none.
+    pub(super) entity: Option<Entity>,
+    /// The entities that matched after the tick before, sorted.
+    matched: Vec<Entity>,
+}
+
+/// Why the world stands still: a breakpoint was hit.
+#[derive(Debug)]
+pub(super) struct Stop {
+    tick: u64,
+    text: String,
+    entity: Option<Entity>,
+}
+
+impl Breakpoint {
+    /// The entities that match, sorted; `None` if there are too many to look at.
+    fn matching(&self, world: &World, view: &dyn View) -> Option<Vec<Entity>> {
+        let matches = |&entity: &Entity| self.terms.matches(world, view, entity);
+        let mut found: Vec<Entity> = match self.entity {
+            Some(entity) => {
+                let living = Some(entity).filter(|&entity| world.contains(entity));
+                living.into_iter().filter(matches).collect()
+            }
+            None if world.len() > ENTITIES_MAX => return None,
+            None => world.entities().filter(matches).collect(),
+        };
+        found.sort_unstable();
+        Some(found)
+    }
+
+    /// Looks at the world after a tick, and says why it is to stop, if it is.
+    fn check(&mut self, host: &dyn Host, tick: u64) -> Option<Stop> {
+        let Some(now) = self.matching(host.world(), host.view()) else {
+            let text = format!("{}: {}", self.query, too_many());
+            return Some(Stop { tick, text, entity: None });
+        };
+        let before = std::mem::replace(&mut self.matched, now);
+        let is_new = |entity: &&Entity| before.binary_search(entity).is_err();
+        let entity = self.matched.iter().find(is_new).copied()?;
+        let text = format!("{}: entity {entity} matches since tick {tick}", self.query);
+        Some(Stop { tick, text, entity: Some(entity) })
+    }
+}
+
+fn too_many() -> String {
+    format!("name an entity, as in 12, Hunger > 0.7: the world has more than {ENTITIES_MAX}")
+}
+
+impl Session {
+    /// Adds a breakpoint or takes one away.
+    pub(super) fn set_break(&mut self, host: &mut dyn Host, asked: &Break) -> Answer {
+        let done = match asked {
+            Break::Remove { number } => {
+                let count = self.breakpoints.len();
+                self.breakpoints.retain(|it| it.number != *number);
+                match self.breakpoints.len() < count {
+                    true => Ok(()),
+                    false => Err(Answer::error(404, &format!("there is no breakpoint {number}"))),
+                }
+            }
+            Break::Add { query } => self.add_breakpoint(host, query),
+        };
+        done.map_or_else(|answer| answer, |()| self.time(host))
+    }
+
+    fn add_breakpoint(&mut self, host: &mut dyn Host, query: &str) -> Result<(), Answer> {
+        let refused = |text: &str| Answer::error(400, text);
+        let terms = Terms::parse(query, host.world()).map_err(|fault| refused(&fault))?;
+        let entity = terms.named(host.world());
+        if terms.is_empty() {
+            return Err(refused("say what to wait for, as in 12 chooses flee"));
+        }
+        if terms.has_number() && entity.is_none() {
+            return Err(Answer::error(404, "there is no such entity"));
+        }
+        if terms.has_choice() && entity.is_none() {
+            return Err(refused("name the agent whose choice it is, as in 12 chooses flee"));
+        }
+        if self.breakpoints.len() == BREAKPOINTS_MAX {
+            return Err(refused(&format!("there are at most {BREAKPOINTS_MAX} breakpoints")));
+        }
+        let mut breakpoint = Breakpoint {
+            number: self.new_number(),
+            query: query.to_owned(),
+            terms,
+            world: host.view().focus(),
+            entity,
+            matched: Vec::new(),
+        };
+        // An entity that matches now is none that begins to.
+        let matched = breakpoint.matching(host.world(), host.view());
+        breakpoint.matched = matched.ok_or_else(|| refused(&too_many()))?;
+        if let Some(agent) = entity.filter(|_| breakpoint.terms.has_choice()) {
+            self.watch(host, agent).map_err(|error| Answer::error(404, &error.to_string()))?;
+        }
+        self.breakpoints.push(breakpoint);
+        Ok(())
+    }
+
+    /// Looks whether the tick that has ended is one to stop after.
+    pub(super) fn check_breakpoints(&mut self, host: &dyn Host) {
+        let (tick, focus) = (self.ticks, host.view().focus());
+        let here = self.breakpoints.iter_mut().filter(|it| it.world == focus);
+        let mut stops: Vec<Stop> = here.filter_map(|it| it.check(host, tick)).collect();
+        if let Some(stop) = (!stops.is_empty()).then(|| stops.swap_remove(0)) {
+            self.set_running(false);
+            self.stop = Some(stop);
+        }
+    }
+
+    pub(super) fn breakpoints_json(&self) -> Value {
+        let one = |it: &Breakpoint| json!({ "number": it.number, "query": it.query });
+        self.breakpoints.iter().map(one).collect()
+    }
+
+    pub(super) fn stop_json(&self) -> Value {
+        self.stop.as_ref().map_or(Value::Null, |stop| {
+            let entity = stop.entity.map(entity_text);
+            json!({ "tick": stop.tick, "text": stop.text, "entity": entity })
+        })
+    }
+}
