@@ -236,6 +236,7 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     what_it_says_and_draws(&browser);
     what_a_click_does(&browser);
     what_is_listed_and_edited(&browser, &server);
+    what_is_known_of_time(&browser);
     what_the_panels_say(&browser);
     another_demo(&browser);
     what_keys_do_in_the_roguelike(&browser);
@@ -315,6 +316,27 @@ fn what_is_listed_and_edited(browser: &Browser, server: &Running) {
     while speed() != "2.5" {
         assert!(Instant::now() < deadline, "{}", speed());
     }
+}
+
+/// Draws where the imp that was chosen is, and stops when it stands still.
+fn what_is_known_of_time(browser: &Browser) {
+    browser.wait_until("document.querySelector('#agent button[title^=\"Draw Position\"]')");
+    browser.script("document.querySelector('#agent button[title^=\"Draw Position\"]').click();");
+    browser.wait_until("document.querySelectorAll('#graphs path').length === 2");
+    browser.click("#play");
+    browser.wait_until("document.querySelector('#graphs path').getAttribute('d').length > 200");
+    browser.press(" ");
+    browser.wait_until("!head.running");
+    let graph = browser.text_of("graphs");
+    assert!(graph.contains("Position") && graph.contains("remove"), "{graph}");
+    browser.script(
+        "$('break').value = `${indexOf(chosen)}, Position.x > -1`;
+         $('break-form').requestSubmit();",
+    );
+    browser.wait_until("document.querySelectorAll('#breaks .row').length === 1");
+    browser.click("#breaks button");
+    browser.wait_until("document.querySelectorAll('#breaks .row').length === 0");
+    browser.screenshot("page-time.png");
 }
 
 fn what_the_panels_say(browser: &Browser) {

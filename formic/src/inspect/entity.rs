@@ -144,11 +144,16 @@ impl Session {
         json!({
             "name": short_name(path),
             "path": path,
-            "label": self.labels.iter().find(|(known, _)| *known == path).map(|(_, label)| label),
+            "label": self.label(path),
             "bytes": info.layout().size(),
             "enabled": enabled.filter(|_| info.is_enableable()),
             "fields": fields.collect::<Vec<_>>(),
         })
+    }
+
+    /// What a component is for, where the program says so.
+    pub(super) fn label(&self, path: &str) -> Option<&str> {
+        self.labels.iter().find(|(known, _)| *known == path).map(|(_, label)| &**label)
     }
 
     /// Does an edit. The world has to stand still: what a system does would go on top of it.
@@ -181,16 +186,7 @@ impl Session {
 }
 
 fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> {
-    let id = |world: &World, name: &str| {
-        let own = components(world, entity);
-        let infos = world.components();
-        let is_it = |path: &str| path == name || short_name(path) == name;
-        let ids = infos.iter().filter(|it| is_it(it.name().as_str())).map(|it| it.id());
-        // Two modules may have a component of the same name.
-        let ids: Vec<ComponentId> = ids.collect();
-        let id = ids.iter().find(|id| own.contains(id)).or_else(|| ids.first()).copied();
-        id.ok_or_else(|| format!("no component of this world is called {name}"))
-    };
+    let id = |world: &World, name: &str| component_of(world, entity, name);
     let done = match edit {
         Edit::Set { component, field, value, .. } => {
             world.set_field_by_id(entity, id(world, component)?, *field, value)
@@ -203,6 +199,20 @@ fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> 
         Edit::Despawn { .. } => world.despawn(entity).map_err(Into::into),
     };
     done.map_err(|error| short_name(&error.to_string()))
+}
+
+/// The component of a name; one that the entity has, if two modules have one of the same name.
+pub(super) fn component_of(
+    world: &World,
+    entity: Entity,
+    name: &str,
+) -> Result<ComponentId, String> {
+    let own = components(world, entity);
+    let is_it = |path: &str| path == name || short_name(path) == name;
+    let infos = world.components().iter().filter(|it| is_it(it.name().as_str()));
+    let ids: Vec<ComponentId> = infos.map(|it| it.id()).collect();
+    let id = ids.iter().find(|id| own.contains(id)).or_else(|| ids.first()).copied();
+    id.ok_or_else(|| format!("no component of this world is called {name}"))
 }
 
 /// The living entity of a text.

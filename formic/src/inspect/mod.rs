@@ -16,6 +16,7 @@ mod breakpoint;
 mod connection;
 mod entity;
 mod frame;
+mod graph;
 #[cfg(not(target_family = "wasm"))]
 mod http;
 #[cfg(not(target_family = "wasm"))]

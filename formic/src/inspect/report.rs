@@ -39,8 +39,12 @@ impl Session {
     }
 
     /// What is known of more than one tick, and what is waited for.
-    pub(super) fn time(&self, _: &dyn Host) -> Answer {
-        Answer::json(&json!({ "tick": self.ticks, "breakpoints": self.breakpoints_json() }))
+    pub(super) fn time(&self, host: &dyn Host) -> Answer {
+        Answer::json(&json!({
+            "tick": self.ticks,
+            "breakpoints": self.breakpoints_json(),
+            "graphs": self.graphs_json(host),
+        }))
     }
 
     /// The host's own check of its world.

@@ -116,6 +116,7 @@ impl Session {
             ("/api/select", true) => request.reply(|select| self.select(host, &select)),
             ("/api/edit", true) => request.reply(|edit| self.edit(host, &edit)),
             ("/api/break", true) => request.reply(|asked| self.set_break(host, &asked)),
+            ("/api/graph", true) => request.reply(|asked| self.draw(host, &asked)),
             ("/api/focus", true) => request.reply(|focus| self.focus(host, &focus)),
             ("/api/cheat", true) => request.reply(|cheat| self.cheat(host, &cheat)),
             (path, is_post) if PATHS.contains(&path) => {
@@ -223,7 +224,7 @@ impl Session {
 }
 
 /// Every path, for telling a wrong method from a wrong path.
-const PATHS: [&str; 16] = [
+const PATHS: [&str; 17] = [
     "/api/state",
     "/api/archetypes",
     "/api/systems",
@@ -231,6 +232,7 @@ const PATHS: [&str; 16] = [
     "/api/check",
     "/api/time",
     "/api/break",
+    "/api/graph",
     "/api/frame",
     "/api/query",
     "/api/run",

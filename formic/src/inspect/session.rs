@@ -15,6 +15,7 @@ use formic_ecs::{Entity, NoSuchEntity};
 
 use super::breakpoint::{Breakpoint, Stop};
 use super::frame::Frames;
+use super::graph::Graph;
 use super::{Frame, Host, Mark};
 
 /// How a world is looked at: whether time goes by, how fast, and what was drawn last.
@@ -42,6 +43,7 @@ pub struct Session {
     pub(super) breakpoints: Vec<Breakpoint>,
     /// The breakpoint that the world stands still at.
     pub(super) stop: Option<Stop>,
+    pub(super) graphs: Vec<Graph>,
     /// The last number that was given to something.
     number: u32,
     frames: Frames,
@@ -105,6 +107,7 @@ impl Session {
             labels: Vec::new(),
             breakpoints: Vec::new(),
             stop: None,
+            graphs: Vec::new(),
             number: 0,
             frames: Frames::default(),
         }
@@ -201,6 +204,7 @@ impl Session {
     fn end_of_tick(&mut self, host: &dyn Host) {
         self.ticks += 1;
         self.version += 1;
+        self.sample_graphs(host);
         self.check_breakpoints(host);
     }
 
@@ -312,6 +316,7 @@ impl Session {
         self.steps = Steps::default();
         self.watched.clear();
         self.breakpoints.clear();
+        self.graphs.clear();
         self.stop = None;
         self.world_number += 1;
         self.version += 1;
