@@ -2,7 +2,7 @@
 
 use formic::inspect::{Answer, Host, Request, View};
 use formic_ecs::World;
-use formic_jobs::{Schedule, Step};
+use formic_jobs::{Save, Schedule, Step};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -145,6 +145,14 @@ impl Host for Live {
 
     fn check(&self) -> Result<(), String> {
         self.simulation.check()
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.simulation.save()
+    }
+
+    fn load(&mut self, save: &Save) -> Result<(), String> {
+        self.simulation.load(save).map(drop)
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Option<(Answer, bool)> {

@@ -336,7 +336,20 @@ fn what_is_known_of_time(browser: &Browser) {
     browser.wait_until("document.querySelectorAll('#breaks .row').length === 1");
     browser.click("#breaks button");
     browser.wait_until("document.querySelectorAll('#breaks .row').length === 0");
+    let before = browser.script("return head.tick;").as_u64().expect("a number");
+    browser.click("#keep");
+    browser.wait_until("!document.getElementById('rewind').hidden");
+    for step in 1..=3 {
+        browser.press(".");
+        browser.wait_until(&format!("head.tick === {}", before + step));
+    }
+    browser.wait_until(&format!("Number($('scrub').max) === {}", before + 3));
     browser.screenshot("page-time.png");
+    browser.script(&format!(
+        "$('scrub').value = {}; $('scrub').dispatchEvent(new Event('change'));",
+        before + 1
+    ));
+    browser.wait_until(&format!("head.tick === {}", before + 1));
 }
 
 fn what_the_panels_say(browser: &Browser) {

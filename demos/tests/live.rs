@@ -116,6 +116,30 @@ fn the_world_stops_when_an_agent_makes_a_choice() {
 }
 
 #[test]
+fn every_demo_goes_back_and_lives_the_same_again() {
+    let server = serve("miners", 60);
+    for demo in DEMOS {
+        let name = demo.name;
+        server.post("/api/open", &json!({ "demo": name, "agents": 40 }));
+        let step = |count: u64| {
+            let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": count }));
+            (state["tick"].clone(), state["state_hash"].clone())
+        };
+        step(5);
+        let (status, answer) = server.post("/api/history", &json!({ "every": 10 }));
+        assert_eq!(status, 200, "{name}: {answer}");
+        let (early, late) = (step(8), step(30));
+        for (tick, hash) in [&early, &late, &early] {
+            let (status, state) = server.post("/api/rewind", &json!({ "tick": tick }));
+            assert_eq!((status, &state["tick"]), (200, tick), "{name}: {state}");
+            assert_eq!(state["state_hash"], *hash, "{name} at tick {tick}");
+            assert_eq!(server.get("/api/check").1["check"], "ok", "{name}");
+        }
+        assert_eq!(step(30), late, "{name}");
+    }
+}
+
+#[test]
 fn cheats_change_the_dungeon_between_two_ticks() {
     let server = serve("dungeon", 20);
     let cheats = server.state()["scene"]["cheats"].clone();

@@ -39,6 +39,19 @@ fn grow(mut all: Query<'_, &mut Hunger>) {
     all.for_each(|hunger| hunger.0 += 0.001);
 }
 
+/// A component that can be saved.
+#[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[component(editable)]
+#[repr(C)]
+struct Grain {
+    count: u64,
+}
+
+/// Sows as many as there are.
+fn sow(mut all: Query<'_, &mut Grain>) {
+    all.for_each(|grain| grain.count = grain.count.wrapping_mul(3) % 1_000_003 + 1);
+}
+
 fn scratch(mut all: Query<'_, &mut Fleas>) {
     all.for_each(|fleas| fleas.count += 1);
 }
@@ -50,22 +63,37 @@ struct Program {
     thread: Option<JoinHandle<u64>>,
 }
 
-/// Lets a world of a hundred cats live: by the ten lines that a user has.
+fn cats() -> (World, Schedule) {
+    let mut world = World::new();
+    for cat in 0..100_u8 {
+        let hunger = Hunger(f32::from(cat) / 100.0);
+        let cat = world.spawn((hunger, Asleep, Named(format!("Cat {cat}"))));
+        world.set_enabled::<Asleep>(cat, cat.index() % 2 == 0).expect("it has it");
+    }
+    world.spawn(Fleas { count: 0 });
+    world.register::<Curse>();
+    let schedule = Schedule::builder().add((grow, scratch)).build(&mut world).expect("an order");
+    (world, schedule)
+}
+
+fn field() -> (World, Schedule) {
+    let mut world = World::new();
+    world.spawn_batch((1..=3).map(|count| Grain { count }));
+    let schedule = Schedule::builder().add(sow).build(&mut world).expect("an order");
+    (world, schedule)
+}
+
 fn program() -> Program {
+    living(cats)
+}
+
+/// Lets a world live: by the ten lines that a user has.
+fn living(build: fn() -> (World, Schedule)) -> Program {
     let is_over = std::sync::Arc::new(AtomicBool::new(false));
     let over = std::sync::Arc::clone(&is_over);
     let (tell, address) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
-        let mut world = World::new();
-        for cat in 0..100_u8 {
-            let hunger = Hunger(f32::from(cat) / 100.0);
-            let cat = world.spawn((hunger, Asleep, Named(format!("Cat {cat}"))));
-            world.set_enabled::<Asleep>(cat, cat.index() % 2 == 0).expect("it has it");
-        }
-        world.spawn(Fleas { count: 0 });
-        world.register::<Curse>();
-        let mut schedule =
-            Schedule::builder().add((grow, scratch)).build(&mut world).expect("an order");
+        let (mut world, mut schedule) = build();
         let pool = Pool::new(Threads::None).expect("no threads are needed");
         let inspector = Inspector::bind("127.0.0.1:0").expect("some port is free");
         let mut inspector = inspector.label::<Hunger>("from 0 to 1").paused();
@@ -437,6 +465,91 @@ fn graphs_of_what_is_no_number_are_refused() {
         let entity = program.only(&format!("Named = \"Cat {cat}\""));
         let body = json!({ "graph": "add", "entity": entity, "component": "Hunger", "field": 0 });
         assert_eq!(program.post("/api/graph", body).0, if cat < 8 { 200 } else { 400 });
+    }
+}
+
+#[test]
+fn the_world_goes_back_to_any_tick_that_is_kept_and_forth_again() {
+    let program = living(field);
+    program.pause();
+    let step = |count: u64| {
+        let (status, state) = program.post("/api/step", json!({ "what": "tick", "count": count }));
+        assert_eq!(status, 200, "{state}");
+        (state["tick"].as_u64().expect("a number"), state["state_hash"].clone())
+    };
+    let go = |tick: u64| program.post("/api/rewind", json!({ "tick": tick }));
+    assert_eq!(go(1).0, 409, "nothing is kept yet");
+    let (_, time) = program.post("/api/history", json!({ "every": 7 }));
+    let from = time["history"]["from"].as_u64().expect("a save");
+    let lived: Vec<_> = (0..30).map(|_| step(1)).collect();
+    for place in [29, 3, 12, 0, 29, 20, 6, 7] {
+        let (tick, hash) = &lived[place];
+        let (status, state) = go(*tick);
+        assert_eq!((status, &state["tick"], &state["state_hash"]), (200, &json!(tick), hash));
+    }
+    // What is lived from here on was lived alike before, but this is another time.
+    assert_eq!(step(1), lived[8]);
+    assert_eq!(go(lived[9].0).0, 400, "it is another time");
+
+    // A change by a person is not lived across: before it is before it, and after it is after it.
+    let grain = program.found("Grain").len();
+    assert_eq!(grain, 3);
+    let (_, list) = program.post("/api/query", json!({ "query": "Grain" }));
+    let first = &list["entities"][0]["entity"];
+    let set =
+        json!({ "edit": "set", "entity": first, "component": "Grain", "field": 0, "value": "5" });
+    assert_eq!(program.post("/api/edit", set).0, 200);
+    let edited = program.get("/api/state")["state_hash"].clone();
+    assert_ne!(edited, lived[8].1);
+    let later = step(9);
+    assert_eq!(go(lived[8].0).1["state_hash"], edited);
+    assert_eq!(go(lived[5].0).1["state_hash"], lived[5].1);
+    assert_eq!(go(later.0).1["state_hash"], later.1);
+
+    // A graph and a breakpoint go along.
+    assert_eq!(go(from).0, 200);
+    let add = json!({ "graph": "add", "entity": first, "component": "Grain", "field": 0 });
+    assert_eq!(program.post("/api/graph", add).0, 200);
+    let add = json!({ "break": "add", "query": "Grain > 20" });
+    assert_eq!(program.post("/api/break", add).0, 200);
+    assert_eq!(go(lived[3].0).1["tick"], lived[3].0, "no breakpoint holds it up");
+    let ticks = program.get("/api/time")["graphs"][0]["ticks"].clone();
+    assert_eq!(ticks.as_array().map(Vec::len), usize::try_from(lived[3].0 - from + 1).ok());
+    go(lived[1].0);
+    let ticks = program.get("/api/time")["graphs"][0]["ticks"].clone();
+    assert_eq!(ticks.as_array().map(Vec::len), usize::try_from(lived[1].0 - from + 1).ok());
+
+    // It is forgotten.
+    assert_eq!(program.post("/api/history", json!({ "every": 0 })).0, 200);
+    assert_eq!(go(from).0, 409);
+    program.post("/api/run", json!({ "running": true }));
+    assert!(program.end() > 0);
+}
+
+#[test]
+fn a_past_that_cannot_be_kept_says_why() {
+    let program = program();
+    program.pause();
+    let (status, answer) = program.post("/api/history", json!({ "every": 10 }));
+    let fault = answer["error"].as_str().expect("a reason");
+    assert!(status == 409 && fault.contains("Hunger") && fault.contains("serde"), "{answer}");
+    let told = program.get("/api/time")["history"].clone();
+    assert_eq!((&told["every"], &told["fault"]), (&0.into(), &json!(fault)));
+    for body in [
+        json!({ "every": 10_001 }),
+        json!({ "every": u64::MAX }),
+        json!({ "every": -1 }),
+        json!({ "every": "often" }),
+        json!({}),
+    ] {
+        assert_eq!(program.post("/api/history", body.clone()).0, 400, "{body}");
+    }
+    let program = living(field);
+    program.pause();
+    assert_eq!(program.post("/api/history", json!({ "every": 1 })).0, 200);
+    for tick in [json!(u64::MAX), json!(1_u64 << 40), json!(-1), json!("now"), json!(null)] {
+        let (status, answer) = program.post("/api/rewind", json!({ "tick": tick }));
+        assert!(status == 400 && answer["error"].is_string(), "{tick}: {answer}");
     }
 }
 

@@ -129,12 +129,12 @@ impl Session {
         Ok(())
     }
 
-    /// Looks whether the tick that has ended is one to stop after.
-    pub(super) fn check_breakpoints(&mut self, host: &dyn Host) {
+    /// Looks whether the tick that has ended is one to stop after, if it may be.
+    pub(super) fn check_breakpoints(&mut self, host: &dyn Host, may_stop: bool) {
         let (tick, focus) = (self.ticks, host.view().focus());
         let here = self.breakpoints.iter_mut().filter(|it| it.world == focus);
         let mut stops: Vec<Stop> = here.filter_map(|it| it.check(host, tick)).collect();
-        if let Some(stop) = (!stops.is_empty()).then(|| stops.swap_remove(0)) {
+        if let Some(stop) = (may_stop && !stops.is_empty()).then(|| stops.swap_remove(0)) {
             self.set_running(false);
             self.stop = Some(stop);
         }

@@ -171,18 +171,21 @@ impl Session {
             Err(answer) => return answer,
         };
         self.end_tick(host);
-        // Code of the program runs: drops, hooks, and what makes values. A click does not end it.
-        let edit = AssertUnwindSafe(|| edited(host.world_mut(), entity, edit));
-        let done = catch_unwind(edit);
+        let done = guarded(|| edited(host.world_mut(), entity, edit));
         self.version += 1;
+        self.keep_change(host);
         match done {
             Ok(Ok(())) => Answer::json(&json!({ "done": entity.to_string() })),
             Ok(Err(fault)) => Answer::error(400, &fault),
-            Err(_) => {
-                Answer::error(500, "the program panicked in this edit, and says why by itself")
-            }
+            Err(fault) => Answer::error(500, &fault),
         }
     }
+}
+
+/// Runs code of the program: drops, hooks, codecs. No click ends the program.
+pub(super) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let fault = "the program panicked, and says why by itself";
+    catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault.to_owned())
 }
 
 fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> {

@@ -87,8 +87,9 @@ pub(super) struct Frames {
     pub(super) last: Frame,
     marks: Vec<Mark>,
     ids: Vec<u32>,
-    /// The world and its version of the ground.
-    ground_of: (u32, u64),
+    /// The world, how often it went back, and its version of the ground: after going back there
+    /// may be another ground of the same version.
+    ground_of: (u32, u32, u64),
 }
 
 /// The most points of paths in a frame; beyond that no viewer could tell them apart.
@@ -117,7 +118,7 @@ impl Frames {
             self.ids = ids;
             self.last.ids = Arc::new(ids_section(self.last.ids.version + 1, &self.ids));
         }
-        let ground_of = (session.world_number, view.ground_version());
+        let ground_of = (session.world_number, session.rewind_count, view.ground_version());
         if ground_of != self.ground_of {
             self.ground_of = ground_of;
             let version = self.last.ground.version + 1;

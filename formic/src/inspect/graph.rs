@@ -76,6 +76,11 @@ impl Graph {
         self.samples.push_back((tick, sample.numbers));
     }
 
+    /// Forgets what it was after a tick: the world has gone back.
+    pub(super) fn forget_after(&mut self, tick: u64) {
+        self.samples.retain(|sample| sample.0 <= tick);
+    }
+
     fn json(&self, session: &Session, host: &dyn Host) -> Value {
         let world = host.world();
         let path = world.component_info(self.component).map_or("", |info| info.name().as_str());

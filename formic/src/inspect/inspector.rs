@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::time::{Duration, Instant};
 
 use formic_ecs::{Component, World};
-use formic_jobs::{Pool, Schedule, Step, Threads};
+use formic_jobs::{Pool, Save, Schedule, Step, Threads};
 
 use super::http::HttpRequest;
 use super::server::{FRAME_WAIT, FrameWish, Link, Server, Wish};
@@ -16,6 +16,9 @@ use super::{Answer, Host, NoView, Request, Session, View};
 
 /// How long the world may live, or requests be answered, before the others have their turn.
 const SLICE: Duration = Duration::from_millis(25);
+
+/// The requests that are answered when their steps have been taken.
+const TAKES_STEPS: [&str; 2] = ["/api/step", "/api/rewind"];
 
 /// A page for a running world, at an address of this machine.
 ///
@@ -198,7 +201,7 @@ impl Inspector {
                 Wish::Frame(wish) => self.waiting.frames.push(wish),
                 Wish::Answer(request, reply) => {
                     let answer = self.session.answer(host, &borrowed(&request));
-                    match answer.status == 200 && request.path == "/api/step" {
+                    match answer.status == 200 && TAKES_STEPS.contains(&&*request.path) {
                         true => self.waiting.steps.push(reply),
                         // The client may have gone meanwhile.
                         false => drop(reply.send(answer)),
@@ -270,6 +273,14 @@ impl Host for Attached<'_> {
 
     fn step(&mut self) -> Step {
         self.schedule.step(self.world, self.pool).step
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        Save::of(self.world, self.schedule).map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<(), String> {
+        save.load(self.world, self.schedule).map(drop).map_err(|error| error.to_string())
     }
 
     fn view(&self) -> &dyn View {

@@ -17,6 +17,7 @@ mod connection;
 mod entity;
 mod frame;
 mod graph;
+mod history;
 #[cfg(not(target_family = "wasm"))]
 mod http;
 #[cfg(not(target_family = "wasm"))]

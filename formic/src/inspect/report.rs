@@ -44,6 +44,7 @@ impl Session {
             "tick": self.ticks,
             "breakpoints": self.breakpoints_json(),
             "graphs": self.graphs_json(host),
+            "history": self.history_json(),
         }))
     }
 

@@ -117,6 +117,8 @@ impl Session {
             ("/api/edit", true) => request.reply(|edit| self.edit(host, &edit)),
             ("/api/break", true) => request.reply(|asked| self.set_break(host, &asked)),
             ("/api/graph", true) => request.reply(|asked| self.draw(host, &asked)),
+            ("/api/history", true) => request.reply(|asked| self.keep(host, &asked)),
+            ("/api/rewind", true) => request.reply(|asked| self.rewind(host, &asked)),
             ("/api/focus", true) => request.reply(|focus| self.focus(host, &focus)),
             ("/api/cheat", true) => request.reply(|cheat| self.cheat(host, &cheat)),
             (path, is_post) if PATHS.contains(&path) => {
@@ -206,6 +208,7 @@ impl Session {
         self.end_tick(host);
         let done = host.view_mut().cheat(&cheat.cheat, at);
         self.version += 1;
+        self.keep_change(host);
         match done {
             Ok(text) => Answer::json(&json!({ "done": text })),
             Err(text) => Answer::error(409, &text),
@@ -224,7 +227,7 @@ impl Session {
 }
 
 /// Every path, for telling a wrong method from a wrong path.
-const PATHS: [&str; 17] = [
+const PATHS: [&str; 19] = [
     "/api/state",
     "/api/archetypes",
     "/api/systems",
@@ -233,6 +236,8 @@ const PATHS: [&str; 17] = [
     "/api/time",
     "/api/break",
     "/api/graph",
+    "/api/history",
+    "/api/rewind",
     "/api/frame",
     "/api/query",
     "/api/run",

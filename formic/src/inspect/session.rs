@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, NoSuchEntity};
+use formic_jobs::SaveRules;
 
 use super::breakpoint::{Breakpoint, Stop};
 use super::frame::Frames;
 use super::graph::Graph;
+use super::history::History;
 use super::{Frame, Host, Mark};
 
 /// How a world is looked at: whether time goes by, how fast, and what was drawn last.
@@ -44,6 +46,9 @@ pub struct Session {
     /// The breakpoint that the world stands still at.
     pub(super) stop: Option<Stop>,
     pub(super) graphs: Vec<Graph>,
+    pub(super) history: History,
+    /// How often the world went back in time.
+    pub(super) rewind_count: u32,
     /// The last number that was given to something.
     number: u32,
     frames: Frames,
@@ -108,6 +113,8 @@ impl Session {
             breakpoints: Vec::new(),
             stop: None,
             graphs: Vec::new(),
+            history: History::default(),
+            rewind_count: 0,
             number: 0,
             frames: Frames::default(),
         }
@@ -123,6 +130,7 @@ impl Session {
     pub fn set_running(&mut self, is_running: bool) {
         self.is_running = is_running;
         self.stop = None;
+        self.forget_goal();
         self.steps = Steps::default();
         self.due = 0.0;
         self.version += 1;
@@ -205,7 +213,8 @@ impl Session {
         self.ticks += 1;
         self.version += 1;
         self.sample_graphs(host);
-        self.check_breakpoints(host);
+        let is_again = self.keep_tick(host);
+        self.check_breakpoints(host, !is_again);
     }
 
     /// A number for something that requests can name.
@@ -279,6 +288,7 @@ impl Session {
         let world = host.world_mut();
         if world.resource::<DecisionLog>().is_err() {
             world.insert_resource(DecisionLog::new());
+            SaveRules::of(world).rebuild::<DecisionLog>();
         }
         let log = world.resource_mut::<DecisionLog>().expect("it was just put there");
         match self.watched.iter().position(|&other| other == entity) {
@@ -317,6 +327,7 @@ impl Session {
         self.watched.clear();
         self.breakpoints.clear();
         self.graphs.clear();
+        self.history = History::default();
         self.stop = None;
         self.world_number += 1;
         self.version += 1;

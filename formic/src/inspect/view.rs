@@ -1,7 +1,7 @@
 //! Hooks: how a world is drawn, what its agents are called, and what a viewer may do to it.
 
 use formic_ecs::{Entity, World};
-use formic_jobs::{Schedule, Step};
+use formic_jobs::{Save, Schedule, Step};
 use glam::Vec2;
 
 use super::{Answer, Cheat, Ground, Mark, Request, Scene};
@@ -144,6 +144,23 @@ pub trait Host {
     /// Says in one line what is wrong.
     fn check(&self) -> Result<(), String> {
         self.world().check().map_err(|fault| fault.to_string())
+    }
+
+    /// Everything that decides what comes next, between two ticks: the page goes back to it.
+    ///
+    /// # Errors
+    /// Says what cannot be saved; here that nothing can.
+    fn save(&self) -> Result<Save, String> {
+        Err("this program does not say how it is saved".to_owned())
+    }
+
+    /// Goes back to what was saved. What a viewer keeps in the world need not come back.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    fn load(&mut self, save: &Save) -> Result<(), String> {
+        _ = save;
+        Err("this program does not say how it is loaded".to_owned())
     }
 
     /// Answers a request of the host's own, and says whether its world is another one now: then the
