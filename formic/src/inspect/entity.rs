@@ -7,6 +7,7 @@ use formic_ecs::{Access, ComponentId, Entity, EntityPlace, World};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::mind::minds;
 use super::query::{Terms, components};
 use super::report::system_names;
 use super::request::{entity_of, entity_text};
@@ -99,6 +100,7 @@ impl Session {
         value["why"] = json!(why);
         value["noun"] = json!(view.noun(entity));
         value["systems"] = json!(touching(host, entity));
+        value["minds"] = json!(minds(world, entity));
         value["decisions"] = json!(decisions(world, entity));
         let companions = view.companions(entity);
         value["companions"] =

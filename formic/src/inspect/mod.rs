@@ -22,6 +22,7 @@ mod history;
 mod http;
 #[cfg(not(target_family = "wasm"))]
 mod inspector;
+mod mind;
 mod query;
 mod report;
 mod request;
