@@ -237,6 +237,7 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     what_a_click_does(&browser);
     what_is_listed_and_edited(&browser, &server);
     what_is_known_of_time(&browser);
+    what_a_link_names(&browser, &server);
     what_the_panels_say(&browser);
     another_demo(&browser);
     what_keys_do_in_the_roguelike(&browser);
@@ -350,6 +351,29 @@ fn what_is_known_of_time(browser: &Browser) {
         before + 1
     ));
     browser.wait_until(&format!("head.tick === {}", before + 1));
+}
+
+/// Follows the link to where it is now, from another world.
+fn what_a_link_names(browser: &Browser, server: &Running) {
+    let known = browser.script("return [head.tick, indexOf(chosen)];");
+    let here = server.state();
+    browser.click("#link");
+    let link = browser.script("return location.hash;");
+    for part in ["demo=dungeon", "agents=120", "seed=1", &format!("tick={}", known[0])] {
+        assert!(link.as_str().is_some_and(|link| link.contains(part)), "{part} in {link}");
+    }
+    server.post("/api/open", &json!({ "demo": "miners", "agents": 30, "seed": "5" }));
+    browser.wait_until("document.title === 'Formic: miners' && chosen === null");
+    browser.script("follow();");
+    browser.wait_until("document.title === 'Formic: dungeon' && chosen !== null");
+    browser.wait_until(&format!("head.tick === {}", known[0]));
+    assert_eq!(browser.script("return indexOf(chosen);"), known[1]);
+    let there = server.state();
+    assert_eq!((&there["tick"], &there["entities"]), (&here["tick"], &here["entities"]));
+    // What is none leads nowhere.
+    browser.script("history.replaceState(null, '', '#demo=nothing&agent=-1&tick=1e9'); follow();");
+    browser.wait_until("$('note').textContent.includes('There is no demo nothing')");
+    assert_eq!(server.state()["demo"], "dungeon");
 }
 
 fn what_the_panels_say(browser: &Browser) {
