@@ -40,6 +40,7 @@ mod guide;
 pub mod interrupt;
 pub mod minds;
 pub mod miners;
+pub mod picture;
 #[cfg(not(target_family = "wasm"))]
 pub mod plan;
 #[cfg(not(target_family = "wasm"))]

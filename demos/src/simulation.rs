@@ -8,6 +8,7 @@ use formic_jobs::{Save, Step};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::picture::picture;
 use crate::raster::Raster;
 
 /// A world with the hooks of its page, as one object: what every [`View`] is.
@@ -96,8 +97,10 @@ pub trait Simulation: Viewed {
     /// Says in one line what is wrong; the program then leaves with code 1.
     fn check(&self) -> Result<(), String>;
 
-    /// The world as a picture.
-    fn raster(&self) -> Raster;
+    /// The world as a picture: what the page shows, if nothing else is said.
+    fn raster(&self) -> Raster {
+        picture(self.view())
+    }
 
     /// The files that the demo's own arguments ask for beside the picture: where, and what is in
     /// them. None where nothing is said.

@@ -12,13 +12,12 @@
 //! * `actions`: how it does it;
 //! * `diary`: what one of them did, for the plot;
 //! * `plot`: the diary beside the curves, as SVG;
-//! * `picture`: all of them, by their needs.
+//! * `view`: all of them, by their needs.
 
 mod actions;
 mod diary;
 mod mind;
 mod needs;
-mod picture;
 mod plot;
 #[cfg(test)]
 mod tests;
@@ -41,7 +40,6 @@ use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
-use crate::raster::Raster;
 use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
@@ -204,10 +202,6 @@ impl Simulation for CatWorld {
             }
         }
         Ok(())
-    }
-
-    fn raster(&self) -> Raster {
-        picture::draw(&self.engine.world, self.reasoner())
     }
 
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {

@@ -10,7 +10,7 @@ use formic_ai::utility::{Curve, Reasoner};
 
 use super::diary::Diary;
 use super::mind::{OPTIONS, hunger_curve, tiredness_curve};
-use super::picture::COLOURS;
+use super::view::COLOURS;
 use crate::raster::Colour;
 use crate::svg::{Anchor, Svg};
 

@@ -1,17 +1,22 @@
-//! The cats as they are shown live: each where its needs are, as in the picture.
+//! The cats as they are shown: each where its needs are, hunger to the right and tiredness upwards.
 
-use formic::inspect::{Ground, Kind, Mark, Scene, View};
+use formic::inspect::{Axes, Ground, Kind, Mark, Scene, View};
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
 use glam::Vec2;
 
 use super::mind::{OPTIONS, inputs};
 use super::needs::{Hunger, Tiredness};
-use super::picture::{COLOURS, HUNGER_MAX, TIREDNESS_MAX, darker, lighter};
 use super::{CatWorld, TICK_SECONDS};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
+/// In points of need: cats never come further.
+const HUNGER_MAX: f32 = 100.0;
+const TIREDNESS_MAX: f32 = 40.0;
+/// Of eating, sleeping and playing: colours that the colour-blind can tell apart.
+pub(super) const COLOURS: [Colour; 3] =
+    [Colour([230, 159, 0]), Colour([0, 114, 178]), Colour([0, 158, 115])];
 /// How many tiles a point of need has.
 const TILES: u16 = 4;
 
@@ -28,11 +33,11 @@ impl View for CatWorld {
         }
     }
 
-    fn ground_version(&self) -> u64 {
-        1
+    fn axes(&self) -> Axes {
+        Axes { names: ["hunger", "tiredness"], is_upwards: true }
     }
 
-    /// Hunger to the right, tiredness upwards; the colour is that of what scores most there.
+    /// The colour is that of what scores most there.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -97,4 +102,12 @@ impl View for CatWorld {
         let actions = self.world().get::<Buffer<OwnedAction>>(agent);
         actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
     }
+}
+
+fn darker(Colour(channels): Colour) -> Colour {
+    Colour(channels.map(|channel| channel / 4))
+}
+
+fn lighter(Colour(channels): Colour) -> Colour {
+    Colour(channels.map(|channel| 128 + channel / 2))
 }

@@ -13,14 +13,12 @@
 //!   the seed;
 //! * `watch`: looks over the shoulder of every imp, and remembers what it did wrong;
 //! * `world`: puts it together;
-//! * `simulation` and `view`: answer the shell, and let a page look on and cheat;
+//! * `simulation` and `view`: answer the shell, draw, and let a page look on and cheat;
 //! * `cheat` and `script`: what a player may do from outside, and when;
-//! * `digest`: the state hash;
-//! * `picture`: the map as it looks at the end.
+//! * `digest`: the state hash.
 
 mod cheat;
 mod digest;
-mod picture;
 mod script;
 mod simulation;
 mod view;

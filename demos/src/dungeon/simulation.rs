@@ -6,11 +6,9 @@ use formic_nav::{PathStatsSum, SearchReport};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
 use crate::dungeon::digest::digest;
-use crate::dungeon::picture::picture;
 use crate::dungeon::works::WorksCount;
 use crate::dungeon::world::Dungeon;
 use crate::engine::Engine;
-use crate::raster::Raster;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
 
@@ -77,10 +75,6 @@ impl Simulation for Dungeon {
     fn input(&mut self, input: &str) -> Result<(), String> {
         let cheat: Cheat = input.parse().map_err(|error: CheatError| error.to_string())?;
         self.apply(cheat).map_err(|refusal| format!("{cheat}: {refusal}"))
-    }
-
-    fn raster(&self) -> Raster {
-        picture(&self.engine.world, self.terrain())
     }
 
     fn summary(&self) -> Summary {

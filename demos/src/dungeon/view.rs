@@ -1,4 +1,4 @@
-//! The dungeon as it is shown live.
+//! The dungeon as it is shown.
 
 use formic::inspect::{Cheat as Button, Ground, Kind, Mark, Scene, Touch, View};
 use formic_ecs::Entity;
@@ -6,10 +6,11 @@ use formic_nav::{Cell, PathRequest, PathStats, Position, RequestStatus, Route, W
 use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
-use crate::dungeon::picture::{FACE, floor_colour};
 use crate::dungeon::world::Dungeon;
 use crate::raster::{Colour, region_colour};
 
+/// The side of rock that is turned towards us.
+const FACE: Colour = Colour([66, 60, 70]);
 /// Rock and its face come before the regions in the palette.
 const ROCK_TILE: u8 = 0;
 const FACE_TILE: u8 = 1;
@@ -176,4 +177,12 @@ impl Dungeon {
             ),
         }
     }
+}
+
+/// The colour of a floor, that of its region subdued, so that imps and paths stand out from it.
+fn floor_colour(Colour(region): Colour) -> Colour {
+    let channel = |place: usize| {
+        (u16::from(region[place]) * 166 + u16::from(Colour::ROCK.0[place]) * 90) >> 8
+    };
+    Colour([0, 1, 2].map(|place| u8::try_from(channel(place)).unwrap_or(u8::MAX)))
 }

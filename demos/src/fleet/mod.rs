@@ -20,7 +20,7 @@
 //! * `bullets`: how they fly and hit;
 //! * `dockyard`: building units, at the start and later;
 //! * `tally`: how the war goes, and what must not happen in it;
-//! * `picture`: the sky from above.
+//! * `view`: the sky from above.
 
 mod admirals;
 mod bullets;
@@ -29,7 +29,6 @@ mod dockyard;
 mod flight;
 mod guns;
 mod parts;
-mod picture;
 mod radar;
 mod ships;
 mod sky;
@@ -55,7 +54,6 @@ use self::turrets::Turrets;
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::raster::Raster;
 use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
@@ -139,10 +137,6 @@ impl Simulation for Fleet {
         self.engine.check()?;
         self.tally().check()?;
         tally::check_units(&self.engine.world)
-    }
-
-    fn raster(&self) -> Raster {
-        picture::draw(&self.engine.world)
     }
 
     fn summary(&self) -> Summary {

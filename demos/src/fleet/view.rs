@@ -1,4 +1,4 @@
-//! The war as it is shown live.
+//! The war as it is shown.
 
 use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
 use formic_ai::fsm::FsmAgent;
@@ -8,12 +8,13 @@ use glam::Vec2;
 use super::Fleet;
 use super::guns::{Cool, Fire, RANGE};
 use super::parts::{Aim, Bullet, Hull, Orders, Position, Side, TICK_SECONDS, Velocity};
-use super::picture::{BASE, SPACE, colour};
 use super::ships::Ships;
 use super::sky::Sky;
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
+const SPACE: Colour = Colour([10, 12, 22]);
+const BASE: Colour = Colour([26, 30, 48]);
 /// How bright a unit is, and a bullet.
 const UNIT_LIGHT: u32 = 255;
 const TURRET_LIGHT: u32 = 170;
@@ -47,10 +48,6 @@ impl View for Fleet {
                 Kind::new("bullets", Colour([255, 240, 170])),
             ],
         }
-    }
-
-    fn ground_version(&self) -> u64 {
-        1
     }
 
     fn ground(&self) -> Ground {
@@ -140,4 +137,14 @@ impl Fleet {
             _ => does("waits, because nobody is in range and it is whole"),
         }
     }
+}
+
+/// The colour of a side, as bright as said.
+fn colour(side: Side, light: u32) -> Colour {
+    let Colour(channels) = match side {
+        Side::Red => Colour([255, 110, 80]),
+        Side::Blue => Colour([90, 170, 255]),
+    };
+    let dimmed = |channel: u8| u8::try_from(u32::from(channel) * light / 255).unwrap_or(u8::MAX);
+    Colour(channels.map(dimmed))
 }

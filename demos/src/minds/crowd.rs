@@ -190,6 +190,11 @@ impl Crowd {
         &self.samples
     }
 
+    /// How many ticks the samples are of.
+    pub(super) fn sampled_ticks(&self) -> u64 {
+        self.samples.len() as u64 * self.ticks_per_sample
+    }
+
     pub(super) fn size(&self) -> u32 {
         self.size
     }

@@ -1,35 +1,40 @@
 //! A picture of the crowds over time: a strip for each mind, from left to right, and in every column
 //! how many did what.
 
+use formic::inspect::Kind;
+
 use super::crowd::Crowd;
-use crate::raster::{Colour, Point, Raster, Rectangle};
+use super::view::{COLOURS, NAMES};
+use crate::picture::{
+    AXIS, Entry, INK, LEFT, PAPER, RIGHT, SCALE, draw_legend, legend_height, text_width,
+};
+use crate::raster::{Point, Raster, Rectangle};
+use crate::text::grouped;
 
 /// As near to this as whole columns allow.
 const WIDTH: u32 = 960;
 const STRIP_HEIGHT: u32 = 96;
 const GAP: u32 = 8;
-/// Of gathering, eating, sleeping, hiding and idling: colours that the colour-blind can tell apart.
-pub(super) const COLOURS: [Colour; 5] = [
-    Colour([0, 158, 115]),
-    Colour([230, 159, 0]),
-    Colour([0, 114, 178]),
-    Colour([204, 121, 167]),
-    Colour([90, 90, 90]),
-];
 
 pub(super) fn draw(crowds: &[Crowd]) -> Raster {
     // A short run is stretched.
     let samples = crowds.iter().map(|crowd| crowd.samples().len()).max().unwrap_or(0).max(1);
     let samples = u32::try_from(samples).unwrap_or(u32::MAX);
     let column_width = (WIDTH / samples).max(1);
-    let width = samples * column_width + 2 * GAP;
+    let (names_width, strips_width) = (LEFT + 40, samples * column_width);
+    let width = names_width + strips_width + RIGHT;
     let count = u32::try_from(crowds.len()).unwrap_or(1);
-    let height = count * (STRIP_HEIGHT + GAP) + GAP;
-    let mut raster = Raster::new(width, height, Colour::ROCK);
+    let bottom = count * (STRIP_HEIGHT + GAP) + GAP;
+    let entry = |(name, colour)| Entry { kind: Kind::new(name, colour), text: name.to_owned() };
+    let entries: Vec<Entry> = NAMES.into_iter().zip(COLOURS).map(entry).collect();
+    let height = bottom + AXIS + legend_height(width, &entries);
+    let mut raster = Raster::new(width, height, PAPER);
     for (crowd, row) in crowds.iter().zip(0..) {
         let top = pixel(GAP + row * (STRIP_HEIGHT + GAP));
+        let middle = top + pixel(STRIP_HEIGHT / 2) - 7;
+        raster.text(Point::new(8, middle), SCALE, crowd.name(), INK);
         for (shares, place) in crowd.samples().iter().zip(0_u32..) {
-            let x = pixel(GAP + place * column_width);
+            let x = pixel(names_width + place * column_width);
             let mut y = top;
             for (share, colour) in shares.iter().zip(COLOURS) {
                 let height = u64::from(STRIP_HEIGHT) * u64::from(*share) / u64::from(crowd.size());
@@ -38,9 +43,25 @@ pub(super) fn draw(crowds: &[Crowd]) -> Raster {
                 y += pixel(height);
             }
         }
-        raster.line(Point::new(0, top - 1), Point::new(pixel(width) - 1, top - 1), Colour::BLACK);
     }
+    draw_time(&mut raster, (names_width, strips_width), bottom, crowds);
+    draw_legend(&mut raster, bottom + AXIS, &entries);
     raster
+}
+
+/// Five times below the strips, which begin at a column and are so many wide.
+fn draw_time(raster: &mut Raster, (left, width): (u32, u32), top: u32, crowds: &[Crowd]) {
+    let ticks = crowds.iter().map(Crowd::sampled_ticks).max().unwrap_or(0);
+    for part in 0..=4 {
+        let x = left + width * part / 4;
+        raster.fill(Rectangle { x: pixel(x), y: pixel(top), width: SCALE, height: 6 }, INK);
+        let text = grouped(ticks * u64::from(part) / 4);
+        let at = Point::new(pixel(x.saturating_sub(text_width(&text) / 2)), pixel(top + 10));
+        raster.text(at, SCALE, &text, INK);
+    }
+    let name = "tick";
+    let at = Point::new(pixel((left + width).saturating_sub(text_width(name))), pixel(top + 30));
+    raster.text(at, SCALE, name, INK);
 }
 
 fn pixel(at: u32) -> i32 {

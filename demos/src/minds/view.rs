@@ -1,6 +1,6 @@
 //! The crowds as they are shown live, side by side: each forager where its needs are.
 
-use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
+use formic::inspect::{Axes, Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -10,7 +10,6 @@ use super::forager::{
     Basket, EAT, GATHER, HIDE, Needs, SLEEP, TICK_SECONDS, Wolf, has_berries, is_hungry, is_tired,
     is_wolf_near,
 };
-use super::picture::COLOURS;
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
@@ -24,7 +23,15 @@ const MARGIN: u16 = 6;
 const HEAD: u16 = 10;
 const CELL: (u16, u16) = (SIDE + 2 * MARGIN, SIDE + HEAD + MARGIN);
 
-const NAMES: [&str; 5] = ["gathers", "eats", "sleeps", "hides", "idles"];
+pub(super) const NAMES: [&str; 5] = ["gathers", "eats", "sleeps", "hides", "idles"];
+/// Of gathering, eating, sleeping, hiding and idling: colours that the colour-blind can tell apart.
+pub(super) const COLOURS: [Colour; 5] = [
+    Colour([0, 158, 115]),
+    Colour([230, 159, 0]),
+    Colour([0, 114, 178]),
+    Colour([204, 121, 167]),
+    Colour([90, 90, 90]),
+];
 /// Around the panels, and in them: of the content, the hungry, the tired, and those who are both.
 const PALETTE: [Colour; 5] = [
     Colour::ROCK,
@@ -65,8 +72,9 @@ impl View for Minds {
         }
     }
 
-    fn ground_version(&self) -> u64 {
-        1
+    /// Each panel has its own.
+    fn axes(&self) -> Axes {
+        Axes { names: ["", ""], is_upwards: false }
     }
 
     /// Hunger to the right, tiredness upwards, as in the cats.
@@ -78,7 +86,7 @@ impl View for Minds {
             at: corner + Vec2::new(f32::from(SIDE) / 2.0, -0.5),
             radius: 0.0,
             colour: PALETTE[0],
-            label: crowd.name().to_owned(),
+            label: format!("{}: hunger to the right, tiredness up", crowd.name()),
         };
         Ground {
             columns,

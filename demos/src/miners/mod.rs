@@ -6,7 +6,6 @@
 //! written here: they stand in a data file, `plans/miner.ron`, and `--plan` takes another one.
 
 mod components;
-mod picture;
 mod systems;
 mod view;
 
@@ -28,7 +27,6 @@ use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
-use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
@@ -209,10 +207,6 @@ impl Simulation for Miners {
             return Err(format!("{workers} workers do {} things at once", self.executing_alone()));
         }
         Ok(())
-    }
-
-    fn raster(&self) -> Raster {
-        picture::draw(&self.engine.world)
     }
 
     fn summary(&self) -> Summary {

@@ -1,4 +1,4 @@
-//! The miners as they are shown live.
+//! The miners as they are shown.
 
 use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
 use formic_ai::prelude::*;
@@ -7,9 +7,16 @@ use glam::Vec2;
 use super::components::{
     Animator, Books, Clip, Inventory, Item, MoveTo, Place, PlayAnimation, Position, Workplace,
 };
-use super::picture::{AT_WORK, EMPTY_HANDED, LADEN, MEADOW, STONE, TOWER};
 use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
+use crate::raster::Colour;
 use crate::simulation::Simulation;
+
+const MEADOW: Colour = Colour([32, 44, 36]);
+const STONE: Colour = Colour([92, 88, 84]);
+const TOWER: Colour = Colour([62, 78, 116]);
+const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
+const LADEN: Colour = Colour([250, 200, 60]);
+const AT_WORK: Colour = Colour([240, 110, 80]);
 
 const WALKS_EMPTY: u8 = 0;
 const WALKS_LADEN: u8 = 1;
@@ -28,10 +35,6 @@ impl View for Miners {
                 Kind::new("mining", AT_WORK),
             ],
         }
-    }
-
-    fn ground_version(&self) -> u64 {
-        1
     }
 
     fn ground(&self) -> Ground {

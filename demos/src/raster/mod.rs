@@ -8,11 +8,13 @@ mod draw;
 mod encode;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use formic::inspect::Colour;
 
 pub use crate::raster::colour::region_colour;
 pub use crate::raster::draw::{Point, Rectangle};
+pub use crate::raster::text::LETTER;
 
 /// A picture in memory, row by row from the top left.
 ///

@@ -19,8 +19,7 @@
 //! * `command`: what a player says;
 //! * `game`: the whole, turn by turn;
 //! * `screen`, `play`, `terminal`: a game in a terminal;
-//! * `picture`: a drawing of the level;
-//! * `view`: the same live.
+//! * `view`: what the hero sees and remembers, live and as a picture.
 
 mod command;
 mod deed;
@@ -28,7 +27,6 @@ mod fire;
 mod game;
 mod level;
 mod mind;
-mod picture;
 #[cfg(not(target_family = "wasm"))]
 mod play;
 mod rules;
@@ -57,7 +55,6 @@ use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
-use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -173,10 +170,6 @@ impl Simulation for Rogue {
 
     fn check(&self) -> Result<(), String> {
         self.game.check()
-    }
-
-    fn raster(&self) -> Raster {
-        picture::draw(&self.game)
     }
 
     fn summary(&self) -> Summary {

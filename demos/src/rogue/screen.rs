@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crossterm::style::Color;
 
 use super::game::Scene;
-use super::picture::colour;
 use super::sight::{cell_of, field, level};
 use super::terminal::{Area, Canvas, Style};
 use super::things::{Asleep, Cell, Flame, Foe, Health, Look};
+use super::view::colour;
 
 /// The smallest terminal that shows something useful: columns and rows.
 pub(super) const LEAST: (u16, u16) = (44, 14);

@@ -1,4 +1,4 @@
-//! The roguelike as it is shown live: what the hero sees, remembers, and what is dark.
+//! The roguelike as it is shown: what the hero sees, remembers, and what is dark.
 
 use formic::inspect::{Cheat, Ground, Kind, Mark, Scene, Touch, View};
 use formic_ai::explain::DecisionLog;
@@ -7,12 +7,39 @@ use glam::Vec2;
 
 use super::Rogue;
 use super::command::Command;
-use super::game::Status;
-use super::picture::{Window, colour};
+use super::game::{Game, Status};
 use super::sight::{WAYS, cell_of, field, first_step};
 use super::things::{Asleep, Cell, Closed, Flame, Foe, Health, Look, Position, Solid};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+
+/// How many cells are shown on each side at most.
+const SIDE: (i32, i32) = (160, 100);
+
+/// The part of a level that is shown, in cells.
+struct Window {
+    left: i32,
+    top: i32,
+    width: i32,
+    height: i32,
+}
+
+impl Window {
+    /// The cells around the hero; all of them, where the level is not too large for that.
+    fn around_hero(game: &Game) -> Self {
+        let level = game.level();
+        let centre = cell_of(&game.now(), game.hero).unwrap_or((0, 0));
+        let (width, height) = (level.width.min(SIDE.0), level.height.min(SIDE.1));
+        let left = (centre.0 - width / 2).clamp(0, level.width - width);
+        let top = (centre.1 - height / 2).clamp(0, level.height - height);
+        Self { left, top, width, height }
+    }
+
+    fn contains(&self, (x, y): Cell) -> bool {
+        let Self { left, top, width, height } = *self;
+        (left..left + width).contains(&x) && (top..top + height).contains(&y)
+    }
+}
 
 /// The letters of the legend; the last one stands for all others.
 const KINDS: [(char, &str); 12] = [
@@ -238,4 +265,19 @@ fn number(cells: i32) -> f32 {
 )]
 fn whole(at: f32) -> i32 {
     at.floor() as i32
+}
+
+/// The colour of a letter, in the picture and on the screen.
+pub(super) fn colour(letter: char) -> Colour {
+    match letter {
+        '@' => Colour::WHITE,
+        'r' => Colour([186, 140, 99]),
+        'g' => Colour([0, 158, 115]),
+        'a' => Colour([204, 121, 167]),
+        'o' => Colour([213, 94, 0]),
+        '*' => Colour([240, 228, 66]),
+        '!' => Colour([86, 180, 233]),
+        '>' => Colour([230, 159, 0]),
+        _ => Colour([170, 150, 120]),
+    }
 }

@@ -12,13 +12,11 @@
 //! * `steps`: the sub-activities;
 //! * `chores`: the activities, which put them in order;
 //! * `country`: the systems;
-//! * `picture`: all of it from above;
-//! * `view`: the same live.
+//! * `view`: all of it from above.
 
 mod chores;
 mod country;
 mod parts;
-mod picture;
 mod steps;
 mod view;
 
@@ -35,7 +33,6 @@ use self::parts::{Block, Books, Dig, Pickaxe, Position, Walk, Wolf};
 use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::raster::Raster;
 use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
@@ -237,10 +234,6 @@ impl Simulation for Villagers {
             }
         }
         Ok(())
-    }
-
-    fn raster(&self) -> Raster {
-        picture::draw(&self.engine.world)
     }
 
     fn summary(&self) -> Summary {

@@ -1,4 +1,4 @@
-//! The village as it is shown live.
+//! The village as it is shown.
 
 use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
 use formic_ai::activity::{ActivitySlot, State};
@@ -8,10 +8,17 @@ use glam::Vec2;
 use super::chores::{Chore, Kind as ChoreKind};
 use super::country::somewhere;
 use super::parts::{Block, Books, Position, Walk, Wolf};
-use super::picture::{ASLEEP, AWAKE, EATING, FLEEING, HOUSE, MEADOW, STONE};
 use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+
+const MEADOW: Colour = Colour([34, 46, 34]);
+const STONE: Colour = Colour([112, 108, 104]);
+const HOUSE: Colour = Colour([86, 66, 50]);
+const ASLEEP: Colour = Colour([96, 128, 160]);
+const AWAKE: Colour = Colour([250, 240, 200]);
+const EATING: Colour = Colour([130, 200, 90]);
+const FLEEING: Colour = Colour([250, 170, 60]);
 
 /// What lies about is drawn first, and thereby under those who walk over it.
 const STONES: u8 = 0;
@@ -39,10 +46,6 @@ impl View for Villagers {
                 Kind::letter("wolves", Colour::RED, 'W'),
             ],
         }
-    }
-
-    fn ground_version(&self) -> u64 {
-        1
     }
 
     fn noun(&self, agent: Entity) -> Option<&'static str> {

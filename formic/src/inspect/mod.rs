@@ -38,6 +38,6 @@ pub use frame::{Frame, Known};
 #[cfg(not(target_family = "wasm"))]
 pub use inspector::{Inspector, Stopper};
 pub use request::Request;
-pub use scene::{Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
+pub use scene::{Axes, Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
 pub use session::Session;
 pub use view::{Host, NoView, View};

@@ -170,6 +170,7 @@ fn scene_json(view: &dyn View) -> Value {
     json!({
         "size": [scene.size.x, scene.size.y],
         "unit": scene.unit,
+        "axes": { "names": view.axes().names, "is_upwards": view.axes().is_upwards },
         "ticks_per_second": scene.ticks_per_second,
         "kinds": kinds,
         "cheats": cheats,

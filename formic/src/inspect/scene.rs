@@ -33,6 +33,15 @@ pub struct Scene {
     pub kinds: Vec<Kind>,
 }
 
+/// The axes of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Axes {
+    /// What goes to the right, and what goes down, or up.
+    pub names: [&'static str; 2],
+    /// Whether the second one is zero at the lower edge, and not at the upper one.
+    pub is_upwards: bool,
+}
+
 /// One kind of agent, or one thing that agents do: a line of the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {

@@ -4,7 +4,7 @@ use formic_ecs::{Entity, World};
 use formic_jobs::{Save, Schedule, Step};
 use glam::Vec2;
 
-use super::{Answer, Cheat, Ground, Mark, Request, Scene};
+use super::{Answer, Axes, Cheat, Ground, Mark, Request, Scene};
 
 /// What only the program knows of its world: a map, words and keys.
 ///
@@ -31,6 +31,11 @@ pub trait View {
     /// How large the world is, and what the marks in it mean. A world without a size has no map.
     fn scene(&self) -> Scene {
         Scene::default()
+    }
+
+    /// What the two axes of the map are called, and which way the second one goes.
+    fn axes(&self) -> Axes {
+        Axes { names: ["x", "y"], is_upwards: false }
     }
 
     /// A number that is another one whenever [`ground`](View::ground) is.

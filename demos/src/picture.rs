@@ -1,0 +1,295 @@
+//! A world as a picture with axes and a legend: what the live page shows, in a file.
+
+use formic::inspect::{Ground, Kind, Mark, Scene, View};
+use glam::Vec2;
+
+use crate::raster::{Colour, LETTER, Point, Raster, Rectangle};
+use crate::text::grouped;
+
+/// The longer side of the map, in pixels, as near to it as whole pixels for each tile allow.
+const SIDE_PIXELS: f32 = 1_280.0;
+/// The most pixels along a unit of the world.
+const UNIT_PIXELS_MAX: f32 = 32.0;
+/// A map of tiles has at least a pixel for each, up to this side.
+const TILES_MAX: f32 = 8_192.0;
+/// Around a map: on the left the numbers of its axis, above it what that axis is called.
+pub(crate) const LEFT: u32 = 84;
+const TOP: u32 = 34;
+pub(crate) const RIGHT: u32 = 40;
+pub(crate) const AXIS: u32 = 52;
+/// Of texts.
+pub(crate) const SCALE: u32 = 2;
+pub(crate) const PAPER: Colour = Colour([17, 21, 27]);
+pub(crate) const INK: Colour = Colour([217, 223, 232]);
+const PATH: Colour = Colour([128, 134, 144]);
+/// With more agents than this their paths would hide them.
+const PATHS_MAX: usize = 1_000;
+/// Fewer agents than this are to be found at a glance.
+const FEW: usize = 500;
+
+/// A line of a legend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it looks like: a disc, or a letter.
+    pub kind: Kind,
+    /// What it says.
+    pub text: String,
+}
+
+/// Draws what the page shows of a world.
+#[must_use]
+pub fn picture(view: &dyn View) -> Raster {
+    let (scene, ground) = (view.scene(), view.ground());
+    let mut marks = Vec::new();
+    view.marks(&mut marks);
+    let count = |place: usize| marks.iter().filter(|it| usize::from(it.kind) == place).count();
+    let kinds = scene.kinds.iter().enumerate();
+    let entries: Vec<Entry> = kinds
+        .map(|(place, &kind)| {
+            let text = format!("{} {}", kind.name, grouped(count(place) as u64));
+            Entry { kind, text }
+        })
+        .collect();
+    let map = Map::new(&scene, &ground);
+    let width = LEFT + map.width + RIGHT;
+    let top = TOP + map.height + AXIS;
+    let mut raster = Raster::new(width, top + legend_height(width, &entries), PAPER);
+    map.draw_ground(&mut raster, &ground);
+    if marks.len() <= PATHS_MAX {
+        for mark in &marks {
+            let path: Vec<Point> = view.path(mark.entity).iter().map(|&at| map.point(at)).collect();
+            raster.polyline(&path, PATH);
+        }
+    }
+    map.draw_marks(&mut raster, &scene, &marks);
+    map.draw_axes(&mut raster, &scene, view);
+    draw_legend(&mut raster, top, &entries);
+    raster
+}
+
+/// How units become pixels.
+struct Map {
+    scale: f32,
+    width: u32,
+    height: u32,
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a picture has some thousand pixels, and what lies outside is left out"
+)]
+impl Map {
+    fn new(scene: &Scene, ground: &Ground) -> Self {
+        let side = scene.size.max_element().max(1.0);
+        let mut scale = (SIDE_PIXELS / side).min(UNIT_PIXELS_MAX);
+        if ground.columns > 0 && side <= TILES_MAX {
+            scale = scale.floor().max(1.0);
+        }
+        let pixels = |units: f32| ((units * scale) as u32).max(1);
+        Self { scale, width: pixels(scene.size.x), height: pixels(scene.size.y) }
+    }
+
+    fn point(&self, at: Vec2) -> Point {
+        let at = at * self.scale;
+        Point::new(pixel(LEFT).saturating_add(at.x as i32), pixel(TOP).saturating_add(at.y as i32))
+    }
+
+    fn pixels(&self, units: f32) -> u32 {
+        (units * self.scale) as u32
+    }
+
+    fn draw_ground(&self, raster: &mut Raster, ground: &Ground) {
+        let background = ground.palette.first().copied().unwrap_or(Colour::BLACK);
+        let (x, y) = (pixel(LEFT), pixel(TOP));
+        raster.fill(Rectangle { x, y, width: self.width, height: self.height }, background);
+        let (columns, rows) = (u64::from(ground.columns), u64::from(ground.rows));
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |it| (row, it))) {
+            let tile = usize::try_from(row * columns + column).unwrap_or(usize::MAX);
+            let place = ground.tiles.get(tile).map_or(0, |&tile| usize::from(tile));
+            let colour = ground.palette.get(place).copied().unwrap_or(background);
+            // Tiles share the pixels without gaps.
+            let edge = |side: u32, at: u64, count: u64| (u64::from(side) * at / count) as u32;
+            let left = edge(self.width, column, columns);
+            let top = edge(self.height, row, rows);
+            raster.fill(
+                Rectangle {
+                    x: pixel(LEFT + left),
+                    y: pixel(TOP + top),
+                    width: edge(self.width, column + 1, columns) - left,
+                    height: edge(self.height, row + 1, rows) - top,
+                },
+                colour,
+            );
+        }
+        for landmark in &ground.landmarks {
+            let at = self.point(landmark.at);
+            raster.disc(at, self.pixels(landmark.radius), landmark.colour);
+            raster.text(middle(at, &landmark.label, SCALE), SCALE, &landmark.label, INK);
+        }
+    }
+
+    fn draw_marks(&self, raster: &mut Raster, scene: &Scene, marks: &[Mark]) {
+        let least = if marks.len() < FEW { 3 } else { 1 };
+        let radius = self.pixels(scene.mark_radius).max(least);
+        for mark in marks {
+            let at = self.point(mark.at);
+            let kind = scene.kinds.get(usize::from(mark.kind));
+            draw_kind(raster, at, radius, kind.copied().unwrap_or(Kind::new("", Colour::WHITE)));
+        }
+    }
+
+    fn draw_axes(&self, raster: &mut Raster, scene: &Scene, view: &dyn View) {
+        let axes = view.axes();
+        let [across, along] = axes.names.map(|name| format!("{name} ({})", scene.unit));
+        let bottom = TOP + self.height;
+        let step = self.round_step();
+        let mut at = 0.0;
+        while at <= scene.size.x {
+            let x = self.point(Vec2::new(at, 0.0)).x;
+            raster.fill(Rectangle { x, y: pixel(bottom), width: SCALE, height: 6 }, INK);
+            let text = grouped(at as u64);
+            let place = middle(Point::new(x, pixel(bottom + 18)), &text, SCALE);
+            raster.text(place, SCALE, &text, INK);
+            at += step;
+        }
+        let place = Point::new(
+            pixel((LEFT + self.width).saturating_sub(text_width(&across))),
+            pixel(bottom + 30),
+        );
+        raster.text(place, SCALE, &across, INK);
+        at = 0.0;
+        while at <= scene.size.y {
+            let from_top = if axes.is_upwards { scene.size.y - at } else { at };
+            let y = self.point(Vec2::new(0.0, from_top)).y;
+            raster.fill(Rectangle { x: pixel(LEFT - 6), y, width: 6, height: SCALE }, INK);
+            let text = grouped(at as u64);
+            let left = pixel(LEFT.saturating_sub(10 + text_width(&text)));
+            raster.text(Point::new(left, y - 7), SCALE, &text, INK);
+            at += step;
+        }
+        raster.text(Point::new(8, 8), SCALE, &along, INK);
+    }
+
+    /// A round number of units from one number of an axis to the next.
+    fn round_step(&self) -> f32 {
+        let least = 90.0 / self.scale;
+        let mut power = 1.0;
+        loop {
+            for factor in [1.0, 2.0, 5.0] {
+                if power * factor >= least {
+                    return power * factor;
+                }
+            }
+            power *= 10.0;
+        }
+    }
+}
+
+/// How high the legend of a picture is that has so many columns.
+#[must_use]
+pub fn legend_height(width: u32, entries: &[Entry]) -> u32 {
+    places(width, entries).last().map_or(0, |place| place.1) + 30
+}
+
+/// Draws a legend into the rows from `top` on.
+pub fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
+    let places = places(raster.width(), entries);
+    for (entry, (x, y)) in entries.iter().zip(places) {
+        let (x, y) = (pixel(x), pixel(top + y));
+        draw_kind(raster, Point::new(x + 7, y + 7), 6, entry.kind);
+        raster.text(Point::new(x + 22, y), SCALE, &entry.text, INK);
+    }
+}
+
+/// Where the entries are, row by row, in pixels from the upper left corner of the legend.
+fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
+    let (mut x, mut y) = (12, 0);
+    let place = |entry: &Entry| {
+        let long = 22 + text_width(&entry.text) + 20;
+        if x > 12 && x + long > width {
+            (x, y) = (12, y + 24);
+        }
+        x += long;
+        (x - long, y)
+    };
+    entries.iter().map(place).collect()
+}
+
+fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
+    if let Some(letter) = kind.letter {
+        let scale = (2 * radius / 7).max(1);
+        let letter = letter.to_string();
+        return raster.text(middle(at, &letter, scale), scale, &letter, kind.colour);
+    }
+    if radius >= 3 {
+        raster.disc(at, radius + 1, Colour::BLACK);
+    }
+    raster.disc(at, radius, kind.colour);
+}
+
+/// The upper left corner of a text around a point.
+fn middle(at: Point, text: &str, scale: u32) -> Point {
+    let width = text_width(text) / SCALE * scale;
+    Point::new(at.x - pixel(width / 2), at.y - pixel(LETTER.1 * scale / 2))
+}
+
+/// How wide a text is, in pixels.
+#[must_use]
+pub fn text_width(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(LETTER.0 * SCALE)
+}
+
+fn pixel(at: u32) -> i32 {
+    i32::try_from(at).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::DEMOS;
+    use crate::setup::Setup;
+
+    /// Whether a text is written somewhere in a picture, in the size and colour of words.
+    fn says(raster: &Raster, text: &str) -> bool {
+        let mut paper = Raster::new(text_width(text), LETTER.1 * SCALE, PAPER);
+        paper.text(Point::new(0, 0), SCALE, text, INK);
+        let size = (pixel(paper.width()), pixel(paper.height()));
+        let pixels = (0..size.1).flat_map(|y| (0..size.0).map(move |x| (x, y)));
+        let ink: Vec<(i32, i32)> = pixels.filter(|&(x, y)| paper.get(x, y) == Some(INK)).collect();
+        let is_at = |left: i32, top: i32| {
+            ink.iter().all(|&(x, y)| raster.get(left + x, top + y) == Some(INK))
+        };
+        let corners = (0..pixel(raster.height()))
+            .flat_map(|y| (0..pixel(raster.width())).map(move |x| (x, y)));
+        corners.into_iter().any(|(x, y)| is_at(x, y))
+    }
+
+    #[test]
+    fn every_demo_has_a_picture_with_a_legend() {
+        let setup = Setup { agents: 40, ticks: 5, seed: 1, threads: 1 };
+        for demo in DEMOS {
+            let mut simulation = demo.open(&setup).expect("small numbers are allowed");
+            (0..5).for_each(|_| simulation.tick());
+            let raster = simulation.raster();
+            for kind in simulation.view().scene().kinds {
+                assert!(says(&raster, kind.name), "{}: {}", demo.name, kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn axes_have_numbers_and_say_what_they_are_of() {
+        let setup = Setup { agents: 10, ticks: 0, seed: 1, threads: 1 };
+        let raster = |name: &str| {
+            let demo = DEMOS.iter().find(|it| it.name == name).expect("it is there");
+            demo.open(&setup).expect("small numbers are allowed").raster()
+        };
+        let cats = raster("cats");
+        for text in ["hunger (point of need)", "tiredness (point of need)", "100", "40"] {
+            assert!(says(&cats, text), "{text}");
+        }
+        assert!(!says(&cats, "110"), "what is not written is not found");
+        assert!(says(&raster("miners"), "x (metre)"));
+    }
+}
