@@ -627,6 +627,80 @@ fn requests_that_are_none_are_refused_and_the_program_goes_on() {
 }
 
 #[test]
+fn requests_of_any_content_are_answered_and_the_program_goes_on() {
+    let program = living(field);
+    program.pause();
+    let entity =
+        program.post("/api/query", json!({ "query": "" })).1["entities"][0]["entity"].clone();
+    let good = [
+        ("/api/query", json!({ "query": "Grain > 3, 1", "after": 0, "entity": entity })),
+        ("/api/run", json!({ "running": true, "speed": 60.0 })),
+        ("/api/step", json!({ "what": "tick", "count": 3 })),
+        ("/api/pick", json!({ "x": 1.0, "y": 1.0, "reach": 2.0 })),
+        ("/api/select", json!({ "entity": entity })),
+        (
+            "/api/edit",
+            json!({ "edit": "set", "entity": entity, "component": "Grain", "field": 0, "value": "7" }),
+        ),
+        ("/api/edit", json!({ "edit": "despawn", "entity": entity })),
+        ("/api/focus", json!({ "world": 0 })),
+        ("/api/cheat", json!({ "cheat": "dig", "x": 0.0, "y": 0.0 })),
+        ("/api/break", json!({ "break": "add", "query": "1 chooses eat" })),
+        ("/api/break", json!({ "break": "remove", "number": 1 })),
+        (
+            "/api/graph",
+            json!({ "graph": "add", "entity": entity, "component": "Grain", "field": 0 }),
+        ),
+        ("/api/graph", json!({ "graph": "remove", "number": 1 })),
+        ("/api/history", json!({ "every": 5 })),
+        ("/api/rewind", json!({ "tick": 2 })),
+    ];
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(2),
+        json!(u64::MAX),
+        json!(1e308),
+        json!(0.5),
+        json!(""),
+        json!("4294967297"),
+        json!("18446744073709551615"),
+        json!("\u{0}\"<script>"),
+        json!("Grain > 1e999, !Grain, \"a\", 12v3 chooses x"),
+        json!(",".repeat(900)),
+        json!("tick"),
+        json!("add"),
+        json!([]),
+        json!({ "query": {} }),
+    ];
+    let mut random = RandomStream::new(3);
+    let mut below =
+        |count: usize| usize::try_from(random.below(count as u64)).expect("it is below");
+    let mut statuses = std::collections::BTreeSet::new();
+    for round in 0..1_500 {
+        let (path, body) = &good[below(good.len())];
+        let mut body = body.clone();
+        let keys: Vec<String> = body.as_object().expect("it is one").keys().cloned().collect();
+        for _ in 0..below(3) {
+            body[&keys[below(keys.len())]] = odd[below(odd.len())].clone();
+        }
+        let (status, answer) = program.post(path, body.clone());
+        let is_told = status == 200 || answer["error"].is_string();
+        assert!(is_told && status < 500, "round {round}, {path} {body}: {status} {answer}");
+        statuses.insert(status);
+        if round % 100 == 0 {
+            program.pause();
+            program.get("/api/time");
+            program.get("/api/state");
+        }
+    }
+    assert_eq!(statuses.into_iter().collect::<Vec<_>>(), [200, 400, 404, 409]);
+    assert!(program.end() > 0);
+}
+
+#[test]
 fn silent_sockets_hold_no_seat_and_end_with_the_program() {
     let program = program();
     let silent: Vec<TcpStream> = (0..300).map(|_| connect(program.address)).collect();
