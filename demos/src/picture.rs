@@ -21,7 +21,7 @@ pub(crate) const AXIS: u32 = 52;
 pub(crate) const SCALE: u32 = 2;
 pub(crate) const PAPER: Colour = Colour([17, 21, 27]);
 pub(crate) const INK: Colour = Colour([217, 223, 232]);
-const PATH: Colour = Colour([128, 134, 144]);
+const PATH: Colour = Colour([178, 184, 194]);
 /// With more agents than this their paths would hide them.
 const PATHS_MAX: usize = 1_000;
 /// Fewer agents than this are to be found at a glance.
@@ -197,7 +197,7 @@ pub fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
     let places = places(raster.width(), entries);
     for (entry, (x, y)) in entries.iter().zip(places) {
         let (x, y) = (pixel(x), pixel(top + y));
-        draw_kind(raster, Point::new(x + 7, y + 7), 6, entry.kind);
+        draw_kind(raster, Point::new(x + 7, y + 7), 7, entry.kind);
         raster.text(Point::new(x + 22, y), SCALE, &entry.text, INK);
     }
 }

@@ -97,11 +97,6 @@ impl View for CatWorld {
         let needs = format!("hunger {:.0}, tiredness {:.0}", hunger.0, tiredness.0);
         vec![now, format!("As its needs are now ({needs}), its options score {}.", list.join(", "))]
     }
-
-    fn companions(&self, agent: Entity) -> Vec<Entity> {
-        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
-        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
-    }
 }
 
 fn darker(Colour(channels): Colour) -> Colour {

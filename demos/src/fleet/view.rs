@@ -1,6 +1,6 @@
 //! The war as it is shown.
 
-use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
+use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View, actions};
 use formic_ai::fsm::FsmAgent;
 use formic_ai::prelude::*;
 use glam::Vec2;
@@ -102,11 +102,6 @@ impl View for Fleet {
         };
         vec![self.doing(agent, hull, aim), target, health]
     }
-
-    fn companions(&self, agent: Entity) -> Vec<Entity> {
-        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
-        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
-    }
 }
 
 impl Fleet {
@@ -124,9 +119,8 @@ impl Fleet {
                 _ => format!("It is {state}, because no enemy is in sight."),
             };
         }
-        let actions = self.companions(unit).into_iter();
         let runs = |&action: &Entity| world.is_enabled::<Executing>(action) == Ok(true);
-        let doing = actions.into_iter().find(runs);
+        let doing = actions(world, unit).into_iter().find(runs);
         let does = |name: &str| format!("It {name}.");
         match doing {
             Some(it) if world.has::<Fire>(it) => does("fires, because an enemy is in range"),

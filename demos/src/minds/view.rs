@@ -138,11 +138,6 @@ impl View for Minds {
         ]
     }
 
-    fn companions(&self, agent: Entity) -> Vec<Entity> {
-        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
-        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
-    }
-
     fn cheats(&self) -> &'static [Cheat] {
         &CHEATS
     }

@@ -1,6 +1,6 @@
 //! The miners as they are shown.
 
-use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View};
+use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View, actions};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -78,19 +78,13 @@ impl View for Miners {
         }
         lines
     }
-
-    fn companions(&self, agent: Entity) -> Vec<Entity> {
-        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
-        actions
-            .map_or_else(|_| Vec::new(), |actions| actions.iter().map(|it| it.entity()).collect())
-    }
 }
 
 impl Miners {
     /// The action that is executing, or will begin to in the next tick.
     fn current_action(&self, agent: Entity) -> Option<Entity> {
         let body = self.world().get::<Body>(agent).ok()?;
-        let mut actions = self.companions(agent).into_iter().enumerate();
+        let mut actions = actions(self.world(), agent).into_iter().enumerate();
         actions.find(|&(place, _)| body.is_running(place)).map(|(_, action)| action)
     }
 
@@ -98,7 +92,7 @@ impl Miners {
     fn doing(&self, agent: Entity, action: Entity) -> String {
         let world = self.world();
         let place = world.get::<Action>(action).map_or(0, Action::index) + 1;
-        let count = self.companions(agent).len();
+        let count = actions(world, agent).len();
         let plan = format!("action {place} of the {count} of its plan");
         if let Ok(walk) = world.get::<MoveTo>(action) {
             let left = (walk.seconds_total - walk.seconds).max(0.0);

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use formic_ai::action::OwnedAction;
 use formic_ai::explain::DecisionLog;
-use formic_ecs::{Access, ComponentId, Entity, EntityPlace, World};
+use formic_ecs::{Access, Buffer, ComponentId, Entity, EntityPlace, World};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -102,7 +103,8 @@ impl Session {
         value["systems"] = json!(touching(host, entity));
         value["minds"] = json!(minds(world, entity));
         value["decisions"] = json!(decisions(world, entity));
-        let companions = view.companions(entity);
+        let mut companions = view.companions(entity);
+        companions.extend(actions(world, entity));
         value["companions"] =
             companions.iter().filter_map(|&other| self.entity_json(world, other)).collect();
         let has = components(world, entity);
@@ -182,6 +184,13 @@ impl Session {
             Err(fault) => Answer::error(500, &fault),
         }
     }
+}
+
+/// The action entities of an agent, in their order; none of any other entity.
+#[must_use]
+pub fn actions(world: &World, agent: Entity) -> Vec<Entity> {
+    let actions = world.get::<Buffer<OwnedAction>>(agent);
+    actions.map_or_else(|_| Vec::new(), |list| list.iter().map(|it| it.entity()).collect())
 }
 
 /// Runs code of the program: drops, hooks, codecs. No click ends the program.

@@ -34,6 +34,7 @@ mod view;
 
 pub use advice::{Advice, FEW_ENTITIES, advice};
 pub use answer::Answer;
+pub use entity::actions;
 pub use frame::{Frame, Known};
 #[cfg(not(target_family = "wasm"))]
 pub use inspector::{Inspector, Stopper};

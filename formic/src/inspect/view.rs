@@ -72,7 +72,8 @@ pub trait View {
         None
     }
 
-    /// Entities that belong to an agent: its actions, what it carries.
+    /// Entities that belong to an agent, such as what it carries. Its [actions](super::actions) need
+    /// not be among them.
     fn companions(&self, agent: Entity) -> Vec<Entity> {
         _ = agent;
         Vec::new()
