@@ -1,5 +1,7 @@
 //! The record of one decision, whatever has decided.
 
+use std::sync::Arc;
+
 use formic_ecs::Entity;
 
 use super::label::Label;
@@ -159,6 +161,8 @@ pub struct Factor {
     pub input: f32,
     /// The curve.
     pub curve: Label,
+    /// What the curve gives for inputs from 0 to 1, evenly spaced: to draw it.
+    pub curve_points: Arc<[f32]>,
     /// How much it counts beside the others.
     pub weight: f32,
     /// What the curve gave.

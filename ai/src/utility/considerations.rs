@@ -1,6 +1,7 @@
 //! The score of an option.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::curve::{Curve, unit};
 use crate::explain::{Decision, Factor, Label};
@@ -63,7 +64,12 @@ struct Consideration {
     /// What the input is called in records, and the curve.
     name: Label,
     curve_name: Label,
+    /// The curve at inputs from 0 to 1, evenly spaced, for records.
+    curve_points: Arc<[f32]>,
 }
+
+/// How many points of a curve a record has.
+const CURVE_POINTS: u16 = 33;
 
 /// As long as it runs and the input is above, it scores as much as it can. No input is above
 /// infinity: it stands for none.
@@ -133,7 +139,17 @@ impl Utility {
     pub fn weighted(mut self, weight: f32, input: Input, curve: Curve) -> Self {
         let curve_name = curve.to_string().into();
         let name = Label::default();
-        self.considerations.push(Consideration { input: input.0, weight, curve, name, curve_name });
+        let curve_points =
+            (0..CURVE_POINTS).map(|at| curve.at(f32::from(at) / f32::from(CURVE_POINTS - 1)));
+        let curve_points = curve_points.collect();
+        self.considerations.push(Consideration {
+            input: input.0,
+            weight,
+            curve,
+            name,
+            curve_name,
+            curve_points,
+        });
         self.factor = self.new_factor();
         self
     }
@@ -367,6 +383,7 @@ impl Utility {
             name: it.name.clone(),
             input: inputs[it.input],
             curve: it.curve_name.clone(),
+            curve_points: Arc::clone(&it.curve_points),
             weight: it.weight,
             score: it.curve.at(inputs[it.input]),
         }));

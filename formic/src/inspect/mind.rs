@@ -59,6 +59,7 @@ fn candidate_json(decision: &Decision, place: usize, candidate: &Candidate) -> V
             "name": &*factor.name,
             "input": factor.input,
             "curve": &*factor.curve,
+            "points": &*factor.curve_points,
             "weight": factor.weight,
             "score": factor.score,
         })

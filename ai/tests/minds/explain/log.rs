@@ -59,6 +59,7 @@ fn what_is_overwritten_leaves_nothing_behind() {
             name: "x".into(),
             input: 1.0,
             curve: "linear".into(),
+            curve_points: [0.0, 1.0].into(),
             weight: 1.0,
             score: 1.0,
         });
