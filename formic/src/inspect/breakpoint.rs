@@ -12,7 +12,7 @@ use super::{Answer, Host, Session, View};
 const BREAKPOINTS_MAX: usize = 8;
 /// The most entities of a world for a breakpoint that names none: all are looked at after every
 /// tick, in some milliseconds.
-const ENTITIES_MAX: usize = 20_000;
+const ENTITIES_MAX: usize = 5_000;
 
 /// What to do with breakpoints.
 #[derive(Deserialize)]

@@ -23,7 +23,7 @@ use super::{Answer, Host, Session};
 /// The most bytes of all saves together; the oldest go first.
 const BYTES_MAX: usize = 64 << 20;
 /// The most bytes of a world that is saved every few ticks: the world stands still while it is.
-const WORLD_BYTES_MAX: usize = 16 << 20;
+const WORLD_BYTES_MAX: usize = 8 << 20;
 /// The most ticks from one save to the next.
 const EVERY_MAX: u64 = 10_000;
 
