@@ -70,6 +70,7 @@ pub mod svg;
 pub mod tape;
 pub mod text;
 pub mod villagers;
+pub mod walkers;
 
 #[cfg(not(target_family = "wasm"))]
 use std::ffi::OsString;

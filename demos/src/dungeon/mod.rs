@@ -6,12 +6,11 @@
 //! game adds to it.
 //!
 //! ```text
-//!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> watch
+//!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> walkers::watch
 //! ```
 //!
 //! * `works`: digs tunnels and bricks up corridors, by a script that follows from
 //!   the seed;
-//! * `watch`: looks over the shoulder of every imp, and remembers what it did wrong;
 //! * `world`: puts it together;
 //! * `simulation` and `view`: answer the shell, draw, and let a page look on and cheat;
 //! * `cheat` and `script`: what a player may do from outside, and when;
@@ -22,7 +21,6 @@ mod digest;
 mod script;
 mod simulation;
 mod view;
-mod watch;
 mod works;
 mod world;
 

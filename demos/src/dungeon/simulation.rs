@@ -11,6 +11,7 @@ use crate::dungeon::world::Dungeon;
 use crate::engine::Engine;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
+use crate::walkers;
 
 impl Simulation for Dungeon {
     fn engine(&self) -> &Engine {
@@ -66,7 +67,7 @@ impl Simulation for Dungeon {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.check_imps()?;
+        walkers::check(&self.engine.world)?;
         self.terrain().check().map_err(|fault| fault.to_string())?;
         self.engine.check()
     }

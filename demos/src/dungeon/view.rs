@@ -8,6 +8,7 @@ use glam::Vec2;
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::world::Dungeon;
 use crate::raster::{Colour, region_colour};
+use crate::walkers;
 
 /// The side of rock that is turned towards us.
 const FACE: Colour = Colour([66, 60, 70]);
@@ -80,19 +81,7 @@ impl View for Dungeon {
     }
 
     fn path(&self, agent: Entity) -> Vec<Vec2> {
-        let world = &self.engine.world;
-        let (Ok(position), Ok(request), Ok(route)) = (
-            world.get::<Position>(agent),
-            world.get::<PathRequest>(agent),
-            world.get::<Route>(agent),
-        ) else {
-            return Vec::new();
-        };
-        let Some((goal, (_, between))) = request.goal().zip(route.rest().split_last()) else {
-            return Vec::new();
-        };
-        let middles = between.iter().map(|cell| cell.centre());
-        std::iter::once(position.0).chain(middles).chain([goal]).collect()
+        walkers::path(&self.engine.world, agent)
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

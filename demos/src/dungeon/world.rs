@@ -12,12 +12,12 @@ use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::script::Script;
-use crate::dungeon::watch::{Watch, watch};
 use crate::dungeon::works::{Works, work};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::saved::{self, Numbers};
 use crate::setup::Setup;
+use crate::walkers::{Watch, watch};
 
 /// The slowest and the fastest imp, in cells per second; at twenty ticks a second
 /// none walks half a cell in a tick, which `watch` relies on.
@@ -300,20 +300,6 @@ impl Dungeon {
 
     pub(super) fn stats(&self) -> PathStatsSum {
         PathStats::sum(self.engine.world.query_ref::<&PathStats>().map(|stats| *stats))
-    }
-
-    /// What the watch has seen, and what it cannot see: where all agents are now.
-    pub(super) fn check_imps(&self) -> Result<(), String> {
-        for (position, watch) in self.engine.world.query_ref::<(&Position, &Watch)>() {
-            let is_in_the_open = position.cell().is_some_and(|cell| self.terrain().is_open(cell));
-            if watch.ticks_in_rock > 0 || !is_in_the_open || !position.0.is_finite() {
-                return Err(format!("an imp, now at {}, stood in rock", position.0));
-            }
-            if watch.illegal_moves > 0 {
-                return Err(format!("an imp, now at {}, walked through rock", position.0));
-            }
-        }
-        Ok(())
     }
 }
 
