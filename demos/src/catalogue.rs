@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::card::Demo;
-use crate::{cats, dungeon, fleet, minds, miners, rogue, villagers};
+use crate::{cats, dungeon, fleet, harbour, minds, miners, rogue, villagers};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
@@ -15,6 +15,7 @@ pub const DEMOS: &[&Demo] = &[
     &fleet::DEMO,
     &villagers::DEMO,
     &dungeon::DEMO,
+    &harbour::DEMO,
     &rogue::DEMO,
 ];
 
@@ -30,6 +31,8 @@ Try next:
   cargo run --release -- minds                         one crowd under six minds, and their price
   cargo run --release -- fleet --png fleet.png         ships, turrets and bullets at war
   cargo run --release -- villagers                     most of them asleep, and what that saves
+  cargo run --release -- harbour --ticks 300 --explain 2
+                                                       a troll, and the door that it is too wide for
   cargo run --release -- rogue --play                  a dungeon in turns, in this terminal
   cargo run --release -- miners --agents 100000        a crowd that is mostly asleep
   cargo run --release -- dungeon --map FILE --png OUT  a MovingAI map of your own

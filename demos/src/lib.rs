@@ -37,6 +37,7 @@ pub mod files;
 pub mod fleet;
 #[cfg(doctest)]
 mod guide;
+pub mod harbour;
 pub mod interrupt;
 pub mod minds;
 pub mod miners;

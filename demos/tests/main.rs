@@ -7,6 +7,7 @@ mod command_line;
 mod diff;
 mod dungeon;
 mod fleet;
+mod harbour;
 mod layers;
 mod live;
 mod matrix;

@@ -1,0 +1,129 @@
+//! The map of the harbour, and who can cross what.
+
+use formic_ecs::RandomStream;
+use formic_nav::{AgentClass, Cell, ClassId, Grid, Link, MoveRule, Terrain, Weight};
+use glam::Vec2;
+
+use crate::raster::Colour;
+
+/// `#` rock, `.` floor, `~` water, `,` mud, `+` a door, `=` a door with a lock. From each small letter a
+/// link leads to the same capital: stairs up (a) and down (b), a ramp up (c) and down (d), a
+/// drop (e).
+const MAP: &str = include_str!("../../maps/harbour.txt");
+pub(super) const WIDTH: u16 = 64;
+pub(super) const HEIGHT: u16 = 31;
+/// The first row of the upper floor.
+const UPSTAIRS: u16 = 25;
+/// What a link is as long as, in cells.
+const LINK_LENGTH: u8 = 4;
+
+/// Kinds of ground, which classes of agents tell apart by their weights. To agents without a class, of
+/// which there are none here, they are what the ground costs.
+const MUD: Weight = Weight::new(4).expect("not zero");
+const WATER: Weight = Weight::new(5).expect("not zero");
+const LOCKED: Weight = Weight::new(6).expect("not zero");
+
+/// What an agent is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Goblin,
+    /// A goblin with the key.
+    Porter,
+    Boat,
+    Troll,
+}
+
+/// Every kind, in the order of the classes.
+pub(super) const KINDS: [Kind; 4] = [Kind::Goblin, Kind::Porter, Kind::Boat, Kind::Troll];
+
+impl Kind {
+    /// The kind of agents of a class.
+    pub(super) fn of(class: ClassId) -> Option<Self> {
+        KINDS.into_iter().find(|kind| kind.class() == class)
+    }
+
+    pub(super) const fn class(self) -> ClassId {
+        ClassId(self as u8 + 1)
+    }
+
+    fn definition(self) -> AgentClass {
+        let half = Weight::new(MUD.get() / 2).expect("not zero");
+        let walker = AgentClass::new(1).without(WATER).with_weight(MUD, half);
+        match self {
+            Self::Goblin => walker.without(LOCKED),
+            Self::Porter => walker.with_weight(LOCKED, Weight::ONE),
+            Self::Boat => AgentClass::new(1).only(&[WATER]).with_weight(WATER, Weight::ONE),
+            Self::Troll => AgentClass::new(2).without(WATER).without(LOCKED),
+        }
+    }
+
+    pub(super) const fn noun(self) -> &'static str {
+        match self {
+            Self::Goblin => "goblin",
+            Self::Porter => "porter",
+            Self::Boat => "boat",
+            Self::Troll => "troll",
+        }
+    }
+
+    /// The slowest and the fastest of a kind, in cells per second: at twenty ticks a second none
+    /// walks half a cell in a tick, which the watch relies on.
+    pub(super) const fn speeds(self) -> (f32, f32) {
+        match self {
+            Self::Goblin | Self::Porter => (2.0, 4.0),
+            Self::Boat => (2.0, 6.0),
+            Self::Troll => (1.5, 2.5),
+        }
+    }
+
+    pub(super) const fn colour(self) -> Colour {
+        match self {
+            Self::Goblin => Colour([120, 220, 110]),
+            Self::Porter => Colour([250, 214, 90]),
+            Self::Boat => Colour([240, 240, 240]),
+            Self::Troll => Colour([240, 110, 90]),
+        }
+    }
+}
+
+/// What the map has at a cell; rock outside of it.
+pub(super) fn symbol(cell: Cell) -> u8 {
+    let row = MAP.lines().nth(cell.y.into()).unwrap_or_default();
+    row.as_bytes().get(usize::from(cell.x)).copied().unwrap_or(b'#')
+}
+
+pub(super) fn is_upstairs(place: Vec2) -> bool {
+    place.y >= f32::from(UPSTAIRS)
+}
+
+/// The harbour as it is without carts.
+pub(super) fn terrain() -> Terrain {
+    let is_open = |cell| symbol(cell) != b'#';
+    let mut grid = Grid::from_fn(WIDTH.into(), HEIGHT.into(), is_open).expect("it is a small map");
+    for cell in grid.cells() {
+        let ground = match symbol(cell) {
+            b'~' => WATER,
+            b',' => MUD,
+            b'=' => LOCKED,
+            _ => continue,
+        };
+        grid.set_weight(cell, ground);
+    }
+    let end_of = |from: Cell| {
+        let capital =
+            symbol(from).is_ascii_lowercase().then(|| symbol(from).to_ascii_uppercase())?;
+        grid.cells().find(|&cell| symbol(cell) == capital)
+    };
+    let link = |from| Some(Link::new(from, end_of(from)?, LINK_LENGTH));
+    let links: Vec<Link> = grid.cells().filter_map(link).collect();
+    Terrain::new(grid, MoveRule::BothFree)
+        .with_links(links)
+        .with_classes(KINDS.map(Kind::definition))
+}
+
+/// Any of the open cells, one as likely as another; `None` if there is none.
+pub(super) fn somewhere(terrain: &Terrain, random: &mut RandomStream) -> Option<Cell> {
+    let grid = terrain.grid();
+    let number = random.below(grid.open_count() as u64);
+    grid.cells().filter(|&cell| grid.is_open(cell)).nth(usize::try_from(number).ok()?)
+}

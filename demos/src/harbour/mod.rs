@@ -1,0 +1,212 @@
+//! A harbour, where who can go where depends on what they are.
+//!
+//! Boats cross the water and goblins do not; mud costs goblins half of what it costs a troll; a
+//! troll is two cells wide, so that it fits through no door; and one door opens to those who have the key.
+//! Two floors lie on one map, joined by stairs, a ramp and a drop. Carts roll and stand in
+//! the way. All of that is `nav`: classes, links and obstacles. What the harbour adds is a map and errands.
+//!
+//! ```text
+//!   haul (carts) ──> send (errands) ──> the systems of nav ──> walkers::watch
+//! ```
+//!
+//! * `map`: the map, and who can cross what;
+//! * `traffic`: carts, and the errands of all others;
+//! * `view`: how it is shown, and why a troll goes around.
+
+mod map;
+#[cfg(test)]
+mod tests;
+mod traffic;
+mod view;
+
+use formic_ecs::{RandomStream, StateHash, World};
+use formic_jobs::{IntoSystem, Schedule};
+use formic_nav::{
+    Avoid, ClassId, PathStats, PathStatsSum, Position, SearchBudget, SearchReport, Terrain, systems,
+};
+
+use self::map::{KINDS, Kind};
+use self::traffic::{CARTS, Errand};
+use crate::card::{Demo, no_arguments};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::raster::Raster;
+use crate::setup::Setup;
+use crate::simulation::{Counter, Simulation, Summary};
+use crate::text::grouped;
+use crate::walkers::{self, Watch};
+
+/// The card of this demo.
+pub const DEMO: Demo = Demo {
+    name: "harbour",
+    about: "Boats, goblins, and trolls too wide for doors, on two floors; carts stand in the way",
+    agents_noun: "agents",
+    agents_default: 60,
+    ticks_default: 4_000,
+    arguments: no_arguments,
+    build: |setup, _| Ok(Box::new(Harbour::new(setup)?)),
+};
+
+/// What the searches of a tick may expand: so little that ways across the harbour, which take more than
+/// half of it, are searched off the frame.
+const BUDGET: SearchBudget = SearchBudget { expansions: 300 };
+/// Agents are of these kinds in turn.
+const TURNS: [Kind; 10] = {
+    use Kind::{Boat, Goblin, Porter, Troll};
+    [Goblin, Boat, Troll, Porter, Goblin, Boat, Goblin, Goblin, Boat, Goblin]
+};
+
+struct Harbour {
+    engine: Engine,
+}
+
+impl Harbour {
+    fn new(setup: &Setup) -> Result<Self, Failure> {
+        let mut world = World::new();
+        let terrain = map::terrain();
+        let seed = RandomStream::new(setup.seed);
+        for (number, &kind) in (0..setup.agents).zip(TURNS.iter().cycle()) {
+            let mut random = seed.fork(number.into());
+            let ground = terrain.for_class(kind.class()).expect("every kind has a class");
+            let place = map::somewhere(ground, &mut random).expect("every kind has its ground");
+            let (slowest, fastest) = kind.speeds();
+            let speed = random.between(slowest, fastest);
+            world.spawn((
+                (systems::agent(place.centre(), speed), kind.class(), Avoid::default()),
+                (Errand::new(random), Watch::new(place.centre())),
+            ));
+        }
+        world.spawn_batch(CARTS.map(|[from, to]| traffic::cart(from, to)));
+        systems::insert_resources(&mut world, terrain);
+        world.insert_resource(BUDGET);
+        let systems =
+            Schedule::builder().add(traffic::haul).add(traffic::send.after(traffic::haul));
+        let systems = systems::add(systems).add(walkers::watch.after(systems::search));
+        Ok(Self { engine: Engine::new(setup, world, systems)? })
+    }
+
+    fn terrain(&self) -> &Terrain {
+        self.engine.world.resource().expect("inserted at the start")
+    }
+
+    fn report(&self) -> SearchReport {
+        self.engine.world.resource().copied().unwrap_or_default()
+    }
+
+    fn stats(&self) -> PathStatsSum {
+        PathStats::sum(self.engine.world.query_ref::<&PathStats>().map(|stats| *stats))
+    }
+
+    /// How many there are of each kind.
+    fn counts(&self) -> [u64; KINDS.len()] {
+        let agents = || self.engine.world.query_ref::<&ClassId>().into_iter();
+        KINDS.map(|kind| agents().filter(|&&class| class == kind.class()).count() as u64)
+    }
+
+    fn upstairs(&self) -> u64 {
+        let agents = self.engine.world.query_ref::<(&Position, &Errand)>();
+        agents.into_iter().filter(|(position, _)| map::is_upstairs(position.0)).count() as u64
+    }
+
+    /// The most ticks that one errand took.
+    fn longest(&self) -> u64 {
+        let errands = self.engine.world.query_ref::<&Errand>();
+        errands.map(Errand::ticks_max).max().unwrap_or(0).into()
+    }
+}
+
+impl Simulation for Harbour {
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    fn state_hash(&self) -> StateHash {
+        let mut terrain = Vec::new();
+        // A terrain can always be written.
+        _ = Terrain::CODEC.write(self.terrain(), &mut terrain);
+        self.engine.world.state_hash().and(|hasher| hasher.write(&terrain))
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let (stats, report) = (self.stats(), self.report());
+        let [goblins, porters, boats, trolls] = self.counts();
+        [
+            ("arrivals", stats.arrivals),
+            ("paths_found", stats.paths_found),
+            ("paths_unreachable", stats.paths_unreachable),
+            ("paths_broken", stats.paths_broken),
+            ("pushed_out", stats.pushed_out),
+            ("goblins", goblins),
+            ("porters", porters),
+            ("boats", boats),
+            ("trolls", trolls),
+            ("upstairs", self.upstairs()),
+            ("longest_errand_ticks", self.longest()),
+            ("cells_expanded", report.expansions),
+            ("cells_expanded_max", report.expansions_max),
+            ("interruptions", report.interruptions),
+        ]
+        .map(|(name, value)| Counter::new(name, value))
+        .into()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        walkers::check(&self.engine.world)?;
+        self.terrain().check().map_err(|fault| fault.to_string())?;
+        let (most, budget) = (self.report().expansions_max, BUDGET.expansions);
+        if most > budget {
+            return Err(format!("the searches of a tick expanded {most} cells of {budget}"));
+        }
+        self.engine.check()
+    }
+
+    fn raster(&self) -> Raster {
+        view::draw(self)
+    }
+
+    fn summary(&self) -> Summary {
+        let (stats, report) = (self.stats(), self.report());
+        let [goblins, porters, boats, trolls] = self.counts().map(grouped);
+        Summary::new()
+            .line(
+                "agents",
+                format!(
+                    "{goblins} goblins, {porters} porters with the key, {boats} boats, {trolls} \
+                     trolls; {} of them are upstairs",
+                    grouped(self.upstairs()),
+                ),
+            )
+            .line(
+                "errands",
+                format!(
+                    "{} done, the longest in {} ticks; {} had no way",
+                    grouped(stats.arrivals),
+                    grouped(self.longest()),
+                    grouped(stats.paths_unreachable),
+                ),
+            )
+            .line(
+                "carts",
+                format!(
+                    "{}, which broke {} paths and put {} agents aside",
+                    CARTS.len(),
+                    grouped(stats.paths_broken),
+                    grouped(stats.pushed_out),
+                ),
+            )
+            .line(
+                "search",
+                format!(
+                    "{} cells expanded, at most {} of {} in a tick; {} searches went on in the next",
+                    grouped(report.expansions),
+                    grouped(report.expansions_max),
+                    grouped(BUDGET.expansions),
+                    grouped(report.interruptions),
+                ),
+            )
+    }
+}

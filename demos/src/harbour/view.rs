@@ -1,0 +1,173 @@
+//! The harbour as it is shown, and why its agents go where they go.
+
+use formic::inspect::{Ground, Kind as Legend, Mark, Scene, View};
+use formic_ecs::Entity;
+use formic_nav::{
+    Cell, ClassId, DrawOptions, Obstacle, Path, PathOutcome, PathRequest, PathScratch, Position,
+    RequestStatus, Route, Terrain, debug_draw,
+};
+use glam::Vec2;
+
+use super::Harbour;
+use super::map::{HEIGHT, KINDS, Kind, WIDTH, symbol};
+use super::traffic::{Cart, Errand};
+use crate::raster::{Colour, Point, Raster};
+use crate::simulation::Simulation;
+use crate::walkers;
+
+const CELL_PIXELS: u8 = 20;
+const CART: Colour = Colour([170, 120, 70]);
+
+/// What nav draws, with its routes, and all agents in the colours of their kinds.
+pub(super) fn draw(harbour: &Harbour) -> Raster {
+    let options = DrawOptions { cell_pixels: CELL_PIXELS, ..DrawOptions::default() };
+    let mut raster = Raster::from(debug_draw(harbour.world(), options));
+    let (kinds, mut marks) = (harbour.scene().kinds, Vec::new());
+    harbour.marks(&mut marks);
+    for mark in marks {
+        let size = size(harbour.terrain(), harbour.world().get(mark.entity).ok());
+        let Vec2 { x, y } = mark.at * f32::from(CELL_PIXELS);
+        #[expect(clippy::cast_possible_truncation, reason = "the map is some thousand pixels wide")]
+        let centre = Point::new(x as i32, y as i32);
+        let radius = u32::from(size) * u32::from(CELL_PIXELS) * 2 / 5;
+        raster.disc(centre, radius, kinds[usize::from(mark.kind)].colour);
+    }
+    raster
+}
+
+/// How many cells an agent, or a cart, covers along a side.
+fn size(terrain: &Terrain, class: Option<&ClassId>) -> u8 {
+    class.and_then(|&class| terrain.class(class)).map_or(1, |class| class.size())
+}
+
+impl View for Harbour {
+    fn scene(&self) -> Scene {
+        let agents = KINDS.map(|kind| match kind {
+            Kind::Troll => Legend::letter("trolls, too wide for doors", kind.colour(), 'T'),
+            Kind::Porter => Legend::letter("porters with the key", kind.colour(), 'P'),
+            Kind::Boat => Legend::letter("boats", kind.colour(), 'B'),
+            Kind::Goblin => Legend::new("goblins", kind.colour()),
+        });
+        Scene {
+            size: Vec2::new(WIDTH.into(), HEIGHT.into()),
+            unit: "cell",
+            ticks_per_second: 20.0,
+            mark_radius: 0.4,
+            kinds: agents.into_iter().chain([Legend::thing("carts", CART)]).collect(),
+        }
+    }
+
+    fn ground(&self) -> Ground {
+        let palette = [
+            (b'#', Colour::ROCK),
+            (b'.', Colour([92, 88, 84])),
+            (b'~', Colour([36, 74, 128])),
+            (b',', Colour([84, 66, 44])),
+            (b'+', Colour([150, 110, 70])),
+            (b'=', Colour([190, 160, 60])),
+            // Ends of links.
+            (b'a', Colour([130, 90, 150])),
+        ];
+        let place = |cell| palette.iter().position(|&(tile, _)| tile == symbol(cell)).unwrap_or(6);
+        let tile = |cell| u8::try_from(place(cell)).unwrap_or_default();
+        Ground {
+            columns: WIDTH,
+            rows: HEIGHT,
+            palette: palette.map(|(_, colour)| colour).into(),
+            tiles: self.terrain().grid().cells().map(tile).collect(),
+            landmarks: Vec::new(),
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let world = self.world();
+        for (entity, position, class) in world.query_ref::<(Entity, &Position, Option<&ClassId>)>()
+        {
+            let kind = class.map_or(KINDS.len(), |class| usize::from(class.0) - 1);
+            // The position is in the north-western cell of those that the agent covers.
+            let at = position.0 + f32::from(size(self.terrain(), class) - 1) * 0.5;
+            marks.push(Mark { entity, at, kind: u8::try_from(kind).unwrap_or_default(), world: 0 });
+        }
+    }
+
+    fn noun(&self, entity: Entity) -> Option<&'static str> {
+        let class = self.world().get::<ClassId>(entity).ok();
+        class.and_then(|&class| Kind::of(class)).map_or_else(
+            || self.world().has::<Cart>(entity).then_some("cart"),
+            |kind| Some(kind.noun()),
+        )
+    }
+
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        walkers::path(self.world(), agent)
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let world = self.world();
+        if let Ok(cart) = world.get::<Obstacle>(agent) {
+            return vec![match cart.velocity() == Vec2::ZERO {
+                true => "It stands, so that the cell under it is solid to all.".to_owned(),
+                false => "It rolls, and all others give way to it.".to_owned(),
+            }];
+        }
+        let (Ok(request), Ok(errand)) =
+            (world.get::<PathRequest>(agent), world.get::<Errand>(agent))
+        else {
+            return Vec::new();
+        };
+        let ahead = world.get::<Route>(agent).map_or(0, |route| route.rest().len());
+        let rest = errand.rest_seconds();
+        let goal = errand.goal();
+        let to = format!("({:.0}, {:.0})", goal.x.floor(), goal.y.floor());
+        let mut lines = vec![match request.status() {
+            RequestStatus::Idle => {
+                format!("It rests for {rest:.1} s more, before its first errand.")
+            }
+            RequestStatus::Arrived => {
+                format!("It rests for {rest:.1} s more, because it came to {to}.")
+            }
+            RequestStatus::Pending => {
+                format!("It waits for a way to {to}: a long search runs off the frame.")
+            }
+            RequestStatus::Found | RequestStatus::Partial(_) => {
+                format!("It goes to {to}, {ahead} cells ahead, because that is its errand.")
+            }
+            RequestStatus::Nearby(why) | RequestStatus::Unreachable(why) => {
+                format!("It waits for {rest:.1} s more, because it cannot get to {to}: {why}.")
+            }
+        }];
+        lines.extend(self.detour(agent, Cell::containing(goal)));
+        lines
+    }
+}
+
+impl Harbour {
+    /// Why an agent does not go as a porter would, who is small and has the key.
+    pub(super) fn detour(&self, agent: Entity, goal: Option<Cell>) -> Option<String> {
+        let world = self.world();
+        let (terrain, &class) = (self.terrain(), world.get::<ClassId>(agent).ok()?);
+        let (own, porter) = (terrain.for_class(class)?, terrain.for_class(Kind::Porter.class())?);
+        let start = world.get::<Position>(agent).ok()?.cell()?;
+        let mut path = Path::new();
+        let outcome = PathScratch::new().find(porter, start, goal?, &mut path);
+        let PathOutcome::Found { .. } = outcome else { return None };
+        // Some square that the agent can be in has the cell in it.
+        let reach = u16::from(size(terrain, Some(&class)) - 1);
+        let fits = |cell: &Cell| {
+            (cell.y.saturating_sub(reach)..=cell.y).any(|y| {
+                (cell.x.saturating_sub(reach)..=cell.x).any(|x| own.is_open(Cell::new(x, y)))
+            })
+        };
+        let place = path.cells().iter().find(|cell| !fits(cell))?;
+        let why = match symbol(*place) {
+            b'=' => "has no key for the locked door",
+            b'+' => "is too wide for the door",
+            _ => "is too wide for the passage",
+        };
+        let steps = path.steps().len();
+        Some(format!(
+            "It does not take the way of {steps} cells that a porter would, because it {why} at ({}, {}).",
+            place.x, place.y
+        ))
+    }
+}
