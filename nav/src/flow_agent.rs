@@ -243,7 +243,8 @@ fn direct(
             return status;
         }
     };
-    if target != end && target.distance(position.0) < ARRIVAL_DISTANCE {
+    // At a link, from anywhere in its cell: where many wait to cross, none comes to the very middle.
+    if target != end {
         position.0 = end;
         body.hold();
         return FlowStatus::Going;
@@ -256,6 +257,6 @@ fn direct(
         body.rest();
         return FlowStatus::Arrived;
     }
-    body.go(velocity_to(offset, is_home || target != end, speed.0, seconds), goal);
+    body.go(velocity_to(offset, is_home, speed.0, seconds), goal);
     FlowStatus::Going
 }

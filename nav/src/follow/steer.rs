@@ -41,17 +41,16 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     }
     let next = route.next();
     let Some(&to) = route.path().cells().get(next) else { return Steering::Strayed };
-    let link = route.link(next).filter(|&from| from == at);
+    // From anywhere in the cell: where many wait to cross, none comes to the very middle.
+    if route.link(next) == Some(at) {
+        return Steering::Cross(to);
+    }
     if to != at && path_cost(terrain.grid(), terrain.rule(), &[at, to]).is_err() {
         return Steering::Strayed;
     }
     let is_last = next + 1 == count;
     let target = if is_last { goal } else { to.centre() };
-    let offset = link.map_or(target, Cell::centre) - position;
-    if link.is_some() {
-        let is_there = offset.length() < ARRIVAL_DISTANCE;
-        return if is_there { Steering::Cross(to) } else { Steering::Go { offset, is_last: true } };
-    }
+    let offset = target - position;
     if is_last && offset.length() < ARRIVAL_DISTANCE {
         return Steering::Arrived;
     }

@@ -367,3 +367,39 @@ fn wanderers_over_links_and_edits_are_the_same_on_any_number_of_threads() {
     }
     assert_eq!(hashes[0], hashes[1]);
 }
+
+/// A hall full of agents, small ones and some of two cells, who all go up the same stairs: in which tick
+/// the last one comes to its goal.
+fn ticks_to_climb(seed: u64, small: u16, large: u16) -> Option<u32> {
+    let grid = Grid::from_fn(41, 12, |cell| cell.x != 20).unwrap();
+    let stairs = Link::new(Cell::new(10, 6), Cell::new(31, 6), 4);
+    let terrain = Terrain::new(grid, MoveRule::BothFree).with_links([stairs]);
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    sim.world.insert_resource(terrain.with_classes([AgentClass::new(1), AgentClass::new(2)]));
+    let mut rng = Rng::new(seed);
+    let agents: Vec<Entity> = (0..small + large)
+        .map(|number| {
+            let class = ClassId(if number < small { 1 } else { 2 });
+            let [x, y, goal_x, goal_y] =
+                [18, 10, 17, 10].map(|count| rng.below(count) as f32 + 0.5);
+            let agent = systems::agent(Vec2::new(x, y), 2.0);
+            let agent = sim.world.spawn((agent, class, Avoid::new(0.3)));
+            sim.ask(agent, 21.0 + goal_x, goal_y);
+            agent
+        })
+        .collect();
+    (0..6_000).find(|_| {
+        sim.tick();
+        agents.iter().all(|&agent| sim.status(agent) == RequestStatus::Arrived)
+    })
+}
+
+#[test]
+fn a_crowd_of_all_sizes_gets_up_the_stairs() {
+    for seed in 1..=4 {
+        for (small, large) in [(40, 0), (20, 6), (0, 12)] {
+            let ticks = ticks_to_climb(seed, small, large);
+            assert!(ticks.is_some_and(|ticks| ticks < 1_400), "{small} and {large}: {ticks:?}");
+        }
+    }
+}
