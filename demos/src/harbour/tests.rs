@@ -1,4 +1,4 @@
-//! Who comes where in the harbour, by searches that know nothing of classes.
+//! The ways of every kind through the harbour, by searches that know nothing of classes.
 
 use std::collections::BTreeSet;
 

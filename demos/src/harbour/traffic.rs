@@ -1,4 +1,4 @@
-//! What goes about in the harbour: carts on their tracks, and all others on errands.
+//! The traffic of the harbour: carts on their tracks, and all others on errands.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};
