@@ -1,7 +1,6 @@
 //! The last run as spans of time, with what each of them waited for.
 
 use super::run::Schedule;
-use super::stages::Part;
 use super::timeline::Record;
 
 /// What one thread did for some time in the last run. Made by [`Schedule::last_run`].
