@@ -20,14 +20,6 @@ pub(crate) use index::Archetypes;
 pub(crate) use rows::ForgottenRows;
 
 /// The place of an archetype in its world's list. Ids are given in order of first use.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// let mut world = World::new();
-/// world.spawn(());
-/// // Ids are places in the world's list.
-/// assert!(world.archetypes().iter().enumerate().all(|(i, archetype)| archetype.id().index() == i));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArchetypeId(pub(crate) u32);
 
