@@ -83,17 +83,6 @@ impl CommandBuffer {
     /// New entities, one for each bundle, as [`spawn`](Self::spawn) makes them. The iterator runs
     /// now; should it panic, those before are recorded.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Seat(u32);
-    /// # #[derive(Component)] struct Guest(#[component(entity)] Entity);
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// let seats = commands.spawn_batch((0..100).map(Seat));
-    /// commands.spawn_batch(seats.into_iter().map(Guest));
-    /// assert_eq!(commands.play(&mut world).applied_count(), 200);
-    /// ```
-    ///
     /// # Panics
     /// As [`spawn`](Self::spawn) does.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
