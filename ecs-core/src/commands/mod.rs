@@ -137,15 +137,6 @@ impl CommandBuffer {
     }
 
     /// An empty buffer for the world with this [id](World::id).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let id = world.id();
-    /// let mut commands = CommandBuffer::for_world_id(id); // on another thread, say
-    /// commands.spawn(());
-    /// assert_eq!(commands.play(&mut world).applied_count(), 1);
-    /// ```
     #[must_use]
     pub fn for_world_id(world: u64) -> Self {
         Self {
@@ -173,20 +164,6 @@ impl CommandBuffer {
     }
 
     /// Sets the sort key of the commands that follow.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(());
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.set_sort_key(2);
-    /// commands.insert(purse, Gold(2));
-    /// commands.set_sort_key(1);
-    /// commands.insert(purse, Gold(1));
-    /// commands.play(&mut world);
-    /// assert_eq!(world.get(purse), Ok(&Gold(2)), "the greater key comes later");
-    /// ```
     #[inline]
     pub fn set_sort_key(&mut self, sort_key: u64) {
         self.is_sorted &= sort_key >= self.sort_key || self.records.is_empty();
@@ -195,17 +172,6 @@ impl CommandBuffer {
 
     /// A new entity with these components. The handle can be used in this buffer right away, also
     /// inside components (see [`Component`]); playback replaces it by the real one.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// let purse = commands.spawn(());
-    /// commands.insert(purse, Gold(1)); // a deferred entity can be named at once
-    /// commands.play(&mut world);
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// ```
     ///
     /// # Panics
     /// Panics if one buffer spawns more than 2^32 entities between two playbacks.
@@ -216,17 +182,6 @@ impl CommandBuffer {
     }
 
     /// Gives components to an entity, as [`World::insert`] does.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(());
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.insert(purse, Gold(1));
-    /// commands.play(&mut world);
-    /// assert_eq!(world.get(purse), Ok(&Gold(1)));
-    /// ```
     #[inline]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         self.record_payload(entity, bundle, Action::Insert);
@@ -308,15 +263,6 @@ impl CommandBuffer {
     /// it have been applied (of a stored call, what it did until then), with all others on the same entity that follow one another, and those
     /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
     /// first, none has been applied.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.spawn(());
-    /// let playback = commands.play(&mut world);
-    /// assert_eq!((playback.applied_count(), playback.failures()), (1, &[][..]));
-    /// ```
     ///
     /// # Panics
     /// Panics if the buffer was made for another world, or an observer or a stored call exchanges
