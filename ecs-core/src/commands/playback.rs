@@ -44,18 +44,6 @@ impl Playback {
     }
 
     /// The commands that were not, in the order of playback.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.despawn(imp);
-    /// commands.insert(imp, Gold(1));
-    /// let playback = commands.play(&mut world);
-    /// assert_eq!(playback.failures()[0].command, "insert");
-    /// ```
     #[must_use]
     pub fn failures(&self) -> &[CommandFailure] {
         &self.failures
