@@ -50,47 +50,12 @@ use crate::macros::error_text;
 pub struct Codec<T>(Way<T>);
 
 /// Writes one value at the end of the bytes. What it has written when it fails is thrown away.
-///
-/// ```
-/// use formic_ecs::WriteFn;
-/// const WRITE: WriteFn<u16> = |number, bytes| {
-///     bytes.extend(number.to_le_bytes());
-///     Ok(())
-/// };
-/// let mut bytes = Vec::new();
-/// assert_eq!((WRITE(&258, &mut bytes), bytes), (Ok(()), vec![2, 1]));
-/// ```
 pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 /// Reads one value from the start of the bytes and takes what it read off them. It may have taken
 /// anything off them when it fails: no reader goes on after that.
-///
-/// ```
-/// use formic_ecs::{CodecError, ReadFn};
-/// const READ: ReadFn<u16> = |bytes| {
-///     let (number, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
-///     *bytes = rest;
-///     Ok(u16::from_le_bytes(*number))
-/// };
-/// assert_eq!(READ(&mut [2, 1, 9].as_slice()), Ok(258));
-/// assert_eq!(READ(&mut [2].as_slice()), Err(CodecError));
-/// ```
 pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 
 /// The value cannot be written, or the bytes are not those of a value.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::{Codec, CodecError, HashRule, SnapshotError};
-/// struct Handle;
-/// impl Component for Handle {
-///     const HASH: HashRule<Self> = HashRule::Unhashed;
-///     const CODEC: Codec<Self> = Codec::custom(|_, _| Err(CodecError), |_| Err(CodecError));
-/// }
-///
-/// let mut world = World::new();
-/// world.spawn(Handle);
-/// assert!(matches!(world.snapshot(), Err(SnapshotError::Unwritable { .. })));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodecError;
 
@@ -145,29 +110,11 @@ impl<T> fmt::Debug for Codec<T> {
 
 impl<T> Codec<T> {
     /// Values are not saved: a world with such a component has no snapshot.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Codec, HashRule};
-    /// struct Socket;
-    /// impl Component for Socket {
-    ///     const HASH: HashRule<Self> = HashRule::Unhashed;
-    ///     const CODEC: Codec<Self> = Codec::UNSAVED; // as it would be without saying so
-    /// }
-    /// let mut world = World::new();
-    /// world.spawn(Socket);
-    /// assert!(world.snapshot().is_err());
-    /// ```
     pub const UNSAVED: Self = Self(Way::Unsaved);
 
     /// Values are saved as their bytes, whole columns at once. The bytes of a snapshot are checked
     /// before they become values: a `bool` is 0 or 1, an enum has a variant, an
     /// [`Entity`](crate::Entity) has a generation.
-    ///
-    /// ```
-    /// use formic_ecs::Codec;
-    /// assert_eq!(format!("{:?}", Codec::<u32>::plain()), "Codec(Plain)");
-    /// ```
     #[must_use]
     pub const fn plain() -> Self
     where
@@ -193,41 +140,13 @@ impl<T> Codec<T> {
 
     /// Values are saved by these functions. The one has to read what the other has written, all of
     /// it and no more.
-    ///
-    /// ```
-    /// use formic_ecs::{Codec, CodecError};
-    /// let codec = Codec::<char>::custom(
-    ///     |letter, bytes| Codec::plain().write(&u32::from(*letter), bytes),
-    ///     |bytes| char::from_u32(Codec::plain().read(bytes)?).ok_or(CodecError),
-    /// );
-    /// let mut bytes = Vec::new();
-    /// codec.write(&'x', &mut bytes)?;
-    /// assert_eq!(codec.read(&mut bytes.as_slice()), Ok('x'));
-    /// # Ok::<(), CodecError>(())
-    /// ```
     #[must_use]
     pub const fn custom(write: WriteFn<T>, read: ReadFn<T>) -> Self {
         Self(Way::Custom { write, read })
     }
 
-    /// Values have nothing in them: the function makes one. For types without fields.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Codec, HashRule};
-    /// struct Awake;
-    /// impl Component for Awake {
-    ///     const HASH: HashRule<Self> = HashRule::Fields(|_, _| {});
-    ///     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Awake));
-    /// }
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Awake);
-    /// let saved = world.snapshot()?;
-    /// world.clear();
-    /// world.restore(&saved)?;
-    /// assert!(world.has::<Awake>(imp));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Values have nothing in them: the function makes one, as in `Codec::tag(|_| Ok(Awake))`. For
+    /// types without fields.
     #[must_use]
     pub const fn tag(make: ReadFn<T>) -> Self {
         Self::custom(|_, _| Ok(()), make)
@@ -235,23 +154,6 @@ impl<T> Codec<T> {
 
     /// Values are not saved; an entity that had one gets the default value on restoring. So the
     /// rows and their order stay as they were.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Codec, HashRule};
-    /// #[derive(Default)]
-    /// struct Cache(Option<String>);
-    /// impl Component for Cache {
-    ///     const HASH: HashRule<Self> = HashRule::Unhashed;
-    ///     const CODEC: Codec<Self> = Codec::transient();
-    /// }
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Cache(Some("made from other things".into())));
-    /// let saved = world.snapshot()?;
-    /// world.restore(&saved)?;
-    /// assert_eq!(world.get::<Cache>(imp)?.0, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub const fn transient() -> Self
     where
@@ -384,14 +286,6 @@ impl<T> Codec<T> {
     }
 
     /// Reads one value and takes what it read off the bytes.
-    ///
-    /// ```
-    /// use formic_ecs::{Codec, CodecError};
-    /// let mut bytes = [7, 7, 9].as_slice();
-    /// assert_eq!(Codec::<u16>::plain().read(&mut bytes), Ok(0x0707));
-    /// assert_eq!(bytes, [9], "what is left");
-    /// assert_eq!(Codec::<u16>::plain().read(&mut bytes), Err(CodecError));
-    /// ```
     ///
     /// # Errors
     /// Returns an error if values are not saved, or the bytes are not those of a value. How much
