@@ -70,16 +70,6 @@ impl<T> HashRule<T> {
     /// two runs: use a `BTreeMap`. A type whose length serde learns late, such as one with
     /// `#[serde(flatten)]`, has no such hash.
     ///
-    /// ```
-    /// use formic_ecs::{HashRule, StateHasher};
-    /// let hash = |value: Option<Option<u8>>| {
-    ///     let mut hasher = StateHasher::new();
-    ///     HashRule::serde().hash(&value, &mut hasher);
-    ///     hasher.finish()
-    /// };
-    /// assert_ne!(hash(None), hash(Some(None)));
-    /// ```
-    ///
     /// # Panics
     /// Its function panics if the format has no way to write a value.
     #[cfg(feature = "serde")]
@@ -101,17 +91,6 @@ impl<T> HashRule<T> {
     }
 
     /// Takes in what it sees of a value, for the rule of what the value is a part of.
-    ///
-    /// ```
-    /// use formic_ecs::{HashRule, StateHasher};
-    /// let rule = HashRule::<String>::Fields(|text, hasher| hasher.write(text.as_bytes()));
-    /// let hash = |text: &str| {
-    ///     let mut hasher = StateHasher::new();
-    ///     rule.hash(&text.to_string(), &mut hasher);
-    ///     hasher.finish()
-    /// };
-    /// assert_ne!(hash("to"), hash("fro"));
-    /// ```
     ///
     /// # Panics
     /// Panics if the codec fails to write the value.
