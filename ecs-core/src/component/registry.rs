@@ -35,7 +35,8 @@ pub(crate) enum Kind {
 /// assert_eq!((info.id(), info.name().as_str()), (id, "game.socket"));
 /// assert_eq!(info.type_id(), Some(TypeId::of::<Socket>()));
 /// assert_eq!(info.layout(), Layout::new::<u32>());
-/// assert!(info.is_enableable() && info.is_tracked() && info.is_cleanup() && !info.is_bytes());
+/// assert!(info.is_enableable() && info.is_tracked() && info.is_cleanup());
+/// assert!(!info.is_bytes() && !info.is_saved() && !info.has_default());
 /// # Ok::<(), formic_ecs::UnknownComponent>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -97,16 +98,6 @@ impl ComponentInfo {
     }
 
     /// The Rust type of the values, if there is one.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let type_id = world.component_info(gold)?.type_id();
-    /// assert_eq!(type_id, Some(std::any::TypeId::of::<Gold>()));
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
