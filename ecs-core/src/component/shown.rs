@@ -49,15 +49,6 @@ impl FieldText {
 ///
 /// The derive makes one: fields that are `Display` and `FromStr` are written and set, vectors of
 /// two to four `f32` as well, and those that are `Debug` are written.
-///
-/// ```
-/// use formic_ecs::FieldFns;
-/// const FIELDS: FieldFns<u8> = FieldFns {
-///     read: |_, _| {},
-///     write: |_, _, _| Err("it has no fields".into()),
-/// };
-/// assert!((FIELDS.write)(&mut 0, 0, "1").is_err());
-/// ```
 #[derive(Debug)]
 pub struct FieldFns<T> {
     /// Calls the function with every field, in order.
@@ -67,12 +58,6 @@ pub struct FieldFns<T> {
 }
 
 /// How to make a component that nothing is said about.
-///
-/// ```
-/// use formic_ecs::DefaultFn;
-/// const DEFAULT: DefaultFn<u8> = Default::default;
-/// assert_eq!(DEFAULT(), 0);
-/// ```
 pub type DefaultFn<T> = fn() -> T;
 
 /// The most bytes of a text; a longer one is cut off, and cannot be edited.
