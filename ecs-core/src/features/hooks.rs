@@ -17,16 +17,6 @@ pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Repla
 pub use of_component::HooksOf;
 
 /// The name of an observer in its world, by which it can be taken away again.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("it does not come to that"));
-/// assert!(world.unobserve(observer));
-/// assert!(!world.unobserve(observer), "it is gone");
-/// world.spawn(Gold(1));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
@@ -196,22 +186,6 @@ impl World {
     /// Has a closure called whenever this happens to the component of this id, as
     /// [`observe`](Self::observe) does.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::EventKind;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// world.insert_resource(0_u32);
-    /// world.observe_by_id(EventKind::Remove, gold, |world, _| {
-    ///     *world.resource_mut::<u32>().expect("there") += 1;
-    /// })?;
-    /// world.spawn(Gold(1));
-    /// world.clear();
-    /// assert_eq!(world.resource(), Ok(&1_u32));
-    /// # Ok::<(), formic_ecs::UnknownComponent>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the id is not of this world.
     pub fn observe_by_id(
@@ -277,15 +251,6 @@ impl World {
     }
 
     /// Takes an observer away. `false` where it was away already.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("never called"));
-    /// assert!(world.unobserve(observer));
-    /// world.spawn(Gold(1));
-    /// ```
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
         let Hooks { by_component, by_event, .. } = self.extensions.get_mut::<Hooks>();
         let mut lists = by_component.iter_mut().flatten();
@@ -298,23 +263,6 @@ impl World {
 
     /// Calls the observers of an event of any type, in the order of their registration. The
     /// entity is what the event is about; whether it is alive is for the observers to say.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Health(u32);
-    /// struct Hit { damage: u32 }
-    ///
-    /// let mut world = World::new();
-    /// world.observe_event(|world: &mut World, hit: &Hit, entity| {
-    ///     if let Ok(health) = world.get_mut::<Health>(entity) {
-    ///         health.0 = health.0.saturating_sub(hit.damage);
-    ///     }
-    /// });
-    /// let imp = world.spawn(Health(10));
-    /// world.trigger(&Hit { damage: 3 }, imp);
-    /// assert_eq!(world.get::<Health>(imp)?.0, 7);
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
         let Some(newest) = self.extensions.get::<Hooks>().map(Hooks::newest) else { return };
         let mut last = None;

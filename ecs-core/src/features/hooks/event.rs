@@ -20,11 +20,6 @@ use crate::entity::Entity;
 /// Batches, bulk operations and command buffers tell the same, entity by entity. Nothing is told
 /// when a component is switched on or off: bits are flipped by many threads at once, where there
 /// is no world to give to an observer.
-///
-/// ```
-/// use formic_ecs::{Add, EventKind, EventType};
-/// assert_eq!(Add::KIND, EventKind::Add);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -60,20 +55,6 @@ impl EventKind {
 }
 
 /// One thing that happened, or is about to.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::{Event, EventKind, Insert};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.observe::<Insert, Gold>(|world: &mut World, event: Event| {
-///     assert_eq!(event.kind, EventKind::Insert);
-///     assert_eq!(Some(event.component), world.component_id::<Gold>());
-///     world.get_mut::<Gold>(event.entity).expect("it just came").0 += 1;
-/// });
-/// let imp = world.spawn(Gold(1));
-/// assert_eq!(world.get(imp), Ok(&Gold(2)));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
@@ -86,14 +67,6 @@ pub struct Event {
 }
 
 /// A type that names an [`EventKind`], for [`World::observe`](crate::World::observe).
-///
-/// ```
-/// use formic_ecs::{Despawn, EventKind, EventType, Replace};
-/// fn kind<K: EventType>(_: K) -> EventKind {
-///     K::KIND
-/// }
-/// assert_eq!([kind(Replace), kind(Despawn)], [EventKind::Replace, EventKind::Despawn]);
-/// ```
 pub trait EventType {
     /// The kind that it names.
     const KIND: EventKind;
