@@ -58,14 +58,6 @@ impl<'w, T: Component> HooksOf<'w, T> {
 
     /// Sets what runs after the component has come to an entity that did not have it.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Imp;
-    /// let mut world = World::new();
-    /// world.hooks::<Imp>().on_add(|world, event| assert!(world.has::<Imp>(event.entity)));
-    /// world.spawn(Imp);
-    /// ```
-    ///
     /// # Panics
     /// Panics if this hook is set already.
     pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -73,18 +65,6 @@ impl<'w, T: Component> HooksOf<'w, T> {
     }
 
     /// Sets what runs after the component has been added or replaced.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.hooks::<Gold>().on_insert(|world, event| {
-    ///     let gold = &mut world.get_mut::<Gold>(event.entity).expect("it just came").0;
-    ///     *gold = (*gold).min(99);
-    /// });
-    /// let purse = world.spawn(Gold(500));
-    /// assert_eq!(world.get(purse), Ok(&Gold(99)));
-    /// ```
     ///
     /// # Panics
     /// Panics if this hook is set already.
@@ -94,21 +74,6 @@ impl<'w, T: Component> HooksOf<'w, T> {
 
     /// Sets what runs before a value is replaced or removed.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.insert_resource(0_u32);
-    /// world.hooks::<Gold>().on_replace(|world, event| {
-    ///     let old = world.get::<Gold>(event.entity).expect("still there").0;
-    ///     *world.resource_mut::<u32>().expect("there") += old;
-    /// });
-    /// let purse = world.spawn(Gold(3));
-    /// world.insert(purse, Gold(4))?;
-    /// assert_eq!(world.resource(), Ok(&3_u32));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Panics
     /// Panics if this hook is set already.
     pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -117,18 +82,6 @@ impl<'w, T: Component> HooksOf<'w, T> {
 
     /// Sets what runs before the component is removed.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.insert_resource(0_u32);
-    /// world.hooks::<Gold>().on_remove(|world, _| *world.resource_mut().expect("there") = 1_u32);
-    /// let purse = world.spawn(Gold(3));
-    /// world.remove::<Gold>(purse)?;
-    /// assert_eq!(world.resource(), Ok(&1_u32));
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
-    ///
     /// # Panics
     /// Panics if this hook is set already.
     pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -136,21 +89,6 @@ impl<'w, T: Component> HooksOf<'w, T> {
     }
 
     /// Sets what runs before an entity with the component is despawned.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.insert_resource(0_u32);
-    /// world.hooks::<Gold>().on_despawn(|world, event| {
-    ///     let lost = world.get::<Gold>(event.entity).expect("still there").0;
-    ///     *world.resource_mut::<u32>().expect("there") += lost;
-    /// });
-    /// let purse = world.spawn(Gold(3));
-    /// world.despawn(purse)?;
-    /// assert_eq!(world.resource(), Ok(&3_u32));
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if this hook is set already.
