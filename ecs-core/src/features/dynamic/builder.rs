@@ -61,18 +61,6 @@ impl DynamicQueryBuilder {
     }
 
     /// The component is read where the row has it, enabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(());
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().optional(gold).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each(|row| assert!(row.get::<Gold>(0).is_err()));
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn optional(self, id: ComponentId) -> Self {
         self.term(id, false, true)
     }
@@ -135,16 +123,6 @@ impl DynamicQueryBuilder {
     }
 
     /// The query, for this world.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert!(DynamicQuery::builder().write(gold).build(&world).is_ok());
-    /// assert!(DynamicQuery::builder().write(gold).read(gold).build(&world).is_err(), "twice");
-    /// ```
     ///
     /// # Errors
     /// Returns an error if an id is not of this world, a component is asked for twice, once of them
