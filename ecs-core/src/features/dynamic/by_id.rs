@@ -27,21 +27,6 @@ impl World {
     /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
     /// keeps the enabled bit.
     ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{ByIdError, ComponentDescriptor};
-    ///
-    /// let mut world = World::new();
-    /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
-    /// let gold = world.register_dynamic(gold)?;
-    /// let imp = world.spawn(());
-    /// world.insert_by_id(imp, gold, &300_u16.to_ne_bytes())?;
-    /// let refused = world.insert_by_id(imp, gold, &[1, 2, 3]);
-    /// assert!(matches!(refused, Err(ByIdError::WrongLength { expected: 2, given: 3, .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the component is not plain
     /// bytes, or the bytes are not as many as a value has.
@@ -120,17 +105,6 @@ impl World {
     ///
     /// Should the drop panic, the component is gone all the same and everything is in order.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(1));
-    /// let gold = world.component_id::<Gold>().expect("it is in use");
-    /// world.remove_by_id(purse, gold)?;
-    /// assert!(!world.has::<Gold>(purse));
-    /// # Ok::<(), formic_ecs::ByIdError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, or the entity lacks the
     /// component.
@@ -189,18 +163,6 @@ impl World {
     }
 
     /// The bytes of a component that was registered as plain bytes, to be written.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let mana = world.register_dynamic(ComponentDescriptor::bytes("mana", Layout::new::<u8>()))?;
-    /// let imp = world.spawn_by_id(&[(mana, &[3])])?;
-    /// world.get_mut_by_id(imp, mana)?[0] += 1;
-    /// assert_eq!(world.get_by_id(imp, mana)?, [4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
@@ -316,17 +278,6 @@ impl World {
     /// Gives an entity a component with its default value, or puts that in place of the one that it
     /// has.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Default, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let purse = world.spawn(());
-    /// world.insert_default_by_id(purse, gold)?;
-    /// assert_eq!(world.get(purse), Ok(&Gold(0)));
-    /// # Ok::<(), formic_ecs::ByIdError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, only the world gives the
     /// component, or it has no default value.
@@ -350,18 +301,6 @@ impl World {
     /// The address of a component of any kind of an entity, for reading it while the world is
     /// borrowed.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let purse = world.spawn(Gold(7));
-    /// let value = world.get_ptr_by_id(purse, gold)?.cast::<Gold>();
-    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
-    /// assert_eq!(unsafe { value.as_ref() }.0, 7);
-    /// # Ok::<(), formic_ecs::ByIdError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, or the entity lacks the
     /// component.
@@ -372,19 +311,6 @@ impl World {
 
     /// The address of a component of any kind of an entity, for writing it while the world is
     /// borrowed.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let purse = world.spawn(Gold(7));
-    /// let value = world.get_mut_ptr_by_id(purse, gold)?.cast::<Gold>();
-    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
-    /// unsafe { value.write(Gold(8)) };
-    /// assert_eq!(world.get(purse), Ok(&Gold(8)));
-    /// # Ok::<(), formic_ecs::ByIdError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
@@ -400,16 +326,6 @@ impl World {
     }
 
     /// Switches a component of an entity on or off; returns what it was.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let awake = world.register::<Awake>();
-    /// let imp = world.spawn(Awake);
-    /// assert_eq!(world.set_enabled_by_id(imp, awake, false), Ok(true), "as it was before");
-    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(false));
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
@@ -439,20 +355,6 @@ impl World {
     }
 
     /// A new entity with these components, which were registered as plain bytes.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    ///
-    /// let mut world = World::new();
-    /// let (pair, byte) = (Layout::new::<[f32; 2]>(), Layout::new::<u8>());
-    /// let place = world.register_dynamic(ComponentDescriptor::bytes("place", pair))?;
-    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
-    /// let imp = world.spawn_by_id(&[(place, &[0; 8]), (team, &[3])])?;
-    /// assert_eq!(world.get_by_id(imp, team)?, [3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if an id is not of this world or is there twice, a component is not plain
