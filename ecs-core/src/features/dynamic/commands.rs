@@ -11,24 +11,6 @@ use crate::error::CommandFailureReason;
 impl CommandBuffer {
     /// Gives an entity a component of plain bytes, as [`World::insert_by_id`](crate::World::insert_by_id) does. Bytes are bytes:
     /// a deferred entity among them is not found.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    ///
-    /// let mut world = World::new();
-    /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
-    /// let gold = world.register_dynamic(gold)?;
-    /// let mut commands = CommandBuffer::new(&world);
-    /// let imp = commands.spawn(());
-    /// commands.insert_by_id(imp, gold, &300_u16.to_ne_bytes());
-    /// commands.insert_by_id(imp, gold, &[1, 2, 3]);
-    /// let playback = commands.play(&mut world);
-    /// assert_eq!(playback.applied_count(), 2);
-    /// assert!(playback.failures()[0].to_string().ends_with("a value has 2 bytes, not 3"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn insert_by_id(&mut self, entity: Entity, id: ComponentId, bytes: &[u8]) {
         let bytes: Box<[u8]> = bytes.into();
         self.record_call("insert_by_id", entity, move |world, entity, _| {
