@@ -18,43 +18,13 @@ use crate::world::World;
 
 /// Drops the value at the pointer in place; the number is the component's
 /// [`drop_data`](ComponentDescriptor::drop_data).
-///
-/// ```
-/// use formic_ecs::DropValueFn;
-/// // Of a component whose values are strings.
-/// const DROP: DropValueFn = |value, _data| unsafe { value.cast::<String>().drop_in_place() };
-/// # let mut text = std::mem::ManuallyDrop::new(String::from("text"));
-/// # unsafe { DROP(std::ptr::NonNull::from(&mut text).cast(), 0) };
-/// ```
 pub type DropValueFn = unsafe fn(NonNull<u8>, usize);
 
 /// Clones the value at the first pointer into the room at the second; the number is the size of a
 /// value in bytes.
-///
-/// ```
-/// use formic_ecs::CloneValueFn;
-/// // Of a component whose values are strings.
-/// const CLONE: CloneValueFn = |from, room, _size| {
-///     let text = unsafe { from.cast::<String>().as_ref() }.clone();
-///     unsafe { room.cast::<String>().write(text) };
-/// };
-/// # let (from, mut room) = (String::from("text"), std::mem::MaybeUninit::<String>::uninit());
-/// # let (a, b) = (std::ptr::NonNull::from(&from), std::ptr::NonNull::from(&mut room));
-/// # unsafe { CLONE(a.cast(), b.cast(), size_of::<String>()) };
-/// # assert_eq!(unsafe { room.assume_init() }, from);
-/// ```
 pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 
 /// Takes the value at the pointer into the state hash; the number is the size of a value in bytes.
-///
-/// ```
-/// use formic_ecs::HashValueFn;
-/// // Of a component whose values are strings.
-/// const HASH: HashValueFn =
-///     |value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes());
-/// # let mut hasher = formic_ecs::StateHasher::new();
-/// # unsafe { HASH(std::ptr::NonNull::from(&String::from("text")).cast(), size_of::<String>(), &mut hasher) };
-/// ```
 pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 
 /// What a component is that no Rust type stands for: one that a script declares, or a host in
@@ -87,41 +57,12 @@ pub struct ComponentDescriptor {
 
 impl ComponentDescriptor {
     /// The most bytes that a value may have.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, World};
-    /// let layout = Layout::from_size_align(ComponentDescriptor::SIZE_MAX + 1, 1)?;
-    /// let too_large = ComponentDescriptor::bytes("script.map", layout);
-    /// assert!(World::new().register_dynamic(too_large).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub const SIZE_MAX: usize = 1 << 24;
     /// The coarsest alignment that a value may ask for.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, World};
-    /// let layout = Layout::from_size_align(16, 2 * ComponentDescriptor::ALIGN_MAX)?;
-    /// let too_coarse = ComponentDescriptor::bytes("script.page", layout);
-    /// assert!(World::new().register_dynamic(too_coarse).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub const ALIGN_MAX: usize = 4096;
 
     /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
     /// take part in the state hash, and are saved in snapshots.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
-    /// let mana = world.register_dynamic(mana)?;
-    /// assert!(world.component_info(mana).expect("it is known").is_bytes());
-    /// # Ok::<(), formic_ecs::RegisterError>(())
-    /// ```
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
         Self {
             name: name.into(),
@@ -153,7 +94,9 @@ impl ComponentDescriptor {
     ///         "script.text",
     ///         layout,
     ///         Some(|value, _data| unsafe { value.cast::<String>().drop_in_place() }),
-    ///         None,
+    ///         Some(|from, room, _size| unsafe {
+    ///             room.cast::<String>().write(from.cast::<String>().as_ref().clone());
+    ///         }),
     ///         Some(|value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes())),
     ///     )
     /// };
@@ -245,18 +188,6 @@ debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_byte
 
 impl World {
     /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
-    /// let id = world.register_dynamic(mana())?;
-    /// assert_eq!(world.component_by_name("script.mana"), Some(id));
-    /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
-    /// # Ok::<(), formic_ecs::RegisterError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the name is taken, or values of this layout cannot be kept.
