@@ -142,17 +142,6 @@ impl DynamicMatch {
 
 impl DynamicQuery {
     /// The most terms that a query hands out.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// let all = (0..DynamicQuery::TERMS_MAX).fold(DynamicQuery::builder(), |all, _| all.read(gold));
-    /// assert!(all.clone().build(&world).is_ok());
-    /// assert!(all.read(gold).build(&world).is_err(), "one too many");
-    /// ```
     pub const TERMS_MAX: usize = 64;
 
     /// A query that asks for nothing yet.
