@@ -54,20 +54,6 @@ impl fmt::Debug for DynamicRows<'_> {
 
 impl<'w> DynamicRows<'w> {
     /// The same rows for a shorter time; these can be asked again afterwards.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let mut rows = world.query_by_id(&mut query)?;
-    /// assert_eq!(rows.reborrow().into_iter().count(), 4);
-    /// assert_eq!(rows.into_iter().count(), 4, "they are still there");
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
         DynamicRows { source: self.source, query: self.query }
     }
@@ -102,20 +88,6 @@ impl<'w> DynamicRows<'w> {
 
     /// Calls `f` with every run of rows that lie one after the other and have the same optional
     /// terms: a whole chunk at a time where nothing in it is disabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..100).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let mut rows = 0;
-    /// world.query_by_id(&mut query)?.for_each_run(|run| rows += run.row_count());
-    /// assert_eq!(rows, 100);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
         while walk.open_next() {
@@ -126,19 +98,6 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// How many rows match.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// world.spawn(());
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// assert_eq!(world.query_by_id(&mut query)?.count(), 4);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         let rows_of = |found: &DynamicMatch| {
@@ -154,20 +113,6 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// What one entity gives.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [purse, stranger] = [world.spawn(Gold(3)), world.spawn(())];
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let mut rows = world.query_by_id(&mut query)?;
-    /// assert_eq!(rows.get(purse)?.get(0), Ok(&Gold(3)));
-    /// assert!(rows.get(stranger).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
@@ -197,23 +142,6 @@ impl<'w> IntoIterator for DynamicRows<'w> {
 }
 
 /// The rows of a [`DynamicQuery`], one by one.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::DynamicQuery;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component, Debug)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let gold = world.component_id::<Gold>().expect("it is in use");
-/// let depth = world.component_id::<Depth>().expect("it is in use");
-/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// let mut rows = world.query_by_id(&mut query)?.into_iter();
-/// let mut first = rows.next().expect("ten");
-/// first.get_mut::<Gold>(0)?.0 = 7;
-/// assert_eq!(rows.count(), 9);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct DynamicRowIter<'w> {
     walk: Walk<'w>,
@@ -374,21 +302,6 @@ debug_fields!([] BorrowedDynamicRows<'_>: rows);
 
 impl<'w> BorrowedDynamicRows<'w> {
     /// The rows, for as long as this is borrowed.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let cell = world.cell();
-    /// let mut purses = cell.query_by_id(&mut query)?;
-    /// purses.rows().for_each(|row| assert!(row.get::<Gold>(0).is_ok()));
-    /// assert_eq!(purses.rows().count(), 4, "asked again");
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn rows(&mut self) -> DynamicRows<'_> {
         self.rows.reborrow()
     }
@@ -396,21 +309,6 @@ impl<'w> BorrowedDynamicRows<'w> {
 
 impl World {
     /// All entities that the query finds.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// let gold = world.component_id::<Gold>().expect("it is in use");
-    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
-    /// for mut row in world.query_by_id(&mut query)? {
-    ///     row.get_mut::<Gold>(0)?.0 += 1;
-    /// }
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the query was built for another world.
@@ -428,22 +326,6 @@ impl World {
 
 impl<'w> WorldCell<'w> {
     /// All entities that the query finds, until what is returned is dropped.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let gold = world.register::<Gold>();
-    /// let mut writer = DynamicQuery::builder().write(gold).build(&world)?;
-    /// let mut reader = DynamicQuery::builder().read(gold).build(&world)?;
-    /// let cell = world.cell();
-    /// let purses = cell.query_by_id(&mut writer)?;
-    /// assert!(cell.query_by_id(&mut reader).is_err(), "a query writes it");
-    /// # drop(purses);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the query was built for another world, or a component is in use
