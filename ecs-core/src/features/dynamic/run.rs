@@ -134,18 +134,6 @@ impl<'w> DynamicRun<'w> {
 
     /// The bytes of a term's values, one after the other, to be written.
     ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
-    /// let mut world = World::new();
-    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
-    /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
-    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
-    /// world.query_by_id(&mut query)?.for_each_run(|mut run| run.bytes_mut(0).expect("bytes").fill(9));
-    /// assert_eq!(world.get_by_id(imp, flag)?, [9]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there is no such term to write, the rows lack it, or it was not
     /// registered as plain bytes.
@@ -278,22 +266,6 @@ fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
 
 /// One row of a [`DynamicQuery`]: a run of one row, with its bytes and addresses, whose values are
 /// had one by one.
-///
-/// ```
-/// use formic_ecs::{DynamicQuery, prelude::*};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component, Debug)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
-/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// for mut row in world.query_by_id(&mut query)? {
-///     let depth = row.get::<Depth>(1)?.0;
-///     row.get_mut::<Gold>(0)?.0 += depth;
-/// }
-/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 3 * 45);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct DynamicRow<'w>(DynamicRun<'w>);
 
