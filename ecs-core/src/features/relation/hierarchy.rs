@@ -60,31 +60,11 @@ impl World {
     }
 
     /// The parent of an entity, the parent's parent, and so on.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [cart, wheel, spoke] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    /// world.set_parent(wheel, cart)?;
-    /// world.set_parent(spoke, wheel)?;
-    /// assert!(world.ancestors(spoke).eq([wheel, cart]));
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     pub fn ancestors(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
         core::iter::successors(self.parent(entity), |&ancestor| self.parent(ancestor))
     }
 
     /// The children of an entity, each followed by its own descendants.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [cart, wheel, spoke] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    /// world.set_parent(wheel, cart)?;
-    /// world.set_parent(spoke, wheel)?;
-    /// assert!(world.descendants(cart).eq([wheel, spoke]));
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     pub fn descendants(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
         let mut ahead: Vec<Entity> = self.children(entity).iter().rev().copied().collect();
         core::iter::from_fn(move || {
