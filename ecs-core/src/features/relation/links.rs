@@ -123,19 +123,6 @@ impl World {
 
     /// Ends the relation of an entity to another; `false` where there was none.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// struct Likes;
-    /// impl formic_ecs::Relation for Likes {}
-    ///
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<Likes>(ada, bob)?;
-    /// assert!(world.unrelate::<Likes>(ada, bob)?);
-    /// assert!(!world.unrelate::<Likes>(ada, bob)?, "they are no longer");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the source is not in the world.
     pub fn unrelate<R: Relation>(
@@ -167,17 +154,6 @@ impl World {
     }
 
     /// Whether an entity is related to another.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ChildOf;
-    /// let mut world = World::new();
-    /// let [family, child] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<ChildOf>(child, family)?;
-    /// assert!(world.is_related::<ChildOf>(child, family));
-    /// assert!(!world.is_related::<ChildOf>(family, child));
-    /// # Ok::<(), formic_ecs::RelationError>(())
-    /// ```
     #[must_use]
     pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
         let (targets, sources) = (self.targets::<R>(source), self.sources::<R>(target));
