@@ -6,18 +6,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// Why a world could not be saved.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::SnapshotError;
-/// #[derive(Component)]
-/// #[component(unhashed)]
-/// struct Opaque(Box<dyn Fn() + Send + Sync>);
-///
-/// let mut world = World::new();
-/// world.spawn(Opaque(Box::new(|| ())));
-/// assert!(matches!(world.snapshot(), Err(SnapshotError::NotSerializable { .. })));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -51,15 +39,6 @@ error_text! { SnapshotError:
 }
 
 /// Why bytes are no snapshot.
-///
-/// ```
-/// use formic_ecs::{MalformedSnapshot, Snapshot, World};
-/// let mut bytes = World::new().snapshot()?.as_bytes().to_vec();
-/// assert_eq!(Snapshot::from_bytes(*b"hello"), Err(MalformedSnapshot::NotASnapshot));
-/// *bytes.last_mut().expect("some") ^= 1;
-/// assert!(Snapshot::from_bytes(bytes).is_err());
-/// # Ok::<(), formic_ecs::SnapshotError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSnapshot {
@@ -130,23 +109,6 @@ impl fmt::Display for RestoreReport {
 }
 
 /// Why a snapshot could not be restored. The world is as it was.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::RestoreError;
-/// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-/// #[repr(C)]
-/// struct Health(u32);
-///
-/// let mut world = World::new();
-/// world.spawn(Health(1));
-/// let saved = world.snapshot()?;
-/// let mut other = World::new();
-/// assert!(matches!(other.restore(&saved), Err(RestoreError::UnknownComponent { .. })));
-/// other.register::<Health>();
-/// other.restore(&saved)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {

@@ -134,15 +134,6 @@ impl Snapshot {
     /// snapshot that contradicts itself nowhere, and the memory taken on the way is a small multiple
     /// of their length.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Snapshot;
-    /// let saved = World::new().snapshot()?;
-    /// assert_eq!(Snapshot::from_bytes(saved.as_bytes()), Ok(saved));
-    /// assert!(Snapshot::from_bytes(*b"a picture of a cat").is_err());
-    /// # Ok::<(), formic_ecs::SnapshotError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the bytes are not those of a snapshot, or not all of them.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
@@ -165,17 +156,6 @@ impl World {
     /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
     /// [`Component`](crate::Component). Resources are not saved.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(());
-    /// let saved = world.snapshot()?;
-    /// world.clear();
-    /// world.restore(&saved)?;
-    /// assert!(world.contains(imp));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there are values that cannot be saved, or two components have the same
     /// name; and while commands that spawn entities are being played back.
@@ -186,16 +166,6 @@ impl World {
     }
 
     /// Saves all entities in the memory of an older snapshot: for those who do it every tick.
-    ///
-    /// ```
-    /// # use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let mut saved = world.snapshot()?;
-    /// world.spawn(());
-    /// world.snapshot_into(&mut saved)?;
-    /// assert_eq!(saved, world.snapshot()?);
-    /// # Ok::<(), formic_ecs::SnapshotError>(())
-    /// ```
     ///
     /// # Errors
     /// As for [`snapshot`](Self::snapshot). The older one is lost then: it has no bytes, and cannot
@@ -216,16 +186,6 @@ impl World {
     ///
     /// It is all or nothing: everything is built before anything is replaced. The values of now
     /// are dropped last; should a drop panic, the world is restored all the same.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let saved = world.snapshot()?;
-    /// world.spawn_batch([(); 9]);
-    /// world.restore(&saved)?;
-    /// assert!(world.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the world does not know a component, or knows another one by its name,
