@@ -42,20 +42,6 @@ pub fn flat<Number: AnyBitPattern>(values: &[impl NoUninit]) -> &[Number] {
 
 /// Like [`flat`], to be written.
 ///
-/// ```
-/// use formic_ecs::flat_mut;
-/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-/// #[repr(C)]
-/// struct Position {
-///     x: f32,
-///     y: f32,
-/// }
-///
-/// let mut positions = [Position { x: 1.0, y: 2.0 }; 3];
-/// flat_mut::<f32>(&mut positions).iter_mut().for_each(|number| *number *= 2.0);
-/// assert_eq!(positions[2].y, 4.0);
-/// ```
-///
 /// # Panics
 /// Panics if the values do not consist of such numbers: their size is no multiple of the number's,
 /// or their alignment is smaller.

@@ -93,32 +93,12 @@ impl StateHasher {
     }
 
     /// Takes in a number.
-    ///
-    /// ```
-    /// let hash = |number| {
-    ///     let mut hasher = formic_ecs::StateHasher::new();
-    ///     hasher.write_u64(number);
-    ///     hasher.finish()
-    /// };
-    /// assert_eq!(hash(7), hash(7));
-    /// assert_ne!(hash(7), hash(8));
-    /// ```
     pub fn write_u64(&mut self, number: u64) {
         let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ (mixed >> 29);
     }
 
     /// Takes in bytes and their number.
-    ///
-    /// ```
-    /// let hash = |bytes: &[u8]| {
-    ///     let mut hasher = formic_ecs::StateHasher::new();
-    ///     hasher.write(bytes);
-    ///     hasher.finish()
-    /// };
-    /// assert_eq!(hash(b"imp"), hash(b"imp"));
-    /// assert_ne!(hash(b"imp"), hash(b"imps"));
-    /// ```
     pub fn write(&mut self, bytes: &[u8]) {
         self.write_u64(bytes.len() as u64);
         for word in bytes.chunks(8) {

@@ -65,17 +65,6 @@ use crate::random::RandomStream;
 )]
 pub trait HashState {
     /// Takes in the whole value.
-    ///
-    /// ```
-    /// use formic_ecs::{HashState, StateHasher};
-    /// let hash = |value: (f32, &str)| {
-    ///     let mut hasher = StateHasher::new();
-    ///     value.hash_state(&mut hasher);
-    ///     hasher.finish()
-    /// };
-    /// assert_eq!(hash((0.5, "oak")), hash((0.5, "oak")));
-    /// assert_ne!(hash((0.5, "oak")), hash((0.25, "oak")));
-    /// ```
     fn hash_state(&self, hasher: &mut StateHasher);
 }
 
