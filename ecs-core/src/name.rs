@@ -11,14 +11,6 @@ use core::ops::Deref;
 /// A Rust type brings a name that lives for ever; a component that is registered at run time
 /// brings its own, which is freed with the last world or error that mentions it. Cloning copies no
 /// text. It derefs to `str`.
-///
-/// ```
-/// use formic_ecs::Name;
-/// let fixed = Name::from("Health");
-/// let made = Name::from(format!("script.{}", 7));
-/// assert_eq!(made.as_str(), "script.7");
-/// assert_eq!(fixed, Name::from(String::from("Health")));
-/// ```
 #[derive(Clone)]
 pub struct Name(Text);
 
@@ -30,11 +22,6 @@ enum Text {
 
 impl Name {
     /// The text.
-    ///
-    /// ```
-    /// let name = formic_ecs::Name::from("game.gold");
-    /// assert_eq!(name.as_str().split_once('.'), Some(("game", "gold")));
-    /// ```
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {

@@ -29,11 +29,6 @@ fn mix(mut z: u64) -> u64 {
 
 impl RandomStream {
     /// The stream of this seed. Any seed is as good as any other.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// assert_eq!(RandomStream::new(7).next_u64(), RandomStream::new(7).next_u64());
-    /// ```
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
@@ -43,12 +38,6 @@ impl RandomStream {
     ///
     /// Keys that differ give streams that have nothing to do with each other, which is how one
     /// seed serves many entities.
-    ///
-    /// ```
-    /// use formic_ecs::RandomStream;
-    /// let world = RandomStream::new(7);
-    /// assert_ne!(world.fork(1).next_u64(), world.fork(2).next_u64());
-    /// ```
     #[must_use]
     pub fn fork(&self, key: u64) -> Self {
         Self { state: mix(self.state ^ mix(key.wrapping_add(GAMMA))) }
