@@ -164,17 +164,6 @@ impl Access {
     }
 
     /// Takes in what another access does.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let mut both = world.plan::<&Gold>().access().clone();
-    /// both.merge(world.plan::<&mut Debt>().access());
-    /// assert_eq!(both.reads(), [world.register::<Gold>()]);
-    /// assert_eq!(both.writes(), [world.register::<Debt>()]);
-    /// ```
     pub fn merge(&mut self, other: &Self) {
         other.reads.iter().for_each(|&id| add(&mut self.reads, id));
         other.writes.iter().for_each(|&id| add(&mut self.writes, id));
@@ -186,15 +175,6 @@ impl Access {
 
     /// The components over which this and another access cannot go on at the same time: one
     /// writes the values or the bits that the other uses, or stamps the versions that it reads.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let (writer, asking) = (world.plan::<&mut Gold>(), world.plan_filtered::<(), Changed<Gold>>());
-    /// let conflicts = writer.access().conflicts(asking.access());
-    /// assert_eq!(conflicts, [world.register::<Gold>()], "one stamps what the other asks for");
-    /// ```
     #[must_use]
     pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = self.value_conflicts(other);
