@@ -182,17 +182,6 @@ pub struct ExclusiveView<'w, Q: QueryData> {
 /// What a system keeps from run to run for a [`ExclusiveView`].
 ///
 /// Made by [`World::claim_plan`](crate::World::claim_plan).
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let mut purses = world.claim_plan::<&mut Gold>();
-/// assert_eq!(purses.access().writes().len(), 1);
-/// let purses = world.cell().claims(&mut purses)?;
-/// # Ok::<(), formic_ecs::AccessConflict>(())
-/// ```
 pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
     pub(crate) words: ClaimWords,
@@ -245,25 +234,6 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     }
 
     /// Exclusive access of a row to the components of a target, until the claim is dropped.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [imp, purse] = [world.spawn(()), world.spawn(Gold(3))];
-    /// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
-    /// let cell = world.cell();
-    /// let (mut rows, claims) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
-    /// let mut query = rows.query();
-    /// let [imp, thief] = query.get_many_mut([imp, purse])?;
-    /// let mut claim = claims.claim(&imp, purse)?;
-    /// claim.get_mut().0 += 1;
-    /// assert!(claims.claim(&imp, purse).is_err(), "it holds it already");
-    /// drop(claim);
-    /// assert!(claims.claim(&imp, purse).is_ok());
-    /// assert!(claims.claim(&thief, purse).is_err(), "the imp has taken it");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world, or the row in another,
@@ -353,21 +323,6 @@ pub struct Claim<'a, Q: QueryData> {
 
 impl<Q: QueryData> Claim<'_, Q> {
     /// The components.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
-    /// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
-    /// let cell = world.cell();
-    /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
-    /// let row = rows.query().into_get(purse)?;
-    /// let mut claim = purses.claim(&row, purse)?;
-    /// claim.get_mut().0 -= 1;
-    /// assert_eq!(claim.get_mut().0, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Q::Item<'_> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
