@@ -97,17 +97,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The same query for a shorter time; this one can be asked again afterwards.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let mut purses = world.query::<&mut Gold>();
-    /// purses.reborrow().for_each(|gold| gold.0 += 1);
-    /// purses.for_each(|gold| gold.0 *= 2);
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([2, 4, 6]));
-    /// ```
     pub fn reborrow(&mut self) -> Query<'_, Q, F> {
         Query { source: self.source, matches: Cow::Borrowed(&*self.matches), marker: PhantomData }
     }
@@ -132,16 +121,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut sum = 0;
-    /// world.query::<&Gold>().for_each(|gold| sum += gold.0);
-    /// assert_eq!(sum, 36);
-    /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         self.visit(&mut f, |fetch, rows, len, f| {
@@ -156,15 +135,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     ///
     /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
     /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// world.query::<&mut Gold>().for_each_chunk(|gold| gold.iter_mut().for_each(|gold| gold.0 += 1));
-    /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 55);
-    /// ```
     #[inline]
     pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
     where
@@ -212,16 +182,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Calls `visit` with every chunk that has rows to visit.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..1000).map(Gold));
-    /// let mut rows = 0;
-    /// world.query::<&Gold>().chunks(|chunk| rows += chunk.row_count());
-    /// assert_eq!(rows, 1000);
-    /// ```
     #[inline]
     pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
         let mut chunks = self.into_chunks();
@@ -351,19 +311,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// The chunks as units of work for several threads. The scratch keeps its memory for the
     /// next time.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ParallelScratch;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut scratch = ParallelScratch::default();
-    /// let mut query = world.query::<&mut Gold>();
-    /// let chunks = query.parallel(&mut scratch);
-    /// let rows = (0..chunks.len()).filter_map(|index| chunks.take(index)).map(|chunk| chunk.row_count());
-    /// assert_eq!(rows.sum::<usize>(), 9);
-    /// ```
     pub fn parallel<'a>(
         &'a mut self,
         scratch: &'a mut ParallelScratch,
@@ -539,16 +486,6 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
     /// depends on the contents of the world alone, which makes it the sort key for what is
     /// recorded into a command buffer while visiting the chunk.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10_000).map(Gold));
-    /// let mut ordinals = Vec::new();
-    /// world.query::<&Gold>().chunks(|chunk| ordinals.push(chunk.ordinal()));
-    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "all of them are visited");
-    /// ```
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
@@ -561,16 +498,6 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     }
 
     /// Calls `f` with each row.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut sum = 0;
-    /// world.query::<&Gold>().chunks(|chunk| chunk.for_each(|gold| sum += gold.0));
-    /// assert_eq!(sum, 36);
-    /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
@@ -579,18 +506,6 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     }
 
     /// Calls `f` with the slices of each run of rows.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut sum = 0;
-    /// world.query::<&Gold>().chunks(|chunk| {
-    ///     chunk.for_each_run(|run| sum += run.iter().map(|gold| gold.0).sum::<u32>());
-    /// });
-    /// assert_eq!(sum, 36);
-    /// ```
     #[inline]
     pub fn for_each_run(self, mut f: impl FnMut(Q::Columns<'w>))
     where
@@ -645,20 +560,6 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
 }
 
 /// The rows of one chunk, one by one.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(Gold));
-/// let mut sum = 0;
-/// world.query::<&Gold>().chunks(|chunk| {
-///     for gold in chunk {
-///         sum += gold.0;
-///     }
-/// });
-/// assert_eq!(sum, 45);
-/// ```
 pub struct ChunkIter<'w, Q: QueryData> {
     chunk: Chunk<'w, Q>,
     row: usize,
@@ -726,22 +627,6 @@ struct Unit {
 }
 
 /// Memory for cutting a query into chunks, kept from one time to the next.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::ParallelScratch;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(Gold));
-/// let mut scratch = ParallelScratch::default();
-/// for _tick in 0..3 {
-///     // The memory is used again.
-///     let mut query = world.query::<&mut Gold>();
-///     let chunks = query.parallel(&mut scratch);
-///     (0..chunks.len()).filter_map(|i| chunks.take(i)).flatten().for_each(|gold| gold.0 += 1);
-/// }
-/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(3)));
-/// ```
 #[derive(Debug, Default)]
 pub struct ParallelScratch {
     units: Vec<Unit>,
@@ -849,19 +734,6 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     }
 
     /// Takes the chunk at this index. `None` where it has been taken before.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ParallelScratch;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let mut scratch = ParallelScratch::default();
-    /// let mut query = world.query::<&Gold>();
-    /// let chunks = query.parallel(&mut scratch);
-    /// assert!(chunks.take(0).is_some());
-    /// assert!(chunks.take(0).is_none(), "each is given out once");
-    /// ```
     ///
     /// # Panics
     /// Panics if `index` is not below [`len`](Self::len).
