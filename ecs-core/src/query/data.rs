@@ -333,24 +333,16 @@ pub trait SealedFilter {}
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..100).map(|i| (Gold(0), Depth(i))));
-/// world.query::<(&mut Gold, &Depth)>().for_each_chunk(|(gold, depth)| {
-///     for (gold, depth) in gold.iter_mut().zip(depth) {
-///         gold.0 = depth.0;
-///     }
-/// });
-/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 4950);
-///
+/// # use formic_ecs::ColumnData;
+/// # #[derive(Component)] struct Gold(u32);
 /// // What a run gives has a name, for functions that take any query.
 /// fn longest<Q: ColumnData>(world: &mut World, len: impl Fn(Q::Columns<'_>) -> usize) -> usize {
 ///     let mut longest = 0;
 ///     world.query::<Q>().for_each_chunk(|columns| longest = longest.max(len(columns)));
 ///     longest
 /// }
-/// # use formic_ecs::ColumnData;
+/// let mut world = World::new();
+/// world.spawn_batch((0..100).map(Gold));
 /// assert!(longest::<&Gold>(&mut world, <[Gold]>::len) > 0);
 /// ```
 pub trait ColumnData: QueryData<Parts: ColumnParts> {
@@ -386,19 +378,6 @@ pub trait ColumnParts: QueryParts {
 }
 
 /// Query data that changes nothing: its access names no writes.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::ReadOnly;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// fn count<Q: ReadOnly>(world: &World) -> usize {
-///     world.query_ref::<Q>().count()
-/// }
-///
-/// let mut world = World::new();
-/// world.spawn(Gold(1));
-/// assert_eq!(count::<(Entity, &Gold)>(&world), 1);
-/// ```
 pub trait ReadOnly: QueryData<Parts: ReadOnlyParts> {}
 
 impl<Q: QueryData<Parts: ReadOnlyParts>> ReadOnly for Q {}
