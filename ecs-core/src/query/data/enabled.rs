@@ -43,16 +43,6 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
 
 /// The enabled bit of one component of one entity.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
-/// let mut world = World::new();
-/// world.spawn(Lamp);
-/// let bit = world.query::<Enabled<Lamp>>().single()?;
-/// assert!(bit.get());
-/// # Ok::<(), formic_ecs::QuerySingleError>(())
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct EnabledBit<'w>(RowBit<'w>);
 
@@ -77,16 +67,6 @@ impl EnabledBit<'_> {
 }
 
 /// The enabled bit of one component of one entity, with the right to flip it.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
-/// let mut world = World::new();
-/// let room = world.spawn(Lamp);
-/// let mut bit = world.query::<EnabledMut<Lamp>>().single().expect("one room");
-/// assert!(bit.set(false) && !bit.get());
-/// assert_eq!(world.is_enabled::<Lamp>(room), Ok(false));
-/// ```
 #[derive(Debug)]
 pub struct EnabledBitMut<'w>(EnabledBit<'w>);
 
@@ -98,15 +78,6 @@ impl EnabledBitMut<'_> {
     }
 
     /// Switches the component on or off; returns what it was.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// let room = world.spawn(Lamp);
-    /// world.query::<EnabledMut<Lamp>>().for_each(|mut bit| assert!(bit.set(false), "it was on"));
-    /// assert_eq!(world.is_enabled::<Lamp>(room), Ok(false));
-    /// ```
     #[inline]
     pub fn set(&mut self, enabled: bool) -> bool {
         self.0.set(enabled)

@@ -16,15 +16,6 @@ use crate::entity::Entity;
 /// the query, or used by another thread: who has it is the row. One query with claimants lives at a
 /// time in a system (in a [turn](crate::WorldCell::turn) of a cell), and stays on its thread; the rows
 /// of its parallel loops are on all of them.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imps = world.spawn_batch((0..2).map(Gold));
-/// let mut names = world.query::<(Claimant, &Gold)>().map(|(imp, gold)| (imp.entity(), gold.0));
-/// assert_eq!(names.next(), Some((imps[0], 0)));
-/// ```
 pub struct Claimant<'w> {
     entity: Entity,
     /// Of the query, and of this thread alone.
