@@ -69,68 +69,24 @@ pub struct Ref<'w, T> {
 
 impl<T> Ref<'_, T> {
     /// Whether it was changed after the version that the query asks about.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purses = world.spawn_batch((0..3).map(Gold));
-    /// let before = world.version();
-    /// world.get_mut::<Gold>(purses[1])?.0 = 9;
-    /// let gold = world.query::<Ref<Gold>>().since(before).into_iter();
-    /// assert!(gold.map(|gold| gold.is_changed()).eq([false, true, false]));
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     #[must_use]
     pub const fn is_changed(&self) -> bool {
         self.changed > self.since
     }
 
     /// Whether the entity got it after the version that the query asks about.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.spawn(Gold(2));
-    /// let new = world.query::<Ref<Gold>>().since(before).into_iter().filter(|gold| gold.is_added());
-    /// assert!(new.map(|gold| gold.0).eq([2]));
-    /// ```
     #[must_use]
     pub const fn is_added(&self) -> bool {
         self.added > self.since
     }
 
     /// The version of its last change.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Ref;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.get_mut::<Gold>(purse).expect("there").0 = 2;
-    /// assert!(world.query::<Ref<Gold>>().first().expect("one").last_changed() > before);
-    /// ```
     #[must_use]
     pub const fn last_changed(&self) -> u64 {
         self.changed
     }
 
     /// The version at which the entity got it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Ref;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let before = world.version();
-    /// world.spawn(Gold(1));
-    /// assert!(world.query::<Ref<Gold>>().first().expect("one").added_at() > before);
-    /// ```
     #[must_use]
     pub const fn added_at(&self) -> u64 {
         self.added
@@ -185,92 +141,30 @@ pub struct Mut<'w, T> {
 
 impl<'w, T> Mut<'w, T> {
     /// Whether it was changed after the version that the query asks about.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.query::<Mut<Gold>>().since(before).for_each(|mut gold| {
-    ///     assert!(!gold.is_changed());
-    ///     gold.0 += 1;
-    ///     assert!(gold.is_changed(), "just now");
-    /// });
-    /// ```
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.last_changed() > self.versions.moment.since
     }
 
     /// Whether the entity got it after the version that the query asks about.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.spawn(Gold(2));
-    /// let mut gifts = 0;
-    /// world.query::<Mut<Gold>>().since(before).for_each(|gold| gifts += u32::from(gold.is_added()));
-    /// assert_eq!(gifts, 1);
-    /// ```
     #[must_use]
     pub fn is_added(&self) -> bool {
         self.added_at() > self.versions.moment.since
     }
 
     /// The version of its last change.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.query::<Mut<Gold>>().for_each(|mut gold| {
-    ///     assert!(gold.last_changed() <= before);
-    ///     gold.0 = 2;
-    ///     assert!(gold.last_changed() > before);
-    /// });
-    /// ```
     #[must_use]
     pub fn last_changed(&self) -> u64 {
         self.versions.changed(self.row)
     }
 
     /// The version at which the entity got it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.query::<Mut<Gold>>().for_each(|mut gold| {
-    ///     gold.0 = 2;
-    ///     assert!(gold.added_at() <= before, "to write is not to add");
-    /// });
-    /// ```
     #[must_use]
     pub fn added_at(&self) -> u64 {
         self.versions.added(self.row)
     }
 
     /// The reference itself; the component counts as changed.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// let before = world.version();
-    /// let richest = world.query::<Mut<Gold>>().into_iter().last().expect("nine");
-    /// let gold: &mut Gold = richest.into_inner();
-    /// gold.0 += 1;
-    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 1);
-    /// ```
     #[must_use]
     pub fn into_inner(self) -> &'w mut T {
         self.versions.mark(self.row);
@@ -278,17 +172,6 @@ impl<'w, T> Mut<'w, T> {
     }
 
     /// Writes the value where it differs from what is there; whether it did.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Changed, Mut};
-    /// # #[derive(Component, PartialEq)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(3));
-    /// let before = world.version();
-    /// world.query::<Mut<Gold>>().for_each(|mut gold| assert!(!gold.set_if_neq(Gold(3))));
-    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 0);
-    /// ```
     pub fn set_if_neq(&mut self, value: T) -> bool
     where
         T: PartialEq,
@@ -301,16 +184,6 @@ impl<'w, T> Mut<'w, T> {
     }
 
     /// The value, to be written without counting as changed.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let before = world.version();
-    /// world.query::<Mut<Gold>>().for_each(|mut gold| gold.bypass_change_detection().0 = 2);
-    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 0);
-    /// ```
     pub fn bypass_change_detection(&mut self) -> &mut T {
         self.value
     }
