@@ -62,16 +62,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The rows, one by one, of a query that only reads.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let purses = world.query::<&Gold>();
-    /// // Twice, since it is only read.
-    /// assert_eq!(purses.iter().count(), purses.iter().count());
-    /// ```
     pub fn iter(&self) -> RowIter<'_, Q, F>
     where
         Q: ReadOnly,
@@ -99,18 +89,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// The one row that matches.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert!(world.query::<&Gold>().single().is_err());
-    /// world.spawn(Gold(1));
-    /// assert_eq!(world.query::<&Gold>().single(), Ok(&Gold(1)));
-    /// world.spawn(Gold(2));
-    /// assert!(world.query::<&Gold>().single().is_err());
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there is none, or more than one.
     pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
@@ -131,18 +109,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// What one entity gives.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
-    /// let mut query = world.query::<&mut Gold>();
-    /// query.get(imp)?.0 += 1;
-    /// assert!(query.contains(imp) && !query.contains(ghost));
-    /// assert_eq!(query.into_get(imp)?, &Gold(2));
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.
     #[inline]
@@ -152,17 +118,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// What each of these entities gives, of a query that only reads. Those that do not match are
     /// passed over, those that come twice are given twice.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..10).map(Gold));
-    /// let ghost = world.spawn(());
-    /// let query = world.query::<&Gold>();
-    /// let gold = query.iter_many([imps[7], ghost, imps[2], imps[7]]).map(|gold| gold.0);
-    /// assert!(gold.eq([7, 2, 7]), "in the order asked for; who does not match is passed over");
-    /// ```
     pub fn iter_many<'a>(
         &'a self,
         entities: impl IntoIterator<Item = Entity> + 'a,
@@ -202,16 +157,6 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
 }
 
 /// The rows of a query, one by one.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(Gold));
-/// let mut rows = world.query::<&Gold>().into_iter();
-/// assert_eq!(rows.next(), Some(&Gold(0)));
-/// assert_eq!(rows.map(|gold| gold.0).sum::<u32>(), 45);
-/// ```
 pub struct RowIter<'w, Q: QueryData, F: QueryFilter = ()> {
     chunks: OpenedChunks<'w, Q, F>,
     rows: ChunkIter<'w, Q>,
@@ -274,51 +219,18 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     }
 
     /// The version that the plan was asked at before: what was stamped after it is new.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold>();
-    /// assert_eq!(world.cell().query(&mut plan)?.border(), 0, "it was never asked before");
-    /// assert!(world.cell().query(&mut plan)?.border() > 0);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     #[must_use]
     pub const fn border(&self) -> u64 {
         self.query.moment().since
     }
 
     /// The same, asking what is new since this version, see [`Query::since`].
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn(Gold(1));
-    /// let mut plan = world.plan_filtered::<&Gold, Changed<Gold>>();
-    /// assert_eq!(world.cell().query(&mut plan)?.count(), 1);
-    /// assert_eq!(world.cell().query(&mut plan)?.count(), 0, "nothing since then");
-    /// assert_eq!(world.cell().query(&mut plan)?.since(0).count(), 1);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     #[must_use]
     pub fn since(self, version: u64) -> Self {
         Self { query: self.query.since(version), ..self }
     }
 
     /// The same about a part of the entities, see [`Query::shard`].
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..10).map(Gold));
-    /// let mut plan = world.plan::<&Gold>();
-    /// let cell = world.cell();
-    /// assert_eq!(cell.query(&mut plan)?.shard(4, 0).count(), 3);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if `which` is not below `count`.
@@ -330,20 +242,6 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// The query itself, for as long as this is borrowed.
     ///
     /// What it hands out does not outlive that: the guard must stay.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// let mut plan = world.plan::<&mut Gold>();
-    /// let cell = world.cell();
-    /// let mut purses = cell.query(&mut plan)?;
-    /// purses.query().for_each(|gold| gold.0 *= 2);
-    /// // The right is still there, for another pass.
-    /// assert!(purses.query().map(|gold| gold.0).eq([0, 2, 4, 6]));
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     pub fn query(&mut self) -> Query<'_, Q, F> {
         self.query.reborrow()
     }
