@@ -207,19 +207,6 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     }
 
     /// The version at which it was last asked; 0 where it never was.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold>();
-    /// assert_eq!(plan.last_asked(), 0);
-    /// let cell = world.cell();
-    /// let now = cell.version();
-    /// drop(cell.query(&mut plan)?);
-    /// assert_eq!(plan.last_asked(), now);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     #[must_use]
     pub const fn last_asked(&self) -> u64 {
         self.last_asked
