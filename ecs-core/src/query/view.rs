@@ -142,17 +142,6 @@ impl<'w, Q: QueryData> View<'w, Q> {
 
     /// The same view, asking what has changed or come after this version of the world, see
     /// [`Query::since`](super::Query::since). Without it, everything has.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(1));
-    /// let before = world.version();
-    /// assert!(!world.view::<Ref<Gold>>().since(before).get(purse)?.is_changed());
-    /// assert!(world.view::<Ref<Gold>>().get(purse)?.is_changed());
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.lookups.source.moment.since = version;
@@ -160,17 +149,6 @@ impl<'w, Q: QueryData> View<'w, Q> {
     }
 
     /// The components of one entity.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
-    /// let stranger = world.spawn(());
-    /// let view = world.view::<&Gold>();
-    /// assert_eq!(view.get(purse), Ok(&Gold(3)));
-    /// assert!(view.get(stranger).is_err());
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks one of the components.
@@ -187,16 +165,6 @@ impl<'w, Q: QueryData> View<'w, Q> {
     }
 
     /// The components of one entity, to be written.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
-    /// world.view::<&mut Gold>().get_mut(purse)?.0 += 1;
-    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks one of the components.
@@ -271,20 +239,6 @@ impl<Q: QueryData> View<'_, Q> {
 
     /// The components of several entities, all at once.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
-    /// let mut purses = world.view::<&mut Gold>();
-    /// let [from, to] = purses.get_many_mut([ada, bob])?;
-    /// std::mem::swap(from, to);
-    /// assert!(purses.get_many_mut([ada, ada]).is_err());
-    /// # drop(purses);
-    /// assert_eq!(world.get(bob), Ok(&Gold(5)));
-    /// # Ok::<(), formic_ecs::QueryManyError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if one of them is not in the world, lacks a component, or comes twice.
     /// Nothing counts as written then.
@@ -349,18 +303,6 @@ impl<Q: QueryData> fmt::Debug for ViewShard<'_, Q> {
 impl<Q: QueryData> ViewShard<'_, Q> {
     /// The components of one entity of this part, to be written.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3)); // its index is 0
-    /// let mut view = world.view::<&mut Gold>();
-    /// let [mut even, mut odd] = view.shards(2).collect::<Vec<_>>().try_into().expect("two");
-    /// assert_eq!(even.get_mut(purse)?.0, 3);
-    /// assert!(odd.get_mut(purse).is_err(), "it is in the other part");
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns [`QueryEntityError::NoSuchEntity`] if the entity is not in the world, and
     /// [`QueryEntityError::NotMatching`] if it lacks one of the components or is of another part.
@@ -406,18 +348,6 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 
     /// [`set`](Self::set), several times faster where the view was made from the world itself and
     /// not from a cell: then no other thread can flip a bit meanwhile.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Awake);
-    /// let mut bits = world.view::<EnabledMut<Awake>>();
-    /// assert_eq!(bits.set_mut(imp, false)?, true, "as it was before");
-    /// drop(bits);
-    /// assert_eq!(world.query::<&Awake>().count(), 0);
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
