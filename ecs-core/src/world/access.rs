@@ -21,16 +21,6 @@ impl World {
 
     /// A component of an entity, enabled or not.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let (imp, rock) = (world.spawn(Gold(5)), world.spawn(()));
-    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(5));
-    /// assert!(world.get::<Gold>(rock).is_err());
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
@@ -45,16 +35,6 @@ impl World {
     }
 
     /// A component of an entity, enabled or not, to be written.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(5));
-    /// world.get_mut::<Gold>(imp)?.0 += 1;
-    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
@@ -128,16 +108,6 @@ impl World {
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// // A shared borrow of the world is enough, and there may be several.
-    /// let (one, two) = (world.query_ref::<&Gold>(), world.query_ref::<&Gold>());
-    /// assert_eq!(one.count() + two.count(), 8);
-    /// ```
     pub fn query_ref<Q: ReadOnly>(&self) -> Query<'_, Q> {
         self.query_ref_filtered::<Q, ()>()
     }
@@ -146,16 +116,6 @@ impl World {
     ///
     /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
     /// them.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// # #[derive(Component)] struct Thief;
-    /// let mut world = World::new();
-    /// world.spawn((Gold(1), Thief));
-    /// world.spawn(Gold(2));
-    /// assert_eq!(world.query_ref_filtered::<&Gold, With<Thief>>().first(), Some(&Gold(1)));
-    /// ```
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
         // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives
@@ -164,17 +124,6 @@ impl World {
     }
 
     /// Random access to some components of any entity.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
-    /// let mut purses = world.view::<&mut Gold>();
-    /// purses.get_mut(ada)?.0 -= 2;
-    /// purses.get_mut(bob)?.0 += 2;
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, once of them to write.
@@ -238,21 +187,6 @@ impl World {
     }
 
     /// A view by claims to keep, for [`WorldCell::claims`](crate::WorldCell::claims).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut purses = world.claim_plan::<&mut Gold>();
-    /// let imp = world.spawn(Gold(5));
-    /// let mut rows = world.plan::<Claimant>();
-    /// let cell = world.cell();
-    /// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut purses)?);
-    /// rows.query().for_each(|row| purses.claim(&row, imp).expect("it is alone").get_mut().0 += 1);
-    /// # drop((rows, purses));
-    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, once of them to write.
