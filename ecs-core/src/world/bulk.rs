@@ -47,16 +47,6 @@ debug_fields!([F: QueryFilter] Bulk<'_, F>:);
 
 impl World {
     /// All entities that pass a filter, to be changed together.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Spark));
-    /// world.spawn(());
-    /// assert_eq!(world.bulk::<With<Spark>>().despawn(), 9);
-    /// assert_eq!(world.len(), 1);
-    /// ```
     pub fn bulk<F: QueryFilter>(&mut self) -> Bulk<'_, F> {
         Bulk { world: self, filter: PhantomData }
     }
@@ -69,16 +59,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// entities there were.
     ///
     /// Should a clone or a drop panic, some entities have the components and the others do not.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// # #[derive(Component, Clone)] struct Heat(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Spark));
-    /// assert_eq!(world.bulk::<With<Spark>>().insert(Heat(1)), 9);
-    /// assert_eq!(world.query::<(&Spark, &Heat)>().count(), 9);
-    /// ```
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
@@ -112,16 +92,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Should a drop panic, the components of all entities of the same archetype are gone, and
     /// each was dropped once; where entities go one by one, those of the entities up to that one.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// # #[derive(Component)] struct Heat(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|i| (Spark, Heat(i))));
-    /// assert_eq!(world.bulk::<With<Spark>>().remove::<Heat>(), 9);
-    /// assert_eq!(world.query::<&Heat>().count(), 0);
-    /// ```
-    ///
     /// # Panics
     /// Panics if the bundle has a component twice.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
@@ -139,16 +109,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
     ///
     /// Should a drop panic, all entities of the same archetype are gone, and each of their
     /// components was dropped once; where they go one by one, all entities up to that one.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Spark));
-    /// let other = world.spawn(());
-    /// assert_eq!(world.bulk::<With<Spark>>().despawn(), 9);
-    /// assert!(world.entities().eq([other]));
-    /// ```
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         let matches = self.matches();
@@ -162,15 +122,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// words of bits are written; a filter that names the component sees the bits as they were.
     ///
     /// Does not compile where the component is not declared enableable.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(|_| Awake));
-    /// assert_eq!(world.bulk::<With<Awake>>().set_enabled::<Awake>(false), 9);
-    /// assert_eq!(world.query::<&Awake>().count(), 0);
-    /// ```
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn set_enabled<T: Component>(self, enabled: bool) -> usize {
         const { assert!(T::ENABLEABLE, "the component is not enableable") };
