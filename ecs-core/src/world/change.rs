@@ -18,17 +18,6 @@ use crate::storage::{ChangeWindow, RowAddress};
 use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(());
-/// world.despawn(imp)?;
-/// let refused = world.insert(imp, Gold(5)).unwrap_err();
-/// assert_eq!((refused.entity, refused.bundle), (imp, Gold(5)));
-/// # Ok::<(), formic_ecs::NoSuchEntity>(())
-/// ```
 pub struct NotInserted<B> {
     /// The entity that is not there.
     pub entity: Entity,
@@ -240,16 +229,6 @@ impl World {
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
     /// is, and so does the value.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// let room = world.spawn(Lamp);
-    /// assert_eq!(world.set_enabled::<Lamp>(room, false)?, true, "what it was");
-    /// assert_eq!(world.query::<&Lamp>().count(), 0);
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity is not in the world or lacks the component, or the component
     /// is not declared enableable.
@@ -264,18 +243,6 @@ impl World {
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
-    /// let mut world = World::new();
-    /// let room = world.spawn((Lamp, Gold(1)));
-    /// world.set_enabled::<Lamp>(room, false)?;
-    /// assert!(!world.is_enabled::<Lamp>(room)?);
-    /// assert!(world.is_enabled::<Gold>(room)?);
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or lacks the component.
@@ -306,20 +273,6 @@ impl World {
     }
 
     /// The components of an entity, by name, with whether each is enabled.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// #[derive(Component)]
-    /// #[component(enableable, name = "game.lamp")]
-    /// struct Lamp;
-    ///
-    /// let mut world = World::new();
-    /// let room = world.spawn(Lamp);
-    /// world.set_enabled::<Lamp>(room, false)?;
-    /// let names = world.components_of(room)?;
-    /// assert_eq!((names[0].0.as_str(), names[0].1), ("game.lamp", false));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world.
