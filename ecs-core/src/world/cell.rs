@@ -62,37 +62,12 @@ impl World {
     /// All that happens in it counts as happening at the same version: a plan that was asked
     /// before another user wrote does not see the change the next time either. Where that matters, use
     /// [`cell_with_versions`](Self::cell_with_versions).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// world.spawn((Gold(5), Debt(2)));
-    /// let mut gold = world.plan::<&mut Gold>();
-    /// let mut more_gold = world.plan::<&Gold>();
-    /// let mut debts = world.plan::<&Debt>();
-    /// let cell = world.cell();
-    /// let gold = cell.query(&mut gold)?;
-    /// // Another component is free, this one is not while a query writes to it.
-    /// assert!(cell.query(&mut debts).is_ok());
-    /// assert!(cell.query(&mut more_gold).is_err());
-    /// drop(gold);
-    /// assert!(cell.query(&mut more_gold).is_ok());
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
     pub fn cell(&mut self) -> WorldCell<'_> {
         self.cell_with_versions(1)
     }
 
     /// The world as something that threads can share, with a version of its own for each of this
     /// many turns (and for at least one): see [`WorldCell::turn`].
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let cell = world.cell_with_versions(3);
-    /// assert!(cell.turn(0).version() < cell.turn(2).version());
-    /// ```
     ///
     /// # Panics
     /// Panics if there are more than 2^20 turns, each of which uses up a version whether or not it
@@ -253,21 +228,6 @@ impl<'w> WorldCell<'w> {
 
     /// All entities that the plan finds, until the query is dropped.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..4).map(Gold));
-    /// let (mut writer, mut reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
-    /// let cell = world.cell();
-    /// let mut purses = cell.query(&mut writer)?;
-    /// purses.query().for_each(|gold| gold.0 += 1);
-    /// assert!(cell.query(&mut reader).is_err(), "a query writes it");
-    /// drop(purses);
-    /// assert_eq!(cell.query(&mut reader)?.count(), 4);
-    /// # Ok::<(), formic_ecs::AccessConflict>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
     ///
@@ -293,19 +253,6 @@ impl<'w> WorldCell<'w> {
     }
 
     /// Random access to some components, until the view is dropped.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
-    /// let mut plan = world.view_plan::<&mut Gold>();
-    /// let mut purses = world.cell().view(&mut plan)?;
-    /// let alms = purses.get_mut(ada)?.0 / 2;
-    /// purses.get_mut(bob)?.0 += alms;
-    /// assert_eq!(purses.get_mut(bob)?.0, 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
@@ -384,17 +331,6 @@ impl<'w> WorldCell<'w> {
 
     /// A resource, to be read.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(5_u32);
-    /// let cell = world.cell();
-    /// let (one, two) = (cell.resource::<u32>()?, cell.resource::<u32>()?);
-    /// assert_eq!(*one + *two, 10);
-    /// assert!(cell.resource_mut::<u32>().is_err(), "a guard reads it");
-    /// # Ok::<(), formic_ecs::ResourceError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there is none, or another user writes it.
     ///
@@ -408,15 +344,6 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The version at which a resource was last changed, see [`World::resource_version`].
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// world.insert_resource(5_u32);
-    /// let before = world.cell().resource_version::<u32>();
-    /// *world.cell().resource_mut::<u32>()? += 1;
-    /// assert!(world.cell().resource_version::<u32>() > before);
-    /// # Ok::<(), formic_ecs::ResourceError>(())
-    /// ```
     ///
     /// # Panics
     /// Panics if the cell is [limited](Self::restrict_to) to others.
@@ -440,18 +367,6 @@ impl<'w> WorldCell<'w> {
     }
 
     /// A resource, to be written.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// world.insert_resource(5_u32);
-    /// let cell = world.cell();
-    /// let mut number = cell.resource_mut::<u32>()?;
-    /// *number += 1;
-    /// assert!(cell.resource::<u32>().is_err(), "a guard writes it");
-    /// drop(number);
-    /// assert_eq!(*cell.resource::<u32>()?, 6);
-    /// # Ok::<(), formic_ecs::ResourceError>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if there is none, or another user holds it.
