@@ -201,15 +201,6 @@ impl World {
     /// What is different about an entity comes before an order of rows that is: it is looked for in
     /// all chunks whose hashes differ.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let (mut one, other) = (World::new(), World::new());
-    /// assert_eq!(one.difference(&other), None);
-    /// let imp = one.spawn(());
-    /// let difference = one.difference(&other).expect("there is one");
-    /// assert_eq!(difference.to_string(), format!("{imp} is alive here only"));
-    /// ```
-    ///
     /// # Panics
     /// Panics if a component is hashed by its codec and the codec fails to write a value.
     #[must_use]
