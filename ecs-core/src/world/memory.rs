@@ -50,17 +50,6 @@ impl World {
     /// for more entities and archetypes. What is there stays where it is, since rows have no gaps.
     ///
     /// It is for after a peak: memory that is needed again soon is better kept.
-    ///
-    /// ```
-    /// # use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Position(f32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..100_000).map(|i| Position(i as f32)));
-    /// world.clear();
-    /// assert!(world.stats().pool_bytes > 1_000_000);
-    /// world.compact();
-    /// assert_eq!(world.stats().pool_bytes, 0);
-    /// ```
     pub fn compact(&mut self) {
         for archetype in self.archetypes.list_mut() {
             archetype.chunks.free_spare(&mut self.blocks);
@@ -77,18 +66,6 @@ impl World {
     ///
     /// It is for worlds that have met many component sets which do not come back: every query that
     /// is made looks at every archetype, and each takes about a kilobyte even if it is empty.
-    ///
-    /// ```
-    /// # use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Position(f32);
-    /// # #[derive(Component)] struct Falling;
-    /// let mut world = World::new();
-    /// let stone = world.spawn((Position(9.0), Falling));
-    /// world.remove::<Falling>(stone)?;
-    /// assert_eq!(world.collect_archetypes(), 1);
-    /// assert_eq!(world.get::<Position>(stone)?.0, 9.0);
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     pub fn collect_archetypes(&mut self) -> usize {
         let count = self.archetypes.collect(&mut self.blocks);
         if count > 0 {
