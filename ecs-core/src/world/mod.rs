@@ -221,15 +221,6 @@ impl World {
 
     /// A number that is another one each time the world was [restored](World::restore). Versions
     /// that were seen before say nothing then.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let saved = world.snapshot()?;
-    /// let before = world.restored();
-    /// world.restore(&saved)?;
-    /// assert_ne!(world.restored(), before);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub const fn restored(&self) -> u64 {
         self.restored
