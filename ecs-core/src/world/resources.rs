@@ -37,12 +37,6 @@ debug_fields!([] Slot:);
 unsafe impl Sync for Slot {}
 
 /// The world has no resource of this type.
-///
-/// ```
-/// use formic_ecs::{MissingResource, World};
-/// let world = World::new();
-/// assert_eq!(world.resource::<u32>(), Err(MissingResource("u32")));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingResource(pub &'static str);
 
@@ -51,17 +45,6 @@ error_text! { MissingResource:
 }
 
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
-///
-/// ```
-/// use formic_ecs::{ResourceError, World};
-/// let mut world = World::new();
-/// world.insert_resource(1_u32);
-/// let cell = world.cell();
-/// assert!(matches!(cell.resource::<u64>(), Err(ResourceError::Missing(_))));
-/// let writer = cell.resource_mut::<u32>();
-/// assert!(matches!(cell.resource::<u32>(), Err(ResourceError::Conflict(_))));
-/// # drop(writer);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceError {
@@ -101,16 +84,6 @@ impl World {
     /// who load a saved game: nothing counts as changed. Returns the one of this type that was there.
     ///
     /// A version beyond the world's is taken for the world's.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(1_u32);
-    /// let before = (world.version(), world.resource_version::<u32>());
-    /// let version = before.1.expect("it was inserted");
-    /// assert_eq!(world.restore_resource(2_u32, version), Some(1));
-    /// assert_eq!((world.version(), world.resource_version::<u32>()), before);
-    /// ```
     pub fn restore_resource<T: Send + Sync + 'static>(
         &mut self,
         value: T,
@@ -145,14 +118,6 @@ impl World {
 
     /// A resource.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(7_u32);
-    /// assert_eq!(world.resource(), Ok(&7_u32));
-    /// assert!(world.resource::<String>().is_err());
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if there is none of this type.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Result<&T, MissingResource> {
@@ -165,15 +130,6 @@ impl World {
     }
 
     /// A resource, to be written.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(7_u32);
-    /// *world.resource_mut::<u32>()? += 1;
-    /// assert_eq!(world.resource(), Ok(&8_u32));
-    /// # Ok::<(), formic_ecs::MissingResource>(())
-    /// ```
     ///
     /// # Errors
     /// Returns an error if there is none of this type.
@@ -190,17 +146,6 @@ impl World {
     /// The version at which a resource was last changed: put into the world, handed out by
     /// [`resource_mut`](Self::resource_mut), or written through a [`ResMut`]. `None` where there is
     /// none.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.insert_resource(5_u32);
-    /// let before = world.version();
-    /// assert!(world.resource_version::<u32>() <= Some(before));
-    /// *world.resource_mut::<u32>()? += 1;
-    /// assert!(world.resource_version::<u32>() > Some(before));
-    /// # Ok::<(), formic_ecs::MissingResource>(())
-    /// ```
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(&self) -> Option<u64> {
         self.resources.version::<T>()
@@ -309,16 +254,6 @@ impl Drop for WriteGuard<'_> {
 }
 
 /// A resource, read through a [`WorldCell`](crate::WorldCell).
-///
-/// ```
-/// use formic_ecs::World;
-/// let mut world = World::new();
-/// world.insert_resource(5_u32);
-/// let cell = world.cell();
-/// let score = cell.resource::<u32>()?;
-/// assert_eq!(*score, 5);
-/// # Ok::<(), formic_ecs::ResourceError>(())
-/// ```
 pub struct Res<'w, T> {
     // No reference: one in an argument counts as used until the function returns, but the guard
     // beside it can be dropped, and the resource taken by another user, before that.
@@ -328,16 +263,6 @@ pub struct Res<'w, T> {
 }
 
 /// A resource, written through a [`WorldCell`](crate::WorldCell).
-///
-/// ```
-/// use formic_ecs::World;
-/// let mut world = World::new();
-/// world.insert_resource(5_u32);
-/// let cell = world.cell();
-/// *cell.resource_mut::<u32>()? += 1;
-/// assert_eq!(world.resource::<u32>(), Ok(&6));
-/// # Ok::<(), formic_ecs::ResourceError>(())
-/// ```
 pub struct ResMut<'w, T> {
     // No reference, as in `Res`.
     value: NonNull<T>,
