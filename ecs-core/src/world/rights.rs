@@ -38,16 +38,6 @@ debug_fields!([] DeclaredAccess: owner);
 
 impl DeclaredAccess {
     /// The right to touch these components. The name is for messages.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DeclaredAccess;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let mut plan = world.plan::<&Gold>();
-    /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
-    /// assert!(world.cell().restrict_to(&rights).query(&mut plan).is_ok());
-    /// ```
     #[must_use]
     pub fn new(owner: impl Into<String>, components: Access) -> Self {
         Self { owner: owner.into(), components, resources: Vec::new() }
@@ -64,18 +54,6 @@ impl DeclaredAccess {
     }
 
     /// Adds the right to read a resource, or to write it as well.
-    ///
-    /// ```
-    /// use formic_ecs::{DeclaredAccess, World};
-    /// let mut world = World::new();
-    /// world.insert_resource(5_u32);
-    /// let mut rights = DeclaredAccess::default();
-    /// rights.add_resource::<u32>(true);
-    /// let cell = world.cell().restrict_to(&rights);
-    /// *cell.resource_mut::<u32>()? += 1;
-    /// assert_eq!(*cell.resource::<u32>()?, 6);
-    /// # Ok::<(), formic_ecs::ResourceError>(())
-    /// ```
     pub fn add_resource<T: 'static>(&mut self, write: bool) {
         self.resources.push((TypeId::of::<T>(), write));
     }
