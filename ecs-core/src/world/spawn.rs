@@ -20,7 +20,8 @@ use crate::storage::BlockPool;
 use crate::transfer::{MoveContext, NewRows, despawn_row};
 
 impl World {
-    /// A new entity with these components.
+    /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct
+    /// that derives [`Bundle`]. `()` is an entity without any.
     ///
     /// It is gone already where an [observer](Self::observe) despawned it.
     ///
@@ -146,16 +147,6 @@ impl World {
     /// Should a drop panic, the entity is gone all the same and everything else is in order. Should
     /// that be in one of its dependants, those that were to go after it are still there.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(5));
-    /// world.despawn(imp)?;
-    /// assert!(world.despawn(imp).is_err(), "it is gone, and its handle with it");
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or was despawned and is only there to be
     /// cleaned up.
@@ -184,15 +175,6 @@ impl World {
     ///
     /// Those that [observers](Self::observe) have to be told of go first, one by one; should an
     /// observer panic, the others are still there.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..100).map(Gold));
-    /// world.clear();
-    /// assert!(world.is_empty() && !world.contains(imps[0]));
-    /// ```
     ///
     /// # Panics
     /// Panics if observers keep spawning entities that have to be told of.
