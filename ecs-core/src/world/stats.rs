@@ -44,18 +44,6 @@ pub struct WorldStats {
 }
 
 /// What the entities of one archetype take.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..1000).map(Gold));
-/// let stats = world.stats();
-/// let golden = stats.archetypes.iter().find(|archetype| archetype.entity_count == 1000).unwrap();
-/// assert!(golden.components[0].as_str().ends_with("Gold"));
-/// assert_eq!(golden.used_bytes(), 1000 * golden.row_bytes);
-/// assert!(golden.capacity >= 1000);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchetypeStats {
@@ -80,14 +68,6 @@ pub struct ArchetypeStats {
 }
 
 /// Where the row of an entity is, at one moment. Made by [`World::place_of`].
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// let mut world = World::new();
-/// let all = world.spawn_batch([(); 2]);
-/// assert_eq!(world.place_of(all[1])?.row, 1);
-/// # Ok::<(), formic_ecs::NoSuchEntity>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EntityPlace {
@@ -223,17 +203,6 @@ impl fmt::Display for WorldStats {
 
 impl World {
     /// How much memory the entities take, archetype by archetype.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Position([f32; 3]);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..1000).map(|_| Position([0.0; 3])));
-    /// let stats = world.stats();
-    /// assert_eq!(stats.used_bytes(), 1000 * (8 + 12));
-    /// assert!(stats.utilisation() > 0.5);
-    /// println!("{stats}");
-    /// ```
     #[must_use]
     pub fn stats(&self) -> WorldStats {
         WorldStats {
