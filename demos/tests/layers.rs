@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 19] = [
+const BELOW: [&str; 20] = [
     "failure",
     "text",
     "files",
@@ -16,6 +16,7 @@ const BELOW: [&str; 19] = [
     "saved",
     "walkers",
     "engine",
+    "picture",
     "simulation",
     "card",
     "progress",

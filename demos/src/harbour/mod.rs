@@ -30,7 +30,6 @@ use self::traffic::{CARTS, Errand};
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -162,10 +161,6 @@ impl Simulation for Harbour {
             return Err(format!("the searches of a tick expanded {most} cells of {budget}"));
         }
         self.engine.check()
-    }
-
-    fn raster(&self) -> Raster {
-        view::draw(self)
     }
 
     fn summary(&self) -> Summary {

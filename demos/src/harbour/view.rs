@@ -3,37 +3,19 @@
 use formic::inspect::{Ground, Kind as Legend, Mark, Scene, View};
 use formic_ecs::Entity;
 use formic_nav::{
-    Cell, ClassId, DrawOptions, Obstacle, Path, PathOutcome, PathRequest, PathScratch, Position,
-    RequestStatus, Route, Terrain, debug_draw,
+    Cell, ClassId, Obstacle, Path, PathOutcome, PathRequest, PathScratch, Position, RequestStatus,
+    Route, Terrain,
 };
 use glam::Vec2;
 
 use super::Harbour;
 use super::map::{HEIGHT, KINDS, Kind, WIDTH, symbol};
 use super::traffic::{Cart, Errand};
-use crate::raster::{Colour, Point, Raster};
+use crate::raster::Colour;
 use crate::simulation::Simulation;
 use crate::walkers;
 
-const CELL_PIXELS: u8 = 20;
 const CART: Colour = Colour([170, 120, 70]);
-
-/// What nav draws, with its routes, and all agents in the colours of their kinds.
-pub(super) fn draw(harbour: &Harbour) -> Raster {
-    let options = DrawOptions { cell_pixels: CELL_PIXELS, ..DrawOptions::default() };
-    let mut raster = Raster::from(debug_draw(harbour.world(), options));
-    let (kinds, mut marks) = (harbour.scene().kinds, Vec::new());
-    harbour.marks(&mut marks);
-    for mark in marks {
-        let size = size(harbour.terrain(), harbour.world().get(mark.entity).ok());
-        let Vec2 { x, y } = mark.at * f32::from(CELL_PIXELS);
-        #[expect(clippy::cast_possible_truncation, reason = "the map is some thousand pixels wide")]
-        let centre = Point::new(x as i32, y as i32);
-        let radius = u32::from(size) * u32::from(CELL_PIXELS) * 2 / 5;
-        raster.disc(centre, radius, kinds[usize::from(mark.kind)].colour);
-    }
-    raster
-}
 
 /// How many cells an agent, or a cart, covers along a side.
 fn size(terrain: &Terrain, class: Option<&ClassId>) -> u8 {

@@ -43,13 +43,6 @@ pub struct Raster {
     pixels: Vec<Colour>,
 }
 
-impl From<formic_nav::Picture> for Raster {
-    fn from(picture: formic_nav::Picture) -> Self {
-        let (width, height) = (picture.width, picture.height());
-        Self { width, height, pixels: picture.pixels.into_iter().map(Colour).collect() }
-    }
-}
-
 impl Raster {
     /// The most pixels along a side.
     pub const SIDE_MAX: u32 = 16_384;
