@@ -12,6 +12,20 @@ mod world;
 
 use pyo3::prelude::*;
 
+/// Python aligns its objects to 16 bytes, whatever their class asks for: what is padded to cache
+/// lines, as a world is, lies behind a box.
+const fn fits_python<T>() {
+    assert!(align_of::<T>() <= 16, "Python does not align its objects to more than 16 bytes");
+}
+
+const _: () = {
+    fits_python::<fields::Fields>();
+    fits_python::<town::Town>();
+    fits_python::<world::World>();
+    fits_python::<lease::Lease>();
+    fits_python::<lease::Column>();
+};
+
 #[pymodule]
 fn _formic(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add_to(module)?;

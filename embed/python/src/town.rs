@@ -107,7 +107,7 @@ struct State {
 #[pyclass(frozen, module = "formic._formic")]
 pub(crate) struct Town {
     pool: Pool,
-    state: Mutex<State>,
+    state: Box<Mutex<State>>,
 }
 
 #[pymethods]
@@ -146,7 +146,7 @@ impl Town {
         begin.run(&mut world, &pool);
         let step = Schedule::builder().add((move_on, look).chain()).build(&mut world);
         let step = step.map_err(|error| failed(&error))?;
-        Ok(Self { pool, state: Mutex::new(State { world, step }) })
+        Ok(Self { pool, state: Box::new(Mutex::new(State { world, step })) })
     }
 
     /// The unhappy ones move; then all look again.
