@@ -170,6 +170,12 @@ impl World {
         self.len() == 0
     }
 
+    /// Makes room for the handles of so many more entities at once, where these come one by one or in
+    /// parts. [`spawn_batch`](Self::spawn_batch) does so by itself.
+    pub fn reserve(&mut self, additional: usize) {
+        self.entities.reserve(additional);
+    }
+
     /// Whether this entity is alive in this world.
     ///
     /// A handle of another world is not told apart from one of this world.

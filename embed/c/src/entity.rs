@@ -91,7 +91,7 @@ fn move_in(
 
 /// Entities that are spawned at a time: their list stays in the cache, and beside the caller's there is
 /// no second one of all.
-const SPAWN_BLOCK: usize = 1 << 14;
+const SPAWN_BLOCK: usize = 1 << 13;
 
 /// Spawns `count` entities with the same components. `values` has an array for each component, of
 /// `count` values; that of a component without bytes may be null. `entities` gets the handles, in
@@ -127,6 +127,7 @@ pub unsafe extern "C" fn fm_spawn(
                 let values = unsafe { ffi::slice("an array of values", start, len) }?;
                 columns.push((info.id(), values));
             }
+            state.world.reserve(count);
             for (block, entities) in entities.chunks_mut(SPAWN_BLOCK).enumerate() {
                 let of_block = |&(id, values): &(ComponentId, &[u8])| {
                     let before = values.len() / count * (block * SPAWN_BLOCK);
