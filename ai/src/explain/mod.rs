@@ -31,7 +31,7 @@
 //! struct Needs { hunger: f32, tiredness: f32 }
 //! struct Cats(Reasoner);
 //!
-//! fn think(mut minds: UtilityAgents<&'static Needs>, cats: Res<Cats>) {
+//! fn think(mut minds: UtilityAgents<&Needs>, cats: Res<Cats>) {
 //!     minds.decide(&cats.0, |needs| [needs.hunger / 100.0, needs.tiredness / 100.0]);
 //! }
 //!

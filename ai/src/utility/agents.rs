@@ -49,7 +49,7 @@ type RowItem<'a, Q> = (
 /// # #[derive(Component, Clone)] struct Eat;
 /// struct Cats(Reasoner);
 ///
-/// fn think(mut minds: UtilityAgents<&'static Hunger>, cats: Res<Cats>) {
+/// fn think(mut minds: UtilityAgents<&Hunger>, cats: Res<Cats>) {
 ///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
 /// }
 ///
@@ -67,7 +67,7 @@ type RowItem<'a, Q> = (
 /// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct UtilityAgents<'a, Q: QueryData + 'static> {
+pub struct UtilityAgents<'a, Q: QueryData> {
     parts: Parts<'a, Q>,
     scratch: &'a mut ParallelScratch,
     pool: &'a Pool,
@@ -98,7 +98,7 @@ impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
     }
 }
 
-impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
+impl<Q: QueryData> UtilityAgents<'_, Q> {
     /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
     /// agent, in the order of their [`Input`](super::Input)s.
     ///
