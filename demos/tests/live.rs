@@ -303,6 +303,28 @@ fn a_demo_of_several_worlds_shows_the_one_that_is_chosen() {
 }
 
 #[test]
+fn a_choice_is_waited_for_and_a_graph_is_of_one_world_while_others_are_looked_at() {
+    let server = serve("minds", 60);
+    let focus = |world: u8| server.post("/api/focus", &json!({ "world": world })).0;
+    assert_eq!(focus(1), 200);
+    let (_, found) = server.post("/api/query", &json!({ "query": "Basket" }));
+    let agent = &found["entities"][0]["entity"];
+    let (_, entity) = server.get(&entity_path(&found["entities"][0]));
+    let index = entity["name"].as_str().and_then(|it| it.split('v').next()).expect("12v1");
+    let query = format!("{index} chooses sleep");
+    assert_eq!(server.post("/api/break", &json!({ "break": "add", "query": query })).0, 200);
+    let graph = json!({ "graph": "add", "entity": agent, "component": "Needs", "field": 0 });
+    assert_eq!(server.post("/api/graph", &graph).0, 200);
+    assert_eq!(focus(2), 200);
+    // The same entity of another world is another one.
+    let (_, time) = server.post("/api/graph", &graph);
+    assert_eq!(time["graphs"].as_array().map(Vec::len), Some(2), "{time}");
+    assert_eq!((focus(1), server.state()["stop"].is_null()), (200, true));
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 5_000 }));
+    assert_eq!(&state["stop"]["entity"], agent, "{state}");
+}
+
+#[test]
 fn the_roguelike_is_played_by_buttons_and_clicks() {
     let server = serve("rogue", 6);
     let start = server.state()["state_hash"].clone();

@@ -243,16 +243,16 @@ fn direct(
             return status;
         }
     };
+    // An agent that has arrived stays so, even if others push it aside.
+    let was_there = status == FlowStatus::Arrived && body.goal == goal;
     // At a link, from anywhere in its cell: where many wait to cross, none comes to the very middle.
-    if target != end {
+    if target != end && !was_there {
         position.0 = end;
         body.hold();
         return FlowStatus::Going;
     }
     let offset = target - position.0;
     let is_there = is_home && offset.length() < ARRIVAL_DISTANCE;
-    // An agent that has arrived stays so, even if others push it aside.
-    let was_there = status == FlowStatus::Arrived && body.goal == goal;
     if is_there || was_there || body.is_crowded_out() {
         body.rest();
         return FlowStatus::Arrived;

@@ -109,7 +109,7 @@ impl View for Harbour {
                 format!("It rests for {rest:.1} s more, because it came to {to}.")
             }
             RequestStatus::Pending => {
-                format!("It waits for a way to {to}: a long search runs off the frame.")
+                format!("It waits for the answer to its search for a way to {to}.")
             }
             RequestStatus::Found | RequestStatus::Partial(_) => {
                 format!("It goes to {to}, {ahead} cells ahead, because that is its errand.")

@@ -184,6 +184,18 @@ impl Crowd {
         shares[4] = self.size.saturating_sub(shares[..4].iter().sum());
         self.sampled = sums;
         self.samples.push(shares);
+        // Who runs for long gets columns of twice the ticks, not more of them.
+        if self.samples.len() as u64 == 2 * Self::SAMPLES {
+            self.samples = self.samples.chunks(2).map(|pair| self.merged(pair)).collect();
+            self.ticks_per_sample *= 2;
+        }
+    }
+
+    /// What was done in two samples, on the average.
+    fn merged(&self, pair: &[Shares]) -> Shares {
+        let mut shares = std::array::from_fn(|deed| (pair[0][deed] + pair[1][deed]) / 2);
+        shares[4] = self.size.saturating_sub(shares[..4].iter().sum());
+        shares
     }
 
     pub(super) fn samples(&self) -> &[Shares] {

@@ -92,7 +92,7 @@ impl Session {
             }
             Break::Add { query } => self.add_breakpoint(host, query),
         };
-        done.map_or_else(|answer| answer, |()| self.time(host))
+        done.map_or_else(|answer| answer, |()| self.time())
     }
 
     fn add_breakpoint(&mut self, host: &mut dyn Host, query: &str) -> Result<(), Answer> {
@@ -127,6 +127,12 @@ impl Session {
         }
         self.breakpoints.push(breakpoint);
         Ok(())
+    }
+
+    /// The agents of a world for whose choices a breakpoint waits.
+    pub(super) fn waited_for(&self, world: u8) -> Vec<Entity> {
+        let here = self.breakpoints.iter().filter(|it| it.world == world && it.terms.has_choice());
+        here.filter_map(|it| it.entity).collect()
     }
 
     /// Looks whether the tick that has ended is one to stop after, if it may be.

@@ -34,6 +34,8 @@ pub(super) struct Graph {
     world: u8,
     entity: Entity,
     component: ComponentId,
+    /// The name of the component, with the modules that it is in.
+    path: String,
     field: usize,
     field_name: &'static str,
     /// How many numbers the field has.
@@ -81,9 +83,8 @@ impl Graph {
         self.samples.retain(|sample| sample.0 <= tick);
     }
 
-    fn json(&self, session: &Session, host: &dyn Host) -> Value {
-        let world = host.world();
-        let path = world.component_info(self.component).map_or("", |info| info.name().as_str());
+    fn json(&self, session: &Session) -> Value {
+        let path = &self.path;
         let line = |line| self.samples.iter().map(|it| it.1[line]).collect::<Vec<_>>();
         json!({
             "number": self.number,
@@ -114,7 +115,7 @@ impl Session {
                 self.add_graph(host, entity, component, *field)
             }
         };
-        done.map_or_else(|answer| answer, |()| self.time(host))
+        done.map_or_else(|answer| answer, |()| self.time())
     }
 
     fn add_graph(
@@ -130,7 +131,9 @@ impl Session {
         let id = component_of(world, entity, component).map_err(|fault| refused(&fault))?;
         let sample = Sample::of(world, entity, id, field);
         let sample = sample.ok_or_else(|| refused("only numbers are drawn, and up to four"))?;
-        let is_same = |it: &Graph| (it.entity, it.component, it.field) == (entity, id, field);
+        let focus = host.view().focus();
+        let same = (focus, entity, id, field);
+        let is_same = |it: &Graph| (it.world, it.entity, it.component, it.field) == same;
         if self.graphs.iter().any(is_same) {
             return Ok(());
         }
@@ -140,9 +143,12 @@ impl Session {
         let number = self.new_number();
         self.graphs.push(Graph {
             number,
-            world: host.view().focus(),
+            world: focus,
             entity,
             component: id,
+            path: world
+                .component_info(id)
+                .map_or_else(|_| String::new(), |it| it.name().to_string()),
             field,
             field_name: sample.name,
             line_count: sample.count,
@@ -158,7 +164,7 @@ impl Session {
         here.for_each(|graph| graph.sample(host.world(), tick));
     }
 
-    pub(super) fn graphs_json(&self, host: &dyn Host) -> Value {
-        self.graphs.iter().map(|graph| graph.json(self, host)).collect()
+    pub(super) fn graphs_json(&self) -> Value {
+        self.graphs.iter().map(|graph| graph.json(self)).collect()
     }
 }

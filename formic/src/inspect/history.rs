@@ -1,8 +1,8 @@
 //! Rewinding: saves of the game every few ticks. A tick between two of them is lived again.
 //!
 //! ```text
-//!   tick      0        20        40   46   60       until
-//!   saves     *         *         *    *    *         .
+//!   tick      0        20        40   46        66  until
+//!   saves     *         *         *    *         *    .
 //!                                      └ an edit, or a cheat: what came before is not lived across
 //! ```
 //!
@@ -111,7 +111,7 @@ impl Session {
         }
         match &self.history.fault {
             Some(fault) => Answer::error(409, fault),
-            None => self.time(host),
+            None => self.time(),
         }
     }
 
@@ -152,7 +152,6 @@ impl Session {
     fn forget_later(&mut self, host: &mut dyn Host) {
         let tick = self.ticks;
         self.graphs.iter_mut().for_each(|graph| graph.forget_after(tick));
-        self.check_breakpoints(host, false);
         self.stop = None;
         let last_run = host.schedule().tick().checked_sub(1);
         if let Ok(log) = host.world_mut().resource_mut::<DecisionLog>() {
@@ -161,6 +160,7 @@ impl Session {
                 None => log.clear(),
             }
         }
+        self.check_breakpoints(host, false);
     }
 
     /// Notes a tick that was lived: whether it was lived before as well.
@@ -181,6 +181,8 @@ impl Session {
 
     /// Notes that a person has changed the world between two ticks.
     pub(super) fn keep_change(&mut self, host: &dyn Host) {
+        // What follows has not been lived before.
+        self.history.goal = None;
         if self.history.every > 0 {
             self.history.reach(self.ticks);
             self.history.save_or_end(host, self.ticks);

@@ -80,7 +80,7 @@ impl Terms {
         let mut terms = Vec::new();
         for term in split(text)? {
             // `12 chooses flee` is two terms in one.
-            match term.split_once(" chooses ").filter(|_| !term.starts_with('"')) {
+            match term.split_once(" chooses ").filter(|(agent, _)| !agent.contains('"')) {
                 Some((agent, what)) => {
                     terms.extend([Term::parse(agent, world)?, Term::chooses(what)?]);
                 }

@@ -39,11 +39,11 @@ impl Session {
     }
 
     /// What is known of more than one tick, and what is waited for.
-    pub(super) fn time(&self, host: &dyn Host) -> Answer {
+    pub(super) fn time(&self) -> Answer {
         Answer::json(&json!({
             "tick": self.ticks,
             "breakpoints": self.breakpoints_json(),
-            "graphs": self.graphs_json(host),
+            "graphs": self.graphs_json(),
             "history": self.history_json(),
         }))
     }

@@ -107,7 +107,7 @@ impl Session {
             ("/api/systems", false) => self.systems(host),
             ("/api/entity", false) => self.entity(host, request.parameter("id")),
             ("/api/check", false) => Self::check(host),
-            ("/api/time", false) => self.time(host),
+            ("/api/time", false) => self.time(),
             ("/api/frame", false) => self.one_frame(host, request),
             ("/api/query", true) => request.reply(|query| Self::query(host, &query)),
             ("/api/run", true) => request.reply(|run| self.run(host, &run)),

@@ -273,6 +273,12 @@ impl Session {
         self.forget_watched(host);
         host.view_mut().set_focus(world);
         self.version += 1;
+        for agent in self.waited_for(world) {
+            // One that is gone decides nothing.
+            _ = self.watch(host, agent);
+        }
+        // What happened here while another world was looked at is not new.
+        self.check_breakpoints(host, false);
     }
 
     /// Has the decisions of an entity written down from now on. Only the last few entities that

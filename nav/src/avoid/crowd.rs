@@ -67,8 +67,9 @@ type Key = (Cell, u8, u64, u32);
 /// All bodies, in an order that depends on where they are and who they are alone.
 ///
 /// They are sorted by row, column, part of the cell and entity, so that those near each other
-/// lie near each other in memory, and those of a few cells of a row one behind the other. Memory
-/// and time go with the number of bodies and rows, and not with the size of the map.
+/// lie near each other in memory, and those of a few cells of a row one behind the other. Time
+/// goes with the number of bodies and rows, memory with the greatest index of a body as well, and
+/// neither with the size of the map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
     members: Vec<Member>,

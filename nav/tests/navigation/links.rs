@@ -10,8 +10,8 @@ use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;
 use formic_nav::{
     AgentClass, Avoid, Cell, ClassId, FlowField, FlowFields, FlowFollower, FlowStatus, Grid, Link,
-    MoveRule, Path, PathOutcome, PathQuery, PathScratch, PathStats, RequestStatus, STRAIGHT,
-    Terrain, Unreachable, Wander, Weight, path_cost, systems,
+    MoveRule, Path, PathOutcome, PathQuery, PathScratch, PathStats, Position, RequestStatus,
+    STRAIGHT, Terrain, Unreachable, Wander, Weight, path_cost, systems,
 };
 use glam::Vec2;
 
@@ -325,6 +325,28 @@ fn followers_of_a_field_cross_links() {
         let status = sim.world.get::<FlowFollower>(agent).unwrap().status();
         assert_eq!(status, FlowStatus::Arrived, "{}", sim.position(agent));
     }
+}
+
+#[test]
+fn who_has_arrived_is_not_carried_over_a_link() {
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    let terrain = house();
+    let link = terrain.links()[0];
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[link.to]);
+    sim.world.insert_resource(terrain);
+    sim.world.insert_resource(fields);
+    let agent = systems::flow_agent(link.to.centre() + Vec2::Y, 4.0, field);
+    let agent = sim.world.spawn((agent, Avoid::default()));
+    sim.ticks(50);
+    // Pushed to where the field leads over the link.
+    sim.world.get_mut::<Position>(agent).unwrap().0 = link.from.centre();
+    sim.ticks(5);
+    let status = sim.world.get::<FlowFollower>(agent).unwrap().status();
+    assert_eq!(
+        (status, Cell::containing(sim.position(agent))),
+        (FlowStatus::Arrived, Some(link.from))
+    );
 }
 
 #[test]
