@@ -17,8 +17,8 @@ use std::fmt;
 /// use formic_jobs::{Pool, Threads};
 ///
 /// let pool = Pool::new(Threads::Own(1))?;
-/// let load = pool.schedule(|| (), &[]);
-/// let parse = pool.schedule(|| (), &[load]);
+/// let load = pool.schedule(|| ());
+/// let parse = pool.after(&[load]).schedule(|| ());
 /// pool.complete(parse);
 /// assert!(pool.is_done(load));
 /// # Ok::<(), formic_jobs::PoolError>(())

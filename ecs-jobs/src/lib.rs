@@ -82,7 +82,7 @@ mod loom_models;
 pub use crate::future::FutureTask;
 pub use crate::handle::{JobError, JobHandle, JobPanic};
 pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
-pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};
+pub use crate::pool::{JobBuilder, Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
 pub use crate::slots::Priority;

@@ -4,8 +4,10 @@ mod builder;
 mod futures;
 mod handles;
 mod hosting;
+mod job_builder;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
+pub use self::job_builder::JobBuilder;
 
 use crate::context::WorkerContext;
 use crate::flat_loop;

@@ -289,7 +289,7 @@ fn a_job_runs_after_those_that_it_was_scheduled_after() {
                 assert!(others.into_iter().all(|other| done[other].get() == 1));
                 done[job].add_one();
             };
-            handles.push(pool.schedule(body, &after));
+            handles.push(pool.after(&after).schedule(body));
         }
         pool.complete(pool.combine(&handles));
         assert!(done.iter().all(|done| done.get() == 1));
@@ -307,7 +307,7 @@ fn jobs_that_wait_for_jobs_inside_of_jobs_end() {
                 awaited.into_iter().for_each(|other| pool_inside.complete(other));
                 count.add_one();
             };
-            pool.schedule(body, after)
+            pool.after(after).schedule(body)
         };
         let first = job(&[], None);
         let second = job(&[], Some(first));
@@ -327,8 +327,8 @@ fn any_number_of_threads_wait_for_one_job() {
         let pool = Arc::new(pool(4));
         let count = Count::default();
         let inside = count.clone();
-        let first = pool.schedule(|| (), &[]);
-        let job = pool.schedule(move || inside.add_one(), &[first]);
+        let first = pool.schedule(|| ());
+        let job = pool.after(&[first]).schedule(move || inside.add_one());
         let waiters: Vec<_> = (0..3)
             .map(|_| {
                 let (pool, count) = (Arc::clone(&pool), count.clone());
@@ -350,11 +350,11 @@ fn a_panic_cancels_what_comes_after_and_nothing_else() {
         let count = Count::default();
         let job = |after: &[JobHandle]| {
             let count = count.clone();
-            pool.schedule(move || count.add_one(), after)
+            pool.after(after).schedule(move || count.add_one())
         };
         let good = job(&[]);
         // Not `panic!`, whose hook would end the model.
-        let bad = pool.schedule(|| resume_unwind(Box::new("a job panics")), &[good]);
+        let bad = pool.after(&[good]).schedule(|| resume_unwind(Box::new("a job panics")));
         let cancelled = job(&[good, bad]);
         let independent = job(&[good]);
         assert!(pool.try_complete(cancelled).is_err());
@@ -379,7 +379,7 @@ fn handles_nobody_waits_for_are_run_or_dropped_when_the_pool_goes() {
         for _ in 0..5 {
             let owned = Owned(dropped.clone());
             let after: Vec<_> = last.into_iter().collect();
-            last = Some(pool.schedule(move || drop(owned), &after));
+            last = Some(pool.after(&after).schedule(move || drop(owned)));
         }
         drop(pool);
         assert_eq!(dropped.get(), 5);
@@ -400,7 +400,7 @@ fn threads_of_the_host_run_the_jobs_and_leave_when_told() {
             .collect();
         let job = |after: &[JobHandle]| {
             let count = count.clone();
-            pool.schedule(move || count.add_one(), after)
+            pool.after(after).schedule(move || count.add_one())
         };
         let first = job(&[]);
         let both = [job(&[first]), job(&[first])];

@@ -234,7 +234,7 @@ impl PoolBuilder {
     ///     )
     ///     .build()?;
     /// fn bake() {}
-    /// pool.complete(pool.schedule(bake, &[]));
+    /// pool.complete(pool.schedule(bake));
     /// let log = log.lock().unwrap();
     /// assert!(log[0].starts_with("begin ") && log[0].ends_with("::bake"));
     /// assert!(log[1].starts_with("end ") && log.len() == 2);

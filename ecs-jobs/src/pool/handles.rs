@@ -2,14 +2,12 @@
 
 use crate::complete::{Help, wait_for_job, wait_for_job_until};
 use crate::context::WorkerContext;
-use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::host::wait_for_all;
-use crate::pool::Pool;
-use crate::run_job::{Main, add_job, cancel_job};
+use crate::pool::{JobBuilder, Pool};
+use crate::run_job::{Main, cancel_job};
 use crate::slots::Kind;
-use crate::sync::{Arc, Deadline, downgrade};
-use std::any::type_name;
+use crate::sync::Deadline;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::time::Duration;
@@ -36,18 +34,17 @@ use std::time::Duration;
 /// the last 1,024 payloads, and never forgets that a job has failed. If more than
 /// 65,536 have failed since, other handles that are as old may count as failed, too.
 impl Pool {
-    /// Schedules a job to run once all of `after` are done, and returns its
-    /// handle.
+    /// Schedules a job, and returns its handle.
     ///
     /// It runs on any thread of the pool, or on one that waits for it, and it
     /// runs whether a thread waits or not. In a pool without threads it has run
-    /// when this returns, unless it comes after something that has not, or this
-    /// is called from inside such a job.
+    /// when this returns, unless this is called from inside such a job. A job that is to come
+    /// [after](Self::after) others, [in the background](Self::in_background) or
+    /// [on the main thread](Self::on_main) is scheduled through these.
     ///
     /// # Panics
     ///
-    /// If one of `after` is of another pool, or if there are more than sixteen
-    /// million unfinished jobs. The job is dropped then.
+    /// If there are more than sixteen million unfinished jobs. The job is dropped then.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -58,76 +55,16 @@ impl Pool {
     ///     let words = Arc::clone(&words);
     ///     move || words.lock().unwrap().push(word)
     /// };
-    /// let first = pool.schedule(say("ants"), &[]);
-    /// let second = pool.schedule(say("dig"), &[first]);
+    /// let first = pool.schedule(say("ants"));
+    /// let second = pool.after(&[first]).schedule(say("dig"));
     /// pool.complete(second);
     /// assert_eq!(*words.lock().unwrap(), ["ants", "dig"]);
     /// ```
-    pub fn schedule(&self, job: impl FnOnce() + Send + 'static, after: &[JobHandle]) -> JobHandle {
-        self.add(job, Kind::Anywhere, after)
+    pub fn schedule(&self, job: impl FnOnce() + Send + 'static) -> JobHandle {
+        self.after(&[]).schedule(job)
     }
 
-    /// Like [`schedule`](Self::schedule), for a job that may take several frames: threads take jobs
-    /// of [the frame](crate::Priority) first.
-    ///
-    /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
-    /// on under any load. A thread that waits for a job runs it at once, however urgent it is.
-    ///
-    /// # Panics
-    ///
-    /// Like [`schedule`](Self::schedule).
-    ///
-    /// ```
-    /// # use formic_jobs::{Pool, Threads};
-    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let bake = pool.schedule_in_background(|| (), &[]);
-    /// pool.complete(bake);
-    /// ```
-    pub fn schedule_in_background(
-        &self,
-        job: impl FnOnce() + Send + 'static,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        self.add(job, Kind::Background, after)
-    }
-
-    /// Schedules a job for the thread that made the pool, for what only that
-    /// thread may do: windows, audio devices, engines.
-    ///
-    /// It runs when that thread is in [`complete`](Self::complete),
-    /// [`flush`](Self::flush), [`run_until`](Self::run_until),
-    /// [`try_run_one`](Self::try_run_one) or
-    /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is
-    /// dropped on another thread before that, the job is cancelled.
-    ///
-    /// It does not run while that thread is in `scope`, `join` or one of the
-    /// `for_each` calls: nothing in there may wait for it.
-    ///
-    /// # Panics
-    ///
-    /// Like [`schedule`](Self::schedule).
-    ///
-    /// ```
-    /// # use formic_jobs::{Pool, Threads};
-    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let main = std::thread::current().id();
-    /// let work = pool.schedule(|| (), &[]);
-    /// let show = pool.schedule_on_main(
-    ///     move || assert_eq!(std::thread::current().id(), main),
-    ///     &[work],
-    /// );
-    /// pool.complete(show);
-    /// ```
-    pub fn schedule_on_main(
-        &self,
-        job: impl FnOnce() + Send + 'static,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        self.add(job, Kind::OnMain, after)
-    }
-
-    /// Schedules a loop that runs `body` for each of `indices`, in no particular
-    /// order, once all of `after` are done.
+    /// Schedules a loop that runs `body` for each of `indices`, in no particular order.
     ///
     /// It is shared out like [`for_each_index`](Self::for_each_index), and is
     /// done when all indices are.
@@ -144,86 +81,56 @@ impl Pool {
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let sum = Arc::new(AtomicUsize::new(0));
     /// let inside = Arc::clone(&sum);
-    /// let add = move |index| _ = inside.fetch_add(index, Ordering::Relaxed);
-    /// pool.complete(pool.parallel_for(0..100, add, &[]));
+    /// pool.complete(pool.parallel_for(0..100, move |index| _ = inside.fetch_add(index, Ordering::Relaxed)));
     /// assert_eq!(sum.load(Ordering::Relaxed), 4950);
     /// ```
     pub fn parallel_for(
         &self,
         indices: Range<usize>,
         body: impl Fn(usize) + Send + Sync + 'static,
-        after: &[JobHandle],
     ) -> JobHandle {
-        self.parallel_for_ranges(indices, move |range| range.for_each(&body), after)
+        self.after(&[]).parallel_for(indices, body)
     }
 
-    /// Like [`parallel_for`](Self::parallel_for), for bodies that do better with
-    /// many indices at a time: `body` gets ranges that together cover `indices`
-    /// once.
-    ///
-    /// # Panics
-    ///
-    /// Like [`parallel_for`](Self::parallel_for).
-    pub fn parallel_for_ranges(
-        &self,
-        indices: Range<usize>,
-        body: impl Fn(Range<usize>) + Send + Sync + 'static,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        self.add_loop(move || indices, body, after)
+    /// Schedules what starts once all of `jobs` are done.
+    pub fn after<'a>(&'a self, jobs: &'a [JobHandle]) -> JobBuilder<'a> {
+        JobBuilder::new(self, Kind::Anywhere).after(jobs)
     }
 
-    /// Like [`parallel_for`](Self::parallel_for) over `0..len()`, where `len` is
-    /// called when the loop starts: for what the jobs before it have yet to find.
+    /// Schedules what may take several frames: threads take jobs of
+    /// [the frame](crate::Priority) first.
     ///
-    /// # Panics
+    /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
+    /// on under any load. A thread that waits for a job runs it at once, however urgent it is.
+    pub fn in_background(&self) -> JobBuilder<'_> {
+        JobBuilder::new(self, Kind::Background)
+    }
+
+    /// Schedules for the thread that made the pool, for what only that
+    /// thread may do: windows, audio devices, engines.
     ///
-    /// Like [`parallel_for`](Self::parallel_for); a panic of `len` counts like
-    /// one of `body`.
+    /// It runs when that thread is in [`complete`](Self::complete),
+    /// [`flush`](Self::flush), [`run_until`](Self::run_until),
+    /// [`try_run_one`](Self::try_run_one) or
+    /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is
+    /// dropped on another thread before that, the job is cancelled.
+    ///
+    /// It does not run while that thread is in `scope`, `join` or one of the
+    /// `for_each` calls: nothing in there may wait for it.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
-    /// # use std::sync::{Arc, Mutex};
-    /// # use std::sync::atomic::{AtomicUsize, Ordering};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let found = Arc::new(Mutex::new(Vec::new()));
-    /// let visited = Arc::new(AtomicUsize::new(0));
-    /// let search = pool.schedule(
-    ///     { let found = Arc::clone(&found); move || *found.lock().unwrap() = vec![7; 300] },
-    ///     &[],
-    /// );
-    /// let visit = pool.parallel_for_deferred(
-    ///     { let found = Arc::clone(&found); move || found.lock().unwrap().len() },
-    ///     { let visited = Arc::clone(&visited); move |_| _ = visited.fetch_add(1, Ordering::Relaxed) },
-    ///     &[search],
-    /// );
-    /// pool.complete(visit);
-    /// assert_eq!(visited.load(Ordering::Relaxed), 300);
+    /// let main = std::thread::current().id();
+    /// let work = pool.schedule(|| ());
+    /// let show = pool
+    ///     .on_main()
+    ///     .after(&[work])
+    ///     .schedule(move || assert_eq!(std::thread::current().id(), main));
+    /// pool.complete(show);
     /// ```
-    pub fn parallel_for_deferred(
-        &self,
-        len: impl FnOnce() -> usize + Send + 'static,
-        body: impl Fn(usize) + Send + Sync + 'static,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        self.add_loop(move || 0..len(), move |range| range.for_each(&body), after)
-    }
-
-    fn add_loop(
-        &self,
-        indices: impl FnOnce() -> Range<usize> + Send + 'static,
-        body: impl Fn(Range<usize>) + Send + Sync + 'static,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        // Not the pool itself: its slots keep the job.
-        let shared = downgrade(&self.shared);
-        let run = move || {
-            let shared = shared.upgrade().expect("the thread that runs this has the pool");
-            let Range { start, end } = indices();
-            let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
-            flat_loop::for_each_range(&shared, end.saturating_sub(start), &shifted);
-        };
-        self.schedule(run, after)
+    pub fn on_main(&self) -> JobBuilder<'_> {
+        JobBuilder::new(self, Kind::OnMain)
     }
 
     /// Drops a job instead of running it, and all that come after it, unless it has begun.
@@ -239,8 +146,8 @@ impl Pool {
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let load = pool.schedule_on_main(|| (), &[]);
-    /// let show = pool.schedule(|| unreachable!("the player has left"), &[load]);
+    /// let load = pool.on_main().schedule(|| ());
+    /// let show = pool.after(&[load]).schedule(|| unreachable!("the player has left"));
     /// pool.cancel(show);
     /// pool.complete(load);
     /// let Err(JobError::Failed(panic)) = pool.try_complete(show) else { panic!() };
@@ -261,7 +168,7 @@ impl Pool {
     /// ```
     /// # use formic_jobs::{Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let all: Vec<_> = (0..10).map(|_| pool.schedule(|| (), &[])).collect();
+    /// let all: Vec<_> = (0..10).map(|_| pool.schedule(|| ())).collect();
     /// pool.complete(pool.combine(&all));
     /// assert!(all.iter().all(|&one| pool.is_done(one)));
     /// ```
@@ -333,8 +240,8 @@ impl Pool {
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let job = pool.schedule(|| std::panic::resume_unwind(Box::new("too dark")), &[]);
-    /// let after = pool.schedule(|| unreachable!(), &[job]);
+    /// let job = pool.schedule(|| std::panic::resume_unwind(Box::new("too dark")));
+    /// let after = pool.after(&[job]).schedule(|| unreachable!());
     /// let Err(JobError::Failed(panic)) = pool.try_complete(after) else { panic!() };
     /// let payload = panic.take_payload().expect("no other caller waits");
     /// assert_eq!(payload.downcast_ref(), Some(&"too dark"));
@@ -363,7 +270,7 @@ impl Pool {
     /// # use formic_jobs::{JobError, Pool, Threads};
     /// # use std::time::Duration;
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
-    /// let show = pool.schedule_on_main(|| (), &[]);
+    /// let show = pool.on_main().schedule(|| ());
     /// std::thread::scope(|threads| {
     ///     threads.spawn(|| {
     ///         let late = pool.complete_for(show, Duration::from_millis(2));
@@ -409,31 +316,9 @@ impl Pool {
         }
     }
 
-    fn check(&self, handles: &[JobHandle]) {
+    pub(super) fn check(&self, handles: &[JobHandle]) {
         let are_ours = handles.iter().all(|handle| handle.pool() == self.shared.number);
         assert!(are_ours, "a handle is of another pool");
-    }
-
-    fn add(
-        &self,
-        job: impl FnOnce() + Send + 'static,
-        kind: Kind,
-        after: &[JobHandle],
-    ) -> JobHandle {
-        self.check(after);
-        let shared = &*self.shared;
-        let id = match &shared.spans {
-            None => add_job(shared, kind, after, job),
-            Some(spans) => {
-                let (spans, name) = (Arc::clone(spans), name_of(&job));
-                let job = move || {
-                    let _span = spans.open(name);
-                    job();
-                };
-                add_job(shared, kind, after, job)
-            }
-        };
-        JobHandle::new(shared.number, id)
     }
 
     /// Panics if this thread cannot wait for the job.
@@ -454,8 +339,4 @@ impl Pool {
         panic.resume_if_any();
         panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
     }
-}
-
-fn name_of<T>(_: &T) -> &'static str {
-    type_name::<T>()
 }

@@ -42,7 +42,7 @@ impl Pool {
     /// let is_over = AtomicBool::new(false);
     /// std::thread::scope(|threads| {
     ///     threads.spawn(|| pool.run_until(|| is_over.load(Ordering::Acquire)));
-    ///     let job = pool.schedule(|| println!("on one thread or the other"), &[]);
+    ///     let job = pool.schedule(|| println!("on one thread or the other"));
     ///     pool.complete(job);
     ///     is_over.store(true, Ordering::Release);
     ///     pool.wake_host_threads();
@@ -80,7 +80,7 @@ impl Pool {
     /// ```
     /// # use formic_jobs::{Pool, Threads};
     /// let pool = Pool::new(Threads::Host(0))?;
-    /// let job = pool.schedule(|| (), &[]);
+    /// let job = pool.schedule(|| ());
     /// assert!(!pool.is_done(job));
     /// assert!(pool.try_run_one());
     /// assert!(pool.is_done(job));

@@ -48,11 +48,12 @@ fn use_handles(pool: &Pool) {
             // As large as a closure may be to lie in its slot.
             let inside = [1_usize; 8];
             let add = move || _ = COUNT.fetch_add(inside[7], Ordering::Relaxed);
-            *job = pool.schedule(add, &[before]);
+            *job = pool.after(&[before]).schedule(add);
         }
     }
-    let loops = pool.parallel_for(0..50, |_| _ = COUNT.fetch_add(1, Ordering::Relaxed), &layer);
-    let shown = pool.schedule_on_main(|| (), &[loops]);
+    let loops =
+        pool.after(&layer).parallel_for(0..50, |_| _ = COUNT.fetch_add(1, Ordering::Relaxed));
+    let shown = pool.on_main().after(&[loops]).schedule(|| ());
     pool.complete(shown);
 }
 
@@ -104,7 +105,7 @@ pub(crate) fn a_burst_of_jobs_gives_its_memory_back() {
     let pool = Pool::new(Threads::Host(0)).expect("it has no threads");
     let before = bytes();
     for _ in 0..3 {
-        (0..COUNT).for_each(|_| _ = pool.schedule(|| (), &[]));
+        (0..COUNT).for_each(|_| _ = pool.schedule(|| ()));
         let used = bytes() - before;
         assert!(used > 30 * MEGABYTE, "{used} bytes for {COUNT} jobs");
         pool.flush();

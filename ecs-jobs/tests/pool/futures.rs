@@ -75,7 +75,7 @@ fn a_thread_that_blocks_on_a_future_runs_the_jobs_that_wake_it() {
     let pool = Pool::new(Threads::Host(0)).expect("no threads");
     let waker = Arc::new(Mutex::new(None::<Waker>));
     let inside = Arc::clone(&waker);
-    pool.schedule(move || inside.lock().unwrap().take().expect("it was polled").wake(), &[]);
+    pool.schedule(move || inside.lock().unwrap().take().expect("it was polled").wake());
     let mut is_polled = false;
     pool.block_on(poll_fn(|context| {
         *waker.lock().unwrap() = Some(context.waker().clone());

@@ -39,9 +39,9 @@ fn a_job_runs_after_all_that_it_was_scheduled_after() {
         for pool in pools() {
             let diary = Diary::default();
             let first: Vec<JobHandle> =
-                (0..3).map(|number| pool.schedule(diary.entry(number), &[])).collect();
-            let middle = pool.schedule(diary.entry(3), &first);
-            let last = pool.schedule(diary.entry(4), &[middle, first[0]]);
+                (0..3).map(|number| pool.schedule(diary.entry(number))).collect();
+            let middle = pool.after(&first).schedule(diary.entry(3));
+            let last = pool.after(&[middle, first[0]]).schedule(diary.entry(4));
             pool.complete(last);
             let order = diary.read();
             assert_eq!(order.len(), 5);
@@ -55,8 +55,8 @@ fn a_job_that_nobody_waits_for_runs_nevertheless() {
     within(Duration::from_secs(20), || {
         for pool in pools() {
             let diary = Diary::default();
-            let first = pool.schedule(diary.entry(0), &[]);
-            pool.schedule(diary.entry(1), &[first]);
+            let first = pool.schedule(diary.entry(0));
+            pool.after(&[first]).schedule(diary.entry(1));
             drop(pool);
             assert_eq!(diary.read(), [0, 1]);
         }
@@ -68,7 +68,7 @@ fn without_threads_jobs_run_when_they_are_scheduled_and_in_that_order() {
     let pool = pool(0);
     let diary = Diary::default();
     for number in 0..5 {
-        let job = pool.schedule(diary.entry(number), &[]);
+        let job = pool.schedule(diary.entry(number));
         assert!(pool.is_done(job));
     }
     assert_eq!(diary.read(), [0, 1, 2, 3, 4]);
@@ -79,13 +79,10 @@ fn without_threads_a_job_does_not_run_inside_of_the_job_that_schedules_it() {
     let pool = Arc::new(pool(0));
     let diary = Diary::default();
     let (inside, inner, after) = (Arc::clone(&pool), diary.entry(1), diary.entry(0));
-    pool.schedule(
-        move || {
-            inside.schedule(inner, &[]);
-            after();
-        },
-        &[],
-    );
+    pool.schedule(move || {
+        inside.schedule(inner);
+        after();
+    });
     assert_eq!(diary.read(), [0, 1]);
 }
 
@@ -101,18 +98,15 @@ fn a_job_sees_what_the_jobs_before_it_did() {
                 let values = Arc::clone(&values);
                 move || values[place].store(1, Ordering::Relaxed)
             };
-            let before = [pool.schedule(set(0), &[]), pool.schedule(set(1), &[])];
+            let before = [pool.schedule(set(0)), pool.schedule(set(1))];
             let sum = Arc::new(AtomicUsize::new(0));
-            let both = pool.schedule(
-                {
-                    let (sum, values) = (Arc::clone(&sum), Arc::clone(&values));
-                    move || {
-                        let both = values.iter().map(|value| value.load(Ordering::Relaxed)).sum();
-                        sum.store(both, Ordering::Relaxed);
-                    }
-                },
-                &before,
-            );
+            let both = pool.after(&before).schedule({
+                let (sum, values) = (Arc::clone(&sum), Arc::clone(&values));
+                move || {
+                    let both = values.iter().map(|value| value.load(Ordering::Relaxed)).sum();
+                    sum.store(both, Ordering::Relaxed);
+                }
+            });
             pool.complete(both);
             assert_eq!(sum.load(Ordering::Relaxed), 2);
         }
@@ -127,7 +121,7 @@ fn a_combined_handle_is_done_when_all_are() {
             let all: Vec<JobHandle> = (0..100)
                 .map(|_| {
                     let count = Arc::clone(&count);
-                    pool.schedule(move || _ = count.fetch_add(1, Ordering::Relaxed), &[])
+                    pool.schedule(move || _ = count.fetch_add(1, Ordering::Relaxed))
                 })
                 .collect();
             let combined = pool.combine(&all);
@@ -144,7 +138,7 @@ fn a_combined_handle_is_done_when_all_are() {
 fn a_handle_may_be_waited_for_twice_and_from_several_threads() {
     within(Duration::from_secs(20), || {
         for pool in pools() {
-            let job = pool.schedule(|| std::thread::sleep(Duration::from_millis(2)), &[]);
+            let job = pool.schedule(|| std::thread::sleep(Duration::from_millis(2)));
             std::thread::scope(|threads| {
                 for _ in 0..3 {
                     threads.spawn(|| {
@@ -161,13 +155,13 @@ fn a_handle_may_be_waited_for_twice_and_from_several_threads() {
 #[test]
 fn an_old_handle_stays_done_when_its_slot_is_used_again() {
     let pool = pool(1);
-    let old = pool.schedule(|| (), &[]);
+    let old = pool.schedule(|| ());
     pool.complete(old);
     let hold = Arc::new(AtomicBool::new(false));
     let jobs: Vec<JobHandle> = (0..10)
         .map(|_| {
             let hold = Arc::clone(&hold);
-            pool.schedule(move || wait_until(|| hold.load(Ordering::SeqCst)), &[])
+            pool.schedule(move || wait_until(|| hold.load(Ordering::SeqCst)))
         })
         .collect();
     assert!(pool.is_done(old));
@@ -185,7 +179,7 @@ fn a_loop_runs_each_of_its_indices_once() {
                 Arc::new((0..len + 7).map(|_| AtomicUsize::new(0)).collect());
             let inside = Arc::clone(&seen);
             let each = move |index: usize| _ = inside[index].fetch_add(1, Ordering::Relaxed);
-            pool.complete(pool.parallel_for(7..len + 7, each, &[]));
+            pool.complete(pool.parallel_for(7..len + 7, each));
             let counts: Vec<usize> = seen.iter().map(|one| one.load(Ordering::Relaxed)).collect();
             assert!(counts[..7].iter().all(|&count| count == 0));
             assert!(counts[7..].iter().all(|&count| count == 1));
@@ -200,12 +194,11 @@ fn a_deferred_length_is_read_when_the_loop_starts() {
             let list = Arc::new(Mutex::new(Vec::new()));
             let count = Arc::new(AtomicUsize::new(0));
             let fill = Arc::clone(&list);
-            let filled = pool.schedule(move || *fill.lock().unwrap() = vec![1; 123], &[]);
+            let filled = pool.schedule(move || *fill.lock().unwrap() = vec![1; 123]);
             let (len, inside) = (Arc::clone(&list), Arc::clone(&count));
-            let visited = pool.parallel_for_deferred(
+            let visited = pool.after(&[filled]).parallel_for_deferred(
                 move || len.lock().unwrap().len(),
                 move |_| _ = inside.fetch_add(1, Ordering::Relaxed),
-                &[filled],
             );
             pool.complete(visited);
             assert_eq!(count.load(Ordering::Relaxed), 123);
@@ -214,25 +207,47 @@ fn a_deferred_length_is_read_when_the_loop_starts() {
 }
 
 #[test]
+fn loops_may_be_of_the_background_and_for_the_main_thread() {
+    for threads in [Threads::None, Threads::Own(2)] {
+        let pool = Pool::new(threads).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let add = || {
+            let count = Arc::clone(&count);
+            move |range: std::ops::Range<usize>| _ = count.fetch_add(range.len(), Ordering::Relaxed)
+        };
+        let main = std::thread::current().id();
+        let shown = pool.on_main().parallel_for_deferred(
+            move || if std::thread::current().id() == main { 100 } else { 0 },
+            {
+                let add = add();
+                move |index| add(index..index + 1)
+            },
+        );
+        let baked = pool.in_background().after(&[shown]).parallel_for_ranges(0..100, add());
+        assert!(!pool.is_done(baked), "the main thread has not come");
+        // Only what is named last counts.
+        pool.complete(pool.after(&[baked]).after(&[]).schedule(|| ()));
+        pool.complete(baked);
+        assert_eq!(count.load(Ordering::Relaxed), 200);
+    }
+}
+
+#[test]
 fn a_waiting_thread_helps_with_the_loop_that_it_waits_for() {
     within(Duration::from_secs(20), || {
         let pool = pool(1);
         let here = Arc::new(Mutex::new(std::collections::HashSet::new()));
         let inside = Arc::clone(&here);
-        let job = pool.parallel_for(
-            0..2_000,
-            move |_| {
-                inside.lock().unwrap().insert(std::thread::current().id());
-                // Until both threads have been here, or for a second.
-                for _ in 0..100 {
-                    if inside.lock().unwrap().len() == 2 {
-                        return;
-                    }
-                    std::thread::sleep(Duration::from_millis(1));
+        let job = pool.parallel_for(0..2_000, move |_| {
+            inside.lock().unwrap().insert(std::thread::current().id());
+            // Until both threads have been here, or for a second.
+            for _ in 0..100 {
+                if inside.lock().unwrap().len() == 2 {
+                    return;
                 }
-            },
-            &[],
-        );
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
         pool.complete(job);
         assert_eq!(here.lock().unwrap().len(), 2);
     });
@@ -242,11 +257,11 @@ fn a_waiting_thread_helps_with_the_loop_that_it_waits_for() {
 fn a_panic_is_resumed_at_the_first_wait_and_named_at_later_ones() {
     within(Duration::from_secs(20), || {
         for pool in pools() {
-            let job = pool.schedule(fail("the tunnel collapsed"), &[]);
+            let job = pool.schedule(fail("the tunnel collapsed"));
             assert_eq!(payload_of(|| pool.complete(job)).as_deref(), Some("the tunnel collapsed"));
             let later = payload_of(|| pool.complete(job)).expect("it has failed for good");
             assert!(later.contains("resumed elsewhere"));
-            pool.complete(pool.schedule(|| (), &[]));
+            pool.complete(pool.schedule(|| ()));
         }
     });
 }
@@ -257,22 +272,19 @@ fn jobs_after_one_that_panics_are_dropped_and_have_failed_for_the_same_panic() {
         for pool in pools() {
             let owned = Arc::new(());
             let has_run = Arc::new(AtomicBool::new(false));
-            let fine = pool.schedule(|| (), &[]);
-            let failing = pool.schedule(fail("first"), &[]);
+            let fine = pool.schedule(|| ());
+            let failing = pool.schedule(fail("first"));
             let (inside, run) = (Arc::clone(&owned), Arc::clone(&has_run));
-            let after = pool.schedule(
-                move || {
-                    run.store(true, Ordering::SeqCst);
-                    drop(inside);
-                },
-                &[fine, failing],
-            );
+            let after = pool.after(&[fine, failing]).schedule(move || {
+                run.store(true, Ordering::SeqCst);
+                drop(inside);
+            });
             let last = pool.combine(&[fine, after, fine, fine, fine, fine]);
             assert_eq!(payload_of(|| pool.complete(last)).as_deref(), Some("first"));
             assert!(!has_run.load(Ordering::SeqCst));
             assert_eq!(Arc::strong_count(&owned), 1, "the closure was dropped");
             // Scheduled after it is known to have failed.
-            let late = pool.schedule(|| unreachable!("cancelled"), &[after]);
+            let late = pool.after(&[after]).schedule(|| unreachable!("cancelled"));
             let Err(JobError::Failed(panic)) = pool.try_complete(late) else {
                 panic!("it has failed")
             };
@@ -286,15 +298,11 @@ fn jobs_after_one_that_panics_are_dropped_and_have_failed_for_the_same_panic() {
 fn a_panic_in_a_loop_fails_the_job() {
     within(Duration::from_secs(20), || {
         for pool in pools() {
-            let job = pool.parallel_for(
-                0..100,
-                |index| {
-                    if index == 50 {
-                        resume_unwind(Box::new("fifty"));
-                    }
-                },
-                &[],
-            );
+            let job = pool.parallel_for(0..100, |index| {
+                if index == 50 {
+                    resume_unwind(Box::new("fifty"));
+                }
+            });
             assert_eq!(payload_of(|| pool.complete(job)).as_deref(), Some("fifty"));
         }
     });
@@ -307,9 +315,9 @@ fn a_flush_waits_for_everything_and_resumes_the_panic_that_nobody_got() {
             let count = Arc::new(AtomicUsize::new(0));
             for _ in 0..50 {
                 let count = Arc::clone(&count);
-                pool.schedule(move || _ = count.fetch_add(1, Ordering::Relaxed), &[]);
+                pool.schedule(move || _ = count.fetch_add(1, Ordering::Relaxed));
             }
-            pool.schedule(fail("nobody waits"), &[]);
+            pool.schedule(fail("nobody waits"));
             assert_eq!(payload_of(|| pool.flush()).as_deref(), Some("nobody waits"));
             assert_eq!(count.load(Ordering::Relaxed), 50);
             pool.flush();
@@ -320,14 +328,14 @@ fn a_flush_waits_for_everything_and_resumes_the_panic_that_nobody_got() {
 #[test]
 fn a_handle_of_another_pool_is_refused() {
     let (one, other) = (pool(0), pool(0));
-    let job = one.schedule(|| (), &[]);
+    let job = one.schedule(|| ());
     assert!(matches!(other.try_complete(job), Err(JobError::OtherPool)));
     drop(one);
     assert!(matches!(other.try_complete(job), Err(JobError::OtherPool)));
     for refused in [
         payload_of(|| other.complete(job)),
         payload_of(|| _ = other.is_done(job)),
-        payload_of(|| _ = other.schedule(|| (), &[job])),
+        payload_of(|| _ = other.after(&[job]).schedule(|| ())),
         payload_of(|| _ = other.combine(&[job])),
     ] {
         assert!(refused.expect("it panics").contains("another pool"));
@@ -341,13 +349,10 @@ fn a_job_that_waits_for_itself_is_told_so() {
         let handle = Arc::new(Mutex::new(None));
         let guard = handle.lock().unwrap();
         let (inside, own) = (Arc::clone(&pool), Arc::clone(&handle));
-        let job = pool.schedule(
-            move || {
-                let own: JobHandle = own.lock().unwrap().expect("it is known by now");
-                inside.complete(own);
-            },
-            &[],
-        );
+        let job = pool.schedule(move || {
+            let own: JobHandle = own.lock().unwrap().expect("it is known by now");
+            inside.complete(own);
+        });
         let mut guard = guard;
         *guard = Some(job);
         drop(guard);
@@ -365,7 +370,7 @@ fn jobs_may_schedule_and_wait_for_jobs() {
         let halves: Vec<JobHandle> = (0..2)
             .map(|_| {
                 let (inside, leaves) = (Arc::clone(pool), Arc::clone(leaves));
-                pool.schedule(move || tree(&inside, depth - 1, &leaves), &[])
+                pool.schedule(move || tree(&inside, depth - 1, &leaves))
             })
             .collect();
         pool.complete(pool.combine(&halves));
@@ -387,22 +392,16 @@ fn a_wait_helps_with_nothing_but_what_it_waits_for() {
         let (busy, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (is_busy, is_over) = (Arc::clone(&busy), Arc::clone(&stop));
         // The only worker is in here.
-        let awaited = pool.schedule(
-            move || {
-                is_busy.store(true, Ordering::SeqCst);
-                wait_until(|| is_over.load(Ordering::SeqCst));
-            },
-            &[],
-        );
+        let awaited = pool.schedule(move || {
+            is_busy.store(true, Ordering::SeqCst);
+            wait_until(|| is_over.load(Ordering::SeqCst));
+        });
         wait_until(|| busy.load(Ordering::SeqCst));
         let lock = Arc::new(Mutex::new(()));
-        let stranger = pool.schedule(
-            {
-                let lock = Arc::clone(&lock);
-                move || drop(lock.lock().unwrap())
-            },
-            &[],
-        );
+        let stranger = pool.schedule({
+            let lock = Arc::clone(&lock);
+            move || drop(lock.lock().unwrap())
+        });
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 std::thread::sleep(Duration::from_millis(20));
@@ -429,13 +428,13 @@ fn jobs_for_the_main_thread_run_on_it_whoever_waits() {
                     count.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            let before = pool.schedule(|| (), &[]);
-            let shown = pool.schedule_on_main(on_main(), &[before]);
-            let after = pool.schedule(|| (), &[shown]);
+            let before = pool.schedule(|| ());
+            let shown = pool.on_main().after(&[before]).schedule(on_main());
+            let after = pool.after(&[shown]).schedule(|| ());
             pool.complete(after);
             assert_eq!(count.load(Ordering::Relaxed), 1);
 
-            let job = pool.schedule_on_main(on_main(), &[]);
+            let job = pool.on_main().schedule(on_main());
             std::thread::scope(|threads| {
                 threads.spawn(|| assert_eq!(pool.run_main_thread_jobs(), 0));
                 let waiter = threads.spawn(|| pool.complete(job));
@@ -452,13 +451,10 @@ fn the_main_thread_runs_its_jobs_while_it_waits_for_one_that_waits_for_them() {
     within(Duration::from_secs(20), || {
         let pool = Arc::new(pool(1));
         let inside = Arc::clone(&pool);
-        let job = pool.schedule(
-            move || {
-                let shown = inside.schedule_on_main(|| (), &[]);
-                inside.complete(shown);
-            },
-            &[],
-        );
+        let job = pool.schedule(move || {
+            let shown = inside.on_main().schedule(|| ());
+            inside.complete(shown);
+        });
         wait_until(|| !pool.is_done(job));
         pool.complete(job);
     });
@@ -470,9 +466,9 @@ fn a_pool_that_is_dropped_elsewhere_cancels_the_jobs_of_the_main_thread() {
         for pool in pools() {
             let owned = Arc::new(());
             let inside = Arc::clone(&owned);
-            let shown = pool.schedule_on_main(move || drop(inside), &[]);
+            let shown = pool.on_main().schedule(move || drop(inside));
             let after = Arc::clone(&owned);
-            pool.schedule(move || unreachable!("{after:?}"), &[shown]);
+            pool.after(&[shown]).schedule(move || unreachable!("{after:?}"));
             std::thread::spawn(move || drop(pool)).join().unwrap();
             assert_eq!(Arc::strong_count(&owned), 1);
         }
@@ -486,14 +482,11 @@ fn a_job_may_drop_the_last_reference_to_its_pool() {
         let (inside, go, diary) =
             (Arc::clone(&pool), Arc::new(AtomicBool::new(false)), Diary::default());
         let is_alone = Arc::clone(&go);
-        let job = pool.schedule(
-            move || {
-                wait_until(|| is_alone.load(Ordering::SeqCst));
-                drop(inside);
-            },
-            &[],
-        );
-        pool.schedule(diary.entry(7), &[job]);
+        let job = pool.schedule(move || {
+            wait_until(|| is_alone.load(Ordering::SeqCst));
+            drop(inside);
+        });
+        pool.after(&[job]).schedule(diary.entry(7));
         drop(pool);
         go.store(true, Ordering::SeqCst);
         wait_until(|| diary.read() == [7]);
@@ -505,8 +498,8 @@ fn one_job_at_a_time_can_be_run_by_hand() {
     let pool = pool(0);
     assert!(!pool.try_run_one());
     let diary = Diary::default();
-    let shown = pool.schedule_on_main(diary.entry(0), &[]);
-    pool.schedule_on_main(diary.entry(1), &[shown]);
+    let shown = pool.on_main().schedule(diary.entry(0));
+    pool.on_main().after(&[shown]).schedule(diary.entry(1));
     assert!(pool.try_run_one());
     assert_eq!(diary.read(), [0]);
     assert!(pool.try_run_one());
@@ -519,7 +512,7 @@ fn jobs_with_large_closures_run_as_well() {
     let pool = pool(1);
     let sum = Arc::new(AtomicUsize::new(0));
     let (inside, numbers) = (Arc::clone(&sum), [1_usize; 500]);
-    pool.complete(pool.schedule(move || inside.store(numbers.iter().sum(), Ordering::SeqCst), &[]));
+    pool.complete(pool.schedule(move || inside.store(numbers.iter().sum(), Ordering::SeqCst)));
     assert_eq!(sum.load(Ordering::SeqCst), 500);
 }
 
@@ -531,17 +524,17 @@ fn host() -> Pool {
 #[test]
 fn a_cancelled_job_is_dropped_with_those_after_it_unless_it_has_begun() {
     for pool in [host(), pool(0), pool(2)] {
-        let done = pool.schedule(|| (), &[]);
+        let done = pool.schedule(|| ());
         pool.complete(done);
         let owned = Arc::new(());
         let job = || {
             let owned = Arc::clone(&owned);
             move || assert_eq!(Arc::strong_count(&owned), 0, "it is not to run")
         };
-        let gate = pool.schedule_on_main(|| (), &[]);
-        let waiting = pool.schedule(job(), &[gate]);
-        let after = pool.schedule(job(), &[waiting]);
-        let ready = pool.schedule_on_main(job(), &[]);
+        let gate = pool.on_main().schedule(|| ());
+        let waiting = pool.after(&[gate]).schedule(job());
+        let after = pool.after(&[waiting]).schedule(job());
+        let ready = pool.on_main().schedule(job());
         [waiting, ready, done].into_iter().for_each(|job| pool.cancel(job));
         assert!(pool.is_done(ready) && !pool.is_done(waiting));
         pool.complete(gate);
@@ -561,9 +554,9 @@ fn a_cancelled_job_is_dropped_with_those_after_it_unless_it_has_begun() {
 fn a_cancel_by_an_old_handle_does_not_reach_the_job_that_has_its_slot_now() {
     let pool = host();
     for _ in 0..100 {
-        let old = pool.schedule(|| (), &[]);
+        let old = pool.schedule(|| ());
         pool.complete(old);
-        let new = pool.schedule(|| (), &[]);
+        let new = pool.schedule(|| ());
         pool.cancel(old);
         pool.complete(new);
     }
@@ -574,14 +567,11 @@ fn a_wait_with_a_limit_gives_up_in_time_and_the_job_goes_on() {
     let pool = pool(1);
     let (open, gate) = std::sync::mpsc::channel();
     let (tell, begun) = std::sync::mpsc::channel();
-    let slow = pool.schedule(
-        move || {
-            tell.send(()).unwrap();
-            gate.recv().unwrap();
-        },
-        &[],
-    );
-    let after = pool.schedule(|| (), &[slow]);
+    let slow = pool.schedule(move || {
+        tell.send(()).unwrap();
+        gate.recv().unwrap();
+    });
+    let after = pool.after(&[slow]).schedule(|| ());
     // On the worker: this thread would run it, and wait for itself.
     begun.recv().unwrap();
     let (start, limit) = (Instant::now(), Duration::from_millis(20));
@@ -597,13 +587,13 @@ fn a_wait_with_a_limit_gives_up_in_time_and_the_job_goes_on() {
 #[test]
 fn a_wait_with_a_limit_helps_and_tells_of_failures() {
     let pool = Pool::new(Threads::Host(0)).unwrap();
-    let fine = pool.schedule(|| (), &[]);
+    let fine = pool.schedule(|| ());
     assert!(pool.complete_for(fine, Duration::from_secs(60)).is_ok());
-    let bad = pool.schedule(|| resume_unwind(Box::new("on purpose")), &[]);
+    let bad = pool.schedule(|| resume_unwind(Box::new("on purpose")));
     let outcome = pool.complete_for(bad, Duration::from_secs(60));
     assert!(matches!(outcome, Err(JobError::Failed(_))));
     // No time at all: what is ready is left to others.
-    let left = pool.schedule(|| (), &[]);
+    let left = pool.schedule(|| ());
     assert!(matches!(pool.complete_for(left, Duration::ZERO), Err(JobError::TimedOut)));
     pool.complete(left);
 }
@@ -624,7 +614,7 @@ fn the_last_1024_payloads_are_kept_and_no_failure_is_forgotten() {
     let jobs: Vec<JobHandle> = (0..COUNT)
         .map(|number| {
             let payload = Payload(number, Arc::clone(&dropped));
-            pool.schedule(move || resume_unwind(Box::new(payload)), &[])
+            pool.schedule(move || resume_unwind(Box::new(payload)))
         })
         .collect();
     assert_eq!(dropped.load(Ordering::Relaxed), COUNT - KEPT, "no more are kept");
@@ -641,5 +631,5 @@ fn the_last_1024_payloads_are_kept_and_no_failure_is_forgotten() {
     }
     assert_eq!(dropped.load(Ordering::Relaxed), COUNT);
     pool.flush();
-    assert!(pool.try_complete(pool.schedule(|| (), &[])).is_ok());
+    assert!(pool.try_complete(pool.schedule(|| ())).is_ok());
 }

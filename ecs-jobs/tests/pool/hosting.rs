@@ -19,13 +19,13 @@ fn jobs_of_a_host_pool_wait_for_a_thread_of_the_host() {
             assert_eq!(pool.worker_count(), seats);
             let has_run = Arc::new(AtomicBool::new(false));
             let inside = Arc::clone(&has_run);
-            let job = pool.schedule(move || inside.store(true, Ordering::SeqCst), &[]);
+            let job = pool.schedule(move || inside.store(true, Ordering::SeqCst));
             assert!(!pool.is_done(job));
             pool.run_until(|| has_run.load(Ordering::SeqCst));
             assert!(pool.is_done(job));
             // And when no thread comes, the end of the pool runs them.
             let inside = Arc::clone(&has_run);
-            pool.schedule(move || inside.store(false, Ordering::SeqCst), &[]);
+            pool.schedule(move || inside.store(false, Ordering::SeqCst));
             drop(pool);
             assert!(!has_run.load(Ordering::SeqCst));
         }
@@ -54,7 +54,7 @@ fn threads_of_the_host_wake_for_jobs_scopes_and_loops() {
             for _ in 0..rounds {
                 let count = Arc::new(AtomicUsize::new(0));
                 let inside = Arc::clone(&count);
-                pool.schedule(move || _ = inside.fetch_add(1, Ordering::SeqCst), &[]);
+                pool.schedule(move || _ = inside.fetch_add(1, Ordering::SeqCst));
                 // This thread does not help.
                 wait_until(|| count.load(Ordering::SeqCst) == 1);
                 let seen = AtomicUsize::new(0);
@@ -98,7 +98,7 @@ fn a_thread_of_the_host_may_work_until_a_job_is_done() {
             for _ in 0..20 {
                 let count = Arc::clone(&count);
                 let add = move || _ = count.fetch_add(1, Ordering::Relaxed);
-                last = pool.schedule(add, &[last]);
+                last = pool.after(&[last]).schedule(add);
             }
             pool.run_until_done(last);
             assert_eq!(count.load(Ordering::Relaxed), 20);
@@ -122,7 +122,7 @@ fn a_condition_that_panics_leaves_the_pool_whole() {
                 });
             }));
             assert!(outcome.is_err());
-            let job = pool.schedule(|| (), &[]);
+            let job = pool.schedule(|| ());
             pool.run_until(|| pool.is_done(job));
             with_host_threads(&pool, 1, || ());
         }
@@ -138,10 +138,9 @@ fn the_main_thread_runs_its_jobs_in_run_until() {
             std::thread::scope(|threads| {
                 threads.spawn(|| {
                     let inside = Arc::clone(&shown);
-                    pool.schedule_on_main(
-                        move || inside.store(std::thread::current().id() == main, Ordering::SeqCst),
-                        &[],
-                    );
+                    pool.on_main().schedule(move || {
+                        inside.store(std::thread::current().id() == main, Ordering::SeqCst);
+                    });
                 });
                 pool.run_until(|| shown.load(Ordering::SeqCst));
             });
@@ -156,7 +155,7 @@ fn ids_of_jobs_that_waiters_ran_do_not_pile_up() {
     let count = Arc::new(AtomicUsize::new(0));
     for _ in 0..10_000 {
         let inside = Arc::clone(&count);
-        pool.complete(pool.schedule(move || _ = inside.fetch_add(1, Ordering::Relaxed), &[]));
+        pool.complete(pool.schedule(move || _ = inside.fetch_add(1, Ordering::Relaxed)));
     }
     assert_eq!(count.load(Ordering::Relaxed), 10_000);
     assert!(!pool.try_run_one(), "nothing is left to run");
@@ -285,9 +284,9 @@ fn one_job_at_a_time_is_run_by_hand_in_a_host_pool() {
         let order = Arc::clone(&order);
         move || order.lock().unwrap().push(number)
     };
-    let first: JobHandle = pool.schedule(note(0), &[]);
-    pool.schedule(note(1), &[first]);
-    pool.schedule(note(2), &[]);
+    let first: JobHandle = pool.schedule(note(0));
+    pool.after(&[first]).schedule(note(1));
+    pool.schedule(note(2));
     for done in 1..=3 {
         assert!(pool.try_run_one());
         assert_eq!(order.lock().unwrap().len(), done);

@@ -29,7 +29,7 @@ fn a_host_that_sleeps_is_woken_by_a_job_that_makes_its_condition_true() {
             pause(50);
             inside.store(true, SeqCst);
         };
-        let job = pool.schedule(job, &[]);
+        let job = pool.schedule(job);
         wait_until(|| started.load(SeqCst));
         pool.run_until(|| is_over.load(SeqCst));
         pool.run_until(|| pool.is_done(job));
@@ -54,7 +54,7 @@ fn a_condition_that_waits_does_not_use_up_the_wake_up_of_the_sleep_around_it() {
                     woken.wake_host_threads();
                     pause(30);
                 };
-                let job = pool.schedule(job, &[]);
+                let job = pool.schedule(job);
                 wait_until(|| started.load(SeqCst));
                 pool.complete(job);
                 return false;
@@ -138,7 +138,7 @@ fn a_host_inside_a_join_sleeps() {
             counted.fetch_add(1, SeqCst);
             inside.load(SeqCst)
         };
-        let job = pool.schedule(move || _ = inner.join(|| inner.run_until(look), || ()), &[]);
+        let job = pool.schedule(move || _ = inner.join(|| inner.run_until(look), || ()));
         pause(100);
         assert!(looks.load(SeqCst) < 1_000, "it looks and looks");
         is_over.store(true, SeqCst);
@@ -160,14 +160,11 @@ fn the_closure_of_a_cancelled_job_is_dropped_inside_the_job() {
 
     within(LONG, || {
         let pool = Arc::new(pool(1));
-        let bad = pool.schedule(|| resume_unwind(Box::new(1)), &[]);
+        let bad = pool.schedule(|| resume_unwind(Box::new(1)));
         let owned = FlushOnDrop(Arc::clone(&pool));
-        let cancelled = pool.schedule(
-            move || {
-                let _owned = &owned;
-            },
-            &[bad],
-        );
+        let cancelled = pool.after(&[bad]).schedule(move || {
+            let _owned = &owned;
+        });
         assert!(pool.try_complete(cancelled).is_err());
     });
 }
@@ -183,6 +180,6 @@ fn a_payload_that_panics_when_dropped_does_not_come_out_of_the_end_of_the_pool()
     }
 
     let pool = pool(1);
-    pool.schedule(|| resume_unwind(Box::new(Bad)), &[]);
+    pool.schedule(|| resume_unwind(Box::new(Bad)));
     assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_ok());
 }

@@ -14,13 +14,13 @@ fn pause(milliseconds: u64) {
 
 /// A chain of jobs, each after the one before, the first of which sets the flag.
 fn chain(pool: &Pool, flag: &Arc<AtomicBool>, ran: &Arc<AtomicUsize>) -> JobHandle {
-    let gate = pool.schedule_on_main(|| (), &[]);
+    let gate = pool.on_main().schedule(|| ());
     let (flag, inside) = (Arc::clone(flag), Arc::clone(ran));
     let first = move || {
         inside.fetch_add(1, Ordering::SeqCst);
         flag.store(true, Ordering::SeqCst);
     };
-    let first = pool.schedule(first, &[gate]);
+    let first = pool.after(&[gate]).schedule(first);
     let mut last = first;
     for _ in 0..50 {
         let ran = Arc::clone(ran);
@@ -28,7 +28,7 @@ fn chain(pool: &Pool, flag: &Arc<AtomicBool>, ran: &Arc<AtomicUsize>) -> JobHand
             pause(10);
             ran.fetch_add(1, Ordering::SeqCst);
         };
-        last = pool.schedule(job, &[last]);
+        last = pool.after(&[last]).schedule(job);
     }
     first
 }
@@ -107,7 +107,7 @@ fn again(pool: &Arc<Pool>, stop: &Arc<AtomicBool>) {
             again(&inside, &stop);
         }
     };
-    pool.schedule(job, &[]);
+    pool.schedule(job);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_job_that_schedules_itself_again_keeps_no_other_waiting() {
         pause(20);
         for _ in 0..10 {
             let ran = Arc::clone(&ran);
-            pool.schedule(move || _ = ran.fetch_add(1, Ordering::SeqCst), &[]);
+            pool.schedule(move || _ = ran.fetch_add(1, Ordering::SeqCst));
         }
         let began = Instant::now();
         while ran.load(Ordering::SeqCst) < 10 && began.elapsed() < Duration::from_secs(3) {
@@ -143,19 +143,19 @@ const MANY: usize = 70_000;
 fn a_failed_job_never_reports_success_however_many_have_failed_since() {
     within(Duration::from_secs(60), || {
         let pool = pool(0);
-        let failed = pool.schedule(fail, &[]);
-        let cancelled = pool.schedule(|| unreachable!(), &[failed]);
+        let failed = pool.schedule(fail);
+        let cancelled = pool.after(&[failed]).schedule(|| unreachable!());
         for _ in 0..MANY {
-            pool.schedule(fail, &[]);
+            pool.schedule(fail);
         }
         assert!(pool.try_complete(failed).is_err());
         assert!(pool.try_complete(cancelled).is_err());
         let ran = Arc::new(AtomicBool::new(false));
         let inside = Arc::clone(&ran);
-        let after = pool.schedule(move || inside.store(true, Ordering::SeqCst), &[cancelled]);
+        let after = pool.after(&[cancelled]).schedule(move || inside.store(true, Ordering::SeqCst));
         assert!(pool.try_complete(after).is_err());
         assert!(!ran.load(Ordering::SeqCst));
-        let fine = pool.schedule(|| (), &[]);
+        let fine = pool.schedule(|| ());
         assert!(pool.try_complete(fine).is_ok());
     });
 }
@@ -168,7 +168,7 @@ fn payloads_of_many_failures_are_dropped_and_a_flush_costs_nothing_after_them() 
         let payload = Arc::new(());
         for _ in 0..MANY {
             let payload = Arc::clone(&payload);
-            pool.schedule(move || resume_unwind(Box::new(payload)), &[]);
+            pool.schedule(move || resume_unwind(Box::new(payload)));
         }
         let kept = Arc::strong_count(&payload) - 1;
         assert!(kept <= 2_000, "{kept} payloads are kept");
@@ -196,7 +196,7 @@ fn a_flush_costs_nothing_after_a_burst_of_pending_jobs() {
     within(Duration::from_secs(60), || {
         let pool = hosted();
         for _ in 0..200_000 {
-            pool.schedule(|| (), &[]);
+            pool.schedule(|| ());
         }
         pool.flush();
         let took = time_of(100, || pool.flush());
@@ -230,7 +230,7 @@ fn jobs_wait_for_each_other_in_a_circle_and_are_told_so() {
                 }
             }
         };
-        let jobs = [pool.schedule(wait_for(1), &[]), pool.schedule(wait_for(0), &[])];
+        let jobs = [pool.schedule(wait_for(1)), pool.schedule(wait_for(0))];
         pause(50);
         handles.lock().unwrap().extend(jobs);
         jobs.iter().for_each(|&job| drop(pool.try_complete(job)));
@@ -247,8 +247,7 @@ fn deep(pool: &Arc<Pool>, left: usize) -> Result<(), JobError> {
     }
     let (inside, result) = (Arc::clone(pool), Arc::new(std::sync::Mutex::new(None)));
     let told = Arc::clone(&result);
-    let job =
-        pool.schedule(move || *told.lock().unwrap() = Some(deep(&inside, left - 1).is_ok()), &[]);
+    let job = pool.schedule(move || *told.lock().unwrap() = Some(deep(&inside, left - 1).is_ok()));
     pool.try_complete(job)
 }
 
@@ -258,6 +257,6 @@ fn waits_inside_of_waits_end_with_an_error_before_the_stack_does() {
     within(Duration::from_secs(60), || {
         let pool = Arc::new(pool(1));
         drop(deep(&pool, 100_000));
-        pool.complete(pool.schedule(|| (), &[]));
+        pool.complete(pool.schedule(|| ()));
     });
 }

@@ -82,7 +82,7 @@ fn a_thread_that_waits_for_a_job_helps_with_joins_inside_it() {
             let (pool, leaves) = (Arc::clone(&pool), leaves.clone());
             move || leaves.tree(&pool, 64, 5)
         };
-        let job = pool.schedule(job, &[]);
+        let job = pool.schedule(job);
         pause(30);
         pool.complete(job);
         let own = leaves.of_this_thread();

@@ -197,7 +197,7 @@ impl Outcome {
         if plan.has_child {
             let inside = Arc::clone(self);
             let count = move || _ = inside.children.fetch_add(1, Ordering::Relaxed);
-            let child = self.pool.schedule(count, &[]);
+            let child = self.pool.schedule(count);
             self.pool.complete(child);
         }
         self.call(plan.call);
@@ -236,7 +236,7 @@ impl Outcome {
             };
             let after = if plan.combines { vec![self.pool.combine(&after)] } else { after };
             let owned = Owned(Arc::clone(self));
-            let handle = self.pool.schedule(move || owned.0.run(job, awaited), &after);
+            let handle = self.pool.after(&after).schedule(move || owned.0.run(job, awaited));
             self.handles.lock().unwrap().push(handle);
         }
     }

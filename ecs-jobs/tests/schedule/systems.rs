@@ -587,8 +587,8 @@ fn each_system_and_each_job_is_a_span_for_the_host_also_if_it_panics() {
         let mut world = World::new();
         let builder = Schedule::builder().add((first, alone, blows).chain()).skip_panics();
         builder.build(&mut world).unwrap().run(&mut world, &pool);
-        pool.complete(pool.schedule(job, &[]));
-        assert!(pool.try_complete(pool.schedule(blows, &[])).is_err());
+        pool.complete(pool.schedule(job));
+        assert!(pool.try_complete(pool.schedule(blows)).is_err());
         let mut graph = JobGraph::builder();
         graph.add("baked", &[], |_| ());
         graph.build().unwrap().run(&pool);

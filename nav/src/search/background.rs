@@ -185,7 +185,7 @@ impl Background {
                 workshop.panic = Some(payload);
             }
         };
-        pool.schedule_in_background(job, &[]);
+        pool.in_background().schedule(job);
     }
 
     /// Waits until the slice is done. One that no thread has begun with is searched here, on this

@@ -160,13 +160,10 @@ fn a_search_that_no_thread_has_begun_with_at_its_tick_is_waited_for() {
     // The only worker is held up for all of the time.
     let (go, wait) = channel::<()>();
     let (began, has_begun) = channel();
-    let blocker = pool.schedule(
-        move || {
-            began.send(()).unwrap();
-            wait.recv().unwrap_or_default();
-        },
-        &[],
-    );
+    let blocker = pool.schedule(move || {
+        began.send(()).unwrap();
+        wait.recv().unwrap_or_default();
+    });
     has_begun.recv().unwrap();
     assert_eq!(ticks_until_found(&pool, |_| ()), expected);
     drop(go);
@@ -180,9 +177,9 @@ fn a_search_that_no_thread_has_begun_with_at_its_tick_is_waited_for() {
 fn no_job_of_the_main_thread_runs_while_a_search_is_waited_for() {
     let pool = Pool::new(Threads::Own(1)).unwrap();
     let (go, wait) = channel::<()>();
-    let blocker = pool.schedule(move || wait.recv().unwrap_or_default(), &[]);
+    let blocker = pool.schedule(move || wait.recv().unwrap_or_default());
     let (tell, shown) = channel();
-    let show = pool.schedule_on_main(move || tell.send(()).unwrap(), &[]);
+    let show = pool.on_main().schedule(move || tell.send(()).unwrap());
     ticks_until_found(&pool, |_| assert!(shown.try_recv().is_err(), "in the middle of a tick"));
     drop(go);
     pool.complete(blocker);

@@ -73,10 +73,10 @@ fn graph_by_handles(pool: Pool) -> Cell {
             handles.clear();
             for (job, before) in graph.before.iter().enumerate() {
                 let handle = match before[..] {
-                    [] => pool.schedule(move || graph.run(job), &[]),
-                    [one] => pool.schedule(move || graph.run(job), &[handles[one]]),
+                    [] => pool.schedule(move || graph.run(job)),
+                    [one] => pool.after(&[handles[one]]).schedule(move || graph.run(job)),
                     [one, other] => {
-                        pool.schedule(move || graph.run(job), &[handles[one], handles[other]])
+                        pool.after(&[handles[one], handles[other]]).schedule(move || graph.run(job))
                     }
                     _ => unreachable!("a job waits for two at most"),
                 };
@@ -179,7 +179,7 @@ pub(crate) fn outside(threads: usize) -> Option<Box<dyn Outside>> {
 
 impl Outside for Pool {
     fn push(&self, signal: &'static Signal, meanwhile: &dyn Fn()) {
-        self.schedule(|| signal.ring(), &[]);
+        self.schedule(|| signal.ring());
         meanwhile();
     }
 }
