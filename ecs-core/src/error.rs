@@ -35,7 +35,7 @@
 //! was, unless the documentation of the call says more.
 //!
 //! * A component twice in one bundle.
-//! * A query, view or plan that asks for a component twice, once of them to write.
+//! * A query or view that asks for a component twice, once of them to write.
 //! * A plan, or a command buffer, that is used with a world that did not make it.
 //! * A hook that is set twice, or when entities have the component already; observers that cause
 //!   each other 128 levels deep.

@@ -115,16 +115,9 @@ impl Access {
         archetype.hidden_by.iter().any(|&id| !self.names(id))
     }
 
-    /// Panics if the query or view of this name asked for a component twice, once of them to write.
-    pub(crate) fn refuse_clash(&self, what: &str, name: &str, registry: &Registry) {
-        if let Some(id) = self.clash {
-            let component = registry.info(id).name();
-            panic!("the {what} {name} asks for {component} twice, once of them to write");
-        }
-    }
-
-    /// The component that one query asked for twice, once of them to write.
-    pub(crate) fn clash(&self) -> Option<ComponentId> {
+    /// The component that one query or view asks for twice, once of them to write: it is refused.
+    #[must_use]
+    pub const fn clash(&self) -> Option<ComponentId> {
         self.clash
     }
 
@@ -170,6 +163,7 @@ impl Access {
         other.bit_reads.iter().for_each(|&id| add(&mut self.bit_reads, id));
         other.bit_writes.iter().for_each(|&id| add(&mut self.bit_writes, id));
         other.version_reads.iter().for_each(|&id| add(&mut self.version_reads, id));
+        self.clash = self.clash.or(other.clash);
         self.has_claimants |= other.has_claimants;
     }
 

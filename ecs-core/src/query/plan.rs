@@ -10,6 +10,7 @@ use super::filter::QueryFilter;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
+use crate::name::Name;
 use crate::storage::Directory;
 
 /// One archetype that matches.
@@ -31,6 +32,8 @@ pub(super) struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
     filter: FilterState,
     pub(super) access: Access,
     kind: PlanKind,
+    /// The component that is asked for twice, once of them to write: no archetype is looked at then (I-11).
+    clash: Option<Name>,
     seen: usize,
     pub(super) matches: Vec<Match<QuerySlots, FilterSlots>>,
 }
@@ -66,9 +69,8 @@ where
         let mut access = Access::default();
         Q::Parts::access(&query, &mut access);
         F::access(&filter, &mut access);
-        let asker = if kind == PlanKind::View { "view" } else { "query" };
-        access.refuse_clash(asker, core::any::type_name::<Q>(), ids.registry());
-        Self { query, filter, access, kind, seen: 0, matches: Vec::new() }
+        let clash = access.clash().map(|id| ids.registry().info(id).name().clone());
+        Self { query, filter, access, kind, clash, seen: 0, matches: Vec::new() }
     }
 
     /// Forgets the archetypes, since others have taken their places.
@@ -97,6 +99,11 @@ where
         Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
+        if let Some(component) = &self.clash {
+            let asker = if self.kind == PlanKind::View { "view" } else { "query" };
+            let name = core::any::type_name::<Q>();
+            panic!("the {asker} {name} asks for {component} twice, once of them to write");
+        }
         for archetype in archetypes {
             self.seen += 1;
             self.matches.extend(self.match_of::<Q, F>(archetype));

@@ -140,16 +140,13 @@ impl World {
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
     ///
-    /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
+    /// If `Q` asks for a component twice, once of them to write, using the plan panics; its [access](QueryPlan::access)
+    /// names the [clash](crate::Access::clash).
     pub fn plan<Q: QueryData>(&mut self) -> QueryPlan<Q> {
         self.plan_filtered()
     }
 
     /// [`plan`](Self::plan), with a filter.
-    ///
-    /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn plan_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
         QueryPlan::new(self.id, &mut self.registry)
     }
@@ -179,17 +176,11 @@ impl World {
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
-    ///
-    /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn view_plan<Q: QueryData>(&mut self) -> ViewPlan<Q> {
         ViewPlan::new(self.id, &mut self.registry)
     }
 
     /// A view by claims to keep, for [`WorldCell::claims`](crate::WorldCell::claims).
-    ///
-    /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn claim_plan<Q: QueryData>(&mut self) -> ExclusivePlan<Q> {
         ExclusivePlan::new(self.view_plan())
     }

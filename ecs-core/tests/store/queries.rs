@@ -2,8 +2,8 @@
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    DynamicQuery, ExclusiveView, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
-    QuerySingleError, Snapshot, StateHasher, ViewPlan, WorldCell,
+    Access, DynamicQuery, ExclusiveView, ParallelChunks, ParallelScratch, QueryEntityError,
+    QueryPlan, QuerySingleError, Snapshot, StateHasher, ViewPlan, WorldCell,
 };
 
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -237,10 +237,29 @@ fn a_query_that_contradicts_itself_panics_and_names_the_component() {
         ($($data:ty),* $(,)?) => {
             $(
                 for message in [
+                    panic_message(|| drop(World::new().query::<$data>())),
                     panic_message(|| drop(world().query::<$data>())),
-                    panic_message(|| drop(world().plan::<$data>())),
                     panic_message(|| drop(world().view::<$data>())),
-                    panic_message(|| drop(world().claim_plan::<$data>())),
+                    panic_message(|| {
+                        let mut world = world();
+                        let mut plan = world.plan::<$data>();
+                        let mut access = Access::default();
+                        access.merge(plan.access());
+                        assert_eq!(access.clash(), Some(world.register::<A>()));
+                        // No plan is let in, however often it is tried.
+                        drop(panic_message(|| drop(world.cell().query(&mut plan))));
+                        drop(world.cell().query(&mut plan));
+                    }),
+                    panic_message(|| {
+                        let mut world = world();
+                        let mut plan = world.view_plan::<$data>();
+                        drop(world.cell().view(&mut plan));
+                    }),
+                    panic_message(|| {
+                        let mut world = world();
+                        let mut plan = world.claim_plan::<$data>();
+                        drop(world.cell().claims(&mut plan));
+                    }),
                 ] {
                     assert!(message.contains("store::queries::A twice"), "{message}");
                 }

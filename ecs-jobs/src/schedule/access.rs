@@ -15,7 +15,7 @@ use super::save::{Change, LoadError, SaveRules, Unsaved};
 pub struct SystemAccess {
     components: Access,
     resources: Vec<Resource>,
-    /// What two parameters of the system cannot both have.
+    /// What the system asks for twice, once of them to write.
     clashes: Vec<String>,
     /// The fields of structs of parameters that the parameter at hand is in.
     fields: Vec<&'static str>,
@@ -84,6 +84,8 @@ impl SystemAccess {
     pub fn add_components(&mut self, access: &Access, world: &World) {
         // Values only: which rows a loop visits was settled before its first one could flip a bit.
         let clashes = self.components.value_conflicts(access);
+        let within = access.clash().filter(|id| !clashes.contains(id));
+        let clashes: Vec<_> = within.into_iter().chain(clashes).collect();
         component_names(&clashes, world).into_iter().for_each(|name| self.add_clash(name));
         if self.components.has_claimants() && access.has_claimants() {
             self.add_clash("Claimant".into());
@@ -91,7 +93,7 @@ impl SystemAccess {
         self.components.merge(access);
     }
 
-    /// Notes what two parameters want, with the field that the second is in.
+    /// Notes what is asked for twice, with the field that the second is in.
     fn add_clash(&mut self, mut wanted: String) {
         if !self.fields.is_empty() {
             _ = write!(wanted, " (in the field `{}`)", self.fields.join("."));
@@ -165,7 +167,7 @@ impl SystemAccess {
         &self.events
     }
 
-    /// The names of what two parameters of this system both want, one of them to write.
+    /// The names of what the system asks for twice, once of them to write: in two parameters, or in one query.
     #[must_use]
     pub fn clashes(&self) -> &[String] {
         &self.clashes

@@ -25,11 +25,11 @@ pub enum ScheduleError {
         /// The systems, in order; the first again at the end.
         systems: Vec<String>,
     },
-    /// Two parameters of one system want the same thing, one of them to write.
+    /// A system asks for the same thing twice, once of them to write: in two parameters, or in one query.
     Contradiction {
         /// The system.
         system: String,
-        /// What both of them want.
+        /// What it asks for twice.
         wanted: Vec<String>,
     },
     /// A system or group is to run before or after one that is not in the schedule.
@@ -66,11 +66,10 @@ impl fmt::Display for ScheduleError {
             Self::Circle { systems } => {
                 write!(f, "the order of these systems is a circle: {}", systems.join(" before "))
             }
-            Self::Contradiction { system, wanted } => write!(
-                f,
-                "two parameters of {system} both want {}, one of them to write",
-                wanted.join(" and ")
-            ),
+            Self::Contradiction { system, wanted } => {
+                let wanted = wanted.join(" and ");
+                write!(f, "{system} asks for {wanted} twice, once of them to write")
+            }
             Self::UnknownSystem { system, other } => {
                 write!(f, "{system} is ordered relative to {other}, which is not in the schedule")
             }

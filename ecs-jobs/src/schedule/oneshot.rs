@@ -31,7 +31,7 @@ pub trait RunSystem {
     /// ```
     ///
     /// # Panics
-    /// Panics if two of its parameters want the same thing, one of them to write; and if the function
+    /// Panics if it asks for the same thing twice, once of them to write; and if the function
     /// panics: its commands are dropped then.
     fn run_system<Marker, Function>(&mut self, pool: &Pool, function: Function) -> Function::Output
     where
@@ -47,7 +47,7 @@ impl RunSystem for World {
         let access = system.prepare(self);
         assert!(
             access.clashes().is_empty(),
-            "two parameters of {} both want {}, one of them to write",
+            "{} asks for {} twice, once of them to write",
             name::of_system(system.function_name()),
             access.clashes().join(" and ")
         );

@@ -115,7 +115,7 @@ fn fields_that_contradict_each_other_or_an_argument_are_an_error_that_names_them
     assert!(wanted[0].ends_with("Position (in the field `_again._places`)"), "{wanted:?}");
     let refused = Schedule::builder().add(|_: ResMut<Wind>, _: Around| ()).build(&mut World::new());
     let text = refused.map(drop).expect_err("both want the wind").to_string();
-    assert!(text.contains("Wind (in the field `wind`), one of them to write"), "{text}");
+    assert!(text.contains("Wind (in the field `wind`) twice, once of them to write"), "{text}");
 }
 
 #[test]

@@ -279,6 +279,9 @@ fn a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice() {
     fn query_and_lookup(_one: Query<&Left>, _other: ComponentLookup<&mut Left>) {}
     fn read_and_write(_one: Res<Total>, _other: ResMut<Total>) {}
     fn write_twice(_one: ResMut<Total>, _other: ResMut<Total>) {}
+    fn one_query(_one: Query<(&mut Left, &Right, &Left)>) {}
+    fn one_lookup(_one: ComponentLookup<(&mut Left, &mut Left)>) {}
+    fn one_claim(_one: ExclusiveLookup<(&Left, &mut Left)>) {}
     let check = |builder, system: &str, wanted: &str| {
         let expected =
             ScheduleError::Contradiction { system: system.into(), wanted: vec![wanted.into()] };
@@ -300,6 +303,16 @@ fn a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice() {
         "schedule::systems::Total",
     );
     check(Schedule::builder().add(write_twice), &name("write_twice"), "schedule::systems::Total");
+    let left = "schedule::systems::Left";
+    check(Schedule::builder().add(one_query), &name("one_query"), left);
+    check(Schedule::builder().add(one_lookup), &name("one_lookup"), left);
+    check(Schedule::builder().add(one_claim), &name("one_claim"), left);
+    let once = catch_unwind(AssertUnwindSafe(|| world().run_system(&pool(0), one_query)));
+    let text = *once.expect_err("it is refused").downcast::<String>().unwrap();
+    assert!(
+        text.ends_with(&format!("one_query asks for {left} twice, once of them to write")),
+        "{text}"
+    );
 }
 
 #[test]
