@@ -6,7 +6,7 @@ use std::fmt;
 use formic_ecs::{QueryFilter, World};
 
 use super::access::SystemAccess;
-use super::function::{FunctionSystem, SystemFunction};
+use super::function::{AnyFunction, FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunContext;
 use super::query::Query;
@@ -155,7 +155,7 @@ impl IntoCondition<IsCondition> for Condition {
 
 impl<Function, Marker: 'static> IntoCondition<fn() -> Marker> for Function
 where
-    Function: SystemFunction<Marker, Output = bool>,
+    Function: AnyFunction<Marker> + SystemFunction<Marker, Output = bool>,
 {
     fn into_condition(self) -> Condition {
         let system = FunctionSystem::new(self);

@@ -5,8 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::condition::{Condition, IntoCondition};
-use super::exclusive::{ExclusiveFunction, ExclusiveSystem};
-use super::function::{FunctionSystem, SystemFunction};
+use super::function::{AnyFunction, FunctionWith};
 use super::group::{Group, GroupConfig, Placement, Set, Step, Target};
 use super::rate::Rate;
 use super::system::System;
@@ -33,11 +32,8 @@ use super::system::System;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system",
     label = "not a system, a `SystemConfig`, or a tuple of up to twelve of these",
-    note = "a system is a function that returns nothing",
-    note = "it has up to eight arguments, and each is a `SystemParam`: `Query`, `Res`, `Commands` and so on; what is more goes into a struct that derives `SystemParam`",
-    note = "a plain value is none: a resource is `Res<T>` or `ResMut<T>`, a value of the system's own is `Local<T>`",
-    note = "`&'a mut T` inside of an argument is `&mut T` or `&'static mut T`",
-    note = "`&mut World` comes first, and beside it stand only `Local` and `&Pool`"
+    note = "a system is a function of up to eight arguments that returns nothing",
+    note = "more arguments go into a struct that derives `SystemParam`"
 )]
 pub trait IntoSystem<Marker>: Sized {
     /// The systems with their place in the order.
@@ -146,31 +142,16 @@ pub trait IntoSystem<Marker>: Sized {
 #[derive(Debug)]
 pub struct IsFunction<Marker>(Marker);
 
-/// Marks functions of the whole world in [`IntoSystem`].
-#[derive(Debug)]
-pub struct IsExclusive<Marker>(Marker);
-
 /// Marks [`SystemConfig`]s in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsConfig;
 
-impl<Function, Marker> IntoSystem<IsFunction<Marker>> for Function
+impl<Function, Signature> IntoSystem<IsFunction<Signature>> for Function
 where
-    Function: SystemFunction<Marker, Output = ()>,
-    Marker: 'static,
+    Function: AnyFunction<Signature> + FunctionWith<Signature> + 'static,
 {
     fn into_config(self) -> SystemConfig {
-        SystemConfig::new(TypeId::of::<Function>(), FunctionSystem::new(self))
-    }
-}
-
-impl<Function, Marker> IntoSystem<IsExclusive<Marker>> for Function
-where
-    Function: ExclusiveFunction<Marker>,
-    Marker: 'static,
-{
-    fn into_config(self) -> SystemConfig {
-        SystemConfig::new(TypeId::of::<Function>(), ExclusiveSystem::new(self))
+        SystemConfig::of_kind(TypeId::of::<Function>(), self.into_system())
     }
 }
 
@@ -235,10 +216,10 @@ impl fmt::Debug for SystemConfig {
 }
 
 impl SystemConfig {
-    fn new(key: TypeId, system: impl System + 'static) -> Self {
+    fn of_kind(key: TypeId, system: Box<dyn System>) -> Self {
         let member = Member {
             key,
-            system: Box::new(system),
+            system,
             place: Placement::default(),
             ambiguous_with: Vec::new(),
             rate: Rate::default(),
@@ -252,7 +233,7 @@ impl SystemConfig {
     /// A system that is not a function. Others are ordered by it with a value of the same type.
     #[must_use]
     pub fn of<S: System + 'static>(system: S) -> Self {
-        Self::new(TypeId::of::<S>(), system)
+        Self::of_kind(TypeId::of::<S>(), Box::new(system))
     }
 
     /// Adds all of another one, as one part.

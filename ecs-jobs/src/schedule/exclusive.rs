@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use formic_ecs::World;
 
 use super::access::SystemAccess;
+use super::function::SystemSignature;
 use super::param::{Local, RunContext, SystemParam};
 use super::save::StateArchive;
 use super::system::System;
@@ -126,6 +127,16 @@ macro_rules! exclusive_function {
                 let ($($variable,)*) = state;
                 _ = pool;
                 ($($param::get($variable, pool),)*)
+            }
+        }
+
+        impl<'w, Function, $($param: ExclusiveParam + 'static),*> SystemSignature<Function>
+            for fn(&'w mut World, $($param),*)
+        where
+            Function: ExclusiveFunction<fn(&mut World, $($param),*)>,
+        {
+            fn system(function: Function) -> Box<dyn System> {
+                Box::new(ExclusiveSystem::<_, fn(&mut World, $($param),*)>::new(function))
             }
         }
 

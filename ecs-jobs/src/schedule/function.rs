@@ -20,10 +20,7 @@ use super::system::System;
 /// `Marker` tells the compiler which of the many implementations is meant; it finds it by itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of system parameters",
-    label = "one of its arguments is no system parameter",
-    note = "it has up to eight arguments, and each is a `SystemParam`: `Query`, `Res`, `Commands` and so on; what is more goes into a struct that derives `SystemParam`",
-    note = "a plain value is none: a resource is `Res<T>` or `ResMut<T>`, a value of the system's own is `Local<T>`",
-    note = "`&'a mut T` inside of an argument is `&mut T` or `&'static mut T`"
+    note = "it has up to eight arguments; more go into a struct that derives `SystemParam`"
 )]
 pub trait SystemFunction<Marker>: Send + 'static {
     /// The arguments as a tuple.
@@ -33,6 +30,41 @@ pub trait SystemFunction<Marker>: Send + 'static {
 
     /// Calls the function.
     fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) -> Self::Output;
+}
+
+/// A function of up to eight arguments, whatever they are.
+///
+/// As a bound before those that ask what they are it lets the compiler find the signature of a function
+/// whose arguments do not fit, so that it names the one that does not.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of up to eight arguments",
+    note = "more arguments go into a struct that derives `SystemParam`"
+)]
+pub trait AnyFunction<Signature> {}
+
+/// A signature whose functions are systems, exclusive ones or others.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the signature of a system",
+    label = "not a system",
+    note = "a system returns nothing; a function that returns `bool` may be a condition",
+    note = "beside `&mut World` a system has only `Local` and `&Pool`; resources are asked of the world"
+)]
+pub trait SystemSignature<Function> {
+    /// The function as a system.
+    fn system(function: Function) -> Box<dyn System>;
+}
+
+/// A function with the signature of a system: [`SystemSignature`] the other way round. The compiler
+/// comes to the bound inside when it knows all of the signature, and not as soon as it knows a part.
+pub trait FunctionWith<Signature> {
+    /// The function as a system.
+    fn into_system(self) -> Box<dyn System>;
+}
+
+impl<Function, Signature: SystemSignature<Function>> FunctionWith<Signature> for Function {
+    fn into_system(self) -> Box<dyn System> {
+        Signature::system(self)
+    }
 }
 
 /// A system that calls a function.
@@ -122,6 +154,7 @@ macro_rules! function_system {
             clippy::unused_unit,
             reason = "without arguments, and only then, the state is nothing"
         )]
+        #[diagnostic::do_not_recommend]
         impl<$($param: SystemParam),*> SystemParam for ($($param,)*) {
             type State = ($($param::State,)*);
             type Item<'a> = ($($param::Item<'a>,)*);
@@ -153,6 +186,22 @@ macro_rules! function_system {
                 _ = &archive;
                 let ($($variable,)*) = state;
                 $($param::visit_state($variable, archive);)*
+            }
+        }
+
+        impl<Function, Output, $($param),*> AnyFunction<fn($($param),*) -> Output> for Function
+        where
+            for<'f> &'f mut Function: FnMut($($param),*) -> Output,
+        {
+        }
+
+        impl<Function, $($param: SystemParam),*> SystemSignature<Function> for fn($($param),*)
+        where
+            Self: 'static,
+            Function: SystemFunction<Self, Output = ()>,
+        {
+            fn system(function: Function) -> Box<dyn System> {
+                Box::new(FunctionSystem::new(function))
             }
         }
 

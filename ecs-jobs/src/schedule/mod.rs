@@ -96,7 +96,7 @@ pub use self::condition::{
 };
 pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
-pub use self::config::{IsConfig, IsExclusive, IsFunction};
+pub use self::config::{IsConfig, IsFunction};
 pub use self::divergence::{Divergence, Rerun, SteppedGame};
 pub use self::error::{Ambiguity, ParamError, ScheduleError};
 #[doc(hidden)]
@@ -105,6 +105,8 @@ pub use self::events::{EventCursor, EventIter, EventReader, EventWriter, Events,
 pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
 pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
 pub use self::fixed_step::FixedStep;
+#[doc(hidden)]
+pub use self::function::{AnyFunction, FunctionWith, SystemSignature};
 pub use self::function::{FunctionSystem, SystemFunction};
 #[doc(hidden)]
 pub use self::gather::GatherState;

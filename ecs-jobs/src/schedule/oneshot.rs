@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 
 use formic_ecs::{CommandBuffer, World};
 
-use super::function::{FunctionSystem, SystemFunction};
+use super::function::{AnyFunction, FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunData;
 use super::turn::clear_quietly;
@@ -35,13 +35,13 @@ pub trait RunSystem {
     /// panics: its commands are dropped then.
     fn run_system<Marker, Function>(&mut self, pool: &Pool, function: Function) -> Function::Output
     where
-        Function: SystemFunction<Marker>;
+        Function: AnyFunction<Marker> + SystemFunction<Marker>;
 }
 
 impl RunSystem for World {
     fn run_system<Marker, Function>(&mut self, pool: &Pool, function: Function) -> Function::Output
     where
-        Function: SystemFunction<Marker>,
+        Function: AnyFunction<Marker> + SystemFunction<Marker>,
     {
         let mut system = FunctionSystem::new(function);
         let access = system.prepare(self);

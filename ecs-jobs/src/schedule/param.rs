@@ -80,9 +80,10 @@ impl RunData<'_> {
 ///
 /// Two fields that want the same thing, one of them to write, are an error that names them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an argument of a system",
-    label = "no system can have this as an argument",
-    note = "arguments are `Query`, `Res`, `ResMut`, `Commands`, `Local`, `EventReader`, `EventWriter`, `&Pool`, the lookups, and types that implement `SystemParam`"
+    message = "`{Self}` is not a system parameter",
+    label = "`{Self}` is not a system parameter",
+    note = "use `Res<{Self}>` or `ResMut<{Self}>` for a resource, `Local<{Self}>` for state of the system, `Query<&{Self}>` for a component",
+    note = "`&mut World` is the first argument of a system, or none"
 )]
 pub trait SystemParam {
     /// What is kept from run to run.
