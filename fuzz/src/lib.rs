@@ -1,5 +1,5 @@
 //! The programs of the fuzz targets. The plain tests run them, too: on the corpus (`tests/corpus.rs`), and
-//! on seeded random bytes (`ecs-core/tests/model.rs`).
+//! on seeded random bytes (`ecs-core/tests/model`).
 
 mod games;
 mod nav;

@@ -226,7 +226,6 @@ fn components_of_run_time_are_saved_if_they_are_bytes() {
     assert_eq!(other.state_hash(), world.state_hash());
 }
 
-#[cfg(feature = "serde")]
 mod with_serde {
     use super::*;
     use std::collections::BTreeMap;

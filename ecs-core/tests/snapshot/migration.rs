@@ -146,7 +146,7 @@ mod now {
 
 /// The bytes of a file that an earlier version wrote; `made` are those of this version.
 fn stored(name: &str, made: &[u8]) -> Snapshot {
-    let path = format!("{}/tests/snapshot/saves/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/snapshot/saves/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("FORMIC_WRITE_SAVES").is_some() {
         std::fs::write(&path, made).expect("a folder that can be written to");
     }
@@ -452,7 +452,6 @@ fn a_name_stands_for_one_component_only() {
     assert!(matches!(world.restore(&of_both), Err(RestoreError::AmbiguousName { .. })));
 }
 
-#[cfg(feature = "serde")]
 mod with_serde {
     use super::*;
     use serde::{Deserialize, Serialize};
