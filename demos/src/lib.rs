@@ -29,6 +29,7 @@ pub mod cats;
 pub mod cli;
 #[cfg(not(target_family = "wasm"))]
 pub mod diff;
+pub mod direction;
 pub mod dungeon;
 pub mod engine;
 pub mod explain;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 20] = [
+const BELOW: [&str; 21] = [
     "failure",
     "text",
     "files",
@@ -14,6 +14,7 @@ const BELOW: [&str; 20] = [
     "svg",
     "setup",
     "saved",
+    "direction",
     "walkers",
     "engine",
     "picture",

@@ -16,6 +16,7 @@ use super::parts::{
 use super::ships::{self, Ships};
 use super::sky::{Sky, Squadron};
 use super::turrets::{self, Turrets};
+use crate::direction::direction;
 
 const SHIP_HULL: u32 = 24;
 const TURRET_HULL: u32 = 60;
@@ -95,7 +96,7 @@ impl Dockyard {
         for number in 0..built.turrets {
             // Those that are left need not be in the first places, but a ring is a ring.
             let place = (before.turrets + number) as f32 / before.turrets_max as f32;
-            let offset = Vec2::from_angle(place * std::f32::consts::TAU) * TURRET_RING;
+            let offset = direction(place * std::f32::consts::TAU) * TURRET_RING;
             self.build_turret(world, unit(number), orders.base + offset);
         }
         for number in 0..built.ships {
@@ -123,7 +124,7 @@ impl Dockyard {
         let Unit { admiral, side, mut random } = unit;
         let angle = random.between(0.0, std::f32::consts::TAU);
         // The square root spreads them evenly over the disc.
-        let station = Vec2::from_angle(angle) * FORMATION * random.next_f32().sqrt();
+        let station = direction(angle) * FORMATION * random.next_f32().sqrt();
         let ship = world.spawn((
             Position(base + station),
             Velocity(Vec2::ZERO),

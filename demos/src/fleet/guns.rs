@@ -14,7 +14,7 @@ pub(super) const RANGE: f32 = 60.0;
 pub(super) const HEAT_MAX: u32 = 24;
 /// From shot to shot.
 const RELOAD_TICKS: u32 = 3;
-/// How far a shot may go astray, in radians.
+/// How far a shot may go astray: the tangent of the angle.
 const SPREAD: f32 = 0.16;
 
 /// Action: fire at the target, as often as the gun can.
@@ -54,7 +54,7 @@ impl WideProcessor<(), CommandBuffer> for Firing<'_> {
         gun.reload = RELOAD_TICKS;
         gun.heat += gun.heat_per_shot;
         let mut random = RandomStream::new(gun.random);
-        let astray = Vec2::from_angle(random.between(-SPREAD, SPREAD));
+        let astray = Vec2::new(1.0, random.between(-SPREAD, SPREAD)).normalize();
         gun.random = random.state();
         // Where the target will be when the bullet gets there.
         let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);

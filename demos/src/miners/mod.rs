@@ -24,6 +24,7 @@ use self::components::{
 };
 use self::systems::{Places, TimeStep};
 use crate::card::{Demo, own_arguments};
+use crate::direction::direction;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
@@ -119,7 +120,7 @@ fn spawn_workers(world: &mut World, setup: &Setup, work: &Sequence) {
 fn body(mut random: RandomStream, mine: u32) -> impl Bundle {
     let angle = random.between(0.0, std::f32::consts::TAU);
     // The square root spreads them evenly over the disc.
-    let standing = Vec2::from_angle(angle) * CROWD_RADIUS * random.next_f32().sqrt();
+    let standing = direction(angle) * CROWD_RADIUS * random.next_f32().sqrt();
     (
         Position(CASTLE + standing),
         Speed(random.between(5.0, 10.0)),
