@@ -1,8 +1,22 @@
 //! The numbers that a run of a demo starts from.
 
+use std::sync::OnceLock;
+use std::time::Duration;
+
 use formic_jobs::{Pool, Threads};
 
 use crate::failure::Failure;
+
+/// The clock of a host, where the system has none.
+static HOST_CLOCK: OnceLock<fn() -> Duration> = OnceLock::new();
+
+/// Has all pools that are made from now on read the time from `clock`: how much of it has gone by
+/// since some moment that is always the same. The first call counts. For pages: a wasm module has no
+/// clock.
+pub fn use_clock(clock: fn() -> Duration) {
+    // A second page of a module has the same clock.
+    _ = HOST_CLOCK.set(clock);
+}
 
 /// The numbers of one run, all of them resolved.
 ///
@@ -39,7 +53,12 @@ impl Setup {
     pub fn pool(&self) -> Result<Pool, Failure> {
         let threads =
             if self.threads <= 1 { Threads::None } else { Threads::Own(self.threads - 1) };
-        Pool::new(threads).map_err(|error| Failure::Usage(error.to_string()))
+        let builder = Pool::builder().threads(threads);
+        let builder = match HOST_CLOCK.get() {
+            Some(&clock) => builder.clock(clock),
+            None => builder,
+        };
+        builder.build().map_err(|error| Failure::Usage(error.to_string()))
     }
 
     /// The threads without `--threads`: one for each core that we may use.

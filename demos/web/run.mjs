@@ -1,10 +1,10 @@
-// Lives 1,000 ticks of the dungeon in the wasm module and prints the hash of the world.
+// Lives 1,000 ticks of a demo in the wasm module and prints the hash of the world.
 //
-//   node demos/web/run.mjs MODULE [AGENTS] [SEED] [TICKS]
+//   node demos/web/run.mjs MODULE [DEMO] [AGENTS] [SEED] [TICKS]
 import { readFileSync } from "node:fs";
 
-const [module, agents = "200", seed = "1", ticks = "1000"] = process.argv.slice(2);
-const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
+const [module, demo = "dungeon", agents = "200", seed = "1", ticks = "1000"] = process.argv.slice(2);
+const { instance } = await WebAssembly.instantiate(readFileSync(module), { page: { now_ms: () => performance.now() } });
 const { exports } = instance;
 
 function ask(method, path, body) {
@@ -17,9 +17,11 @@ function ask(method, path, body) {
   return JSON.parse(new TextDecoder().decode(exports.memory.buffer.slice(from, from + length)));
 }
 
-if (exports.formic_open(Number(agents), BigInt(seed)) !== 1) throw new Error("it does not open");
+if (exports.formic_open(200, 1n) !== 1) throw new Error("it does not open");
+const opened = ask("POST", "/api/open", { demo, agents: Number(agents), seed });
+if (opened.error) throw new Error(opened.error);
 ask("POST", "/api/step", { what: "tick", count: Number(ticks) });
 exports.formic_live(0, Number(ticks));
 const state = ask("GET", "/api/state");
 const { check } = ask("GET", "/api/check");
-console.log(JSON.stringify({ tick: state.tick, state_hash: state.state_hash, check }));
+console.log(JSON.stringify({ demo, tick: state.tick, state_hash: state.state_hash, check }));

@@ -1,7 +1,7 @@
 //! A world of foragers with one kind of mind, and the books over it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use formic_ai::action;
 use formic_ai::prelude::*;
@@ -64,20 +64,20 @@ pub(super) fn with_mind<Marker>(
     actions::add(action::add(schedule)).add(bite.after(action::advance))
 }
 
-/// How long minds have thought; no part of the world's state.
-#[derive(Default)]
+/// How long minds have thought by the pool's clock; no part of the world's state.
 pub(super) struct Thinking {
-    since: Option<Instant>,
+    pool: Arc<Pool>,
+    since: Duration,
     elapsed: Duration,
 }
 
 pub(super) fn thinking_starts(mut thinking: ResMut<'_, Thinking>) {
-    thinking.since = Some(Instant::now());
+    thinking.since = thinking.pool.now();
 }
 
 pub(super) fn thinking_stops(mut thinking: ResMut<'_, Thinking>) {
-    let since = thinking.since.take();
-    thinking.elapsed += since.map_or(Duration::ZERO, |since| since.elapsed());
+    let took = thinking.pool.now().saturating_sub(thinking.since);
+    thinking.elapsed += took;
 }
 
 /// How many foragers do each of the four things, and nothing, at one moment.
@@ -87,6 +87,7 @@ pub(super) type Shares = [u32; 5];
 pub(super) struct Crowd {
     mind: &'static Mind,
     pub(super) engine: Engine,
+    pool: Arc<Pool>,
     size: u32,
     ticks: u64,
     elapsed: Duration,
@@ -110,13 +111,15 @@ impl Crowd {
         let seed = RandomStream::new(setup.seed);
         let crowd = world.spawn_batch((0..size).map(|forager| body(seed.fork(forager.into()))));
         let crowd: Vec<Entity> = crowd.into_iter().collect();
-        world.insert_resource(Thinking::default());
+        let (since, elapsed) = (Duration::ZERO, Duration::ZERO);
+        world.insert_resource(Thinking { pool: Arc::clone(&pool), since, elapsed });
         SaveRules::of(&mut world).rebuild::<Thinking>();
         (mind.drive)(&mut world, &crowd);
-        let engine = Engine::on(pool, world, (mind.systems)(Schedule::builder()))?;
+        let engine = Engine::on(Arc::clone(&pool), world, (mind.systems)(Schedule::builder()))?;
         Ok(Self {
             mind,
             engine,
+            pool,
             size,
             ticks: 0,
             elapsed: Duration::ZERO,
@@ -127,9 +130,9 @@ impl Crowd {
     }
 
     pub(super) fn tick(&mut self) {
-        let start = Instant::now();
+        let start = self.pool.now();
         self.engine.tick();
-        self.elapsed += start.elapsed();
+        self.elapsed += self.pool.now().saturating_sub(start);
         self.end_tick();
     }
 

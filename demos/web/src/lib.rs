@@ -3,24 +3,40 @@
 //! JavaScript and the module share one memory and hand over numbers and the addresses of two
 //! buffers: the inbox, which the page writes requests to, and the outbox, which it reads answers and
 //! frames from. An address holds until the next call. Everything else is a
-//! [`Session`], the same that `demos serve` has.
+//! [`Session`], the same that `demos serve` has. The page gives the module one function, its clock:
+//! `page.now_ms`.
 //!
 //! The attribute that exports a function under its own name counts as unsafe, since two functions of
 //! one name would be one. No other item of the program has a name that begins with `formic_`.
-#![expect(unsafe_code, reason = "exports a module's functions under names that are known outside")]
+#![expect(unsafe_code, reason = "exports and imports functions under names that are known outside")]
 
 use std::cell::RefCell;
 use std::time::Duration;
 
 use formic::inspect::{Known, Request, Session};
-use formic_demos::card::Demo;
+use formic_demos::catalogue::{DEMOS, FIRST};
 use formic_demos::session::Live;
-use formic_demos::setup::Setup;
-use formic_demos::{cats, dungeon, miners};
+use formic_demos::setup::{self, Setup};
 use formic_ecs::Entity;
 
-/// The demos that the page offers, the one that it opens with first.
-const DEMOS: &[&Demo] = &[&dungeon::DEMO, &miners::DEMO, &cats::DEMO];
+#[cfg(target_family = "wasm")]
+#[link(wasm_import_module = "page")]
+// SAFETY: the page's function takes nothing, returns a number, and touches no memory of ours.
+unsafe extern "C" {
+    /// How many milliseconds have gone by since the page was opened.
+    safe fn now_ms() -> f64;
+}
+
+/// Elsewhere than in a page nothing calls the module.
+#[cfg(not(target_family = "wasm"))]
+fn now_ms() -> f64 {
+    0.0
+}
+
+/// What the page's clock says.
+fn now() -> Duration {
+    Duration::try_from_secs_f64(now_ms() / 1e3).unwrap_or_default()
+}
 
 /// What one page has.
 #[derive(Debug, Default)]
@@ -50,11 +66,12 @@ fn send(bytes: Vec<u8>) -> usize {
     })
 }
 
-/// Opens the first demo, paused at tick zero. Returns 1, or 0 where the numbers are refused.
+/// Opens the demo that runs when none is named, paused at tick zero. Returns 1, or 0 where the numbers are refused.
 #[unsafe(no_mangle)]
 pub extern "C" fn formic_open(agents: u32, seed: u64) -> u32 {
     let setup = Setup { agents, ticks: 0, seed, threads: 1 };
-    let live = Live::open(DEMOS, DEMOS[0], setup).ok();
+    setup::use_clock(now);
+    let live = Live::open(DEMOS, FIRST, setup).ok();
     PAGE.with_borrow_mut(|page| {
         page.live = live.map(|live| (Session::new(&live), live));
         page.live.is_some().into()
@@ -67,13 +84,17 @@ pub extern "C" fn formic_live(elapsed_ms: f64, ticks_max: u32) -> u32 {
     // A time that is none, or a long one, is as good as a second.
     let elapsed = if (0.0..1e3).contains(&elapsed_ms) { elapsed_ms } else { 1e3 };
     with_session(0, |session, live| {
-        let mut lived = 0;
+        let (start, mut lived) = (now(), 0);
         session.live(live, Duration::from_secs_f64(elapsed / 1e3), || {
             lived += 1;
             lived > ticks_max
         });
         // The closure was asked once more where it ended the time.
-        lived.min(ticks_max)
+        lived = lived.min(ticks_max);
+        if lived > 0 {
+            session.note_tick_time(now().saturating_sub(start) / lived);
+        }
+        lived
     })
 }
 
