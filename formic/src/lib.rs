@@ -97,6 +97,8 @@ mod pages {
     mod why {}
     #[doc = include_str!("../../docs/guide/src/coming_from.md")]
     mod coming_from {}
+    #[doc = include_str!("../../docs/guide/src/loop.md")]
+    mod own_loop {}
     #[cfg(feature = "inspect")]
     #[doc = include_str!("../../docs/guide/src/inspect.md")]
     mod inspect {}
