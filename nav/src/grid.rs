@@ -170,7 +170,7 @@ impl Grid {
             grid.census.add(grid.weights[place]);
         }
         grid.links = Links::read(bytes)?;
-        if !grid.links.all().iter().all(|link| grid.may_have(link)) {
+        if !grid.links.all().iter().all(|link| grid.may_have(link)) || !grid.links.are_sound() {
             return Err(CodecError);
         }
         grid.changes = ChangeLog::read(bytes)?;
@@ -333,6 +333,7 @@ impl Grid {
         let ends =
             |link: &Link| u64::from(link.from.to_bits()) << 32 | u64::from(link.to.to_bits());
         self.links = Links::new(links);
+        assert!(self.links.are_sound(), "the links are too long, all together");
         let all = self.links.all().iter();
         self.changes.begin(all.flat_map(|link| [ends(link), link.units()]));
     }

@@ -6,6 +6,9 @@ use crate::bytes::{Saved, get_cell, get_count, put, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::{STRAIGHT, Weight};
 
+/// The most that all links of a grid may cost together, so that 48 bits hold the cost of any way.
+pub(crate) const UNITS_SUM_MAX: u64 = 1 << 46;
+
 /// A way from one cell to another that is no step, in one direction: a drop, a ladder, a
 /// teleporter, the stairs to another floor (which lies elsewhere on the same grid).
 ///
@@ -64,6 +67,11 @@ impl Links {
         let mut inward = outward.clone();
         inward.sort_by_key(|link| link.to);
         Self { outward, inward }
+    }
+
+    /// Whether the cost of any way over them can be told.
+    pub(crate) fn are_sound(&self) -> bool {
+        self.outward.iter().map(Link::units).sum::<u64>() <= UNITS_SUM_MAX
     }
 
     pub(crate) fn all(&self) -> &[Link] {

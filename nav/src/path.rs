@@ -31,9 +31,8 @@ use crate::terrain::Terrain;
 /// Keep one per thread: it serves terrains of any size, grows to the largest,
 /// and allocates nothing once it has grown. Where all cells weigh the same it
 /// takes some 50 bytes for each jump point of the longest search, of which there
-/// are few, and nothing for other cells. Over weights it takes 6 bytes a cell and
-/// the open list, and 4 bytes a cell more from the first search on whose costs may not
-/// fit 32 bits: on maps of millions of cells with heavy weights.
+/// are few, and nothing for other cells. Over weights it takes 8 bytes a cell and
+/// the open list.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
@@ -321,7 +320,7 @@ impl PathScratch {
         }
         let left = query.expansion_count_max - self.expansion_count;
         let cost = match resumed {
-            Some(Method::Stepping) => self.a_star.resume(&a_star, query.start, left),
+            Some(Method::Stepping) => self.a_star.resume(&a_star, left),
             _ => self.a_star.run(&a_star, query.start, left),
         };
         self.expansion_count += self.a_star.expansion_count;

@@ -96,7 +96,8 @@ impl Terrain {
     /// ```
     ///
     /// # Panics
-    /// Panics if a link has an end outside of the grid, or two that touch, or no length.
+    /// Panics if a link has an end outside of the grid, or two that touch, or no length, or if all
+    /// together cost more than two billion straight steps.
     #[must_use]
     pub fn with_links(mut self, links: impl IntoIterator<Item = Link>) -> Self {
         self.grid.set_links(links.into_iter().collect());

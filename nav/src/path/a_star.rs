@@ -28,20 +28,6 @@ pub(crate) struct AStar {
     pub(crate) expansion_count: u64,
     /// What the best way to the goal so far costs, `u64::MAX` as long as there is none.
     best: u64,
-    /// Whether costs take more than 32 bits.
-    is_wide: bool,
-    /// Whether some cell was left out because its cost takes more than 32 bits.
-    is_too_long: bool,
-}
-
-/// How a run of the search ended.
-enum RunEnd {
-    /// The best way costs this.
-    Found(Cost),
-    /// The budget is spent.
-    Interrupted,
-    /// Nothing is left, for costs do not fit 32 bits.
-    TooLong,
 }
 
 impl AStar {
@@ -58,48 +44,31 @@ impl AStar {
         start: Cell,
         expansion_count_max: u64,
     ) -> Option<Cost> {
-        self.is_wide = false;
-        self.is_too_long = false;
-        self.begin::<false>(query, start);
-        self.resume(query, start, expansion_count_max)
+        let index = query.grid.index_inside(start);
+        self.nodes.begin(query.grid.cell_count(), index);
+        self.best = if start == query.goal { 0 } else { u64::MAX };
+        let estimate = query.rest(start);
+        self.open.begin(estimate, query.rise);
+        self.open.push(estimate, start);
+        self.resume(query, expansion_count_max)
     }
 
     /// Goes on with the same query where the budget of the last run was spent.
-    pub(crate) fn resume(
-        &mut self,
-        query: &Query<'_>,
-        start: Cell,
-        expansion_count_max: u64,
-    ) -> Option<Cost> {
+    pub(crate) fn resume(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
         self.expansion_count = 0;
-        if !self.is_wide {
-            let end = if query.is_uniform {
-                self.search::<false, false>(query, expansion_count_max)
-            } else {
-                self.search::<true, false>(query, expansion_count_max)
-            };
-            match end {
-                RunEnd::Found(cost) => return Some(cost),
-                RunEnd::Interrupted => return None,
-                RunEnd::TooLong => {}
-            }
-            // The way is so long, or so heavy, that costs need more than 32 bits.
-            self.is_wide = true;
-            self.begin::<true>(query, start);
-        }
-        match self.search::<true, true>(query, expansion_count_max) {
-            RunEnd::Found(cost) => Some(cost),
-            RunEnd::Interrupted => None,
-            RunEnd::TooLong => unreachable!("64 bits hold the cost of any way"),
+        if query.is_uniform {
+            self.search::<false>(query, expansion_count_max)
+        } else {
+            self.search::<true>(query, expansion_count_max)
         }
     }
 
     /// Runs until no cell is left that could lead to a better path.
-    fn search<const WEIGHTED: bool, const WIDE: bool>(
+    fn search<const WEIGHTED: bool>(
         &mut self,
         query: &Query<'_>,
         expansion_count_max: u64,
-    ) -> RunEnd {
+    ) -> Option<Cost> {
         while let Some(cell) = self.open.pop(self.best) {
             let index = query.grid.index_inside(cell);
             // A cell is pushed again when a cheaper way to it turns up, and the
@@ -109,41 +78,24 @@ impl AStar {
             }
             // A way to the goal may have turned up since the cell was pushed.
             let is_known = self.best < u64::MAX;
-            if is_known && self.nodes.cost::<WIDE>(index) + query.rest(cell) >= self.best {
+            if is_known && self.nodes.cost(index) + query.rest(cell) >= self.best {
                 continue;
             }
             if self.expansion_count == expansion_count_max {
                 self.nodes.put_back(index);
                 self.open.put_back(cell);
-                return RunEnd::Interrupted;
+                return None;
             }
             self.expansion_count += 1;
-            self.expand::<WEIGHTED, WIDE>(query, cell, index);
+            self.expand::<WEIGHTED>(query, cell, index);
         }
-        if self.best < u64::MAX {
-            return RunEnd::Found(Cost::from_units(self.best));
-        }
-        assert!(self.is_too_long, "start and goal are of one region, but no path");
-        RunEnd::TooLong
-    }
-
-    fn begin<const WIDE: bool>(&mut self, query: &Query<'_>, start: Cell) {
-        self.nodes.begin::<WIDE>(query.grid.cell_count());
-        self.nodes.start::<WIDE>(query.grid.index_inside(start));
-        self.best = if start == query.goal { 0 } else { u64::MAX };
-        let estimate = query.rest(start);
-        self.open.begin(estimate, query.rise);
-        self.open.push(estimate, start);
+        assert!(self.best < u64::MAX, "start and goal are of one region, but no path joins them");
+        Some(Cost::from_units(self.best))
     }
 
     #[inline]
-    fn expand<const WEIGHTED: bool, const WIDE: bool>(
-        &mut self,
-        query: &Query<'_>,
-        cell: Cell,
-        index: usize,
-    ) {
-        let cost = self.nodes.cost::<WIDE>(index);
+    fn expand<const WEIGHTED: bool>(&mut self, query: &Query<'_>, cell: Cell, index: usize) {
+        let cost = self.nodes.cost(index);
         let ring = query.grid.ring(cell);
         let mut moves = query.moves[usize::from(ring)];
         let weights = query.grid.weights();
@@ -155,25 +107,26 @@ impl AStar {
                 moves &=
                     query.prune[arrival as usize][usize::from(ring)] | ONWARD[arrival as usize];
             }
+            moves &= AHEAD[arrival as usize];
         }
         for direction in members(moves) {
             let next = direction.step_inside(cell);
             let next_index = index.wrapping_add_signed(query.offsets[direction as usize]);
             let weight = if WEIGHTED { weight.max(weights[next_index].factor()) } else { weight };
             let next_cost = cost + LENGTHS[direction as usize] * weight;
-            self.reach::<WIDE>(query, next, next_index, next_cost, Some(direction));
+            self.reach(query, next, next_index, next_cost, Some(direction));
         }
         for link in query.grid.links().from(cell) {
             if query.grid.is_link_open(link) {
                 let (next, cost) = (link.to, cost + link.units());
-                self.reach::<WIDE>(query, next, query.grid.index_inside(next), cost, None);
+                self.reach(query, next, query.grid.index_inside(next), cost, None);
             }
         }
     }
 
     /// Enters a cell, by a step in a direction or by a link.
     #[inline]
-    fn reach<const WIDE: bool>(
+    fn reach(
         &mut self,
         query: &Query<'_>,
         next: Cell,
@@ -181,9 +134,7 @@ impl AStar {
         cost: u64,
         direction: Option<Direction>,
     ) {
-        if !WIDE && cost > u64::from(u32::MAX) {
-            self.is_too_long = true;
-        } else if self.nodes.improve::<WIDE>(index, cost, direction) {
+        if self.nodes.improve(index, cost, direction) {
             let estimate = cost + query.rest(next);
             if next == query.goal {
                 self.best = cost;
@@ -191,10 +142,6 @@ impl AStar {
                 self.open.push(estimate, next);
             }
         }
-    }
-
-    fn cost(&self, index: usize) -> u64 {
-        if self.is_wide { self.nodes.cost::<true>(index) } else { self.nodes.cost::<false>(index) }
     }
 
     /// The cells from the goal back to the start.
@@ -209,7 +156,7 @@ impl AStar {
                 let is_way = |link: &&Link| {
                     let from = grid.index_inside(link.from);
                     self.nodes.is_reached(from)
-                        && self.cost(from) + link.units() == self.cost(index)
+                        && self.nodes.cost(from) + link.units() == self.nodes.cost(index)
                 };
                 return grid.links().to(cell).iter().find(is_way).map(|link| link.from);
             }
@@ -217,6 +164,22 @@ impl AStar {
         })
     }
 }
+
+/// The steps that do not lead back, for each arrival: all others lead to cells that are a straight
+/// step from where this one was entered from, and cost less that way whatever they weigh.
+const AHEAD: [u8; 8] = {
+    let mut ahead = [0; 8];
+    let mut i = 0;
+    while i < 64 {
+        let (x, y) = Direction::ALL[i / 8].offset();
+        let (next_x, next_y) = Direction::ALL[i % 8].offset();
+        if x * next_x + y * next_y >= 0 {
+            ahead[i / 8] |= 1 << (i % 8);
+        }
+        i += 1;
+    }
+    ahead
+};
 
 /// Of more steps than this, those that are not needed are left out.
 const STEPS_MIN: u32 = 3;

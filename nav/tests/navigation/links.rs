@@ -255,6 +255,19 @@ fn what_cannot_be_a_link_is_refused() {
     }
 }
 
+#[test]
+fn links_whose_costs_cannot_be_told_are_refused() {
+    let heaviest = Link { ground: weight(255), ..Link::new(Cell::new(0, 0), Cell::new(5, 0), 255) };
+    // 2^46 units in all.
+    for (count, is_allowed) in [(32_341, true), (32_342, false)] {
+        let made = std::panic::catch_unwind(|| {
+            let grid = Grid::from_fn(8, 8, |_| true).unwrap();
+            Terrain::new(grid, MoveRule::BothFree).with_links(vec![heaviest; count])
+        });
+        assert_eq!(made.is_ok(), is_allowed, "{count}");
+    }
+}
+
 /// Two floors side by side, each in two halls; stairs join the eastern halls, and a drop leads from the
 /// west above to the west below.
 fn house() -> Terrain {
