@@ -291,12 +291,13 @@ impl PathScratch {
             && query.algorithm != Algorithm::AStar;
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
-            let mut search = JumpSearch::new(terrain, &mut self.frontier, target.cell);
-            let (rule, max) = (terrain.rule(), query.expansion_count_max);
-            let outcome = match resumed.take() {
-                Some(Method::Jumping(progress)) => search.resume(rule, progress, max),
-                _ => search.run(rule, query.start, max),
+            let (start, progress) = match resumed.take() {
+                Some(Method::Jumping(progress)) => (None, progress),
+                _ => (Some(query.start), JumpProgress::default()),
             };
+            let mut search = JumpSearch::new(terrain, &mut self.frontier, target.cell, progress);
+            let rule = terrain.rule();
+            let outcome = search.run(rule, start, query.expansion_count_max);
             self.expansion_count = search.expansion_count;
             let progress = search.progress;
             match outcome {

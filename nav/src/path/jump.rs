@@ -78,45 +78,31 @@ const ONE_FREE: u8 = MoveRule::OneFree as u8;
 const ALWAYS: u8 = MoveRule::Always as u8;
 
 impl<'a> JumpSearch<'a> {
-    /// A search on a terrain.
-    pub(crate) fn new(terrain: &'a Terrain, frontier: &'a mut Frontier, goal: Cell) -> Self {
-        let (goal, progress) = (Place::of(goal), JumpProgress::default());
-        let grid = terrain.grid();
+    /// A search on a terrain that has come so far.
+    pub(crate) fn new(
+        terrain: &'a Terrain,
+        frontier: &'a mut Frontier,
+        goal: Cell,
+        progress: JumpProgress,
+    ) -> Self {
+        let (grid, goal) = (terrain.grid(), Place::of(goal));
         let min = grid.weight_range().map_or(1, |(min, _)| min.factor());
         let weights = Weights { grid, min };
         Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, progress, goal }
     }
 
-    /// Runs until the goal is reached, which must be possible.
-    pub(crate) fn run(
-        &mut self,
-        rule: MoveRule,
-        start: Cell,
-        expansion_count_max: u64,
-    ) -> JumpOutcome {
-        self.dispatch(rule, Some(Place::of(start)), expansion_count_max)
-    }
-
-    /// Goes on where a run to the same goal has spent its budget.
-    pub(crate) fn resume(
-        &mut self,
-        rule: MoveRule,
-        progress: JumpProgress,
-        expansion_count_max: u64,
-    ) -> JumpOutcome {
-        self.progress = progress;
-        self.dispatch(rule, None, expansion_count_max)
-    }
-
-    fn dispatch(&mut self, rule: MoveRule, start: Option<Place>, max: u64) -> JumpOutcome {
+    /// Runs until the goal is reached, which must be possible: from a start, or without one from
+    /// where a run to the same goal has spent its budget.
+    pub(crate) fn run(&mut self, rule: MoveRule, start: Option<Cell>, max: u64) -> JumpOutcome {
+        let start = start.map(Place::of);
         if self.lanes.mixed_count() == 0 {
-            self.dispatch_rule::<false>(rule, start, max)
+            self.dispatch::<false>(rule, start, max)
         } else {
-            self.dispatch_rule::<true>(rule, start, max)
+            self.dispatch::<true>(rule, start, max)
         }
     }
 
-    fn dispatch_rule<const WEIGHTED: bool>(
+    fn dispatch<const WEIGHTED: bool>(
         &mut self,
         rule: MoveRule,
         start: Option<Place>,
