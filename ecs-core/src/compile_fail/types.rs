@@ -21,6 +21,33 @@
 //! formic_ecs::World::new().insert_resource(std::sync::atomic::AtomicU32::new(1));
 //! ```
 //!
+//! # What marks single rows as changed stays on its thread
+//!
+//! Rows side by side share a mask.
+//!
+//! ```compile_fail,E0277
+//! # #[derive(formic_ecs::Component)] #[component(tracked)] struct Health(u32);
+//! # let mut world = formic_ecs::World::new();
+//! let all: Vec<_> = world.query::<formic_ecs::Mut<'_, Health>>().into_iter().collect();
+//! std::thread::scope(|scope| _ = scope.spawn(|| all.into_iter().for_each(|mut it| it.0 += 1)));
+//! ```
+//! ```compile_fail,E0277
+//! # #[derive(formic_ecs::Component)] #[component(tracked)] struct Health(u32);
+//! # let mut world = formic_ecs::World::new();
+//! let all = world.query::<formic_ecs::Mut<'_, Health>>().into_iter();
+//! std::thread::scope(|scope| _ = scope.spawn(|| all.for_each(|mut it| it.0 += 1)));
+//! ```
+//! ```compile_fail,E0277
+//! # let world = formic_ecs::World::new();
+//! fn goes_to_threads<T: Send>() {}
+//! goes_to_threads::<formic_ecs::DynamicRow<'_>>();
+//! ```
+//! ```
+//! # #[derive(formic_ecs::Component)] #[component(tracked)] struct Health(u32);
+//! # let mut world = formic_ecs::World::new();
+//! let all: Vec<_> = world.query::<&mut Health>().into_iter().collect();
+//! std::thread::scope(|scope| _ = scope.spawn(|| all.into_iter().for_each(|it| it.0 += 1)));
+//! ```
 //!
 //! # A value that the state hash cannot see
 //!

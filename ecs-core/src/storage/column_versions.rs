@@ -1,5 +1,6 @@
 //! When the columns of each chunk were last written, and when rows came to them.
 
+use core::marker::PhantomData;
 use core::num::NonZeroU64;
 
 use crate::entity::Entity;
@@ -57,6 +58,9 @@ pub(crate) enum Writers {
     One,
     Several,
 }
+
+/// Keeps what marks single rows on the thread that made it, where [`Writers::One`] is what it says.
+pub(crate) type OneThread = PhantomData<*const ()>;
 
 /// The versions of one column of one chunk.
 // Both are atomics, though only structural changes, which have the chunk to themselves, write the

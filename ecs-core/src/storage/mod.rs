@@ -16,7 +16,7 @@ pub use chunks::Chunks;
 pub(crate) use chunks::TakenRows;
 pub use column_records::ColumnRecord;
 pub use column_versions::{ChangeWindow, ColumnStamps};
-pub(crate) use column_versions::{Slice, Writers};
+pub(crate) use column_versions::{OneThread, Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub(crate) use plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 pub use row_versions::ChunkVersions;

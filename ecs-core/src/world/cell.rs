@@ -92,7 +92,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// As [`cell_with_versions`](Self::cell_with_versions).
+    /// As [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component that this
+    /// world has not: it was made for another one.
     pub fn cell_for(&mut self, declared: &DeclaredAccess, turn_count: usize) -> WorldCell<'_> {
         self.cell_of_turns(turn_count, Some(declared))
     }

@@ -232,3 +232,28 @@ impl World {
         if is_despawned { Err(NoSuchEntity(entity)) } else { Ok(()) }
     }
 }
+
+/// Lets those of these entities go that were despawned and have nothing left to be cleaned up: at the
+/// latest when this goes, whatever panics meanwhile.
+#[derive(Debug)]
+pub(crate) struct Finishing<'w, 'e> {
+    pub(crate) world: &'w mut World,
+    pub(crate) entities: &'e [Entity],
+}
+
+impl Finishing<'_, '_> {
+    pub(crate) fn finish(&mut self) {
+        while let Some((&entity, rest)) = self.entities.split_first() {
+            self.entities = rest;
+            if self.world.flags_of(entity).any(ArchetypeFlags::CLEANUP_PENDING) {
+                self.world.finish_cleanup(entity);
+            }
+        }
+    }
+}
+
+impl Drop for Finishing<'_, '_> {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -36,7 +36,9 @@ pub use cell::WorldCell;
 pub use change::NotInserted;
 pub use difference::{Difference, HashTree};
 pub(crate) use edges::BundleIndex;
-pub(crate) use lifecycle::{AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Lifecycle};
+pub(crate) use lifecycle::{
+    AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,
+};
 pub(crate) use memory::Contents;
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};

@@ -8,6 +8,7 @@
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::prelude::*;
 use formic_ecs::{ChildOf, Despawned, Relation, RestoreError, Snapshot, SnapshotError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The program that wrote the files.
 mod then {
@@ -213,6 +214,31 @@ fn a_despawned_entity_goes_where_its_component_needs_no_cleanup_any_more() {
     world.check().expect("in order");
     assert_eq!(world.len(), 1, "nothing waits any more");
     assert_eq!(world.get::<Socket>(open).map(|socket| socket.0), Ok(1));
+}
+
+#[test]
+fn a_despawned_entity_goes_also_where_what_was_there_panics_as_it_goes() {
+    #[derive(Component)]
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("planned");
+        }
+    }
+    let mut old = World::new();
+    for number in 0..3 {
+        let closed = old.spawn(then::Socket(number));
+        old.despawn(closed).expect("alive");
+    }
+    let saved = old.snapshot().expect("plain data");
+
+    let mut world = World::new();
+    world.register_removed("game.socket");
+    world.spawn(Bomb);
+    let restored = catch_unwind(AssertUnwindSafe(|| world.restore(&saved)));
+    assert!(restored.is_err(), "what was there panics");
+    world.check().expect("in order");
+    assert!(world.is_empty(), "nothing waits any more");
 }
 
 #[test]

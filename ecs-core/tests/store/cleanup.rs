@@ -251,3 +251,22 @@ fn the_last_cleanup_ends_an_entity_also_where_a_snapshot_brought_the_archetypes(
     second.restore(&saved).expect("the world knows both");
     end(&mut second);
 }
+
+#[test]
+fn an_entity_goes_with_its_last_cleanup_whatever_the_drop_does() {
+    #[derive(Component)]
+    #[component(cleanup)]
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("planned");
+        }
+    }
+    let mut world = World::new();
+    let bomb = world.register::<Bomb>();
+    let entity = world.spawn(Bomb);
+    world.despawn(entity).expect("alive");
+    assert!(panics_as_planned(|| world.remove_by_id(entity, bomb).expect("it has one")));
+    assert!(!world.contains(entity));
+    check(&world);
+}

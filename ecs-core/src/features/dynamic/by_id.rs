@@ -12,7 +12,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::transfer::{MoveContext, NewRows, RowMove};
-use crate::world::{Lifecycle, World};
+use crate::world::{Finishing, Lifecycle, World};
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
@@ -114,8 +114,10 @@ impl World {
             self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
         }
         let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
+        let finishing = Finishing { world: self, entities: &[entity] };
+        let version = finishing.world.next_version();
+        let World { bundles, registry, archetypes, blocks, entities, scratch, .. } =
+            &mut *finishing.world;
         let index = bundles.index_of_ids(&[id]);
         let Some(removal) = bundles.removal_at(index, from.archetype, registry, archetypes) else {
             let component = registry.info(id).name().clone();
@@ -126,9 +128,6 @@ impl World {
         // SAFETY: the transition begins at the archetype where the entity is (I-1), takes the one
         // component, which is to be dropped, and adds none (I-6).
         drop(unsafe { moving.finish(&removal.plan) }.0);
-        if self.flags_of(entity).any(ArchetypeFlags::CLEANUP_PENDING) {
-            self.finish_cleanup(entity);
-        }
         Ok(())
     }
 
@@ -438,7 +437,8 @@ impl World {
     ///
     /// # Safety
     /// The ids were issued by this world. At each address lie `count` values of that component, as
-    /// [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks for them; they need not be aligned.
+    /// [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks for them; they are only read, and need not be
+    /// aligned.
     pub unsafe fn spawn_batch_ptr_by_id(
         &mut self,
         components: &[(ComponentId, NonNull<u8>)],

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Range;
 
 use super::DynamicQueryError;
@@ -231,8 +232,17 @@ impl<'w> Walk<'w> {
                 archetype.chunks.stamps(chunk, slot.column()).mark(moment.version);
             }
         }
-        let place =
-            DynamicRun { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
+        let place = DynamicRun {
+            archetype,
+            found,
+            query,
+            moment,
+            chunk,
+            ordinal,
+            rows: 0..0,
+            present: 0,
+            one_thread: PhantomData,
+        };
         self.open = Some(OpenChunk { place, optionals, from: 0 });
     }
 }

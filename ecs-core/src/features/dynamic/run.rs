@@ -11,7 +11,7 @@ use super::query::{DynamicMatch, DynamicQuery, Term};
 use crate::archetype::Archetype;
 use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
-use crate::storage::{ChangeWindow, RowAddress};
+use crate::storage::{ChangeWindow, OneThread, RowAddress};
 
 /// Rows of a [`DynamicQuery`] that lie one after the other, as columns, and the right to what the
 /// query asks of them. Terms are numbered as they were named; all rows of a run have the same
@@ -45,6 +45,7 @@ pub struct DynamicRun<'w> {
     pub(super) rows: Range<usize>,
     /// A bit per term: whether these rows have it.
     pub(super) present: u64,
+    pub(super) one_thread: OneThread,
 }
 
 impl fmt::Debug for DynamicRun<'_> {

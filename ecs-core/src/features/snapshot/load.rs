@@ -19,7 +19,7 @@ use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreRep
 use crate::features::prefab::Prefab;
 use crate::features::relation::RelationFns;
 use crate::storage::{BlockPool, RowAddress};
-use crate::world::{Contents, World};
+use crate::world::{Contents, Finishing, World};
 
 /// Puts what is in the image in place of what is in the world.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
@@ -53,8 +53,10 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
             let Building { archetypes, entities, pool, finished, .. } = building;
             let version = image.version;
             let contents = Contents { archetypes, entities, pool, version };
-            world.replace_contents(contents);
-            finished.into_iter().for_each(|entity| world.finish_cleanup(entity));
+            let mut finishing = Finishing { world, entities: &finished };
+            // Drops what was there, which may panic.
+            finishing.world.replace_contents(contents);
+            finishing.finish();
             Ok(report)
         }
         Err(error) => {

@@ -9,7 +9,7 @@ use super::{
     QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Values,
 };
 use crate::component::Component;
-use crate::storage::ColumnStamps;
+use crate::storage::{ColumnStamps, OneThread};
 
 /// Where the versions of a component are in one chunk.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,8 @@ impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
 /// A component to be written, which counts as changed only when it is: `&mut T` is stamped as it is
 /// handed out, this as it is dereferenced mutably.
 ///
-/// Of a component that is not tracked, the whole chunk is stamped then.
+/// Of a component that is not tracked, the whole chunk is stamped then. It stays on its thread, since rows side
+/// by side share a mask of what has changed: to write rows on several, use `par_for_each` or `&mut T`.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -137,6 +138,7 @@ pub struct Mut<'w, T> {
     value: &'w mut T,
     versions: Versions<'w>,
     row: usize,
+    one_thread: OneThread,
 }
 
 impl<'w, T> Mut<'w, T> {
@@ -212,13 +214,14 @@ impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
 }
 
 macro_rules! versioned_data {
-    ($name:ident, $fetch:ident, $add:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
+    ($name:ident, $fetch:ident, $thread:ty, $add:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
         /// A column and its versions.
         #[doc(hidden)]
         #[derive(Debug)]
         pub struct $fetch<'w, T> {
             values: Values<'w, T>,
             versions: Option<Versions<'w>>,
+            thread: $thread,
         }
 
         impl<T> Clone for $fetch<'_, T> {
@@ -260,11 +263,12 @@ macro_rules! versioned_data {
                 $fetch {
                     values: Values::open(chunks.record(chunk, slots.column())),
                     versions: Some(Versions::open(slots, chunks, chunk, moment)),
+                    thread: PhantomData,
                 }
             }
 
             fn nothing<'w>() -> Self::Fetch<'w> {
-                $fetch { values: Values::nothing(), versions: None }
+                $fetch { values: Values::nothing(), versions: None, thread: PhantomData }
             }
 
             #[inline]
@@ -277,17 +281,18 @@ macro_rules! versioned_data {
     };
 }
 
-versioned_data!(Ref, RefFetch, add_read, false, |values, right, versions| Ref {
+versioned_data!(Ref, RefFetch, PhantomData<()>, add_read, false, |values, right, versions| Ref {
     value: values.read(right),
     changed: versions.changed(right.row()),
     added: versions.added(right.row()),
     since: versions.moment.since,
 });
 
-versioned_data!(Mut, MutFetch, add_write, true, |values, right, versions| Mut {
+versioned_data!(Mut, MutFetch, OneThread, add_write, true, |values, right, versions| Mut {
     value: values.write(right),
     versions,
     row: right.row(),
+    one_thread: PhantomData,
 });
 
 impl<T: Component> ReadOnlyParts for Ref<'_, T> {}
