@@ -2,9 +2,8 @@
 
 use crate::host::run_until;
 use crate::panic_slot::{Payload, catch, discard};
-use crate::run_job::add_job;
+use crate::run_job::queue_job;
 use crate::shared::Shared;
-use crate::slots::{JobId, Kind};
 use crate::sync::{Arc, Mutex, Weak, downgrade};
 use std::fmt;
 use std::future::Future;
@@ -84,10 +83,15 @@ enum Turn {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Adds a job that polls the future. Without a pool no thread is left that would.
+    /// Adds a job that polls the future. Without a pool no thread is left that would. The thread that
+    /// wakes does not poll: it may hold a lock that the future takes.
     fn queue(self: StdArc<Self>) {
-        if let Some(shared) = self.shared.upgrade() {
-            add_job::<JobId>(&shared, Kind::Anywhere, &[], move || self.poll());
+        let Some(shared) = self.shared.upgrade() else { return };
+        let again = StdArc::clone(&self);
+        if let Err(payload) = catch(|| queue_job(&shared, move || self.poll())) {
+            // There is no place for a job now: it may be woken again.
+            again.state.lock().turn = Turn::Waits;
+            resume_unwind(payload);
         }
     }
 
@@ -112,7 +116,13 @@ impl<T: Send + 'static> Task<T> {
                 return;
             }
             // What it owns goes before the thread that waits goes on. A panic of that counts.
-            Ok(Poll::Ready(output)) => catch(|| drop(future)).map(|()| output),
+            Ok(Poll::Ready(output)) => match catch(|| drop(future)) {
+                Ok(()) => Ok(output),
+                Err(payload) => {
+                    discard(output);
+                    Err(payload)
+                }
+            },
             Err(payload) => {
                 discard(future);
                 Err(payload)

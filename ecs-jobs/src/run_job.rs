@@ -219,6 +219,17 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     add_claimed(shared, claimed, kind, few)
 }
 
+/// Adds a job that runs in no case before this returns.
+pub(crate) fn queue_job(shared: &Shared, job: impl FnOnce() + Send + 'static) {
+    let none = shared.slots.gather::<JobId>(&[]);
+    let mut claimed = shared.slots.take();
+    claimed.with_job(|cell| cell.put(|&()| job()));
+    if let Added::Claimed(claimed) = shared.slots.add(claimed, Kind::Anywhere, none) {
+        queue(shared, claimed);
+        shared.announce_ready(1, false);
+    }
+}
+
 /// What of that does not depend on the type of the closure.
 fn add_claimed<'pool>(
     shared: &'pool Shared,

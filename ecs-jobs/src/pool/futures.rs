@@ -12,7 +12,12 @@ impl Pool {
     /// Runs a future on the threads of the pool, each poll as a job of the frame.
     ///
     /// The result is a future of its output, for [`block_on`](Self::block_on) or for another future. The
-    /// future goes on if that is dropped. One that still waits when the pool goes is not polled again.
+    /// future goes on if that is dropped. One that still waits when the pool goes is not polled again, and
+    /// what awaits it on another pool waits for ever.
+    ///
+    /// The thread that wakes a future never polls it. In a pool without threads of its own a thread does
+    /// that waits for something there, as in [`block_on`](Self::block_on) or
+    /// [`run_until`](Self::run_until).
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};

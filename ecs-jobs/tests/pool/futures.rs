@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
+use std::time::Duration;
 
 use formic_jobs::{Pool, Threads};
 
@@ -159,4 +160,54 @@ fn a_future_that_is_polled_after_its_end_says_so() {
     let mut task = pool.spawn_future(async { 1 });
     assert_eq!(pool.block_on(&mut task), 1);
     pool.block_on(&mut task);
+}
+
+#[test]
+fn a_future_is_woken_under_a_lock_that_it_takes() {
+    #[derive(Default)]
+    struct Timer {
+        is_over: bool,
+        waker: Option<Waker>,
+    }
+    for pool in pools() {
+        let timer = Arc::new(Mutex::new(Timer::default()));
+        let inside = Arc::clone(&timer);
+        let task = pool.spawn_future(poll_fn(move |context| {
+            let mut timer = inside.lock().unwrap();
+            timer.waker = Some(context.waker().clone());
+            if timer.is_over { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        pool.run_until(|| timer.lock().unwrap().waker.is_some());
+        let (send, ended) = mpsc::channel();
+        let outside = Arc::clone(&timer);
+        thread::spawn(move || {
+            let mut timer = outside.lock().unwrap();
+            timer.is_over = true;
+            timer.waker.take().expect("it was polled").wake();
+            drop(timer);
+            send.send(()).expect("the test waits");
+        });
+        ended.recv_timeout(Duration::from_secs(20)).expect("it does not wait for its own lock");
+        pool.block_on(task);
+    }
+}
+
+#[test]
+fn a_future_whose_drop_and_output_panic_ends() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("planned"));
+        }
+    }
+    for pool in pools() {
+        let owned = Bomb;
+        let task = pool.spawn_future(poll_fn(move |_| {
+            let _owned = &owned;
+            Poll::Ready(Bomb)
+        }));
+        let outcome = catch_unwind(AssertUnwindSafe(|| pool.block_on(task)));
+        assert_eq!(outcome.err().expect("it panicked").downcast_ref(), Some(&"planned"));
+        assert_eq!(pool.block_on(pool.spawn_future(yields(2))), 2);
+    }
 }
