@@ -147,6 +147,27 @@ fn what_a_condition_reads_orders_its_system() {
 struct Seen(u64);
 
 #[test]
+fn what_a_condition_reads_of_components_orders_its_system_as_well() {
+    fn flip(mut all: Query<&mut Seen>) {
+        all.for_each(|seen| seen.0 ^= 1);
+    }
+    fn is_set(mut all: Query<&Seen>) -> bool {
+        (&mut all).into_iter().any(|seen| seen.0 == 1)
+    }
+    for pool in pools() {
+        let mut world = world([false; 4]);
+        world.spawn(Seen(0));
+        let builder = Schedule::builder().add(flip).add(system.run_if(is_set)).add(flip);
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        for _ in 0..5 {
+            schedule.run(&mut world, &pool);
+            assert_eq!(schedule.explain(system).0[0].reason, Reason::Ran);
+        }
+    }
+}
+
+#[test]
 fn a_rate_counts_ticks_and_says_when_it_is_due() {
     fn count(mut runs: ResMut<u32>) {
         *runs += 1;
