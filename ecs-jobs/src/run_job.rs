@@ -125,8 +125,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     let (slots, id) = (&shared.slots, claimed.id());
     let is_cancelled = slots.note_if_failed(claimed);
     claimed.start();
-    let is_external = context.is_external(shared);
-    if is_external {
+    if context.is_external(shared) {
         claimed.slot().start_as_external(id);
     }
     // Dropping a closure runs the user's code as well as calling it does.
@@ -139,9 +138,6 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
             catch(|| job.run(&()))
         })
     });
-    if is_external {
-        claimed.slot().let_external_out(id);
-    }
     match outcome {
         Ok(()) => is_cancelled,
         Err(payload) => {
