@@ -36,7 +36,9 @@ use crate::panic_slot::{PanicSlot, Payload};
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, OnceLock};
 use crate::thread_number::thread_place;
+use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr::NonNull;
 
 /// The first segment; each further one is twice as long as the one before.
 const FIRST_COUNT: u32 = if cfg!(loom) { 4 } else { 64 };
@@ -85,27 +87,36 @@ impl Deref for SlotRef<'_> {
 
 /// The right to a job that is not published, or that no other thread can get.
 ///
-/// Only this module makes them (J-8).
+/// Only this module makes them (J-8). Two words, which travel in registers: a processor that loads wide
+/// what was just stored narrow waits for the store.
 #[derive(Debug)]
 #[must_use = "a job that is claimed and not ended is never done"]
 pub(crate) struct Claimed<'slots> {
     id: JobId,
-    /// Where the job lies.
-    slot: SlotRef<'slots>,
+    /// Where the job lies. The slot is not free before the job ends, and so there until then.
+    slot: NonNull<Slot>,
+    slots: PhantomData<&'slots Slots>,
 }
 
 impl Claimed<'_> {
+    /// The right to the job in this slot, for the thread that has won or made it.
+    fn new(id: JobId, slot: &Slot) -> Self {
+        Self { id, slot: NonNull::from(slot), slots: PhantomData }
+    }
+
     pub(crate) fn id(&self) -> JobId {
         self.id
     }
 
     pub(crate) fn slot(&self) -> &Slot {
-        &self.slot
+        // SAFETY: the slots of the first segments stay for `'slots`. A segment for bursts stays as long
+        // as one of its slots is not free, and this one is given back when the `Claimed` is used up (J-8).
+        unsafe { self.slot.as_ref() }
     }
 
     /// Lets `access` put a closure in, run it, or drop it.
     pub(crate) fn with_job<R>(&mut self, access: impl FnOnce(&mut StoredJob<'static>) -> R) -> R {
-        self.slot.job.with_mut(|job| {
+        self.slot().job.with_mut(|job| {
             // SAFETY: the cell is the caller's, who has the `Claimed`, and has it
             // borrowed until this ends (J-8).
             access(unsafe { &mut *job })
@@ -114,12 +125,12 @@ impl Claimed<'_> {
 
     /// Notes that the job is about to run, for those who look for its loops.
     pub(crate) fn start(&self) {
-        self.slot.set_state(self.id, State::Running);
+        self.slot().set_state(self.id, State::Running);
     }
 
     /// Lets any thread claim the job.
     pub(crate) fn publish(self) -> JobId {
-        self.slot.set_state(self.id, State::Ready);
+        self.slot().set_state(self.id, State::Ready);
         self.id
     }
 }
@@ -174,7 +185,8 @@ impl Slots {
     /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
     /// happened then.
     pub(crate) fn take(&self) -> Claimed<'_> {
-        let (index, slot) = match self.free.take(|index| self.kept_at(index)) {
+        let place = thread_place();
+        let (index, slot) = match self.free.take(place, |index| self.kept_at(index)) {
             Some(index) => {
                 let (segment, place) = place_of(index);
                 let slots = self.segments[segment]
@@ -183,10 +195,10 @@ impl Slots {
             }
             None => self.take_burst(),
         };
-        self.ledger.add_one(thread_place());
+        self.ledger.add_one(place);
         // The slot was free, and is on no stack any more: no other thread has its
         // `Claimed` (J-8, J-9).
-        Claimed { id: slot.id(index), slot }
+        Claimed::new(slot.id(index), &slot)
     }
 
     #[cold]
@@ -201,7 +213,7 @@ impl Slots {
     /// Claims a job that is ready, unless another thread has.
     pub(crate) fn claim(&self, id: JobId) -> Option<Claimed<'_>> {
         let slot = self.get(id);
-        slot.claim(id).then_some(Claimed { id, slot })
+        slot.claim(id).then(|| Claimed::new(id, &slot))
     }
 
     /// Whether the job waits for a thread to claim it.
@@ -211,6 +223,9 @@ impl Slots {
 
     /// Whether the job has ended. What it did is visible then.
     pub(crate) fn is_done(&self, id: JobId) -> bool {
+        if id.index() < KEPT_COUNT {
+            return self.kept_at(id.index()).is_done(id);
+        }
         self.get(id).is_done(id)
     }
 
@@ -218,13 +233,18 @@ impl Slots {
     ///
     /// A slot that has had all its generations is left alone for good, so that an
     /// old id can never stand for a new job.
-    fn give_back(&self, id: JobId, slot: &Slot) {
-        self.ledger.end_one(thread_place());
+    fn give_back(&self, claimed: Claimed<'_>) {
+        let id = claimed.id;
+        let place = thread_place();
+        self.ledger.end_one(place);
         if id.generation() == JobId::GENERATION_MAX {
             return;
         }
         match id.index().checked_sub(KEPT_COUNT) {
-            None => self.free.give_back(id.index(), slot, |index| self.kept_at(index)),
+            None => {
+                let slot_at = |index| self.kept_at(index);
+                self.free.give_back(place, id.index(), claimed.slot(), slot_at);
+            }
             Some(index) => drop(self.burst.give_back(index, id.generation())),
         }
     }
@@ -250,7 +270,11 @@ impl Slots {
     ///
     /// A failure that is remembered no more is still a failure, and so is taken to be any job that
     /// had the same slot before.
+    #[inline]
     pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
+        if self.failures.are_none() {
+            return None;
+        }
         self.failures.panic_of(id, || match id.index().checked_sub(KEPT_COUNT) {
             None => self.get(id).has_forgotten(id.generation()),
             Some(index) => self.burst.has_forgotten(index, id.generation()),

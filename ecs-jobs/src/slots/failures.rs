@@ -70,6 +70,14 @@ impl Failures {
         self.count.store(book.oldest.len(), Ordering::Relaxed);
     }
 
+    /// Whether no job has failed.
+    #[inline]
+    pub(super) fn are_none(&self) -> bool {
+        // Relaxed: who asks about a job knows by an acquire load that it has ended, and the note was
+        // made before.
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
     /// The panic that `id`, which has ended, failed for, if it did. If that is remembered no more,
     /// or `is_forgotten` says that it may have failed, there is no payload.
     pub(super) fn panic_of(
@@ -77,10 +85,6 @@ impl Failures {
         id: JobId,
         is_forgotten: impl FnOnce() -> bool,
     ) -> Option<Arc<PanicSlot>> {
-        // Relaxed: that the job has ended is known by an acquire load, and the note was made before.
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
         let book = self.book.lock();
         let panic = book.panics.get(&id.to_bits()).cloned();
         panic.or_else(|| is_forgotten().then(|| Arc::new(PanicSlot::new())))
@@ -88,7 +92,7 @@ impl Failures {
 
     /// Takes the oldest payload that has not been taken.
     pub(super) fn take_any(&self) -> Option<Payload> {
-        if self.count.load(Ordering::Relaxed) == 0 {
+        if self.are_none() {
             return None;
         }
         let mut book = self.book.lock();

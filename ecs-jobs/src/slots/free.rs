@@ -2,7 +2,6 @@
 
 use super::{KEPT_COUNT, Slot};
 use crate::sync::{AtomicU32, Mutex, Ordering, needed};
-use crate::thread_number::thread_place;
 use crossbeam_utils::CachePadded;
 
 /// The end of a list.
@@ -59,14 +58,18 @@ impl FreeSlots {
         }
     }
 
-    /// The stack of the calling thread.
-    fn own(&self) -> Option<&Place> {
-        self.places.get(thread_place()?).map(|place| &**place)
+    /// The stack of the calling thread, which has this place.
+    fn own(&self, place: Option<usize>) -> Option<&Place> {
+        self.places.get(place?).map(|place| &**place)
     }
 
     /// Takes the index of a free slot, or one of which no slot was made yet; `None` if all are taken.
-    pub(super) fn take<'slots>(&self, slot_at: impl Fn(u32) -> &'slots Slot) -> Option<u32> {
-        let Some(own) = self.own() else { return Some(self.take_shared(0, slot_at)?.0) };
+    pub(super) fn take<'slots>(
+        &self,
+        place: Option<usize>,
+        slot_at: impl Fn(u32) -> &'slots Slot,
+    ) -> Option<u32> {
+        let Some(own) = self.own(place) else { return Some(self.take_shared(0, slot_at)?.0) };
         let top = own.top.load(Ordering::Relaxed);
         let len = own.len.load(Ordering::Relaxed);
         let (index, rest, rest_len) = if top == NONE {
@@ -117,11 +120,12 @@ impl FreeSlots {
     /// Gives a slot back that no thread has any more.
     pub(super) fn give_back<'slots>(
         &self,
+        place: Option<usize>,
         index: u32,
         slot: &'slots Slot,
         slot_at: impl Fn(u32) -> &'slots Slot,
     ) {
-        let Some(own) = self.own() else { return self.push_freed(index, slot) };
+        let Some(own) = self.own(place) else { return self.push_freed(index, slot) };
         let top = own.top.load(Ordering::Relaxed);
         let len = own.len.load(Ordering::Relaxed);
         slot.next_free.store(top, Ordering::Relaxed);

@@ -78,7 +78,7 @@ impl Slots {
         kind: Kind,
         after: Few,
     ) -> Added<'slots> {
-        let (id, slot) = (claimed.id, &claimed.slot);
+        let (id, slot) = (claimed.id, claimed.slot());
         // Relaxed: the state, the links or the queue publish these.
         slot.kind.store(kind as u32, Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
@@ -121,6 +121,7 @@ impl Slots {
     }
 
     /// Notes in a slot that what it depends on has failed, if that has.
+    #[inline]
     fn fail_with(&self, slot: &Slot, dependency: JobId) {
         if self.panic_of(dependency).is_some() {
             slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
@@ -140,8 +141,9 @@ impl Slots {
         // Joints that are ready, linked through their slots.
         let mut joints = NONE;
         let mut next = Some((claimed, failed));
-        while let Some((Claimed { id, slot }, failed)) = next.take() {
-            let (mut edge, is_awaited) = slot.end(id);
+        while let Some((claimed, failed)) = next.take() {
+            let id = claimed.id;
+            let (mut edge, is_awaited) = claimed.slot().end(id);
             while let Some((index, which)) = edge.parts() {
                 let slot = self.at(index);
                 // Before the decrement: after it the job may run, end, and be
@@ -158,10 +160,10 @@ impl Slots {
                     slot.next_free.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {
-                    ready(Claimed { id: slot.id(index), slot });
+                    ready(Claimed::new(slot.id(index), &slot));
                 }
             }
-            self.give_back(id, &slot);
+            self.give_back(claimed);
             if is_awaited {
                 awaited(id);
             }
@@ -169,7 +171,7 @@ impl Slots {
                 let slot = self.at(joints);
                 let id = slot.id(joints);
                 joints = slot.next_free.load(Ordering::Relaxed);
-                let joint = Claimed { id, slot };
+                let joint = Claimed::new(id, &slot);
                 let failed = self.note_if_failed(&joint);
                 next = Some((joint, failed));
             }
@@ -178,11 +180,12 @@ impl Slots {
 
     /// Whether a job that has not run is not to run because of what it depends
     /// on; if so, that is noted of the job itself.
+    #[inline]
     pub(crate) fn note_if_failed(&self, claimed: &Claimed<'_>) -> bool {
         // Relaxed: came with the last decrement, or is the caller's own.
-        let failed_by = JobId::from_bits(claimed.slot.failed_by.load(Ordering::Relaxed));
+        let failed_by = JobId::from_bits(claimed.slot().failed_by.load(Ordering::Relaxed));
         // A job that was cancelled by a call fails for itself: there is no panic to tell of.
-        let cancelled = claimed.slot.is_cancelled(claimed.id).then_some(claimed.id);
+        let cancelled = claimed.slot().is_cancelled(claimed.id).then_some(claimed.id);
         let cause = failed_by.or(cancelled);
         if let Some(cause) = cause {
             self.failures.note_cancelled(claimed.id(), cause, |old| self.forget_failure(old));

@@ -57,7 +57,7 @@ fn a_slot_that_has_had_all_generations_is_never_used_again() {
     let index = first.id().index();
     let last = JobId::new(index, JobId::GENERATION_MAX);
     slots.get(last).set_generation(JobId::GENERATION_MAX);
-    let _ready = end(&slots, Claimed { id: last, slot: slots.get(last) });
+    let _ready = end(&slots, Claimed::new(last, &slots.get(last)));
     assert_ne!(claimed(&slots).id().index(), index);
     assert!(slots.is_done(last));
 }
@@ -113,9 +113,8 @@ fn a_job_may_wait_for_more_than_a_slot_has_room_for_and_twice_for_the_same() {
     let last = before.pop().expect("there are some");
     assert!(before.into_iter().all(|job| end(&slots, job).is_empty()));
     assert_eq!(end(&slots, last), [after]);
-    let claim = slots
-        .claim(Claimed { id: after, slot: slots.get(after) }.publish())
-        .expect("nobody has it");
+    let claim =
+        slots.claim(Claimed::new(after, &slots.get(after)).publish()).expect("nobody has it");
     let _ready = end(&slots, claim);
     assert!(slots.all_ended());
 }
