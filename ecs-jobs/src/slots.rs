@@ -41,9 +41,17 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// The first segment; each further one is twice as long as the one before.
-const FIRST_COUNT: u32 = if cfg!(loom) { 4 } else { 64 };
+const FIRST_COUNT: u32 = COUNTS.0;
 const FIRST_LEN: usize = FIRST_COUNT as usize;
-const SEGMENT_COUNT: usize = if cfg!(loom) { 1 } else { 8 };
+const SEGMENT_COUNT: usize = COUNTS.1;
+/// These two, and the length of a segment for bursts: small for models, and so that Miri sees bursts.
+const COUNTS: (u32, usize, u32) = if cfg!(loom) {
+    (4, 1, 2)
+} else if cfg!(miri) {
+    (16, 2, 16)
+} else {
+    (64, 8, 1 << 14)
+};
 /// How many slots there are that are kept. Those with larger indices are for bursts.
 const KEPT_COUNT: u32 = FIRST_COUNT * ((1 << SEGMENT_COUNT) - 1);
 

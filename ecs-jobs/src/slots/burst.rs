@@ -5,7 +5,7 @@ use crate::sync::{Arc, Mutex};
 use std::collections::VecDeque;
 
 /// How many slots a segment has, and how many segments there are at most.
-pub(super) const LEN: u32 = if cfg!(loom) { 2 } else { 1 << 14 };
+pub(super) const LEN: u32 = super::COUNTS.2;
 const SEGMENT_COUNT_MAX: u32 = 1 << 10;
 /// How many slots there are at most.
 pub(super) const COUNT_MAX: u32 = LEN * SEGMENT_COUNT_MAX;
@@ -159,7 +159,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "too many jobs")]
     fn no_slot_of_a_burst_is_used_up_before_the_others() {
         let burst = BurstSlots::new();
         let jobs = (0..3 * LEN).map(|_| one_job(&burst));
@@ -168,7 +167,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "too many jobs")]
     fn a_segment_whose_generations_are_used_up_leaves_those_of_the_others() {
         let burst = BurstSlots::new();
         let of_two = |burst: &BurstSlots| -> Vec<u32> {
