@@ -3,17 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use crate::arguments::{RunArguments, demo_command, threads};
 use crate::card::Demo;
 use crate::catalogue::DEMOS;
-use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::proofs::Proof;
 use crate::serve::ServeArguments;
-use crate::setup::Setup;
-use crate::text::grouped;
 
 /// What `demos diff` compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,67 +98,6 @@ fn diff_command() -> Command {
     DiffArguments::augment_args(Command::new("diff"))
         .about("Say where two runs part: tick, system, entity, component and both values")
         .after_help("Exit codes: 0 equal, 1 different, 2 they could not be compared.")
-}
-
-fn demo_command(demo: &Demo) -> Command {
-    (demo.arguments)(RunArguments::augment_args(Command::new(demo.name))).about(demo.about)
-}
-
-/// The arguments of every demo.
-#[derive(Debug, Clone, Args)]
-pub struct RunArguments {
-    /// How many agents live in the world
-    #[arg(long, value_name = "N", value_parser = agents, allow_negative_numbers = true)]
-    pub agents: Option<u32>,
-    /// How many ticks to simulate; 0 shows the world as it starts
-    #[arg(long, value_name = "N", value_parser = ticks, allow_negative_numbers = true)]
-    pub ticks: Option<u64>,
-    /// Where every random choice comes from
-    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT, value_parser = seed, allow_negative_numbers = true)]
-    pub seed: u64,
-    /// How many threads work; one for each core if not given
-    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
-    pub threads: Option<usize>,
-    /// Print one JSON object instead of the summary
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress; stderr hears of errors only
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Draw the world as it is at the end
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
-    /// Record the run, for --replay and `verify`
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// Every how many ticks a recording notes the state hash
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = hash_every, allow_negative_numbers = true)]
-    pub hash_every: u64,
-    /// Run what was recorded, and compare its state hashes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "ticks", "seed", "record", "hash_every"])]
-    pub replay: Option<PathBuf>,
-    /// Save the game, for --load
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
-    pub save: Option<PathBuf>,
-    /// After how many ticks to save; at the end if not given
-    #[arg(long, value_name = "N", value_parser = ticks, requires = "save", allow_negative_numbers = true)]
-    pub at: Option<u64>,
-    /// Go on with a saved game, up to the tick that --ticks says, or the one it was to end with
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "seed", "record", "replay"])]
-    pub load: Option<PathBuf>,
-    /// Write the state hash after every tick, one in a line behind the number of the tick
-    #[arg(long, value_name = "FILE")]
-    pub hashes: Option<PathBuf>,
-    /// Where a replay ends
-    #[arg(long, value_name = "TICK", value_parser = ticks, requires = "replay", allow_negative_numbers = true)]
-    pub until: Option<u64>,
-    /// Say why an agent did what it did: the number of its entity, or several with commas; none to
-    /// list whom one can ask
-    #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',', num_args = 0..)]
-    pub explain: Option<Vec<Wanted>>,
-    /// Write the timeline of the last ticks, for ui.perfetto.dev
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
 }
 
 /// The arguments of `verify`.
@@ -265,16 +201,6 @@ impl DemoCommand {
         let words = words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
         Ok(Self { demo, run: RunArguments::from_arg_matches(&matches)?, matches, words })
     }
-
-    /// The first argument on the command line that only this demo has.
-    #[must_use]
-    pub fn own_argument(&self) -> Option<String> {
-        let own = (self.demo.arguments)(Command::new(self.demo.name));
-        let is_typed =
-            |name: &str| self.matches.value_source(name) == Some(ValueSource::CommandLine);
-        let found = own.get_arguments().find(|argument| is_typed(argument.get_id().as_str()))?;
-        Some(found.get_long().unwrap_or(found.get_id().as_str()).to_owned())
-    }
 }
 
 /// Clap's complaint without its usage block, its tip in brackets.
@@ -294,46 +220,10 @@ fn one_line(error: &clap::Error) -> String {
     format!("{complaint} ({})", tip.unwrap_or("try --help"))
 }
 
-fn agents(text: &str) -> Result<u32, String> {
-    whole_number(text, 1, Setup::AGENTS_MAX)
-}
-
-fn ticks(text: &str) -> Result<u64, String> {
-    whole_number(text, 0, Setup::TICKS_MAX)
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    whole_number(text, 0, u64::MAX)
-}
-
-fn hash_every(text: &str) -> Result<u64, String> {
-    whole_number(text, 1, Setup::TICKS_MAX)
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    whole_number(text, 1, Setup::THREADS_MAX)
-}
-
-/// Reads a number of any width and says the whole rule when it is broken;
-/// clap's own range parser speaks of digits, then of the type, then of the
-/// range.
-fn whole_number<T>(text: &str, least: T, most: T) -> Result<T, String>
-where
-    T: std::str::FromStr + PartialOrd + Copy + TryInto<u64>,
-{
-    match text.parse::<T>() {
-        Ok(number) if least <= number && number <= most => Ok(number),
-        _ => Err(format!("expected a whole number from {} to {}", shown(least), shown(most))),
-    }
-}
-
-fn shown<T: TryInto<u64>>(number: T) -> String {
-    grouped(number.try_into().unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setup::Setup;
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -365,20 +255,6 @@ mod tests {
         for demo in DEMOS {
             let command = as_it_comes(demo).expect("nothing is required");
             assert_eq!(command.run.seed, Setup::SEED_DEFAULT, "{}", demo.name);
-        }
-    }
-
-    #[test]
-    fn numbers_are_taken_up_to_both_limits() {
-        assert_eq!(agents("1"), Ok(1));
-        assert_eq!(agents("2000000"), Ok(Setup::AGENTS_MAX));
-        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
-        for bad in ["0", "2000001", "-1", "1e6", "", "99999999999999999999999"] {
-            assert_eq!(
-                agents(bad),
-                Err("expected a whole number from 1 to 2,000,000".to_owned()),
-                "{bad}"
-            );
         }
     }
 }

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 pub mod card;
 pub mod catalogue;
 pub mod cats;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::arguments::RunArguments;
 use crate::card::Demo;
-use crate::cli::{DemoCommand, RunArguments};
+use crate::cli::DemoCommand;
 use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::recording::{self, FORMAT};

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::arguments::own_argument;
 use crate::cli::DemoCommand;
 use crate::failure::Failure;
 use crate::plan::Plan;
@@ -60,7 +61,7 @@ pub fn of_command(
         let what = format!("it is a run of {demo}, not of {}", command.demo.name);
         return Err(Failure::on_file("replay", path, what));
     }
-    if let Some(name) = command.own_argument() {
+    if let Some(name) = own_argument(command.demo, &command.matches) {
         let what = format!("--{name} comes from the recording");
         return Err(Failure::on_file("replay", path, what));
     }

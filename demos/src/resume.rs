@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::arguments::own_argument;
 use crate::catalogue::DEMOS;
 use crate::cli::{self, DemoCommand, Request};
 use crate::failure::Failure;
@@ -70,7 +71,7 @@ pub fn of_command(
     if header.demo != command.demo.name {
         return refused(format!("it is a game of {}, not of {}", header.demo, command.demo.name));
     }
-    if let Some(name) = command.own_argument() {
+    if let Some(name) = own_argument(command.demo, &command.matches) {
         return refused(format!("--{name} comes from the save"));
     }
     let run = &command.run;

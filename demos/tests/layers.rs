@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 21] = [
+const BELOW: [&str; 22] = [
     "failure",
     "text",
     "files",
@@ -21,12 +21,13 @@ const BELOW: [&str; 21] = [
     "simulation",
     "card",
     "progress",
-    "session",
-    "serve",
     "recording",
     "saved_game",
     "tape",
     "explain",
+    "arguments",
+    "session",
+    "serve",
 ];
 const ABOVE: [&str; 9] =
     ["proofs", "catalogue", "cli", "plan", "report", "runner", "resume", "replay", "diff"];
