@@ -1,9 +1,10 @@
 //! The arguments that every demo has, on a command line and in the header of a recording.
 
+use std::any::TypeId;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 
 use crate::card::Demo;
 use crate::explain::Wanted;
@@ -19,9 +20,25 @@ pub fn demo_command(demo: &Demo) -> Command {
 /// The first argument on a command line that only this demo has.
 #[must_use]
 pub fn own_argument(demo: &Demo, matches: &ArgMatches) -> Option<String> {
+    own_argument_that(demo, matches, |_| true)
+}
+
+/// The first argument on a command line that only this demo has and that names a file.
+#[must_use]
+pub fn own_file(demo: &Demo, matches: &ArgMatches) -> Option<String> {
+    let file = TypeId::of::<PathBuf>();
+    own_argument_that(demo, matches, |argument| argument.get_value_parser().type_id() == file)
+}
+
+fn own_argument_that(
+    demo: &Demo,
+    matches: &ArgMatches,
+    is_wanted: impl Fn(&Arg) -> bool,
+) -> Option<String> {
     let own = (demo.arguments)(Command::new(demo.name));
-    let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let found = own.get_arguments().find(|it| is_typed(it.get_id().as_str()))?;
+    let is_typed =
+        |it: &Arg| matches.value_source(it.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let found = own.get_arguments().find(|it| is_typed(it) && is_wanted(it))?;
     Some(found.get_long().unwrap_or(found.get_id().as_str()).to_owned())
 }
 

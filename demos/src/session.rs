@@ -4,13 +4,17 @@ use formic::inspect::{Answer, Host, Request, View};
 use formic_ecs::World;
 use formic_jobs::{Save, Schedule, Step};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::arguments::{demo_command, own_file};
 use crate::card::Demo;
 use crate::failure::Failure;
+use crate::recording::Recording;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
-use crate::text::singular;
+use crate::tape;
+use crate::text::{grouped, singular};
 
 /// One running demo, and those that may be opened in its place.
 pub struct Live {
@@ -18,6 +22,14 @@ pub struct Live {
     demo: &'static Demo,
     setup: Setup,
     simulation: Box<dyn Simulation>,
+    replay: Option<Replay>,
+}
+
+/// The recording that a world is held against.
+struct Replay {
+    recording: Recording,
+    /// How the world differs from it; nothing is compared any more then.
+    fault: Option<String>,
 }
 
 impl std::fmt::Debug for Live {
@@ -37,6 +49,13 @@ struct Open {
     threads: Option<usize>,
 }
 
+/// A recording to be played: what is in its file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Play {
+    recording: String,
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Seed {
@@ -54,14 +73,18 @@ impl Live {
         demo: &'static Demo,
         setup: Setup,
     ) -> Result<Self, Failure> {
-        Ok(Self { demos, demo, setup, simulation: demo.open(&setup)? })
+        Ok(Self { demos, demo, setup, simulation: demo.open(&setup)?, replay: None })
+    }
+
+    /// One of the demos that the page can choose from.
+    fn demo(&self, name: &str) -> Result<&'static Demo, Answer> {
+        let found = self.demos.iter().find(|demo| demo.name == name);
+        found.copied().ok_or_else(|| Answer::error(404, &format!("there is no demo {name}")))
     }
 
     fn open_other(&mut self, open: &Open) -> Result<(), Answer> {
         let refused = |text: &str| Err(Answer::error(400, text));
-        let Some(&demo) = self.demos.iter().find(|demo| demo.name == open.demo) else {
-            return Err(Answer::error(404, &format!("there is no demo {}", open.demo)));
-        };
+        let demo = self.demo(&open.demo)?;
         let agents = open.agents.unwrap_or(demo.agents_default);
         let threads = open.threads.unwrap_or(self.setup.threads);
         let seed = match &open.seed {
@@ -80,6 +103,85 @@ impl Live {
         *self = Self::open(self.demos, demo, setup)
             .map_err(|failure| Answer::error(400, &failure.to_string()))?;
         Ok(())
+    }
+
+    /// The answer to a request that opens another world, and whether it did.
+    fn answer_by<T: DeserializeOwned>(
+        &mut self,
+        request: &Request<'_>,
+        open: fn(&mut Self, &T) -> Result<(), Answer>,
+    ) -> (Answer, bool) {
+        let mut is_other = false;
+        let answer = request.reply(|wish: T| match open(self, &wish) {
+            Ok(()) => {
+                is_other = true;
+                Answer::json(&Value::Object(self.describe()))
+            }
+            Err(answer) => answer,
+        });
+        (answer, is_other)
+    }
+
+    /// Opens the world of a recording, as it was at the start.
+    fn open_recording(&mut self, play: &Play) -> Result<(), Answer> {
+        let refused = |text: String| Answer::error(400, &text);
+        let recording = Recording::parse(play.recording.as_bytes())
+            .map_err(|error| refused(error.to_string()))?;
+        let header = &recording.header;
+        let demo = self.demo(&header.demo)?;
+        let matches = demo_command(demo).try_get_matches_from(&header.arguments);
+        let matches = matches.map_err(|error| refused(error.to_string()))?;
+        // One that is read may lie on another machine, and none is to be written.
+        if let Some(name) = own_file(demo, &matches) {
+            return Err(refused(format!(
+                "--{name} of the recording names a file; use demos verify"
+            )));
+        }
+        let setup = Setup {
+            agents: header.agents,
+            ticks: recording.ticks(),
+            seed: header.seed,
+            threads: self.setup.threads,
+        };
+        let simulation = (demo.build)(&setup, &matches);
+        let simulation = simulation.map_err(|failure| refused(failure.to_string()))?;
+        let replay = Some(Replay { recording, fault: None });
+        *self = Self { demos: self.demos, demo, setup, simulation, replay };
+        self.compare();
+        Ok(())
+    }
+
+    /// Holds the world against its recording, between two ticks.
+    fn compare(&mut self) {
+        let schedule = self.simulation.engine().schedule();
+        let (tick, is_between) = (schedule.tick(), !schedule.is_stepping());
+        if let Some(Replay { recording, fault }) = &mut self.replay {
+            if fault.is_none() && is_between {
+                let same = tape::replay(recording, tick, self.simulation.as_mut());
+                *fault = same.err().map(|failure| match failure {
+                    Failure::Check(what) => what,
+                    other => other.to_string(),
+                });
+            }
+        }
+    }
+
+    /// What came of the comparison so far.
+    fn replay_line(&self) -> Option<String> {
+        let Replay { recording, fault } = self.replay.as_ref()?;
+        if fault.is_some() {
+            return fault.clone();
+        }
+        let tick = self.simulation.engine().schedule().tick();
+        let equal = recording.hashes.partition_point(|it| it.0 <= tick);
+        let ticks = recording.ticks();
+        Some(format!(
+            "tick {} of {}, {} of {} hashes equal",
+            grouped(tick.min(ticks)),
+            grouped(ticks),
+            grouped(equal as u64),
+            grouped(recording.hashes.len() as u64),
+        ))
     }
 }
 
@@ -102,10 +204,13 @@ impl Host for Live {
 
     fn tick(&mut self) {
         self.simulation.tick();
+        self.compare();
     }
 
     fn step(&mut self) -> Step {
-        self.simulation.step()
+        let step = self.simulation.step();
+        self.compare();
+        step
     }
 
     fn view(&self) -> &dyn View {
@@ -120,6 +225,11 @@ impl Host for Live {
         let counters = self.simulation.counters();
         let counters: Map<String, Value> =
             counters.iter().map(|it| (it.name.to_owned(), it.value.into())).collect();
+        let summary = self.simulation.summary();
+        let replay = self.replay_line();
+        let lines = replay.iter().map(|line| ("recording", line.clone()));
+        let summary: Vec<_> = lines.chain(summary.lines().iter().cloned()).collect();
+        let fault = self.replay.as_ref().and_then(|replay| replay.fault.as_ref());
         let described = json!({
             "demo": self.demo.name,
             "about": self.demo.about,
@@ -127,7 +237,8 @@ impl Host for Live {
             "agents": self.setup.agents,
             "seed": self.setup.seed.to_string(),
             "counters": counters,
-            "summary": self.simulation.summary().lines(),
+            "summary": summary,
+            "replay_fault": fault,
         });
         match described {
             Value::Object(entries) => entries,
@@ -152,7 +263,11 @@ impl Host for Live {
     }
 
     fn load(&mut self, save: &Save) -> Result<(), String> {
-        self.simulation.load(save).map(drop)
+        self.simulation.load(save)?;
+        if let Some(replay) = &mut self.replay {
+            replay.fault = None;
+        }
+        Ok(())
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Option<(Answer, bool)> {
@@ -163,17 +278,8 @@ impl Host for Live {
                 Some((Answer::json(&json!({ "demos": demos })), false))
             }
             ("/api/picture", false) => Some((Answer::png(self.simulation.raster().png()), false)),
-            ("/api/open", true) => {
-                let mut is_other = false;
-                let answer = request.reply(|open: Open| match self.open_other(&open) {
-                    Ok(()) => {
-                        is_other = true;
-                        Answer::json(&Value::Object(self.describe()))
-                    }
-                    Err(answer) => answer,
-                });
-                Some((answer, is_other))
-            }
+            ("/api/open", true) => Some(self.answer_by(request, Self::open_other)),
+            ("/api/replay", true) => Some(self.answer_by(request, Self::open_recording)),
             _ => None,
         }
     }

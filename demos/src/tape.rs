@@ -28,12 +28,7 @@ pub struct Running<'a> {
 enum Kind<'a> {
     None,
     Record(Recorder),
-    Replay {
-        recording: &'a Recording,
-        /// The next hash and the next input.
-        hash: usize,
-        input: usize,
-    },
+    Replay(&'a Recording),
 }
 
 impl Tape {
@@ -45,7 +40,7 @@ impl Tape {
         let kind = match self {
             Self::None => Kind::None,
             Self::Record(path, header) => Kind::Record(Recorder::begin(path, header)?),
-            Self::Replay(recording, _) => Kind::Replay { recording, hash: 0, input: 0 },
+            Self::Replay(recording, _) => Kind::Replay(recording),
         };
         Ok(Running { kind })
     }
@@ -67,9 +62,9 @@ impl Running<'_> {
         match &self.kind {
             Kind::None => false,
             Kind::Record(recorder) => recorder.is_due(tick),
-            Kind::Replay { recording, hash, input } => {
-                recording.hashes.get(*hash).is_some_and(|&(due, _)| due <= tick)
-                    || recording.inputs.get(*input).is_some_and(|&(due, _)| due <= tick)
+            Kind::Replay(recording) => {
+                recording.hashes.binary_search_by_key(&tick, |it| it.0).is_ok()
+                    || recording.inputs.binary_search_by_key(&tick, |it| it.0).is_ok()
             }
         }
     }
@@ -85,24 +80,7 @@ impl Running<'_> {
                 recorder.hash(tick, simulation.state_hash().value())
             }
             Kind::None | Kind::Record(_) => Ok(()),
-            Kind::Replay { recording, hash, input } => {
-                if let Some(&(due, recorded)) = recording.hashes.get(*hash) {
-                    if due == tick {
-                        compare(recording, *hash, recorded, simulation.state_hash().value())?;
-                        *hash += 1;
-                    }
-                }
-                while let Some((due, text)) = recording.inputs.get(*input) {
-                    if *due > tick {
-                        break;
-                    }
-                    simulation.input(text).map_err(|error| {
-                        Failure::Usage(format!("cannot put in {text:?} at tick {due}: {error}"))
-                    })?;
-                    *input += 1;
-                }
-                Ok(())
-            }
+            Kind::Replay(recording) => replay(recording, tick, simulation),
         }
     }
 
@@ -125,16 +103,38 @@ impl Running<'_> {
     pub fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
         match self.kind {
             Kind::Record(recorder) => recorder.end(tick, || simulation.state_hash().value()),
-            Kind::None | Kind::Replay { .. } => Ok(()),
+            Kind::None | Kind::Replay(_) => Ok(()),
         }
     }
 }
 
-fn compare(recording: &Recording, place: usize, recorded: u64, now: u64) -> Result<(), Failure> {
+/// Holds the state after so many ticks against a recording, and puts in what was put in then.
+///
+/// # Errors
+/// [`Failure::Check`] if the state is not the recorded one, [`Failure::Usage`] if the demo does not
+/// understand what was put in.
+pub fn replay(
+    recording: &Recording,
+    tick: u64,
+    simulation: &mut dyn Simulation,
+) -> Result<(), Failure> {
+    if let Ok(place) = recording.hashes.binary_search_by_key(&tick, |it| it.0) {
+        compare(recording, place, simulation.state_hash().value())?;
+    }
+    let first = recording.inputs.partition_point(|it| it.0 < tick);
+    for (_, text) in recording.inputs[first..].iter().take_while(|it| it.0 == tick) {
+        simulation.input(text).map_err(|error| {
+            Failure::Usage(format!("cannot put in {text:?} at tick {tick}: {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+fn compare(recording: &Recording, place: usize, now: u64) -> Result<(), Failure> {
+    let (tick, recorded) = recording.hashes[place];
     if recorded == now {
         return Ok(());
     }
-    let tick = recording.hashes[place].0;
     let last_equal = match place.checked_sub(1) {
         None => "from the start".to_owned(),
         Some(before) => format!("it was the same at tick {}", recording.hashes[before].0),

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::recording::altered;
 use crate::serve::{Running, read_answer, serve};
-use crate::support::{is_picture, scratch, text};
+use crate::support::{is_picture, json as run_json, scratch, text};
 
 /// What the protocol calls an element in JSON.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -242,6 +243,7 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     another_demo(&browser);
     what_keys_do_in_the_roguelike(&browser);
     what_is_said_of_several_worlds(&browser);
+    what_comes_of_a_recording_that_is_dropped(&browser);
     let log = browser.call("POST", "/se/log", &json!({ "type": "browser" }));
     assert_eq!(log, json!([]), "the page has nothing to complain about");
 }
@@ -440,6 +442,29 @@ fn what_is_said_of_several_worlds(browser: &Browser) {
     browser.press("w");
     browser.wait_until("document.getElementById('note').textContent === 'The wolf comes.'");
     browser.screenshot("page-minds.png");
+}
+
+fn what_comes_of_a_recording_that_is_dropped(browser: &Browser) {
+    let path = scratch("browser.recording");
+    let file = path.to_str().expect("Unicode");
+    run_json(&["cats", "--agents", "30", "--ticks", "20", "--hash-every", "5", "--record", file]);
+    let recording = fs::read_to_string(&path).expect("it was written");
+    let other = altered(&recording, |text| text.replace("\"seed\":1", "\"seed\":2"));
+    let drop = |recording: &str| {
+        browser.script(&format!(
+            "const data = new DataTransfer();
+             data.items.add(new File([{}], 'cats.recording'));
+             document.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data }}));",
+            json!(recording)
+        ))
+    };
+    drop(&recording);
+    browser.wait_until("document.title === 'Formic: cats' && marks.count === 30");
+    browser.wait_until("$('world').innerText.includes('tick 20 of 20, 5 of 5 hashes equal')");
+    browser.screenshot("page-recording.png");
+    drop(&other);
+    browser.wait_until("$('note').textContent.startsWith('the state at tick 0 is ')");
+    browser.wait_until("$('world').innerText.includes('on the recording; from the start')");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! The page's view of running worlds: places of agents, their components, the reasons for
 //! what they do, and what cheats do to them.
 
+use std::fs;
+
 use formic_demos::catalogue::DEMOS;
 use serde_json::{Value, json};
 
+use crate::recording::altered;
 use crate::serve::{Running, serve};
-use crate::support::state_hash;
+use crate::support::{json as run_json, scratch, state_hash};
 
 #[test]
 fn every_demo_is_opened_stepped_and_told_of() {
@@ -25,6 +28,61 @@ fn every_demo_is_opened_stepped_and_told_of() {
         let (status, picture) = server.raw(b"GET /api/picture HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert_eq!((status, &picture[1..4]), (200, &b"PNG"[..]));
     }
+}
+
+#[test]
+fn a_recording_of_every_demo_is_played_with_its_hashes_compared() {
+    let server = serve("miners", 60);
+    let path = scratch("dropped.recording");
+    let file = path.to_str().expect("Unicode");
+    let line = |state: &Value| state["summary"][0].clone();
+    for demo in DEMOS {
+        let arguments =
+            [demo.name, "--agents", "60", "--ticks", "40", "--hash-every", "10", "--record"];
+        run_json(&[&arguments[..], &[file]].concat());
+        let recording = fs::read_to_string(&path).expect("it was written");
+        let (status, state) = server.post("/api/replay", &json!({ "recording": recording }));
+        assert_eq!((status, &state["tick"]), (200, &0.into()), "{}: {state}", demo.name);
+        assert_eq!(line(&state), json!(["recording", "tick 0 of 40, 1 of 5 hashes equal"]));
+        let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 45 }));
+        assert_eq!(line(&state), json!(["recording", "tick 40 of 40, 5 of 5 hashes equal"]));
+        assert_eq!(state["replay_fault"], Value::Null, "{}", demo.name);
+        let other = altered(&recording, |text| text.replace("\"seed\":1", "\"seed\":2"));
+        let (_, state) = server.post("/api/replay", &json!({ "recording": other }));
+        let fault = state["replay_fault"].as_str().expect("another world");
+        assert!(fault.starts_with("the state at tick 0 is "), "{fault}");
+        assert!(fault.ends_with(" on the recording; from the start"), "{fault}");
+    }
+}
+
+#[test]
+fn a_recording_brings_its_inputs_along_but_no_files() {
+    let server = serve("rogue", 12);
+    let (script, path) = (scratch("dropped.script"), scratch("inputs.recording"));
+    fs::write(&script, "rest\nrest\nrest\n").expect("the target folder can be written");
+    let names = [&script, &path].map(|path| path.to_str().expect("Unicode"));
+    run_json(&["rogue", "--script", names[0], "--ticks", "3", "--record", names[1]]);
+    let recording = fs::read_to_string(&path).expect("it was written");
+    let (status, answer) = server.post("/api/replay", &json!({ "recording": recording }));
+    let error = "--script of the recording names a file; use demos verify";
+    assert_eq!((status, &answer["error"]), (400, &error.into()));
+    let (status, answer) = server.post("/api/replay", &json!({ "recording": "a shopping list" }));
+    assert_eq!((status, &answer["error"]), (400, &"it is not a recording".into()));
+
+    let dungeon = ["dungeon", "--agents", "40", "--ticks", "30", "--hash-every", "10", "--record"];
+    run_json(&[&dungeon[..], &[names[1]]].concat());
+    let recording = fs::read_to_string(&path).expect("it was written");
+    let with_one_more = altered(&recording, |text| {
+        let at = text.find("{\"tick\":10").expect("a hash");
+        format!("{}{{\"tick\":5,\"input\":\"spawn 1 10 3\"}}\n{}", &text[..at], &text[at..])
+    });
+    let (_, state) = server.post("/api/replay", &json!({ "recording": with_one_more }));
+    assert_eq!(state["replay_fault"], Value::Null);
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 30 }));
+    assert!(
+        state["replay_fault"].as_str().is_some_and(|it| it.starts_with("the state at tick 10 is ")),
+        "{state}"
+    );
 }
 
 #[test]
