@@ -2,15 +2,9 @@
 
 use std::fs;
 
-use crate::support::{
-    has_keys, hash_for_any_threads, is_picture, json, refused, run, scratch, state_hash, text,
-};
+use crate::support::{has_keys, is_picture, json, refused, run, scratch, state_hash, text};
 
 const SMALL: [&str; 5] = ["cats", "--agents", "300", "--ticks", "600"];
-
-fn small(more: &[&'static str]) -> Vec<&'static str> {
-    [&SMALL[..], more].concat()
-}
 
 #[test]
 fn they_sleep_more_than_they_eat() {
@@ -20,14 +14,6 @@ fn they_sleep_more_than_they_eat() {
     assert!(count("sleep_ticks") > 2 * count("eat_ticks") && count("eat_ticks") > 0, "{value}");
     let all = count("eat_ticks") + count("sleep_ticks") + count("play_ticks");
     assert_eq!(all, 100 * 2_400, "every cat does one thing in every tick");
-}
-
-#[test]
-fn the_hash_is_the_same_for_any_number_of_threads() {
-    for seed in ["1", "2"] {
-        hash_for_any_threads(&small(&["--seed", seed]));
-    }
-    assert_ne!(state_hash(&small(&["--seed", "1"])), state_hash(&small(&["--seed", "2"])));
 }
 
 #[test]

@@ -191,6 +191,27 @@ const REFUSED: [(&[&str], &str); 10] = [
     (&["extra"], "extra"),
 ];
 
+/// Runs whose loops are long enough to be shared among threads, and those of one agent.
+const SHARED: [&[&str]; 9] = [
+    &["cats", "--agents", "300", "--ticks", "600"],
+    &["fleet", "--agents", "512", "--ticks", "250"],
+    &["harbour", "--agents", "40", "--ticks", "400"],
+    &["minds", "--agents", "120", "--ticks", "400"],
+    &["minds", "--agents", "1", "--ticks", "50"],
+    &["miners", "--agents", "300", "--ticks", "400"],
+    &["miners", "--agents", "1", "--ticks", "100"],
+    &["villagers", "--agents", "300", "--ticks", "900"],
+    &["villagers", "--agents", "200", "--ticks", "300", "--polling"],
+];
+
+#[test]
+fn the_hash_is_the_same_for_any_number_of_threads() {
+    for run in SHARED {
+        let of_seed = |seed| hash_for_any_threads(&[run, &["--seed", seed]].concat());
+        assert_ne!(of_seed("1"), of_seed("2"), "{run:?}");
+    }
+}
+
 #[test]
 fn every_demo_refuses_what_cannot_be_done_in_one_line() {
     for demo in DEMOS {

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use crate::support::{
-    has_keys, hash_for_any_threads, is_picture, json, run, scratch, state_hash, text,
-};
+use crate::support::{has_keys, is_picture, json, run, scratch, text};
 
 const SMALL: [&str; 5] = ["minds", "--agents", "120", "--ticks", "400"];
 const MINDS: [&str; 6] = ["if_else", "sequence", "machine", "tree", "utility", "planner"];
@@ -22,13 +20,6 @@ fn every_mind_has_a_share_of_the_crowd_and_a_time_of_its_own() {
         assert!(count(mind, "meals") > 0, "{mind} in {value}");
     }
     assert!(MINDS[1..].iter().all(|mind| count(mind, "thinking_ns") > 0), "{value}");
-}
-
-#[test]
-fn the_hash_is_the_same_for_any_number_of_threads() {
-    hash_for_any_threads(&SMALL);
-    hash_for_any_threads(&["minds", "--agents", "1", "--ticks", "50"]);
-    assert_ne!(state_hash(&SMALL), state_hash(&[&SMALL[..], &["--seed", "2"]].concat()));
 }
 
 #[test]

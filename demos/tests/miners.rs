@@ -33,14 +33,6 @@ fn gold_reaches_the_castle() {
 }
 
 #[test]
-fn the_hash_is_the_same_for_any_number_of_threads() {
-    for seed in ["1", "2", "18446744073709551615"] {
-        hash_for_any_threads(&small(&["--seed", seed]));
-    }
-    hash_for_any_threads(&["miners", "--agents", "1", "--ticks", "100"]);
-}
-
-#[test]
 fn the_hash_depends_on_seed_agents_and_ticks() {
     let hashes = [
         state_hash(&small(&[])),

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use crate::support::{
-    has_keys, hash_for_any_threads, is_picture, json, run, scratch, state_hash, text,
-};
+use crate::support::{has_keys, is_picture, json, run, scratch, text};
 
 const SMALL: [&str; 5] = ["villagers", "--agents", "300", "--ticks", "900"];
 
@@ -36,13 +34,6 @@ fn who_asks_in_every_tick_does_the_same_as_who_is_told() {
             |value: &serde_json::Value| value["activity_ticks"].as_u64().expect("a counter");
         assert!(ticks(&told) * 10 < ticks(&asking), "{told} {asking}");
     }
-}
-
-#[test]
-fn the_hash_is_the_same_for_any_number_of_threads() {
-    hash_for_any_threads(&small(&["--seed", "3"]));
-    hash_for_any_threads(&["villagers", "--agents", "200", "--ticks", "300", "--polling"]);
-    assert_ne!(state_hash(&small(&["--seed", "1"])), state_hash(&small(&["--seed", "2"])));
 }
 
 #[test]
