@@ -106,7 +106,8 @@ struct Batch {
 /// * one that has been stuck for twelve seconds, or for two in a corridor of one cell,
 ///   [squeezes past](Avoid::is_squeezing): until it
 ///   gets on, it and those who go another way, or rest, take no notice of each other. That
-///   is the emergency in which bodies overlap by more, and it is why everyone arrives.
+///   is the emergency in which bodies overlap by more, and it is why everyone arrives. These
+///   seconds need not be in one piece: to get on for a second makes up for a quarter of one.
 ///
 /// To an [`Obstacle`] that moves they give all of the way.
 ///

@@ -172,7 +172,8 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 Done::Arrived | Done::Broken | Done::Strayed => {
                     stats.paths_broken += u32::from(matches!(done, Done::Broken));
                     route.clear();
-                    body.filter(|_| !matches!(done, Done::Strayed)).map(Avoid::pause);
+                    // Those who wait for a way have been stuck for as long as before.
+                    body.into_iter().for_each(Avoid::hold);
                     request.reopen();
                 }
             }

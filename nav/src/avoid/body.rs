@@ -36,7 +36,7 @@ pub struct Avoid {
     blocked_seconds: f32,
     /// How much of its wish it gets, on average over the last half second.
     progress: f32,
-    /// For how long that has been next to nothing.
+    /// For how long that has been next to nothing, less what it has got on since.
     stuck_seconds: f32,
     /// For how long it squeezes past others, once it gets on.
     squeeze_seconds: f32,
@@ -181,14 +181,16 @@ impl Avoid {
         self.progress += (progress - self.progress) * part;
         self.blocked_seconds =
             if progress > PROGRESS_MIN { 0.0 } else { self.blocked_seconds + seconds };
-        // On average, for one that is shaken to and fro gets nowhere.
+        // On average, for one that is shaken to and fro gets nowhere. Nor does one that a stream pushes
+        // back whenever it has got on for a moment, so that does not make up for all.
         if self.progress > PROGRESS_MIN {
-            self.stuck_seconds = 0.0;
+            self.stuck_seconds = (self.stuck_seconds - seconds * MAKE_UP).max(0.0);
             self.squeeze_seconds = (self.squeeze_seconds - seconds).max(0.0);
             return;
         }
-        self.stuck_seconds += seconds;
-        if self.stuck_seconds > if is_narrow { STUCK_NARROW_SECONDS } else { STUCK_SECONDS } {
+        let limit = if is_narrow { STUCK_NARROW_SECONDS } else { STUCK_SECONDS };
+        self.stuck_seconds = (self.stuck_seconds + seconds).min(limit);
+        if self.stuck_seconds >= limit {
             self.squeeze_seconds = SQUEEZE_SECONDS;
         }
     }
@@ -217,5 +219,7 @@ const GIVE_UP_SECONDS: f32 = 3.0;
 const STUCK_NARROW_SECONDS: f32 = 2.0;
 /// The same where there is room: queues before doors last for seconds and dissolve.
 const STUCK_SECONDS: f32 = 12.0;
+/// How much of a second of being stuck a second of getting on makes up for.
+const MAKE_UP: f32 = 0.25;
 /// How long squeezing lasts once the agent gets on, or it would end between the two.
 const SQUEEZE_SECONDS: f32 = 2.0;

@@ -2,7 +2,8 @@
 
 use formic_ecs::Entity;
 use formic_nav::{
-    Avoid, Cell, FlowFields, Grid, PathRequest, RequestStatus, Speed, TimeStep, systems,
+    AgentClass, Avoid, Cell, ClassId, FlowFields, Grid, MoveRule, PathRequest, Position,
+    RequestStatus, SearchBudget, Speed, Terrain, TimeStep, systems,
 };
 use glam::Vec2;
 
@@ -131,4 +132,62 @@ fn what_is_slow_moves_far_from_the_origin_as_well() {
         let walked = sim.position(agent).x - before.x;
         assert!((0.95..1.05).contains(&walked), "{agent}: {walked} cells in ten seconds");
     }
+}
+
+#[test]
+fn one_that_streams_push_to_and_fro_squeezes_past_them() {
+    // A quay five cells wide, along which goblins and trolls go to and fro without end.
+    let classes = [AgentClass::new(1), AgentClass::new(2)];
+    let grid = Grid::from_fn(50, 5, |_| true).unwrap();
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    sim.world.insert_resource(Terrain::new(grid, MoveRule::BothFree).with_classes(classes));
+    let mut rng = Rng::new(11);
+    let mut place = |is_east: bool| {
+        let column = rng.below(12) + if is_east { 36 } else { 0 };
+        Vec2::new(column as f32 + 0.5, rng.below(4) as f32 + 0.5)
+    };
+    let mut agents = Vec::new();
+    for number in 0..70_u8 {
+        let is_east = number % 2 == 0;
+        let class = ClassId(1 + u8::from(number % 6 == 0));
+        let agent = systems::agent(place(is_east), 1.5 + f32::from(number % 5) * 0.5);
+        agents.push((sim.world.spawn((agent, class, Avoid::new(0.3))), is_east, 0));
+    }
+    let mut longest = 0;
+    for _ in 0..4_000 {
+        for (agent, is_east, ticks) in &mut agents {
+            let request = sim.world.get_mut::<PathRequest>(*agent).unwrap();
+            *ticks += 1;
+            if request.status().is_at_rest() {
+                longest = longest.max(*ticks);
+                (*is_east, *ticks) = (!*is_east, 0);
+                request.ask(place(*is_east));
+            }
+        }
+        sim.tick();
+    }
+    let longest = agents.iter().map(|&(.., ticks)| ticks).max().unwrap().max(longest);
+    assert!(longest < 2_400, "one took {longest} ticks");
+}
+
+#[test]
+fn one_that_waits_for_a_way_has_been_blocked_for_as_long_as_before() {
+    let mut sim = Sim::of(&["........", "@@@@@@@.", "........"]);
+    let (west, east) = (Vec2::new(0.5, 0.5), Vec2::new(7.5, 0.5));
+    let agent = add(&mut sim, west, east, 2.0, 0.45);
+    add(&mut sim, east, west, 2.0, 0.45);
+    let blocked = |sim: &Sim| sim.world.get::<Avoid>(agent).unwrap().blocked_seconds();
+    for _ in 0..100 {
+        if blocked(&sim) > 0.5 {
+            break;
+        }
+        sim.tick();
+    }
+    // Off its path, with no answer in the ticks to come.
+    let before = blocked(&sim);
+    sim.world.insert_resource(SearchBudget { expansions: 0 });
+    sim.world.get_mut::<Position>(agent).unwrap().0 = Vec2::new(0.5, 2.5);
+    sim.ticks(5);
+    assert_eq!(sim.status(agent), RequestStatus::Pending);
+    assert!(before > 0.5 && blocked(&sim) >= before, "{} after {before}", blocked(&sim));
 }
