@@ -157,7 +157,6 @@ impl<'a> FileFacts<'a> {
             PlannerError::Impossible(name)
             | PlannerError::BadEffect(name)
             | PlannerError::UnknownFact(name)
-            | PlannerError::TooManyFacts(name)
             | PlannerError::UnknownAction(name)
             | PlannerError::Endless(name)
             | PlannerError::UnknownTask { task: name, .. } => (name.as_str(), 0),

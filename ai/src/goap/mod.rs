@@ -19,10 +19,10 @@
 //!
 //! # How it finds plans
 //!
-//! A* over states that are packed into 64 bits. For each goal it is worked out beforehand which
-//! facts and operators matter at all, and, for the facts nearest to the goal, what is left to pay at
-//! least from each combination of their values. Where all that matters fits into that table, the
-//! search goes straight to the goal.
+//! A* over packed states, which are one word of 64 bits as long as the facts fit. For each goal it is
+//! worked out beforehand which facts and operators matter at all, and, for the facts nearest to the
+//! goal, what is left to pay at least from each combination of their values. Where all that matters
+//! fits into that table, the search goes straight to the goal.
 //!
 //! ```
 //! use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
@@ -67,6 +67,7 @@ mod record;
 mod search;
 mod search_input;
 mod sensors;
+mod state;
 
 pub(crate) use self::agent::{AtStep, Called, Follower, StepEnd, exchange_steps};
 pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan};

@@ -89,9 +89,6 @@ pub enum PlannerError {
     /// A fact is of another planner.
     #[error("{0:?} knows a fact that is not of the planner")]
     UnknownFact(String),
-    /// The facts that matter for a goal need more than 64 bits.
-    #[error("the facts that matter for {0:?} need more than 64 bits")]
-    TooManyFacts(String),
     /// No action of the agents carries out an operator.
     #[error("no action is called {0:?}")]
     UnknownAction(String),
@@ -169,9 +166,8 @@ impl PlannerBuilder {
         let problem = |goal: &Goal| {
             let (facts, operators) = (&self.facts, &self.operators);
             Problem::new(facts, operators, goal, self.pattern_states_max)
-                .ok_or_else(|| PlannerError::TooManyFacts(goal.name.clone()))
         };
-        let problems = self.goals.iter().map(problem).collect::<Result<Vec<_>, _>>()?;
+        let problems: Vec<Problem> = self.goals.iter().map(problem).collect();
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by_key(|&goal| std::cmp::Reverse(self.goals[goal].priority));
         let Self { facts, operators, goals, states_max, .. } = self;
@@ -356,11 +352,11 @@ impl Planner {
     pub fn begin(
         &self,
         goal: usize,
-        mut value: impl FnMut(usize) -> u32,
+        value: impl FnMut(usize) -> u32,
         mut cost: impl FnMut(usize) -> u32,
     ) -> Planning {
         let problem = &self.problems[goal];
-        let values = problem.fields.iter().map(|field| field.value(&mut value)).collect();
+        let values = problem.values(value);
         let costs = problem.operators.iter();
         let costs = costs.map(|operator| cost(operator.operator).max(operator.cost)).collect();
         let aims = vec![u32::try_from(goal).expect("there are fewer goals than 2^32")];
@@ -374,7 +370,6 @@ impl Planner {
             [goal] if input.planner == self.fingerprint => self.problems.get(goal as usize)?,
             _ => return None,
         };
-        let start = problem.pack_fields(&input.values)?;
         let is_cost = |(operator, &cost): (&Compiled, &u32)| cost >= operator.cost;
         if input.costs.len() != problem.operators.len()
             || !problem.operators.iter().zip(&input.costs).all(is_cost)
@@ -382,7 +377,7 @@ impl Planner {
         {
             return None;
         }
-        let mut search = Search::new(problem, start);
+        let mut search = Search::new(problem, &input.values)?;
         let progress = search.go_on(problem, &input.costs, input.looked_at);
         (progress == Progress::GoesOn).then_some(search)
     }
@@ -451,7 +446,8 @@ impl Planner {
     #[must_use]
     pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u64> {
         let problem = &self.problems[goal];
-        let bound = problem.bound(problem.pack(|fact| values[fact]));
+        let state: Box<[u64]> = problem.pack(&problem.values(|fact| values[fact]))?;
+        let bound = problem.bound(&state);
         (bound != UNREACHABLE).then_some(bound)
     }
 }

@@ -2,8 +2,9 @@
 
 use super::facts::{Change, Condition, Facts, up_to};
 use super::operator::{Goal, Operator};
+use super::state::State;
 
-/// The facts that matter for one goal, packed into 64 bits, and the operators that matter.
+/// The facts that matter for one goal, packed into words of 64 bits, and the operators that matter.
 ///
 /// What does not matter is left out (*relevance*): a fact that no condition asks for, and an
 /// operator that changes nothing towards any condition. Leaving such an operator out of a plan never
@@ -12,6 +13,8 @@ use super::operator::{Goal, Operator};
 /// ```text
 ///   bits   0 ........ pattern ........ p ........ the other facts ........ 63
 /// ```
+///
+/// Where one word is not enough, others follow; a fact lies in one of them.
 ///
 /// The facts nearest to the goal lie in the lowest bits. For these there is a table of what it costs
 /// at least to reach the goal from each of their values, all other facts left aside: a *pattern
@@ -23,6 +26,8 @@ pub(super) struct Problem {
     pub(super) fields: Vec<Field>,
     pub(super) operators: Vec<Compiled>,
     goal: Tests,
+    /// How many words a state has, at least one.
+    word_count: usize,
     /// The least cost by pattern; `UNREACHABLE` where there is no way.
     pattern: Vec<u64>,
     pattern_mask: u64,
@@ -34,6 +39,7 @@ pub(super) const UNREACHABLE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) fact: usize,
+    word: usize,
     shift: u32,
     value_max: u32,
 }
@@ -44,7 +50,7 @@ impl Field {
     }
 
     /// The value of its fact, as far as it goes up.
-    pub(super) fn value(self, mut value: impl FnMut(usize) -> u32) -> u8 {
+    fn value(self, mut value: impl FnMut(usize) -> u32) -> u8 {
         u8::try_from(value(self.fact).min(self.value_max)).unwrap_or(u8::MAX)
     }
 
@@ -53,28 +59,66 @@ impl Field {
     }
 }
 
+/// What is the matter with the words of a state: with the first, which is all that most states have,
+/// and with others, by their places.
+#[derive(Clone, Debug, Default)]
+struct ByWord<T> {
+    first: T,
+    more: Vec<(usize, T)>,
+}
+
+impl<T: Default> ByWord<T> {
+    fn at(&mut self, word: usize) -> &mut T {
+        if word == 0 {
+            return &mut self.first;
+        }
+        let known = self.more.iter().position(|it| it.0 == word);
+        let place = known.unwrap_or_else(|| {
+            self.more.push((word, T::default()));
+            self.more.len() - 1
+        });
+        &mut self.more[place].1
+    }
+}
+
 /// Conditions of a packed state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tests {
-    /// Those that ask for one value, all at once.
-    mask: u64,
-    value: u64,
+    /// Those that ask for one value, for each word all at once.
+    values: ByWord<ValueTest>,
     /// The others.
     sets: Vec<SetTest>,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct ValueTest {
+    mask: u64,
+    value: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct SetTest {
+    word: usize,
     shift: u32,
     mask: u64,
     allowed: u64,
 }
 
+impl ValueTest {
+    #[inline]
+    const fn holds(self, word: u64) -> bool {
+        word & self.mask == self.value
+    }
+}
+
 impl Tests {
     #[inline]
-    pub(super) fn hold(&self, state: u64) -> bool {
-        state & self.mask == self.value
-            && self.sets.iter().all(|set| set.allowed >> (state >> set.shift & set.mask) & 1 == 1)
+    pub(super) fn hold<S: State>(&self, state: &S) -> bool {
+        let is_allowed =
+            |set: &SetTest| set.allowed >> (state.word(set.word) >> set.shift & set.mask) & 1 == 1;
+        self.values.first.holds(state.word(0))
+            && (!S::IS_WIDE || self.values.more.iter().all(|it| it.1.holds(state.word(it.0))))
+            && self.sets.iter().all(is_allowed)
     }
 }
 
@@ -84,49 +128,65 @@ pub(super) struct Compiled {
     /// Its place among the planner's.
     pub(super) operator: usize,
     tests: Tests,
+    changes: ByWord<WordChange>,
+    pub(super) cost: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct WordChange {
     set_mask: u64,
     set_value: u64,
-    /// What is added to the state as a whole: amounts at their places. No field overflows, since the
+    /// What is added to the word as a whole: amounts at their places. No field overflows, since the
     /// tests see to it.
     amounts: u64,
-    pub(super) cost: u32,
+}
+
+impl WordChange {
+    #[inline]
+    const fn apply(self, word: &mut u64) {
+        *word = ((*word & !self.set_mask) | self.set_value).wrapping_add(self.amounts);
+    }
 }
 
 impl Compiled {
     #[inline]
-    pub(super) fn is_applicable(&self, state: u64) -> bool {
+    pub(super) fn is_applicable<S: State>(&self, state: &S) -> bool {
         self.tests.hold(state)
     }
 
     #[inline]
-    pub(super) const fn apply(&self, state: u64) -> u64 {
-        ((state & !self.set_mask) | self.set_value).wrapping_add(self.amounts)
+    pub(super) fn apply<S: State>(&self, state: &mut S) {
+        self.changes.first.apply(state.word_mut(0));
+        if S::IS_WIDE {
+            self.changes.more.iter().for_each(|it| it.1.apply(state.word_mut(it.0)));
+        }
     }
 }
 
 impl Problem {
-    /// `None` where the facts that matter do not fit.
     pub(super) fn new(
         facts: &Facts,
         operators: &[Operator],
         goal: &Goal,
         pattern_states_max: usize,
-    ) -> Option<Self> {
+    ) -> Self {
         let relevant = Relevance::of(facts, operators, goal);
-        let mut shift = 0;
+        let (mut word, mut shift) = (0, 0);
         let mut pattern_bits = 0;
         let mut fields = Vec::new();
         for &fact in &relevant.facts {
-            let field = Field { fact, shift, value_max: facts.all[fact].1 };
-            shift += field.bits();
+            let mut field = Field { fact, word, shift, value_max: facts.all[fact].1 };
+            if shift + field.bits() > u64::BITS {
+                word += 1;
+                (field.word, field.shift) = (word, 0);
+            }
+            shift = field.shift + field.bits();
             // The pattern is what comes first, up to the first that does not fit.
-            if pattern_bits == field.shift && shift < 32 && 1_usize << shift <= pattern_states_max {
+            let is_next = word == 0 && pattern_bits == field.shift;
+            if is_next && shift < 32 && 1_usize << shift <= pattern_states_max {
                 pattern_bits = shift;
             }
             fields.push(field);
-        }
-        if shift > 64 {
-            return None;
         }
         let field = |fact: usize| fields.iter().find(|field| field.fact == fact).copied();
         let compiled = relevant.operators.iter();
@@ -136,37 +196,45 @@ impl Problem {
             fields,
             operators: compiled,
             goal,
+            word_count: word + 1,
             pattern: vec![0],
             pattern_mask: (1 << pattern_bits) - 1,
         };
         problem.pattern = problem.new_pattern(1 << pattern_bits);
-        Some(problem)
+        problem
     }
 
-    pub(super) fn is_goal(&self, state: u64) -> bool {
+    /// Whether a state needs more than one word.
+    pub(super) const fn is_wide(&self) -> bool {
+        self.word_count > 1
+    }
+
+    pub(super) fn is_goal(&self, state: &impl State) -> bool {
         self.goal.hold(state)
     }
 
     /// What it costs at least to reach the goal.
     #[inline]
-    pub(super) fn bound(&self, state: u64) -> u64 {
-        self.pattern[place(state & self.pattern_mask)]
+    pub(super) fn bound(&self, state: &impl State) -> u64 {
+        self.pattern[place(state.word(0) & self.pattern_mask)]
     }
 
-    /// Packs the values that matter.
-    pub(super) fn pack(&self, mut value: impl FnMut(usize) -> u32) -> u64 {
-        let fields = self.fields.iter();
-        fields.fold(0, |state, field| state | u64::from(field.value(&mut value)) << field.shift)
+    /// The values of the fields, in their order.
+    pub(super) fn values(&self, mut value: impl FnMut(usize) -> u32) -> Vec<u8> {
+        self.fields.iter().map(|field| field.value(&mut value)).collect()
     }
 
     /// Packs the values of the fields, in their order, if they are those of all of them.
-    pub(super) fn pack_fields(&self, values: &[u8]) -> Option<u64> {
+    pub(super) fn pack<S: State>(&self, values: &[u8]) -> Option<S> {
         let is_value = |(field, &value): (&Field, &u8)| u32::from(value) <= field.value_max;
         if values.len() != self.fields.len() || !self.fields.iter().zip(values).all(is_value) {
             return None;
         }
-        let fields = self.fields.iter().zip(values);
-        Some(fields.fold(0, |state, (field, &value)| state | u64::from(value) << field.shift))
+        let mut state = S::zeros(self.word_count);
+        for (field, &value) in self.fields.iter().zip(values) {
+            *state.word_mut(field.word) |= u64::from(value) << field.shift;
+        }
+        Some(state)
     }
 
     /// How many states the table has, which decides in which order equals are looked at.
@@ -179,22 +247,25 @@ impl Problem {
     fn new_pattern(&self, state_count: u64) -> Vec<u64> {
         let mask = self.pattern_mask;
         let goal = self.goal.within(mask);
-        let operators: Vec<Compiled> = self.operators.iter().map(|it| it.within(mask)).collect();
+        let operators = self.operators.iter().map(|it| it.within(mask));
+        let operators: Vec<Compiled> = operators.filter(|it| it.changes_within(mask)).collect();
+        let is_inside = |field: &&Field| field.word == 0 && field.mask() & mask != 0;
+        let inside: Vec<Field> = self.fields.iter().filter(is_inside).copied().collect();
         let is_state = |state: u64| {
-            let inside = self.fields.iter().filter(|field| field.mask() & mask != 0);
-            inside.into_iter().all(|it| (state & it.mask()) >> it.shift <= u64::from(it.value_max))
+            inside.iter().all(|it| (state & it.mask()) >> it.shift <= u64::from(it.value_max))
         };
         let mut costs: Vec<u64> = (0..state_count)
-            .map(|state| if is_state(state) && goal.hold(state) { 0 } else { UNREACHABLE })
+            .map(|state| if is_state(state) && goal.hold(&state) { 0 } else { UNREACHABLE })
             .collect();
         let states: Vec<u64> = (0..state_count).filter(|&state| is_state(state)).collect();
         loop {
             let mut is_settled = true;
             for &state in &states {
-                let applicable = operators.iter().filter(|it| it.is_applicable(state));
+                let applicable = operators.iter().filter(|it| it.is_applicable(&state));
                 let ways = applicable.map(|it| {
-                    let next = it.apply(state) & mask;
-                    costs[place(next)].saturating_add(it.cost.into())
+                    let mut next = state;
+                    it.apply(&mut next);
+                    costs[place(next & mask)].saturating_add(it.cost.into())
                 });
                 let cost = ways.min().unwrap_or(UNREACHABLE);
                 if cost < costs[place(state)] {
@@ -216,23 +287,26 @@ const fn place(state: u64) -> usize {
 }
 
 impl Tests {
-    /// Those that ask for something inside the mask, which cuts no field.
+    /// Those that ask for something inside the mask of the first word, which cuts no field.
     fn within(&self, mask: u64) -> Self {
-        let sets = self.sets.iter().copied().filter(|set| (set.mask << set.shift) & mask != 0);
-        Self { mask: self.mask & mask, value: self.value & mask, sets: sets.collect() }
+        let ValueTest { mask: all, value } = self.values.first;
+        let first = ValueTest { mask: all & mask, value: value & mask };
+        let is_inside = |set: &&SetTest| set.word == 0 && (set.mask << set.shift) & mask != 0;
+        let sets = self.sets.iter().filter(is_inside).copied().collect();
+        Self { values: ByWord { first, more: Vec::new() }, sets }
     }
 }
 
 impl Compiled {
     fn within(&self, mask: u64) -> Self {
-        Self {
-            operator: self.operator,
-            tests: self.tests.within(mask),
-            set_mask: self.set_mask & mask,
-            set_value: self.set_value & mask,
-            amounts: self.amounts,
-            cost: self.cost,
-        }
+        let WordChange { set_mask, set_value, amounts } = self.changes.first;
+        let first = WordChange { set_mask: set_mask & mask, set_value: set_value & mask, amounts };
+        let changes = ByWord { first, more: Vec::new() };
+        Self { tests: self.tests.within(mask), changes, ..*self }
+    }
+
+    fn changes_within(&self, mask: u64) -> bool {
+        (self.changes.first.set_mask | self.changes.first.amounts) & mask != 0
     }
 }
 
@@ -252,11 +326,13 @@ fn tests(
     for condition in by_fact {
         let Some(field) = field(condition.fact) else { continue };
         if condition.allowed.is_power_of_two() {
-            tests.mask |= field.mask();
-            tests.value |= u64::from(condition.allowed.trailing_zeros()) << field.shift;
+            let test = tests.values.at(field.word);
+            test.mask |= field.mask();
+            test.value |= u64::from(condition.allowed.trailing_zeros()) << field.shift;
         } else if condition.allowed != up_to(field.value_max) {
             let mask = field.mask() >> field.shift;
-            tests.sets.push(SetTest { shift: field.shift, mask, allowed: condition.allowed });
+            let Field { word, shift, .. } = field;
+            tests.sets.push(SetTest { word, shift, mask, allowed: condition.allowed });
         }
     }
     tests
@@ -265,24 +341,24 @@ fn tests(
 fn compile(place: usize, operator: &Operator, field: &impl Fn(usize) -> Option<Field>) -> Compiled {
     let range = |fact: usize| field(fact).map_or(0, |field| field.value_max);
     let conditions = all_conditions(operator, range);
-    let (mut set_mask, mut set_value, mut amounts) = (0, 0, 0_u64);
+    let mut changes = ByWord::<WordChange>::default();
     for effect in &operator.effects {
         let Some(field) = field(effect.fact) else { continue };
+        let change = changes.at(field.word);
+        let at_place = |number: u32| u64::from(number) << field.shift;
         match effect.change {
             Change::Set(value) => {
-                set_mask |= field.mask();
-                set_value |= u64::from(value) << field.shift;
+                change.set_mask |= field.mask();
+                change.set_value |= at_place(value);
             }
-            Change::Add(amount) => {
-                amounts = amounts.wrapping_add(u64::from(amount) << field.shift);
-            }
+            Change::Add(amount) => change.amounts = change.amounts.wrapping_add(at_place(amount)),
             Change::Subtract(amount) => {
-                amounts = amounts.wrapping_sub(u64::from(amount) << field.shift);
+                change.amounts = change.amounts.wrapping_sub(at_place(amount));
             }
         }
     }
     let tests = tests(conditions.into_iter(), field);
-    Compiled { operator: place, tests, set_mask, set_value, amounts, cost: operator.cost }
+    Compiled { operator: place, tests, changes, cost: operator.cost }
 }
 
 /// The conditions of an operator, and that its amounts stay in their ranges.

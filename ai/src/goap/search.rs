@@ -4,6 +4,41 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::problem::{Problem, UNREACHABLE};
+use super::state::State;
+
+/// A search over states of one word, or over wider ones.
+#[derive(Clone, Debug)]
+pub(super) enum Search {
+    Narrow(SearchOf<u64>),
+    Wide(SearchOf<Box<[u64]>>),
+}
+
+impl Search {
+    /// From these values of the fields of the problem; `None` where they are not.
+    pub(super) fn new(problem: &Problem, values: &[u8]) -> Option<Self> {
+        Some(if problem.is_wide() {
+            Self::Wide(SearchOf::new(problem, problem.pack(values)?))
+        } else {
+            Self::Narrow(SearchOf::new(problem, problem.pack(values)?))
+        })
+    }
+
+    /// How many states were looked at.
+    pub(super) const fn looked_at(&self) -> usize {
+        match self {
+            Self::Narrow(search) => search.looked_at,
+            Self::Wide(search) => search.looked_at,
+        }
+    }
+
+    /// Looks at so many states at most. `costs` has what each operator of the problem costs.
+    pub(super) fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
+        match self {
+            Self::Narrow(search) => search.go_on(problem, costs, states),
+            Self::Wide(search) => search.go_on(problem, costs, states),
+        }
+    }
+}
 
 /// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: a state is
 /// settled when it is looked at, and the first goal that is looked at is reached at the least cost.
@@ -14,16 +49,16 @@ use super::problem::{Problem, UNREACHABLE};
 /// Costs of single operators have 32 bits, sums of them 64: a plan has less than 2^32 steps, so that
 /// no sum overflows.
 #[derive(Clone, Debug)]
-pub(super) struct Search {
-    nodes: Vec<SearchNode>,
+pub(super) struct SearchOf<S> {
+    nodes: Vec<SearchNode<S>>,
     open: BinaryHeap<Reverse<Ahead>>,
     table: Table,
     looked_at: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct SearchNode {
-    state: u64,
+#[derive(Clone, Debug)]
+struct SearchNode<S> {
+    state: S,
     cost: u64,
     /// The node before, and the operator (of the problem) that leads here.
     from: u32,
@@ -52,40 +87,34 @@ pub(super) enum Progress {
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Search {
-    pub(super) fn new(problem: &Problem, start: u64) -> Self {
+impl<S: State> SearchOf<S> {
+    fn new(problem: &Problem, start: S) -> Self {
         let mut search = Self {
             nodes: Vec::with_capacity(64),
             open: BinaryHeap::with_capacity(64),
             table: Table::new(),
             looked_at: 0,
         };
-        let left = problem.bound(start);
+        let left = problem.bound(&start);
         if left != UNREACHABLE {
             search.add(start, 0, left, NOWHERE, 0);
         }
         search
     }
 
-    /// How many states were looked at.
-    pub(super) fn looked_at(&self) -> usize {
-        self.looked_at
-    }
-
-    fn add(&mut self, state: u64, cost: u64, left: u64, from: u32, operator: u32) {
+    fn add(&mut self, state: S, cost: u64, left: u64, from: u32, operator: u32) {
         let node = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
         self.nodes.push(SearchNode { state, cost, from, operator });
-        let place = self.table.place(state, &self.nodes);
+        let place = self.table.place(&self.nodes[node as usize].state, &self.nodes);
         self.table.put(place, node, &self.nodes);
         self.open.push(Reverse(Ahead { total: cost + left, left, node }));
     }
 
-    /// Looks at so many states at most. `costs` has what each operator of the problem costs.
-    pub(super) fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
+    fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
         for _ in 0..states {
             let Some((number, node)) = self.next() else { return Progress::Unreachable };
             self.looked_at += 1;
-            if problem.is_goal(node.state) {
+            if problem.is_goal(&node.state) {
                 return self.way(problem, number);
             }
             self.expand(problem, costs, node, number);
@@ -94,41 +123,43 @@ impl Search {
     }
 
     /// Takes the state that is to be looked at next.
-    fn next(&mut self) -> Option<(u32, SearchNode)> {
+    fn next(&mut self) -> Option<(u32, SearchNode<S>)> {
         while let Some(Reverse(ahead)) = self.open.pop() {
-            let node = self.nodes[ahead.node as usize];
+            let node = &self.nodes[ahead.node as usize];
             // Else a cheaper way to it was found, and it was looked at then.
             if ahead.total == node.cost + ahead.left {
-                return Some((ahead.node, node));
+                return Some((ahead.node, node.clone()));
             }
         }
         None
     }
 
-    fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode, from: u32) {
+    fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
+        let mut state = node.state.clone();
         for (operator, (compiled, &price)) in problem.operators.iter().zip(costs).enumerate() {
-            if !compiled.is_applicable(node.state) {
+            if !compiled.is_applicable(&node.state) {
                 continue;
             }
-            let state = compiled.apply(node.state);
+            state.clone_from(&node.state);
+            compiled.apply(&mut state);
             if state == node.state {
                 continue;
             }
-            let left = problem.bound(state);
+            let left = problem.bound(&state);
             if left == UNREACHABLE {
                 continue;
             }
             let cost = node.cost + u64::from(price);
             #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
             let operator = operator as u32;
-            let place = self.table.place(state, &self.nodes);
+            let place = self.table.place(&state, &self.nodes);
             let Some(known) = self.table.get(place) else {
-                self.add(state, cost, left, from, operator);
+                self.add(state.clone(), cost, left, from, operator);
                 continue;
             };
             let old = &mut self.nodes[known as usize];
             if cost < old.cost {
-                *old = SearchNode { state, cost, from, operator };
+                (old.cost, old.from, old.operator) = (cost, from, operator);
                 self.open.push(Reverse(Ahead { total: cost + left, left, node: known }));
             }
         }
@@ -137,10 +168,10 @@ impl Search {
     fn way(&self, problem: &Problem, last: u32) -> Progress {
         let cost = self.nodes[last as usize].cost;
         let mut operators = Vec::new();
-        let mut at = self.nodes[last as usize];
+        let mut at = &self.nodes[last as usize];
         while at.from != NOWHERE {
             operators.push(problem.operators[at.operator as usize].operator);
-            at = self.nodes[at.from as usize];
+            at = &self.nodes[at.from as usize];
         }
         operators.reverse();
         Progress::Found(operators, cost)
@@ -162,15 +193,13 @@ impl Table {
 
     /// Where a state is, or would be.
     #[inline]
-    fn place(&self, state: u64, nodes: &[SearchNode]) -> usize {
+    fn place<S: State>(&self, state: &S, nodes: &[SearchNode<S>]) -> usize {
         let mask = self.slots.len() - 1;
-        // Fibonacci hashing: the upper bits of the product depend on all of the state.
-        let hash = state.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let mut place = hash as usize & mask;
+        let mut place = state.hash() & mask;
         loop {
             match self.slots[place] {
                 0 => return place,
-                node if nodes[node as usize - 1].state == state => return place,
+                node if nodes[node as usize - 1].state == *state => return place,
                 _ => place = (place + 1) & mask,
             }
         }
@@ -181,14 +210,14 @@ impl Table {
     }
 
     /// Puts a node where it belongs. The nodes are those that are in it, this one being the last.
-    fn put(&mut self, place: usize, node: u32, nodes: &[SearchNode]) {
+    fn put<S: State>(&mut self, place: usize, node: u32, nodes: &[SearchNode<S>]) {
         self.slots[place] = node + 1;
         self.used += 1;
         if self.used * 2 > self.slots.len() {
             let bigger = self.slots.len() * 4;
             self.slots = vec![0; bigger];
             for (number, known) in (1..).zip(nodes) {
-                let place = self.place(known.state, nodes);
+                let place = self.place(&known.state, nodes);
                 self.slots[place] = number;
             }
         }
