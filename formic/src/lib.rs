@@ -34,6 +34,7 @@
 //! | `nav` (default) | grids, regions, paths; [`glam`] for points |
 //! | `serde` | components that are saved by serde |
 //! | `inspect` | a page for any running world |
+//! | `btcpp` | behaviour trees from the XML of BehaviorTree.CPP, and to it |
 //!
 //! # Which `Query`
 //!

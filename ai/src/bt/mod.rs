@@ -105,6 +105,8 @@
 //! [`Running`]: crate::action::ActionResult::Running
 
 mod agent;
+#[cfg(feature = "btcpp")]
+mod btcpp;
 mod data;
 mod node;
 mod parse;

@@ -46,6 +46,17 @@ pub enum ParseProblem {
     /// With all subtrees in their places there are more than [`Node::COUNT_MAX`] nodes.
     #[error("the tree has more than {} nodes", Node::COUNT_MAX)]
     TooLarge,
+    /// The text is no XML.
+    #[error("this is no XML: {0}")]
+    Malformed(String),
+    /// A node of BehaviorTree.CPP cannot be said with ours, or the other way round.
+    #[error("{node:?} has no counterpart: {why}")]
+    NoCounterpart {
+        /// The node, or an attribute or entry of it.
+        node: String,
+        /// The reason.
+        why: &'static str,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

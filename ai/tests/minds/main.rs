@@ -4,6 +4,7 @@
 
 mod access;
 mod bt;
+mod btcpp;
 mod choosing;
 mod composite;
 mod data;
