@@ -4,9 +4,7 @@
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{
-    Curve, Input, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents,
-};
+use formic_ai::utility::{Curve, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents};
 
 /// From 0 to 100.
 #[derive(Component)]
@@ -74,18 +72,16 @@ fn actions() -> ActionSet {
 /// Once it eats it eats its fill, once it sleeps it sleeps until it is rested; it plays when it is
 /// neither hungry nor tired, and being tired bothers it more.
 fn reasoner(actions: &ActionSet) -> Result<Reasoner, ReasonerError> {
-    const HUNGER: Input = Input(0);
-    const TIREDNESS: Input = Input(1);
+    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
     let hungry = Curve::exponential(2.0);
     let tired = Curve::fast_then_slow(4.0);
-    let play = Utility::sum().weighted(0.4, HUNGER, hungry.clone().inverted()).weighted(
+    let play = Utility::sum().weighted(0.4, hunger, hungry.clone().inverted()).weighted(
         0.6,
-        TIREDNESS,
+        tiredness,
         tired.clone().inverted(),
     );
-    Reasoner::new()
-        .option("eat", Utility::of(HUNGER, hungry).until(HUNGER, 0.0))
-        .option("sleep", Utility::of(TIREDNESS, tired).until(TIREDNESS, 0.0))
+    cats.option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
+        .option("sleep", Utility::of(tiredness, tired).until(tiredness, 0.0))
         .option("play", play)
         .bind(actions)
 }

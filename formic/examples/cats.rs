@@ -16,7 +16,7 @@ struct Needs {
 struct Pastime;
 struct Cats(Reasoner);
 
-fn think(mut minds: UtilityAgents<'_, &'static Needs>, cats: Res<'_, Cats>) {
+fn think(mut minds: UtilityAgents<'_, &Needs>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |needs| [needs.hunger, needs.tiredness]);
 }
 
@@ -31,20 +31,17 @@ fn grow(mut cats: Query<'_, &mut Needs>) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let actions =
         ActionSet::new().action("eat", Pastime).action("sleep", Pastime).action("play", Pastime);
-    let cats = Reasoner::new()
-        .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
-        .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
-        .option("play", Utility::of(Input(1), Curve::linear(-1.0, 1.0)))
-        .input("hunger", Input(0))
-        .input("tiredness", Input(1))
+    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+    let cats = cats
+        .option("eat", Utility::of(hunger, Curve::exponential(2.0)))
+        .option("sleep", Utility::of(tiredness, Curve::linear(1.0, 0.0)))
+        .option("play", Utility::of(tiredness, Curve::linear(-1.0, 1.0)))
         .bind(&actions)?;
     let mut world = World::new();
     let cat = actions.spawn(&mut world, Needs { hunger: 0.1, tiredness: 0.4 })?;
     UtilityAgent::drive(&mut world, cat, &cats, 1)?;
     world.insert_resource(Cats(cats));
-    let mut log = DecisionLog::new();
-    log.watch(cat, "Cat", 16);
-    world.insert_resource(log);
+    world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
 
     let systems = formic::ai::action::add(Schedule::builder()).add(think.as_mind());
     let mut schedule = systems.add(grow.after(think)).build(&mut world)?;

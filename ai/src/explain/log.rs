@@ -87,6 +87,14 @@ impl DecisionLog {
         Self::default()
     }
 
+    /// [Watches](Self::watch) one agent.
+    #[must_use]
+    pub fn watching(agent: Entity, kind: impl Into<Label>, decisions_max: usize) -> Self {
+        let mut log = Self::new();
+        log.watch(agent, kind, decisions_max);
+        log
+    }
+
     /// Watches an agent: its last `decisions_max` decisions are kept, one at least. In sentences it
     /// is called by its kind and the index of its entity: `Cat#12`.
     ///

@@ -24,7 +24,7 @@
 //! ```
 //! use formic_ai::explain::DecisionLog;
 //! use formic_ai::prelude::*;
-//! use formic_ai::utility::{Curve, Input, UtilityAgents, Reasoner, Utility, UtilityAgent};
+//! use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgent, UtilityAgents};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! #[derive(Component)]
@@ -36,19 +36,16 @@
 //! }
 //!
 //! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
-//! let cats = Reasoner::new()
-//!     .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
-//!     .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
-//!     .input("hunger", Input(0))
-//!     .input("tiredness", Input(1))
+//! let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+//! let cats = cats
+//!     .option("eat", Utility::of(hunger, Curve::exponential(2.0)))
+//!     .option("sleep", Utility::of(tiredness, Curve::linear(1.0, 0.0)))
 //!     .bind(&actions)?;
 //! let mut world = World::new();
 //! let cat = actions.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
 //! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
 //! world.insert_resource(Cats(cats));
-//! let mut log = DecisionLog::new();
-//! log.watch(cat, "Cat", 16);
-//! world.insert_resource(log);
+//! world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
 //! let mut schedule = formic_ai::action::add(Schedule::builder())
 //!     .add(think.as_mind())
 //!     .build(&mut world)?;

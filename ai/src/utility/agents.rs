@@ -43,23 +43,17 @@ type RowItem<'a, Q> = (
 ///
 /// ```
 /// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Input, UtilityAgents, Reasoner, Utility, UtilityAgent};
+/// use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgent, UtilityAgents};
 /// #[derive(Component)]
 /// struct Hunger(f32);
 /// # #[derive(Component, Clone)] struct Eat;
-/// struct Cats(Reasoner);
-///
-/// fn think(mut minds: UtilityAgents<&Hunger>, cats: Res<Cats>) {
-///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
-/// }
-///
 /// let actions = ActionSet::new().action("eat", Eat);
-/// let eat = Utility::of(Input(0), Curve::step(0.5));
-/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&actions)?);
+/// let (cats, [hunger]) = Reasoner::with_inputs(["hunger"]);
+/// let cats = cats.option("eat", Utility::of(hunger, Curve::step(0.5))).bind(&actions)?;
 /// let mut world = World::new();
 /// let cat = actions.spawn(&mut world, Hunger(80.0))?;
-/// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
-/// world.insert_resource(cats);
+/// UtilityAgent::drive(&mut world, cat, &cats, 1)?;
+/// let think = move |mut minds: UtilityAgents<&Hunger>| minds.decide(&cats, |it| [it.0 / 100.0]);
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
 ///     .add(think.as_mind())
 ///     .build(&mut world)?;

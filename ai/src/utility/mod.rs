@@ -20,28 +20,23 @@
 //!
 //! ```
 //! use formic_ai::prelude::*;
-//! use formic_ai::utility::{Curve, Input, Reasoner, Utility};
+//! use formic_ai::utility::{Curve, Reasoner, Utility};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! # #[derive(Component, Clone)] struct Play;
-//! const HUNGER: Input = Input(0);
-//! const TIREDNESS: Input = Input(1);
 //! let hungry = Curve::exponential(2.0);
 //! let tired = Curve::fast_then_slow(4.0);
 //! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep).action("play", Play);
-//! let cats = Reasoner::new()
-//!     .option("eat", Utility::of(HUNGER, hungry.clone()).until(HUNGER, 0.0))
-//!     .option("sleep", Utility::of(TIREDNESS, tired.clone()).until(TIREDNESS, 0.0))
-//!     .option(
-//!         "play",
-//!         Utility::sum()
-//!             .weighted(0.4, HUNGER, hungry.inverted())
-//!             .weighted(0.6, TIREDNESS, tired.inverted()),
-//!     )
+//! let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+//! let play = Utility::sum().weighted(0.4, hunger, hungry.clone().inverted());
+//! let cats = cats
+//!     .option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
+//!     .option("play", play.weighted(0.6, tiredness, tired.clone().inverted()))
+//!     .option("sleep", Utility::of(tiredness, tired).until(tiredness, 0.0))
 //!     .bind(&actions)?;
 //! // Fresh from sleep and fed: it plays. Half tired: sleep is worth more by far.
-//! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 0.0, 1.0]);
-//! let [eat, sleep, play] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
+//! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 1.0, 0.0]);
+//! let [eat, play, sleep] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
 //! assert!(sleep > play && play > eat);
 //! # Ok::<(), formic_ai::utility::ReasonerError>(())
 //! ```

@@ -27,15 +27,14 @@ pub enum Select {
 ///
 /// ```
 /// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
+/// use formic_ai::utility::{Curve, Reasoner, Utility};
 /// # #[derive(Component, Clone)] struct Eat;
 /// # #[derive(Component, Clone)] struct Sleep;
-/// const HUNGER: Input = Input(0);
-/// const TIREDNESS: Input = Input(1);
 /// let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
-/// let cat = Reasoner::new()
-///     .option("eat", Utility::of(HUNGER, Curve::exponential(2.0)).inertia(0.2))
-///     .option("sleep", Utility::of(TIREDNESS, Curve::fast_then_slow(4.0)))
+/// let (cat, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+/// let cat = cat
+///     .option("eat", Utility::of(hunger, Curve::exponential(2.0)).inertia(0.2))
+///     .option("sleep", Utility::of(tiredness, Curve::fast_then_slow(4.0)))
 ///     .bind(&actions)?;
 /// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
 /// # Ok::<(), formic_ai::utility::ReasonerError>(())
@@ -165,6 +164,14 @@ impl Reasoner {
             has_ranks: false,
             input_names: BTreeMap::new(),
         }
+    }
+
+    /// No options yet, and inputs with the names that [records](crate::explain) call them by. What
+    /// decides gives their values in this order.
+    #[must_use]
+    pub fn with_inputs<const N: usize>(names: [&'static str; N]) -> (Self, [Input; N]) {
+        let named = (0..).zip(names).map(|(place, name)| (place, name.into()));
+        (Self { input_names: named.collect(), ..Self::new() }, core::array::from_fn(Input))
     }
 
     /// Adds an option: to carry out the action of this name.

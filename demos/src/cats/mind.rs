@@ -1,7 +1,7 @@
 //! The options of cats, and their scores.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgents};
+use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgents};
 
 use super::actions::{Eat, Play, Sleep};
 use super::needs::{Hunger, Tiredness};
@@ -9,8 +9,6 @@ use super::needs::{Hunger, Tiredness};
 /// What there is to choose from, in the order of the actions and of the reasoner.
 pub(super) const OPTIONS: [&str; 3] = ["eat", "sleep", "play"];
 
-const HUNGER: Input = Input(0);
-const TIREDNESS: Input = Input(1);
 /// Being tired spoils the fun more than being hungry does: it is a lazy cat.
 const PLAY_WEIGHTS: [f32; 2] = [0.4, 0.6];
 
@@ -36,17 +34,15 @@ pub(super) fn tiredness_curve() -> Curve {
 /// is neither hungry nor tired.
 pub(super) fn reasoner() -> Reasoner {
     let [hunger_weight, tiredness_weight] = PLAY_WEIGHTS;
-    let play = Utility::sum().weighted(hunger_weight, HUNGER, hunger_curve().inverted()).weighted(
+    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+    let play = Utility::sum().weighted(hunger_weight, hunger, hunger_curve().inverted()).weighted(
         tiredness_weight,
-        TIREDNESS,
+        tiredness,
         tiredness_curve().inverted(),
     );
-    Reasoner::new()
-        .option("eat", Utility::of(HUNGER, hunger_curve()).until(HUNGER, 0.0))
-        .option("sleep", Utility::of(TIREDNESS, tiredness_curve()).until(TIREDNESS, 0.0))
+    cats.option("eat", Utility::of(hunger, hunger_curve()).until(hunger, 0.0))
+        .option("sleep", Utility::of(tiredness, tiredness_curve()).until(tiredness, 0.0))
         .option("play", play)
-        .input("hunger", HUNGER)
-        .input("tiredness", TIREDNESS)
         .bind(&actions())
         .expect("every option is an action of the set")
 }
