@@ -1,8 +1,8 @@
 //! Trees from the XML of BehaviorTree.CPP, version 4, and to it, as Groot2 opens it.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
-use std::time::Duration;
 
 use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
@@ -93,7 +93,7 @@ impl Node {
     /// ```
     /// use formic_ai::bt::{Library, Node};
     /// use formic_ai::prelude::*;
-    /// # use std::time::Duration;
+    /// # use core::time::Duration;
     /// # #[derive(Component, Clone)] struct Move;
     /// let actions = ActionSet::new().action("MoveBase goal=\"{home}\"", Move);
     /// let library = Library::<()>::new(&actions).condition("BatteryOK", |()| true);

@@ -29,11 +29,6 @@
 //! # #[derive(Component, Clone)] struct Sleep;
 //! #[derive(Component)]
 //! struct Needs { hunger: f32, tiredness: f32 }
-//! struct Cats(Reasoner);
-//!
-//! fn think(mut minds: UtilityAgents<&Needs>, cats: Res<Cats>) {
-//!     minds.decide(&cats.0, |needs| [needs.hunger / 100.0, needs.tiredness / 100.0]);
-//! }
 //!
 //! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
 //! let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
@@ -44,8 +39,10 @@
 //! let mut world = World::new();
 //! let cat = actions.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
 //! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
-//! world.insert_resource(Cats(cats));
 //! world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
+//! let think = move |mut minds: UtilityAgents<&Needs>| {
+//!     minds.decide(&cats, |it| [it.hunger / 100.0, it.tiredness / 100.0]);
+//! };
 //! let mut schedule = formic_ai::action::add(Schedule::builder())
 //!     .add(think.as_mind())
 //!     .build(&mut world)?;
