@@ -263,3 +263,32 @@ fn no_file_reads_a_clock_or_asks_the_system_for_randomness() {
         assert_eq!(found, None, "{module}");
     }
 }
+
+/// Those of a system differ in their last bits from those of another.
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn functions_of_floats_are_those_of_libm() {
+    let asks = [
+        ".exp()",
+        ".exp2(",
+        ".ln()",
+        ".log2(",
+        ".log10(",
+        ".sin()",
+        ".cos()",
+        ".tan()",
+        ".sin_cos()",
+        ".powf(",
+        ".powi(",
+        ".cbrt()",
+        ".hypot(",
+        ".mul_add(",
+        "from_angle(",
+    ];
+    for (module, file) in sources() {
+        let text = fs::read_to_string(&file).expect("it is there");
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let found = code.filter(|line| asks.iter().any(|word| line.contains(word)));
+        assert_eq!(found.collect::<Vec<_>>(), [""; 0], "{module}");
+    }
+}

@@ -159,7 +159,7 @@ impl Curve {
         if rate == 0.0 {
             return Self::linear(1.0, 0.0);
         }
-        Self::new(Shape::Growth { rate, scale: 1.0 / (rate.exp() - 1.0) })
+        Self::new(Shape::Growth { rate, scale: 1.0 / (libm::expf(rate) - 1.0) })
     }
 
     /// `1 / (1 + e ^ (-steepness * (x - midpoint)))`.
@@ -326,6 +326,7 @@ fn power(x: f32, exponent: i32) -> f32 {
     product
 }
 
+// The functions of libm have the same bits on every machine; those of a system have not.
 impl Shape {
     #[inline(never)]
     fn slowly_at(&self, x: f32) -> f32 {
@@ -333,18 +334,20 @@ impl Shape {
             Self::Linear { slope, shift } => slope * x + shift,
             Self::Power { exponent } => power(x, *exponent),
             Self::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
-            Self::PowerReal { exponent } => x.powf(*exponent),
-            Self::FastThenSlowReal { exponent } => 1.0 - (1.0 - x).powf(*exponent),
+            Self::PowerReal { exponent } => libm::powf(x, *exponent),
+            Self::FastThenSlowReal { exponent } => 1.0 - libm::powf(1.0 - x, *exponent),
             Self::Polynomial { slope, exponent, x_shift, y_shift } => {
-                slope * (x - x_shift).powi(*exponent) + y_shift
+                let product = power(x - x_shift, exponent.saturating_abs());
+                let power = if *exponent < 0 { 1.0 / product } else { product };
+                slope * power + y_shift
             }
-            Self::Growth { rate, scale } => ((rate * x).exp() - 1.0) * scale,
+            Self::Growth { rate, scale } => (libm::expf(rate * x) - 1.0) * scale,
             Self::Logistic { steepness, midpoint } => {
-                1.0 / (1.0 + (-steepness * (x - midpoint)).exp())
+                1.0 / (1.0 + libm::expf(-steepness * (x - midpoint)))
             }
-            Self::Logit { scale, shift } => scale * (x / (1.0 - x)).ln() + shift,
-            Self::Normal { mean, halved } => (-(x - mean) * (x - mean) * halved).exp(),
-            Self::Sine { cycles, phase } => (1.0 + (TAU * (cycles * x + phase)).sin()) / 2.0,
+            Self::Logit { scale, shift } => scale * libm::logf(x / (1.0 - x)) + shift,
+            Self::Normal { mean, halved } => libm::expf(-(x - mean) * (x - mean) * halved),
+            Self::Sine { cycles, phase } => (1.0 + libm::sinf(TAU * (cycles * x + phase))) / 2.0,
             Self::Step { threshold } => f32::from(u8::from(x >= *threshold)),
             Self::Piecewise(points) => between(points, x),
         }

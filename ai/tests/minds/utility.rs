@@ -590,3 +590,23 @@ fn cats_play_then_sleep_then_eat_and_sleep_more_than_they_eat() {
     assert!(seconds("sleep") > seconds("eat"));
     assert_eq!(seconds("nothing"), 0.0);
 }
+
+#[test]
+fn curves_have_the_same_bits_on_every_machine() {
+    let curves = [
+        Curve::exponential(2.7),
+        Curve::fast_then_slow(0.6),
+        Curve::polynomial(2.0, -3, -0.5, 0.1),
+        Curve::growth(3.0),
+        Curve::logistic(9.0, 0.4),
+        Curve::logit(0.2, 0.5),
+        Curve::normal(0.3, 0.2),
+        Curve::sine(1.5, 0.1),
+    ];
+    let mut hasher = formic_ecs::StateHasher::new();
+    for curve in &curves {
+        let bits = (1..1_000).map(|step| curve.at(step as f32 / 1_000.0).to_bits());
+        bits.for_each(|bits| hasher.write_u64(bits.into()));
+    }
+    assert_eq!(hasher.finish(), 10_788_417_075_751_249_334);
+}
