@@ -203,7 +203,7 @@ fn watched(agents: usize, watched: usize) -> Vec<Contender> {
     };
     let size = agents * CatLife::TICKS;
     vec![
-        Contender::new("nobody watched", size, unwatched),
+        Contender::new("no agent watched", size, unwatched),
         Contender::new("10k watched", size, watched),
     ]
 }
