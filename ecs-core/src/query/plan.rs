@@ -1,6 +1,7 @@
 //! Query plans: which archetypes match, and where their columns are.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
@@ -10,7 +11,6 @@ use super::filter::QueryFilter;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
-use crate::name::Name;
 use crate::storage::Directory;
 
 /// One archetype that matches.
@@ -32,8 +32,9 @@ pub(super) struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
     filter: FilterState,
     pub(super) access: Access,
     kind: PlanKind,
-    /// The component that is asked for twice, once of them to write: no archetype is looked at then (I-11).
-    clash: Option<Name>,
+    /// What to say of a component that is asked for twice, once of them to write: no archetype is looked at
+    /// then (I-11). Written beforehand, so that the code of a query names no type and queries alike share it.
+    clash: Option<Box<str>>,
     seen: usize,
     pub(super) matches: Vec<Match<QuerySlots, FilterSlots>>,
 }
@@ -69,7 +70,11 @@ where
         let mut access = Access::default();
         Q::Parts::access(&query, &mut access);
         F::access(&filter, &mut access);
-        let clash = access.clash().map(|id| ids.registry().info(id).name().clone());
+        let asker = if kind == PlanKind::View { "view" } else { "query" };
+        let clash = access.clash().map(|id| {
+            let (name, component) = (core::any::type_name::<Q>(), ids.registry().info(id).name());
+            format!("the {asker} {name} asks for {component} twice, once of them to write").into()
+        });
         Self { query, filter, access, kind, clash, seen: 0, matches: Vec::new() }
     }
 
@@ -99,10 +104,8 @@ where
         Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
-        if let Some(component) = &self.clash {
-            let asker = if self.kind == PlanKind::View { "view" } else { "query" };
-            let name = core::any::type_name::<Q>();
-            panic!("the {asker} {name} asks for {component} twice, once of them to write");
+        if let Some(clash) = &self.clash {
+            panic!("{clash}");
         }
         for archetype in archetypes {
             self.seen += 1;
