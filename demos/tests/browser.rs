@@ -20,7 +20,7 @@ use crate::support::{is_picture, json as run_json, scratch, text};
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A browser with one window, and its driver.
-struct Browser {
+pub(crate) struct Browser {
     driver: Child,
     address: String,
     session: String,
@@ -45,8 +45,8 @@ fn program(names: &[&str]) -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser, or says why there is none.
-    fn start() -> Result<Self, String> {
+    /// Starts a browser with a profile of this name, or says why there is none.
+    pub(crate) fn start(profile: &str) -> Result<Self, String> {
         let driver = program(&["chromedriver"]).ok_or("there is no chromedriver")?;
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let browser = program(&names).ok_or("there is no Chromium")?;
@@ -70,13 +70,12 @@ impl Browser {
         if browser_session.address.is_empty() {
             return Err("chromedriver names no port".to_owned());
         }
-        browser_session.open(&browser)?;
+        browser_session.open(&browser, &scratch(profile))?;
         Ok(browser_session)
     }
 
-    fn open(&mut self, browser: &Path) -> Result<(), String> {
-        let profile = scratch("browser-profile");
-        drop(fs::remove_dir_all(&profile));
+    fn open(&mut self, browser: &Path, profile: &Path) -> Result<(), String> {
+        drop(fs::remove_dir_all(profile));
         let arguments = [
             "--headless",
             "--no-sandbox",
@@ -118,7 +117,7 @@ impl Browser {
         Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
     }
 
-    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/session/{}{path}", self.session);
         let (status, answer) = self.request(method, &path, body).expect("the driver answers");
         assert_eq!(status, 200, "{method} {path} {body}: {answer}");
@@ -126,12 +125,12 @@ impl Browser {
     }
 
     /// What a script returns.
-    fn script(&self, script: &str) -> Value {
+    pub(crate) fn script(&self, script: &str) -> Value {
         self.call("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
     /// Waits until an expression holds in the page.
-    fn wait_until(&self, what: &str) {
+    pub(crate) fn wait_until(&self, what: &str) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while self.script(&format!("return Boolean({what});")) != true {
             let note = self.script("return document.getElementById('note').textContent;");
@@ -140,7 +139,7 @@ impl Browser {
         }
     }
 
-    fn click(&self, selector: &str) {
+    pub(crate) fn click(&self, selector: &str) {
         let found =
             self.call("POST", "/element", &json!({ "using": "css selector", "value": selector }));
         let element = found[ELEMENT].as_str().expect("an element");
@@ -148,7 +147,7 @@ impl Browser {
     }
 
     /// Moves the mouse to a place in the window and clicks there.
-    fn click_at(&self, x: i64, y: i64) {
+    pub(crate) fn click_at(&self, x: i64, y: i64) {
         let actions = json!([
             { "type": "pointerMove", "duration": 0, "x": x, "y": y },
             { "type": "pointerDown", "button": 0 },
@@ -159,17 +158,22 @@ impl Browser {
         self.call("POST", "/actions", &mouse);
     }
 
-    fn press(&self, key: &str) {
+    pub(crate) fn press(&self, key: &str) {
         let actions =
             json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
         let keys = json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
         self.call("POST", "/actions", &keys);
     }
 
-    /// Keeps a picture of the window, for a person to look at.
-    fn screenshot(&self, name: &str) {
+    /// A picture of the window, as a PNG.
+    pub(crate) fn screenshot(&self) -> Vec<u8> {
         let picture = self.call("GET", "/screenshot", &Value::Null);
-        let bytes = from_base64(picture.as_str().expect("a text"));
+        from_base64(picture.as_str().expect("a text"))
+    }
+
+    /// Keeps a picture of the window, for a person to look at.
+    fn keep_screenshot(&self, name: &str) {
+        let bytes = self.screenshot();
         is_picture(&bytes);
         fs::write(scratch(name), bytes).expect("the target folder can be written");
     }
@@ -209,7 +213,7 @@ const COLOURS: &str = "
     return seen.size;";
 
 /// Where the first agent is in the window.
-const FIRST_AGENT: &str = "
+pub(crate) const FIRST_AGENT: &str = "
     const map = document.getElementById('map').getBoundingClientRect();
     const ratio = document.getElementById('map').width / map.width;
     const x = marks.x[0] / 65535 * head.width * camera.scale + camera.x;
@@ -224,7 +228,7 @@ const CORNER: &str = "
 
 #[test]
 fn the_page_shows_a_world_and_does_what_it_is_told() {
-    let browser = match Browser::start() {
+    let browser = match Browser::start("browser-profile") {
         Ok(browser) => browser,
         Err(why) => {
             eprintln!("SKIPPED the page in a browser: {why}");
@@ -275,7 +279,7 @@ fn what_a_click_does(browser: &Browser) {
     browser.click("#play");
     browser.wait_until("head.running && head.tick > 15");
     browser.wait_until("document.getElementById('play').textContent === 'Pause'");
-    browser.screenshot("page-agent.png");
+    browser.keep_screenshot("page-agent.png");
     browser.press(" ");
     browser.wait_until("!head.running");
     // Digging with the mouse: the corner of the map is rock, and then it is floor.
@@ -300,7 +304,11 @@ fn what_is_listed_and_edited(browser: &Browser, server: &Running) {
     );
     browser.wait_until("document.querySelectorAll('#found .entity').length === 1");
     browser.wait_until("document.getElementById('reasons').innerText.includes('It is the entity')");
-    browser.screenshot("page-entities.png");
+    browser.keep_screenshot("page-entities.png");
+    // A list that is drawn anew keeps the focus, as it keeps what is pressed.
+    browser.script("window.first = document.querySelector('#found .entity'); first.focus();");
+    browser.script("return showEntities(false);");
+    browser.wait_until("first === document.activeElement && first.isConnected");
     browser.click("#found .entity");
     browser.wait_until("document.querySelector('#agent h2').innerText.startsWith('Entity 7v')");
     browser.script(
@@ -347,7 +355,7 @@ fn what_is_known_of_time(browser: &Browser) {
         browser.wait_until(&format!("head.tick === {}", before + step));
     }
     browser.wait_until(&format!("Number($('scrub').max) === {}", before + 3));
-    browser.screenshot("page-time.png");
+    browser.keep_screenshot("page-time.png");
     browser.script(&format!(
         "$('scrub').value = {}; $('scrub').dispatchEvent(new Event('change'));",
         before + 1
@@ -388,7 +396,7 @@ fn what_the_panels_say(browser: &Browser) {
     for part in ["push_out", "follow", "search", "Has not run", "thread "] {
         assert!(systems.contains(part), "{part} in {systems}");
     }
-    browser.screenshot("page-systems.png");
+    browser.keep_screenshot("page-systems.png");
     browser.click("nav [data-tab=archetypes]");
     browser.wait_until("document.querySelectorAll('.archetype').length > 0");
     let archetypes = browser.text_of("archetypes");
@@ -414,7 +422,7 @@ fn another_demo(browser: &Browser) {
     browser.wait_until("document.title === 'Formic: miners' && marks.count > 1000");
     browser.wait_until("head.running && head.tick > 3");
     browser.wait_until("document.getElementById('legend').innerText.includes('laden')");
-    browser.screenshot("page-miners.png");
+    browser.keep_screenshot("page-miners.png");
 }
 
 fn what_keys_do_in_the_roguelike(browser: &Browser) {
@@ -428,7 +436,7 @@ fn what_keys_do_in_the_roguelike(browser: &Browser) {
     browser.wait_until("document.getElementById('note').textContent.includes('Taken back')");
     browser.wait_until("document.querySelector('#legend .letter').textContent === '>'");
     browser.wait_until("[...marks.kind].includes(10)");
-    browser.screenshot("page-rogue.png");
+    browser.keep_screenshot("page-rogue.png");
 }
 
 fn what_is_said_of_several_worlds(browser: &Browser) {
@@ -441,7 +449,7 @@ fn what_is_said_of_several_worlds(browser: &Browser) {
     browser.wait_until("document.getElementById('archetypes').innerText.includes('TreeAgent')");
     browser.press("w");
     browser.wait_until("document.getElementById('note').textContent === 'The wolf comes.'");
-    browser.screenshot("page-minds.png");
+    browser.keep_screenshot("page-minds.png");
 }
 
 fn what_comes_of_a_recording_that_is_dropped(browser: &Browser) {
@@ -461,7 +469,7 @@ fn what_comes_of_a_recording_that_is_dropped(browser: &Browser) {
     drop(&recording);
     browser.wait_until("document.title === 'Formic: cats' && marks.count === 30");
     browser.wait_until("$('world').innerText.includes('tick 20 of 20, 5 of 5 hashes equal')");
-    browser.screenshot("page-recording.png");
+    browser.keep_screenshot("page-recording.png");
     drop(&other);
     browser.wait_until("$('note').textContent.startsWith('the state at tick 0 is ')");
     browser.wait_until("$('world').innerText.includes('on the recording; from the start')");

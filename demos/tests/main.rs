@@ -21,3 +21,4 @@ mod serve;
 mod shell;
 mod support;
 mod villagers;
+mod visit;

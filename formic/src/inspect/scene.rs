@@ -141,14 +141,18 @@ pub enum Touch {
 }
 
 /// The last part of a type's path, that of each parameter too: `action::Queue<world::Imp>` is
-/// `Queue<Imp>`.
+/// `Queue<Imp>`. A closure is named by the function that it is in.
 #[must_use]
 pub fn short_name(path: &str) -> String {
     let mut short = String::new();
     // A turbofish is no part of a path.
     let path = path.replace("::<", "<");
     for part in path.split_inclusive(['<', '>', ',', ' ', '(', ')', '&']) {
-        short.push_str(part.rsplit("::").next().unwrap_or(part));
+        let named = part.trim_end_matches("::{{closure}}");
+        if named != part {
+            short.push_str("closure in ");
+        }
+        short.push_str(named.rsplit("::").next().unwrap_or(named));
     }
     short
 }
@@ -172,6 +176,8 @@ mod tests {
             ("a::Queue<b::c::Imp, d::Gold>", "Queue<Imp, Gold>"),
             ("formic_jobs::any<(a::A, &b::B)>", "any<(A, &B)>"),
             ("formic_jobs::resource_exists::<a::Time>", "resource_exists<Time>"),
+            ("game::main::{{closure}}", "closure in main"),
+            ("game::main::{{closure}}::{{closure}}", "closure in main"),
             ("", ""),
         ] {
             assert_eq!(short_name(path), short, "{path}");
