@@ -30,13 +30,13 @@ impl RowMask {
         Self { words, len }
     }
 
-    /// The mask of `len` rows that these words, and perhaps others behind them, are.
-    pub(crate) fn from_words(from: &[u64], len: usize) -> Self {
-        debug_assert!(len <= ROWS_MAX);
+    /// The rows of a mask within a range that begins with one of its words.
+    pub(crate) fn from_words(from: &[u64], within: &Range<usize>) -> Self {
+        debug_assert!(within.end <= ROWS_MAX && within.start % 64 == 0);
         let mut words = [0; WORDS];
-        let used = len.div_ceil(64);
-        words[..used].copy_from_slice(&from[..used]);
-        Self { words, len }
+        let used = within.start / 64..within.end.div_ceil(64);
+        words[used.clone()].copy_from_slice(&from[used]);
+        Self { words, len: within.end }
     }
 
     /// The words that have rows.

@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use super::column::{RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
@@ -126,7 +127,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.visit(&mut f, |fetch, rows, len, f| {
             // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
             // consumed, and `visit` gives each chunk once (I-11).
-            unsafe { each_row::<Q>(fetch, rows, len, f) };
+            unsafe { each_row::<Q>(fetch, rows, 0..len, f) };
         });
     }
 
@@ -143,7 +144,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.visit(&mut f, |fetch, rows, len, f| {
             // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
             // consumed, and `visit` gives each chunk once (I-11).
-            unsafe { each_run::<Q>(fetch, rows, len, f) };
+            unsafe { each_run::<Q>(fetch, rows, 0..len, f) };
         });
     }
 
@@ -317,10 +318,13 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     ) -> ParallelChunks<'a, Q, F> {
         scratch.units.clear();
         scratch.words.clear();
+        scratch.batch_count = 0;
         for (ordinal, place) in self.places().enumerate() {
-            scratch.push(place, ordinal, &self.rows_at(place));
+            let found = &self.matches[place.0];
+            let len = self.source.archetypes[found.archetype.index()].chunks.len(place.1);
+            scratch.push(place, ordinal, len, &self.rows_at(place));
         }
-        scratch.taken.prepare(scratch.units.len());
+        scratch.taken.prepare(scratch.batch_count);
         ParallelChunks { source: self.source, matches: &self.matches, scratch }
     }
 }
@@ -340,16 +344,16 @@ pub(super) fn find_each<const N: usize, P: Copy>(
     Ok(found.map(|place| place.expect("each was found")))
 }
 
-/// Calls `f` with some rows of a chunk of `len` rows.
+/// Calls `f` with some rows within a part of a chunk.
 ///
 /// # Safety
-/// The chunk was fetched, `rows` are at most its own, and the caller has the right to them (I-10)
-/// and gives it away (I-11).
+/// The chunk was fetched, the part has only rows of it, `rows` are at most those, and the caller has the
+/// right to them (I-10) and gives it away (I-11).
 #[inline]
 unsafe fn each_row<'w, Q: QueryData>(
     fetch: &FetchOf<'w, Q>,
     rows: &Rows,
-    len: usize,
+    within: Range<usize>,
     f: &mut impl FnMut(Q::Item<'w>),
 ) {
     match rows {
@@ -357,7 +361,7 @@ unsafe fn each_row<'w, Q: QueryData>(
         Rows::All => {
             // SAFETY: the rows are the chunk's (I-2), each comes up once (I-11), and the caller has
             // given the right to them away (I-10).
-            let right = unsafe { RangeToken::new(0..len) };
+            let right = unsafe { RangeToken::new(within) };
             Q::Parts::visit::<Q>(fetch, right, f);
         }
         Rows::Some(mask) => mask.for_each(|row| {
@@ -376,11 +380,11 @@ unsafe fn each_row<'w, Q: QueryData>(
 unsafe fn each_run<'w, Q: ColumnData>(
     fetch: &FetchOf<'w, Q>,
     rows: &Rows,
-    len: usize,
+    within: Range<usize>,
     f: &mut impl FnMut(Q::Columns<'w>),
 ) {
-    let mut from = 0;
-    while let Some(run) = rows.next_run(from, len) {
+    let mut from = within.start;
+    while let Some(run) = rows.next_run(from, within.end) {
         from = run.end;
         // SAFETY: the run is of the chunk's rows (I-2), the runs do not overlap (I-11), and the
         // caller has given the right to them away (I-10).
@@ -451,8 +455,8 @@ fn next_chunk<Q: QueryData, F: QueryFilter>(
 
 /// The rows of one chunk that a query visits.
 ///
-/// It holds the right to its rows (I-10): all of the first `len` rows of the chunk that was fetched, or
-/// those of a mask of them. Each is handed out at most once (I-11).
+/// It holds the right to its rows (I-10): all those `within` a part of the chunk that was fetched, or those
+/// of a mask of them. Each is handed out at most once (I-11).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -471,16 +475,16 @@ fn next_chunk<Q: QueryData, F: QueryFilter>(
 pub struct Chunk<'w, Q: QueryData> {
     fetch: FetchOf<'w, Q>,
     rows: Rows,
-    len: usize,
+    within: Range<usize>,
     ordinal: usize,
 }
 
-debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, len);
+debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, within);
 
 impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// A chunk without rows.
     pub(super) fn nothing() -> Self {
-        Self { fetch: Q::Parts::nothing(), rows: Rows::None, len: 0, ordinal: 0 }
+        Self { fetch: Q::Parts::nothing(), rows: Rows::None, within: 0..0, ordinal: 0 }
     }
 
     /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
@@ -494,7 +498,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// How many rows are visited.
     #[must_use]
     pub fn row_count(&self) -> usize {
-        self.rows.count(self.len)
+        self.rows.count(self.within.len())
     }
 
     /// Calls `f` with each row.
@@ -502,7 +506,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
         // consumed here (I-11).
-        unsafe { each_row::<Q>(&self.fetch, &self.rows, self.len, &mut f) };
+        unsafe { each_row::<Q>(&self.fetch, &self.rows, self.within, &mut f) };
     }
 
     /// Calls `f` with the slices of each run of rows.
@@ -513,7 +517,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     {
         // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
         // consumed here (I-11).
-        unsafe { each_run::<Q>(&self.fetch, &self.rows, self.len, &mut f) };
+        unsafe { each_run::<Q>(&self.fetch, &self.rows, self.within, &mut f) };
     }
 }
 
@@ -522,7 +526,8 @@ impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
     type IntoIter = ChunkIter<'w, Q>;
 
     fn into_iter(self) -> ChunkIter<'w, Q> {
-        ChunkIter { chunk: self, row: 0, end: 0 }
+        let start = self.within.start;
+        ChunkIter { chunk: self, row: start, end: start }
     }
 }
 
@@ -550,7 +555,7 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
                 if !matches!(rows, Rows::None) {
                     let fetch = Q::Parts::fetch(&found.query, &archetype.chunks, chunk, moment);
                     let len = archetype.chunks.len(chunk);
-                    return Some(Chunk { fetch, rows, len, ordinal });
+                    return Some(Chunk { fetch, rows, within: 0..len, ordinal });
                 }
             }
             self.next_match += 1;
@@ -574,7 +579,7 @@ impl<Q: QueryData> ChunkIter<'_, Q> {
     pub(crate) fn remaining(&self) -> usize {
         let mut from = self.end;
         let mut count = self.end - self.row;
-        while let Some(run) = self.chunk.rows.next_run(from, self.chunk.len) {
+        while let Some(run) = self.chunk.rows.next_run(from, self.chunk.within.end) {
             count += run.len();
             from = run.end;
         }
@@ -584,7 +589,7 @@ impl<Q: QueryData> ChunkIter<'_, Q> {
     #[cold]
     #[inline(never)]
     fn next_run(&mut self) -> bool {
-        match self.chunk.rows.next_run(self.end, self.chunk.len) {
+        match self.chunk.rows.next_run(self.end, self.chunk.within.end) {
             Some(run) => {
                 (self.row, self.end) = (run.start, run.end);
                 true
@@ -622,9 +627,14 @@ struct Unit {
     index: usize,
     chunk: usize,
     ordinal: usize,
+    /// How many batches there are in the units before.
+    first_batch: usize,
     /// Where its mask is among the words, if not all rows are visited.
     mask: Option<usize>,
 }
+
+/// Rows of a batch. Those who stamp or switch rows of different batches share no word.
+const BATCH_ROWS: usize = 64;
 
 /// Memory for cutting a query into chunks, kept from one time to the next.
 #[derive(Debug, Default)]
@@ -632,34 +642,42 @@ pub struct ParallelScratch {
     units: Vec<Unit>,
     /// The masks of the units that have one.
     words: Vec<u64>,
+    batch_count: usize,
     taken: Taken,
 }
 
-/// Which units have been taken: a bit for each, set once and by one thread (I-11). The model is in
+/// Which batches have been taken: a bit for each, set once and by one thread (I-11). The model is in
 /// `loom_models`.
 #[derive(Debug, Default)]
 pub(super) struct Taken(Vec<ProtocolU64>);
 
 impl Taken {
-    /// Begins with this many units, none of them taken.
+    /// Begins with this many batches, none of them taken.
     pub(super) fn prepare(&mut self, count: usize) {
         self.0.clear();
         self.0.extend((0..count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
     }
 
-    /// Sets the bit; whether it was not set before.
+    /// Sets the bits of some batches; whether none of them was set before.
     #[inline]
-    pub(super) fn take(&self, index: usize) -> bool {
-        let bit = 1 << (index % 64);
-        // Relaxed: that only one can be first is all that is needed. What a chunk holds was
-        // published to this thread by the thread that handed it the query, and no thread gives a bit back:
-        // who comes second touches nothing, and who joins the first sees what it wrote.
-        self.0[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    pub(super) fn take(&self, batches: Range<usize>) -> bool {
+        let (mut start, mut is_first) = (batches.start, true);
+        while start < batches.end {
+            let end = batches.end.min((start / 64 + 1) * 64);
+            let bits = u64::MAX >> (64 - (end - start)) << (start % 64);
+            // Relaxed: that only one can be first is all that is needed. What a chunk holds was
+            // published to this thread by the thread that handed it the query, and no thread gives a bit
+            // back: who comes second touches nothing, and who joins the first sees what it wrote.
+            is_first &= self.0[start / 64].fetch_or(bits, Ordering::Relaxed) & bits == 0;
+            start = end;
+        }
+        is_first
     }
 }
 
 impl ParallelScratch {
-    fn push(&mut self, (index, chunk): (usize, usize), ordinal: usize, rows: &Rows) {
+    /// Adds a chunk of `len` rows.
+    fn push(&mut self, (index, chunk): (usize, usize), ordinal: usize, len: usize, rows: &Rows) {
         let mask = match rows {
             Rows::None => return,
             Rows::All => None,
@@ -668,14 +686,16 @@ impl ParallelScratch {
                 Some(self.words.len() - mask.words().len())
             }
         };
-        self.units.push(Unit { index, chunk, ordinal, mask });
+        let first_batch = self.batch_count;
+        self.batch_count += len.div_ceil(BATCH_ROWS);
+        self.units.push(Unit { index, chunk, ordinal, first_batch, mask });
     }
 
-    /// The rows of a unit whose chunk has `len` rows.
-    fn rows(&self, unit: Unit, len: usize) -> Rows {
+    /// The rows of a unit that are visited within a part of its chunk, which begins with a word of the mask.
+    fn rows(&self, unit: Unit, within: &Range<usize>) -> Rows {
         match unit.mask {
             None => Rows::All,
-            Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], len)),
+            Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], within)),
         }
     }
 }
@@ -733,23 +753,66 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. `None` where it has been taken before.
+    /// Takes the chunk at this index. `None` where it, or a batch of it, has been taken before.
     ///
     /// # Panics
     /// Panics if `index` is not below [`len`](Self::len).
     #[inline]
     pub fn take(&self, index: usize) -> Option<Chunk<'_, Q>> {
         let unit = self.scratch.units[index];
-        if !self.scratch.taken.take(index) {
+        let next = self.scratch.units.get(index + 1);
+        self.take_part(
+            unit,
+            0..next.map_or(self.batch_count(), |it| it.first_batch) - unit.first_batch,
+        )
+    }
+
+    /// How many batches there are: the rows of each chunk in parts of up to 64, in their order.
+    #[must_use]
+    pub fn batch_count(&self) -> usize {
+        self.scratch.batch_count
+    }
+
+    /// Takes some batches, and calls `visit` with the rows of each chunk that they are of and the number of
+    /// the first batch there. Where one of them has been taken before, `visit` is not called for that chunk.
+    ///
+    /// Unlike whole chunks, batches let several threads share few rows of which each takes long.
+    ///
+    /// # Panics
+    /// Panics if there are not as many as [`batch_count`](Self::batch_count) says.
+    pub fn take_batches(&self, batches: Range<usize>, mut visit: impl FnMut(usize, Chunk<'_, Q>)) {
+        assert!(batches.end <= self.batch_count(), "there are {}", self.batch_count());
+        let Range { mut start, end } = batches;
+        let mut index = self.scratch.units.partition_point(|unit| unit.first_batch <= start);
+        while start < end {
+            let unit = self.scratch.units[index - 1];
+            let next = self.scratch.units.get(index);
+            let stop = next.map_or(end, |next| end.min(next.first_batch));
+            if let Some(part) =
+                self.take_part(unit, start - unit.first_batch..stop - unit.first_batch)
+            {
+                visit(start, part);
+            }
+            (start, index) = (stop, index + 1);
+        }
+    }
+
+    /// Takes these batches of a unit.
+    #[inline]
+    fn take_part(&self, unit: Unit, batches: Range<usize>) -> Option<Chunk<'_, Q>> {
+        let taken = unit.first_batch + batches.start..unit.first_batch + batches.end;
+        if !self.scratch.taken.take(taken) {
             return None;
         }
         let found = &self.matches[unit.index];
         let chunks = &self.source.archetypes[found.archetype.index()].chunks;
         let len = chunks.len(unit.chunk);
+        let within = batches.start * BATCH_ROWS..len.min(batches.end * BATCH_ROWS);
         let fetch = Q::Parts::fetch(&found.query, chunks, unit.chunk, self.source.moment);
         // The rows were those of this chunk when the query was cut, and none has come or gone since,
         // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
-        // once, and the bit shows that this one has not been given away (I-11).
-        Some(Chunk { fetch, rows: self.scratch.rows(unit, len), len, ordinal: unit.ordinal })
+        // once, each row is in one batch, and the bits show that these have not been given away (I-11).
+        let rows = self.scratch.rows(unit, &within);
+        Some(Chunk { fetch, rows, within, ordinal: unit.ordinal })
     }
 }

@@ -247,7 +247,31 @@ fn no_chunk_taken() -> Taken {
 
 #[test]
 fn a_chunk_is_taken_once_and_who_joins_the_takers_sees_what_they_wrote() {
-    explore("two takers of chunks", two_takers(no_chunk_taken, Taken::take));
+    let take = |taken: &Taken, index: usize| taken.take(index..index + 1);
+    explore("two takers of chunks", two_takers(no_chunk_taken, take));
+}
+
+/// Two threads ask for batches of two words, of which they share some: one of them gets its own, or neither.
+#[test]
+fn batches_that_overlap_are_not_taken_twice() {
+    explore("two takers of overlapping batches", || {
+        let chunks = Chunks::new(no_chunk_taken());
+        let other = Arc::clone(&chunks);
+        let take = |chunks: &Chunks<Taken>, batches| {
+            let is_mine = chunks.taken.take(batches);
+            if is_mine {
+                chunks.values[1..].iter().for_each(|value| value.write());
+            }
+            is_mine
+        };
+        let thread = thread::spawn(move || take(&other, 63..65));
+        let mine = take(&chunks, 0..65);
+        let theirs = thread.join().expect("it does not panic");
+        assert!(!(mine && theirs), "both have batch 64");
+        for value in &chunks.values[1..] {
+            assert_eq!(value.read(), usize::from(mine || theirs));
+        }
+    });
 }
 
 /// The same models with one ordering too weak, or one step left out.

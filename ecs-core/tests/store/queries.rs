@@ -308,6 +308,61 @@ fn the_ordinal_of_a_chunk_counts_chunks_that_are_passed_over() {
     assert_eq!(seen, [last]);
 }
 
+/// Cut into batches, and these put together in any way, the rows are those of the chunks, each once, in their
+/// order; and who asks for a batch that is gone gets nothing of its chunk.
+#[test]
+fn batches_of_chunks_have_all_rows_once_and_in_order() {
+    let mut world = world();
+    world.spawn_batch((0..5_000).map(|i| (A(i), On)));
+    let switched: Vec<Entity> =
+        world.query_filtered::<Entity, With<On>>().into_iter().step_by(3).collect();
+    for entity in switched {
+        world.set_enabled::<On>(entity, false).expect("it has one");
+    }
+    let mut scratch = ParallelScratch::default();
+    fn check<F: formic_ecs::QueryFilter>(world: &mut World, scratch: &mut ParallelScratch) {
+        let found = world.query_filtered::<(Entity, &A), F>().into_iter();
+        let all: Vec<Entity> = found.map(|(entity, _)| entity).collect();
+        for step in [1, 2, 3, 7, 64, 1_000] {
+            let mut query = world.query_filtered::<(Entity, &mut A), F>();
+            let chunks = query.parallel(scratch);
+            let count = chunks.batch_count();
+            let has_small_chunks = cfg!(any(miri, formic_small_blocks));
+            assert!(count > chunks.len() || has_small_chunks, "{count} of {}", chunks.len());
+            let (mut rows, mut slices) = (Vec::new(), 0);
+            for start in (0..count).step_by(step) {
+                let mut next = start;
+                chunks.take_batches(start..count.min(start + step), |first, part| {
+                    assert!(first == start || first > next, "they come in order");
+                    next = first;
+                    assert!(part.row_count() <= step * 64);
+                    if start % 2 == 0 {
+                        part.for_each_run(|(run, _)| {
+                            slices += run.len();
+                            rows.extend_from_slice(run);
+                        });
+                    } else {
+                        rows.extend(part.into_iter().map(|(entity, _)| entity));
+                    }
+                });
+            }
+            assert!(rows == all, "in steps of {step}");
+            assert!(slices > 0);
+            chunks.take_batches(0..count, |_, _| panic!("all of them are gone"));
+            assert!((0..chunks.len()).all(|index| chunks.take(index).is_none()));
+        }
+    }
+    check::<()>(&mut world, &mut scratch);
+    check::<With<On>>(&mut world, &mut scratch);
+    let mut query = world.query::<&A>();
+    let chunks = query.parallel(&mut scratch);
+    let last = chunks.len() - 1;
+    chunks.take_batches(chunks.batch_count() - 1..chunks.batch_count(), |_, _| {});
+    assert!(chunks.take(last).is_none() && chunks.take(0).is_some());
+    let count = chunks.batch_count();
+    assert!(panic_message(|| chunks.take_batches(0..count + 1, |_, _| {})).contains("there are"));
+}
+
 #[test]
 fn a_chunk_is_given_out_once_whoever_asks() {
     let mut world = world();

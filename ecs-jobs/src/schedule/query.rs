@@ -15,9 +15,9 @@ use super::sink::ParallelSinks;
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
-/// Into how many batches a parallel fold cuts the chunks, at most. The same for any number of
+/// Into how many parts a parallel fold cuts the rows, at most. The same for any number of
 /// threads, so that what is combined is, too.
-const FOLD_BATCHES: usize = 64;
+const FOLD_PARTS: usize = 64;
 
 /// All entities that have what `Q` asks for and pass `F`, see [`formic_ecs::Query`]; with the
 /// system's pool at hand, also to be walked in parallel.
@@ -147,12 +147,13 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         self.query().for_each_chunk(f);
     }
 
-    /// Calls `f` with every row, chunk by chunk on all threads of the pool.
+    /// Calls `f` with every row, in batches on all threads of the pool.
     ///
     /// # Panics
     /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each(&mut self, f: impl Fn(Q::Item<'_>) + Sync) {
-        self.par_chunks(|chunk| chunk.for_each(&f));
+        let (mut query, scratch, pool) = self.walk();
+        visit_all(pool, &query.parallel(scratch), |_slot, _batch, rows| rows.for_each(&f));
     }
 
     /// Calls `f` with the slices of every run of rows, chunk by chunk on all threads of the pool.
@@ -163,13 +164,20 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     where
         Q: ColumnData,
     {
-        self.par_chunks(|chunk| chunk.for_each_run(&f));
+        let (mut query, scratch, pool) = self.walk();
+        let chunks = query.parallel(scratch);
+        // Whole chunks: `f` sees how long its slices are, which is not to depend on threads.
+        pool.for_each_index(chunks.len(), |index| {
+            if let Some(chunk) = chunks.take(index) {
+                chunk.for_each_run(&f);
+            }
+        });
     }
 
     /// Calls `f` with every row and a place to put something, on all threads of the pool: of
     /// [`Commands`](super::Commands) a command buffer, of an [`EventWriter`](super::EventWriter) its
     /// slot; of a pair `(&mut commands, &mut writer)` a pair of these. What is put there is kept in the
-    /// order of the chunks, so that it does not depend on which thread did what.
+    /// order of the rows, so that it does not depend on which thread did what.
     ///
     /// # Panics
     /// Panics if `f` panics. Rows that were visited before stay as they are.
@@ -180,7 +188,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     ) {
         let (mut query, scratch, pool) = self.walk();
         let chunks = query.parallel(scratch);
-        let keys = sinks.begin_loop(chunks.len());
+        let keys = sinks.begin_loop(chunks.batch_count());
         let shared = &sinks;
         visit_all(pool, &chunks, |slot, index, chunk| {
             shared.with_slots(slot, keys, index as u64, |mut slots| {
@@ -190,14 +198,9 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         sinks.end_loop();
     }
 
-    fn par_chunks(&mut self, visit: impl Fn(Chunk<'_, Q>) + Sync) {
-        let (mut query, scratch, pool) = self.walk();
-        visit_all(pool, &query.parallel(scratch), |_slot, _index, chunk| visit(chunk));
-    }
-
     /// Folds all rows into one value, on all threads of the pool.
     ///
-    /// The chunks are cut into at most 64 batches, whatever the number of threads. Each batch is
+    /// The rows are cut into at most 64 parts, whatever the number of threads. Each part is
     /// folded by `fold`, row by row, into a value that `new` makes; these are combined in order. So
     /// the result is the same for any number of threads even where the order matters, as it does for
     /// sums of floating-point numbers.
@@ -212,15 +215,15 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     ) -> A {
         let (mut query, scratch, pool) = self.walk();
         let chunks = query.parallel(scratch);
-        let batches = chunks.len().min(FOLD_BATCHES);
-        let results: [Mutex<Option<A>>; FOLD_BATCHES] = std::array::from_fn(|_| Mutex::new(None));
-        pool.for_each_index(batches, |batch| {
-            let border = |batch| batch * chunks.len() / batches;
+        let parts = chunks.batch_count().min(FOLD_PARTS);
+        let results: [Mutex<Option<A>>; FOLD_PARTS] = std::array::from_fn(|_| Mutex::new(None));
+        pool.for_each_index(parts, |part| {
+            let border = |part| part * chunks.batch_count() / parts;
             let mut value = new();
-            for chunk in (border(batch)..border(batch + 1)).filter_map(|index| chunks.take(index)) {
-                chunk.for_each(|item| fold(&mut value, item));
-            }
-            *results[batch].lock() = Some(value);
+            chunks.take_batches(border(part)..border(part + 1), |_batch, rows| {
+                rows.for_each(|item| fold(&mut value, item));
+            });
+            *results[part].lock() = Some(value);
         });
         let values = results.iter().filter_map(|result| result.lock().take());
         let folded = values.reduce(|mut sum, value| {
@@ -269,17 +272,15 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     }
 }
 
+/// In batches that the pool makes as large as their rows take little time. Which batches a thread takes at once
+/// does not matter: what is put into sinks has the order of the batches.
 fn visit_all<Q: QueryData, F: QueryFilter>(
     pool: &Pool,
     chunks: &ParallelChunks<'_, Q, F>,
     visit: impl Fn(usize, usize, Chunk<'_, Q>) + Sync,
 ) {
-    pool.for_each_range_with_slot(chunks.len(), |slot, range| {
-        for index in range {
-            if let Some(chunk) = chunks.take(index) {
-                visit(slot, index, chunk);
-            }
-        }
+    pool.for_each_range_with_slot(chunks.batch_count(), |slot, batches| {
+        chunks.take_batches(batches, |batch, rows| visit(slot, batch, rows));
     });
 }
 

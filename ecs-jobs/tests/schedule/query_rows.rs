@@ -116,3 +116,30 @@ fn named_rows_that_claim_one_entity_are_an_error_on_any_number_of_threads() {
         assert!(message.contains("both claim") && message.contains("Meals"), "{message}");
     }
 }
+
+/// Few rows that take long are shared, though one chunk has most of them: each is slow by sleeping, so that the
+/// figure does not depend on how many cores there are.
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn slow_rows_of_one_chunk_are_shared() {
+    const ROWS: u16 = 512;
+    fn toil(mut all: Query<&mut Meals>) {
+        all.par_for_each(|meals| {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+            meals.0 += 1.0;
+        });
+    }
+    let mut world = World::new();
+    world.spawn_batch((0..ROWS).map(|_| Meals(0.0)));
+    let mut largest = 0;
+    world.query::<&Meals>().chunks(|chunk| largest = largest.max(chunk.row_count()));
+    assert!(2 * largest > usize::from(ROWS), "one chunk has most of them");
+    let mut schedule = Schedule::builder().add(toil).build(&mut world).unwrap();
+    let mut time = |pool: &Pool| {
+        let start = std::time::Instant::now();
+        assert!(schedule.run(&mut world, pool).failures.is_empty());
+        start.elapsed()
+    };
+    let (alone, together) = (time(&pool(0)), time(&pool(3)));
+    assert!(together * 2 < alone, "{together:?} by four threads, {alone:?} by one");
+}
