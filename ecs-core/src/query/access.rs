@@ -29,20 +29,51 @@ use crate::sync::{Ordering, ProtocolU32, ProtocolU64};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    reads: Vec<ComponentId>,
-    writes: Vec<ComponentId>,
-    bit_reads: Vec<ComponentId>,
-    bit_writes: Vec<ComponentId>,
-    version_reads: Vec<ComponentId>,
-    /// What was named otherwise.
-    names: Vec<ComponentId>,
+    /// The components that are used, by how they are.
+    uses: [Vec<ComponentId>; Use::Name as usize + 1],
     /// A component whose values were asked for twice, once of them to write.
     clash: Option<ComponentId>,
     has_claimants: bool,
 }
 
-/// What a filter on an enabled bit does, in a message.
-const ASKS_BIT: &str = "asks whether there is an enabled";
+/// How a component is used: its values, its enabled bits, its versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Read,
+    /// A user that writes the values of a component stamps its versions.
+    Write,
+    BitRead,
+    BitWrite,
+    VersionRead,
+    /// It is named otherwise.
+    Name,
+}
+
+use Use::{BitRead, BitWrite, Name as Named, Read, VersionRead, Write};
+
+/// The uses by which a term is about a component.
+const NAMING: &[Use] = &[Read, Write, BitRead, BitWrite, Named];
+
+/// What one user needs for each use, one of these, and what it does in a message.
+const NEEDS: [(Use, &[Use], &str); 5] = [
+    (Write, &[Write], "writes"),
+    (Read, &[Read, Write], "reads"),
+    (BitWrite, &[BitWrite], "switches"),
+    (BitRead, NAMING, "asks whether there is an enabled"),
+    (VersionRead, &[VersionRead], "asks for changes of"),
+];
+
+/// The uses of two users that must never happen at the same time.
+const VALUE_CONFLICTS: [(Use, Use); 3] = [(Write, Write), (Write, Read), (Read, Write)];
+
+/// Those that have to happen in an order.
+const ORDER_CONFLICTS: [(Use, Use); 5] = [
+    (BitWrite, BitWrite),
+    (BitWrite, BitRead),
+    (BitRead, BitWrite),
+    (Write, VersionRead),
+    (VersionRead, Write),
+];
 
 fn add(list: &mut Vec<ComponentId>, id: ComponentId) {
     if id != ComponentId::UNKNOWN && !list.contains(&id) {
@@ -51,40 +82,24 @@ fn add(list: &mut Vec<ComponentId>, id: ComponentId) {
 }
 
 impl Access {
-    pub(crate) fn add_read(&mut self, id: ComponentId) {
-        if self.writes.contains(&id) {
+    /// Adds a use. Values that are used twice, once of them to write, clash.
+    pub(crate) fn add(&mut self, how: Use, id: ComponentId) {
+        let clashing: &[Use] = match how {
+            Read => &[Write],
+            Write => &[Read, Write],
+            _ => &[],
+        };
+        if self.has_any(clashing, id) {
             self.clash = Some(id);
         }
-        add(&mut self.reads, id);
-    }
-
-    pub(crate) fn add_write(&mut self, id: ComponentId) {
-        if self.writes.contains(&id) || self.reads.contains(&id) {
-            self.clash = Some(id);
-        }
-        add(&mut self.writes, id);
-    }
-
-    pub(crate) fn add_bit_read(&mut self, id: ComponentId) {
-        add(&mut self.bit_reads, id);
-    }
-
-    pub(crate) fn add_bit_write(&mut self, id: ComponentId) {
-        add(&mut self.bit_writes, id);
-    }
-
-    /// Who writes the values of a component stamps its versions.
-    pub(crate) fn add_version_read(&mut self, id: ComponentId) {
-        add(&mut self.version_reads, id);
+        add(&mut self.uses[how as usize], id);
     }
 
     /// Takes in what another part of the same query does, but for the bits that it reads.
     pub(crate) fn add_without_bit_reads(&mut self, part: &Self) {
-        part.reads.iter().for_each(|&id| self.add_read(id));
-        part.writes.iter().for_each(|&id| self.add_write(id));
-        part.bit_writes.iter().for_each(|&id| self.add_bit_write(id));
-        part.version_reads.iter().for_each(|&id| self.add_version_read(id));
-        part.names.iter().for_each(|&id| self.add_name(id));
+        for how in [Read, Write, BitWrite, VersionRead, Named] {
+            part.of(how).iter().for_each(|&id| self.add(how, id));
+        }
         self.clash = self.clash.or(part.clash);
         self.has_claimants |= part.has_claimants;
     }
@@ -99,20 +114,17 @@ impl Access {
         self.has_claimants
     }
 
-    pub(crate) fn add_name(&mut self, id: ComponentId) {
-        add(&mut self.names, id);
+    fn of(&self, how: Use) -> &[ComponentId] {
+        &self.uses[how as usize]
     }
 
-    /// Whether a term was about this component.
-    pub(crate) fn names(&self, id: ComponentId) -> bool {
-        [&self.reads, &self.writes, &self.bit_reads, &self.bit_writes, &self.names]
-            .iter()
-            .any(|list| list.contains(&id))
+    fn has_any(&self, uses: &[Use], id: ComponentId) -> bool {
+        uses.iter().any(|&how| self.of(how).contains(&id))
     }
 
     /// Whether a query with this access does not come by this archetype.
     pub(crate) fn leaves_out(&self, archetype: &Archetype) -> bool {
-        archetype.hidden_by.iter().any(|&id| !self.names(id))
+        archetype.hidden_by.iter().any(|&id| !self.has_any(NAMING, id))
     }
 
     /// The component that one query or view asks for twice, once of them to write: it is refused.
@@ -124,45 +136,34 @@ impl Access {
     /// The components whose values are read.
     #[must_use]
     pub fn reads(&self) -> &[ComponentId] {
-        &self.reads
+        self.of(Read)
     }
 
     /// The components whose values are written.
     #[must_use]
     pub fn writes(&self) -> &[ComponentId] {
-        &self.writes
+        self.of(Write)
     }
 
     /// Whether nothing is written, neither values nor bits.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty() && self.bit_writes.is_empty()
+        self.of(Write).is_empty() && self.of(BitWrite).is_empty()
     }
 
     /// The first component with which `part` does something that this access does not, and what.
     pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
-        fn first(ids: &[ComponentId], may: impl Fn(&ComponentId) -> bool) -> Option<ComponentId> {
-            ids.iter().copied().find(|id| !may(id))
-        }
-        let may_read = |id: &_| self.reads.contains(id) || self.writes.contains(id);
-        let write = first(&part.writes, |id| self.writes.contains(id)).map(|id| (id, "writes"));
-        let read = || first(&part.reads, may_read).map(|id| (id, "reads"));
-        let may_switch = |id: &_| self.bit_writes.contains(id);
-        let switch = || first(&part.bit_writes, may_switch).map(|id| (id, "switches"));
-        let look = || first(&part.bit_reads, |&id| self.names(id)).map(|id| (id, ASKS_BIT));
-        let may_follow = |id: &_| self.version_reads.contains(id);
-        let follow =
-            || first(&part.version_reads, may_follow).map(|id| (id, "asks for changes of"));
-        write.or_else(read).or_else(switch).or_else(look).or_else(follow)
+        NEEDS.iter().find_map(|&(how, needed, does)| {
+            let lacking = part.of(how).iter().find(|&&id| !self.has_any(needed, id));
+            lacking.map(|&id| (id, does))
+        })
     }
 
     /// Takes in what another access does.
     pub fn merge(&mut self, other: &Self) {
-        other.reads.iter().for_each(|&id| add(&mut self.reads, id));
-        other.writes.iter().for_each(|&id| add(&mut self.writes, id));
-        other.bit_reads.iter().for_each(|&id| add(&mut self.bit_reads, id));
-        other.bit_writes.iter().for_each(|&id| add(&mut self.bit_writes, id));
-        other.version_reads.iter().for_each(|&id| add(&mut self.version_reads, id));
+        for how in [Read, Write, BitRead, BitWrite, VersionRead] {
+            other.of(how).iter().for_each(|&id| add(&mut self.uses[how as usize], id));
+        }
         self.clash = self.clash.or(other.clash);
         self.has_claimants |= other.has_claimants;
     }
@@ -172,13 +173,7 @@ impl Access {
     #[must_use]
     pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = self.value_conflicts(other);
-        let bits = overlap(&self.bit_writes, &other.bit_writes)
-            .chain(overlap(&self.bit_writes, &other.bit_reads))
-            .chain(overlap(&self.bit_reads, &other.bit_writes));
-        bits.for_each(|id| add(&mut found, id));
-        overlap(&self.writes, &other.version_reads)
-            .chain(overlap(&self.version_reads, &other.writes))
-            .for_each(|id| add(&mut found, id));
+        self.overlap(other, &ORDER_CONFLICTS, &mut found);
         found
     }
 
@@ -198,19 +193,16 @@ impl Access {
     #[must_use]
     pub fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = Vec::new();
-        overlap(&self.writes, &other.writes)
-            .chain(overlap(&self.writes, &other.reads))
-            .chain(overlap(&self.reads, &other.writes))
-            .for_each(|id| add(&mut found, id));
+        self.overlap(other, &VALUE_CONFLICTS, &mut found);
         found
     }
-}
 
-fn overlap<'a>(
-    a: &'a [ComponentId],
-    b: &'a [ComponentId],
-) -> impl Iterator<Item = ComponentId> + 'a {
-    a.iter().copied().filter(|id| b.contains(id))
+    fn overlap(&self, other: &Self, pairs: &[(Use, Use)], found: &mut Vec<ComponentId>) {
+        for &(mine, theirs) in pairs {
+            let both = self.of(mine).iter().filter(|id| other.of(theirs).contains(id));
+            both.for_each(|&id| add(found, id));
+        }
+    }
 }
 
 /// For each component of a world, who uses its values at this moment.
@@ -292,7 +284,7 @@ impl Borrows {
         turn: usize,
         registry: &Registry,
     ) -> Result<BorrowGuard<'w>, AccessConflict> {
-        let Access { writes, reads, .. } = access;
+        let (writes, reads) = (access.writes(), access.reads());
         // What was taken is counted by place: a count in the guard would be written by parts and
         // read as a whole when it is returned, for which the processor waits.
         for (place, &id) in writes.iter().enumerate() {
@@ -366,7 +358,7 @@ pub(crate) struct BorrowGuard<'w> {
 
 impl Drop for BorrowGuard<'_> {
     fn drop(&mut self) {
-        self.borrows.leave(&self.access.writes, &self.access.reads);
+        self.borrows.leave(self.access.writes(), self.access.reads());
         if let Some(loops) = self.claim_loops {
             leave_write(&loops.word);
         }

@@ -9,7 +9,7 @@ mod wrapped;
 
 use core::marker::PhantomData;
 
-use super::access::Access;
+use super::access::{Access, Use};
 use super::column::{
     CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
 };
@@ -264,8 +264,8 @@ pub(super) use cached_place;
 /// The members of [`QueryParts`] that tell which rows have a component of type `T`. It uses names
 /// that have to be in scope.
 macro_rules! one_term {
-    ($use:ty, $add:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
-        type State = TermState<$use>;
+    ($term:ty, $use:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
+        type State = TermState<$term>;
         type Slots = TermSlot;
 
         const NARROWS: bool = $narrows;
@@ -276,9 +276,9 @@ macro_rules! one_term {
         }
 
         fn access(state: &Self::State, access: &mut Access) {
-            access.$add(state.0);
+            access.add(Use::$use, state.0);
             if Self::NARROWS {
-                access.add_bit_read(state.0);
+                access.add(Use::BitRead, state.0);
             }
         }
 

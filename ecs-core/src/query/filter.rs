@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::access::Access;
+use super::access::{Access, Use};
 use super::data::{BitsSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
@@ -120,7 +120,7 @@ impl<T> SealedFilter for Present<T> {}
 impl SealedFilter for () {}
 
 macro_rules! filter {
-    ($name:ident, $slots:ty, bits: $bits:literal, narrows: $narrows:expr, [$($add:ident)?], $find:expr, $rows:expr) => {
+    ($name:ident, $slots:ty, bits: $bits:literal, narrows: $narrows:expr, [$($use:ident)?], $find:expr, $rows:expr) => {
         impl<T: Component> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
             type Slots = $slots;
@@ -132,10 +132,10 @@ macro_rules! filter {
             }
 
             fn access(state: &Self::State, access: &mut Access) {
-                access.add_name(state.0);
-                $(access.$add(state.0);)?
+                access.add(Use::Name, state.0);
+                $(access.add(Use::$use, state.0);)?
                 if T::ENABLEABLE && $bits {
-                    access.add_bit_read(state.0);
+                    access.add(Use::BitRead, state.0);
                 }
             }
 
@@ -185,7 +185,7 @@ filter!(
     |slot: Option<TermSlot>| slot.and_then(switchable), disabled
 );
 filter!(
-    Changed, TermSlot, bits: true, narrows: true, [add_version_read], |slot| slot,
+    Changed, TermSlot, bits: true, narrows: true, [VersionRead], |slot| slot,
     |slot: &TermSlot, chunks, chunk, since, rows: &mut Rows| {
         slot.keep_later(false, chunks, chunk, since, rows);
         slot.bits.keep_enabled(chunks, chunk, rows);

@@ -18,7 +18,7 @@ mod view;
 mod view_plan;
 
 pub use access::Access;
-pub(crate) use access::{BorrowGuard, Borrows};
+pub(crate) use access::{BorrowGuard, Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::DynamicQueryError;
 use super::query::{DynamicQuery, Filter, How, Term};
 use crate::component::{ComponentId, ComponentInfo, Registry};
-use crate::query::Access;
+use crate::query::{Access, Use};
 use crate::world::World;
 
 /// What a [`DynamicQuery`] is to ask for.
@@ -143,13 +143,9 @@ impl DynamicQueryBuilder {
             if write && info.managed {
                 return Err(DynamicQueryError::Managed(info.name));
             }
-            if write {
-                access.add_write(id);
-            } else {
-                access.add_read(id);
-            }
+            access.add(if write { Use::Write } else { Use::Read }, id);
             if info.enableable {
-                access.add_bit_read(id);
+                access.add(Use::BitRead, id);
             }
             if access.clash().is_some() {
                 return Err(DynamicQueryError::Twice(info.name));
@@ -158,15 +154,15 @@ impl DynamicQueryBuilder {
         }
         for filter in &self.filters {
             let info = registry.find(filter.id)?;
-            access.add_name(filter.id);
+            access.add(Use::Name, filter.id);
             if filter.how == How::Disabled && !info.enableable {
                 return Err(DynamicQueryError::NotEnableable(info.name.clone()));
             }
             if info.enableable && filter.how != How::Present {
-                access.add_bit_read(filter.id);
+                access.add(Use::BitRead, filter.id);
             }
             if filter.how == How::Changed {
-                access.add_version_read(filter.id);
+                access.add(Use::VersionRead, filter.id);
             }
             if self.contradicts(info) {
                 return Err(DynamicQueryError::Contradiction(info.name.clone()));

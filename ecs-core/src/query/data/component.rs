@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{
     Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkVersions, Chunks,
     ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
-    TermSlot, TermState, Values,
+    TermSlot, TermState, Use, Values,
 };
 use crate::component::Component;
 
@@ -16,7 +16,7 @@ impl<T: Component> QueryData for &T {
 }
 
 impl<T: Component> QueryParts for &T {
-    super::one_term!(&'static T, add_read, narrows: T::ENABLEABLE);
+    super::one_term!(&'static T, Read, narrows: T::ENABLEABLE);
 
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
@@ -107,7 +107,7 @@ impl<T: Component> QueryData for &mut T {
 impl<T: Component> QueryParts for &mut T {
     super::one_term!(
         &'static mut T,
-        add_write,
+        Write,
         narrows: T::ENABLEABLE,
         !T::MANAGED,
         "this component is the world's to change"

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, Chunks, IdSource, QueryData,
-    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState,
+    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
 };
 use crate::component::Component;
 use crate::storage::RowBit;
@@ -105,7 +105,7 @@ fn words<'w>(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> &'w [AtomicU6
 
 // It gives access to bits, which are atomics, and to no values.
 macro_rules! enabled_data {
-    ($name:ident, $item:ident, $add:ident, $make:expr) => {
+    ($name:ident, $item:ident, $use:ident, $make:expr) => {
         impl<T: Component> QueryData for $name<T> {
             type Item<'w> = $item<'w>;
 
@@ -115,7 +115,7 @@ macro_rules! enabled_data {
         impl<T: Component> QueryParts for $name<T> {
             super::one_term!(
                 $name<T>,
-                $add,
+                $use,
                 narrows: false,
                 T::ENABLEABLE,
                 "the component is not enableable"
@@ -163,7 +163,7 @@ macro_rules! enabled_data {
     };
 }
 
-enabled_data!(Enabled, EnabledBit, add_bit_read, |bit| bit);
-enabled_data!(EnabledMut, EnabledBitMut, add_bit_write, EnabledBitMut);
+enabled_data!(Enabled, EnabledBit, BitRead, |bit| bit);
+enabled_data!(EnabledMut, EnabledBitMut, BitWrite, EnabledBitMut);
 
 impl<T: Component> ReadOnlyParts for Enabled<T> {}

@@ -6,7 +6,8 @@ use core::ops::{Deref, DerefMut};
 
 use super::{
     Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkVersions, Chunks, IdSource,
-    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Values,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
+    Values,
 };
 use crate::component::Component;
 use crate::storage::{ColumnStamps, OneThread};
@@ -214,7 +215,7 @@ impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
 }
 
 macro_rules! versioned_data {
-    ($name:ident, $fetch:ident, $thread:ty, $add:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
+    ($name:ident, $fetch:ident, $thread:ty, $use:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
         /// A column and its versions.
         #[doc(hidden)]
         #[derive(Debug)]
@@ -241,7 +242,7 @@ macro_rules! versioned_data {
         impl<T: Component> QueryParts for $name<'_, T> {
             super::one_term!(
                 $name<'static, T>,
-                $add,
+                $use,
                 narrows: T::ENABLEABLE,
                 !($writes && T::MANAGED),
                 "this component is the world's to change"
@@ -281,14 +282,14 @@ macro_rules! versioned_data {
     };
 }
 
-versioned_data!(Ref, RefFetch, PhantomData<()>, add_read, false, |values, right, versions| Ref {
+versioned_data!(Ref, RefFetch, PhantomData<()>, Read, false, |values, right, versions| Ref {
     value: values.read(right),
     changed: versions.changed(right.row()),
     added: versions.added(right.row()),
     since: versions.moment.since,
 });
 
-versioned_data!(Mut, MutFetch, OneThread, add_write, true, |values, right, versions| Mut {
+versioned_data!(Mut, MutFetch, OneThread, Write, true, |values, right, versions| Mut {
     value: values.write(right),
     versions,
     row: right.row(),
