@@ -366,4 +366,4 @@ macro_rules! tuple_bundle {
     };
 }
 
-crate::macros::for_each_tuple!(tuple_bundle);
+for_each_tuple!(tuple_bundle);

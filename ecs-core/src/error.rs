@@ -94,7 +94,6 @@
 //! [`ParallelChunks::take`]: crate::ParallelChunks::take
 
 use crate::entity::Entity;
-use crate::macros::{error_text, from_error};
 use crate::name::Name;
 
 // The one page of errors has those of the features as well.

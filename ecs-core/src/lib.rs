@@ -75,6 +75,10 @@ extern crate std;
 // The derive writes `::formic_ecs`, also inside this crate.
 extern crate self as formic_ecs;
 
+// Before all others, which use its macros.
+#[macro_use]
+mod macros;
+
 mod archetype;
 mod bundle;
 mod capacity;
@@ -89,7 +93,6 @@ pub mod error;
 mod features;
 mod flat;
 mod hash;
-mod macros;
 mod mask;
 mod name;
 mod query;

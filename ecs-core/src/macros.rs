@@ -1,16 +1,34 @@
-//! Macros: `Debug` of types that hold what has none, the texts of errors, errors that wrap others,
+//! Macros: `Debug` of types that hold what has none, `Copy` of types around others, the texts of errors, errors that wrap others,
 //! and the list of tuples.
 
-/// Implements `Debug` as the name of a type and some of its fields.
+/// Implements `Debug` as the name of a type and some of its fields, or what is counted of them.
 macro_rules! debug_fields {
-    ([$($generics:tt)*] $name:ident $(<$($argument:tt),*>)?: $($field:ident),*) => {
+    (
+        [$($generics:tt)*] $name:ident $(<$($argument:tt),*>)?:
+        $($field:ident),* $(; $counted:ident = |$it:ident| $count:expr)?
+    ) => {
         impl<$($generics)*> core::fmt::Debug for $name $(<$($argument),*>)? {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_struct(stringify!($name))
                     $(.field(stringify!($field), &self.$field))*
+                    $(.field(stringify!($counted), &(|$it: &Self| $count)(self)))?
                     .finish_non_exhaustive()
             }
         }
+    };
+}
+
+/// Implements `Copy` for a type whatever its parameters are, of which `derive` asks the same.
+macro_rules! copied {
+    ([$($generics:tt)*] $name:ident <$($argument:tt),*>) => {
+        impl<$($generics)*> Clone for $name<$($argument),*> {
+            #[inline]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$($generics)*> Copy for $name<$($argument),*> {}
     };
 }
 
@@ -40,10 +58,6 @@ macro_rules! error_text {
     };
 }
 
-pub(crate) use debug_fields;
-pub(crate) use error_text;
-pub(crate) use from_error;
-
 /// Calls a macro with a type parameter and a variable for each member of every tuple, from one to
 /// twelve members. The empty tuple is written out where it is needed.
 macro_rules! for_each_tuple {
@@ -62,5 +76,3 @@ macro_rules! for_each_tuple {
         $macro!((A a), (B b), (C c), (D d), (E e), (F f), (G g), (H h), (I i), (J j), (K k), (L l));
     };
 }
-
-pub(crate) use for_each_tuple;

@@ -10,7 +10,6 @@ use crate::bundle::{Bundle, mapped};
 use crate::capacity::expected_of;
 use crate::component::{Component, MapEntities};
 use crate::entity::Entity;
-use crate::macros::debug_fields;
 use crate::query::QueryFilter;
 use crate::world::World;
 

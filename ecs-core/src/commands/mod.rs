@@ -9,7 +9,6 @@ mod runs;
 mod stream;
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::bundle::Bundle;
 use crate::component::Component;
@@ -121,13 +120,7 @@ enum Action<P> {
 
 const _: () = assert!(size_of::<Record>() == 32, "two to a cache line");
 
-impl fmt::Debug for CommandBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandBuffer")
-            .field("commands", &self.records.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([] CommandBuffer:; commands = |it| it.records.len());
 
 impl CommandBuffer {
     /// An empty buffer for this world.

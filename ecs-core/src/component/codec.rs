@@ -6,7 +6,6 @@ use core::fmt;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 use super::BytesFn;
-use crate::macros::error_text;
 
 /// How the values of a component are written into a snapshot and read from it.
 ///
@@ -86,21 +85,9 @@ pub(crate) enum CodecKind {
     Custom,
 }
 
-impl<T> Clone for Codec<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
+copied!([T] Codec<T>);
 
-impl<T> Copy for Codec<T> {}
-
-impl<T> Clone for Way<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Way<T> {}
+copied!([T] Way<T>);
 
 impl<T> fmt::Debug for Codec<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -42,13 +42,7 @@ pub enum HashRule<T> {
     Unhashed,
 }
 
-impl<T> Clone for HashRule<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for HashRule<T> {}
+copied!([T] HashRule<T>);
 
 impl<T> fmt::Debug for HashRule<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -375,7 +375,7 @@ macro_rules! map_tuple {
     };
 }
 
-crate::macros::for_each_tuple!(map_tuple);
+for_each_tuple!(map_tuple);
 
 /// The number of a component in one world, in order of first use: of a type, or of one that was
 /// registered at run time.

@@ -12,7 +12,6 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, NoSuchEntity};
 use crate::hash::BuildFibonacci;
-use crate::macros::{error_text, from_error};
 use crate::name::Name;
 use crate::world::{EntitySet, Lifecycle, World};
 

@@ -16,7 +16,6 @@ use crate::component::{
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::hash::HashState;
-use crate::macros::{error_text, from_error};
 use crate::name::Name;
 
 pub(crate) use links::RelationFns;
@@ -200,14 +199,7 @@ macro_rules! pair_event {
             }
         }
 
-        impl<R> fmt::Debug for $name<R> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("source", &self.source)
-                    .field("target", &self.target)
-                    .finish()
-            }
-        }
+        debug_fields!([R] $name<R>: source, target);
     };
 }
 

@@ -262,4 +262,4 @@ macro_rules! by_parts {
     };
 }
 
-crate::macros::for_each_tuple!(by_parts);
+for_each_tuple!(by_parts);

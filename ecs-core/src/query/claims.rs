@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "gives out the row of an entity for as long as it is claimed")]
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::access::{BorrowGuard, ClaimLoops};
@@ -187,11 +186,7 @@ pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) words: ClaimWords,
 }
 
-impl<Q: QueryData> fmt::Debug for ExclusivePlan<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExclusivePlan").field("view", &self.view).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] ExclusivePlan<Q>: view);
 
 impl<Q: QueryData> ExclusivePlan<Q> {
     pub(crate) fn new(view: ViewPlan<Q>) -> Self {
@@ -205,11 +200,7 @@ impl<Q: QueryData> ExclusivePlan<Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for ExclusiveView<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExclusiveView").finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] ExclusiveView<'_, Q>:);
 
 impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// # Safety
@@ -333,11 +324,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for Claim<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("slot", &self.release.slot).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] Claim<'_, Q>:; slot = |it| it.release.slot);
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -1,7 +1,6 @@
 //! Columns of an opened chunk, and the right to rows of it: from addresses to references.
 #![expect(unsafe_code, reason = "turns columns into references and slices")]
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -80,20 +79,8 @@ pub struct Values<'w, T> {
     marker: PhantomData<&'w [T]>,
 }
 
-impl<T> Clone for Values<'_, T> {
-    #[inline]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Values<'_, T> {}
-
-impl<T> fmt::Debug for Values<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Values").field(&self.start).finish()
-    }
-}
+copied!([T] Values<'_, T>);
+debug_fields!([T] Values<'_, T>: start);
 
 impl<'w, T: Component> Values<'w, T> {
     /// The column of `T` in a chunk; the caller has found it by the id of `T`.
@@ -208,19 +195,9 @@ impl<'w> CacheToken<'w> {
 #[doc(hidden)]
 pub struct ChunkAddress<T: ?Sized>(NonNull<T>);
 
-impl<T: ?Sized> fmt::Debug for ChunkAddress<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ChunkAddress").field(&self.0).finish()
-    }
-}
+debug_fields!([T: ?Sized] ChunkAddress<T>:);
 
-impl<T: ?Sized> Clone for ChunkAddress<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: ?Sized> Copy for ChunkAddress<T> {}
+copied!([T: ?Sized] ChunkAddress<T>);
 
 impl<T: ?Sized> PartialEq for ChunkAddress<T> {
     fn eq(&self, other: &Self) -> bool {

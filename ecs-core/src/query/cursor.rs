@@ -3,7 +3,6 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 
@@ -15,7 +14,6 @@ use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::macros::debug_fields;
 use crate::mask::{RowMask, Rows};
 use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
 use crate::sync::{Ordering, ProtocolU64};
@@ -69,11 +67,7 @@ pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     marker: PhantomData<Q::Parts>,
 }
 
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Query").field("archetypes", &self.matches.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] Query<'_, Q, F>:; archetypes = |it| it.matches.len());
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Safety
@@ -734,11 +728,7 @@ pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
     scratch: &'w ParallelScratch,
 }
 
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for ParallelChunks<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParallelChunks").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] ParallelChunks<'_, Q, F>:; len = |it| it.len());
 
 impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// How many chunks there are.

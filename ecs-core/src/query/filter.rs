@@ -257,7 +257,7 @@ macro_rules! tuple_filter {
     };
 }
 
-crate::macros::for_each_tuple!(tuple_filter);
+for_each_tuple!(tuple_filter);
 
 /// The entity has `T`, enabled, and it was changed: handed out to be written, replaced or added,
 /// after the version that the query asks about (see [`Query::since`](crate::Query::since)).
@@ -415,4 +415,4 @@ macro_rules! or_filter {
     };
 }
 
-crate::macros::for_each_tuple!(or_filter);
+for_each_tuple!(or_filter);

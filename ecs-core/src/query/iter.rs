@@ -6,7 +6,6 @@ use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use crate::entity::Entity;
 use crate::error::{QueryEntityError, QuerySingleError};
-use crate::macros::debug_fields;
 use crate::storage::{ChangeWindow, Slice};
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {

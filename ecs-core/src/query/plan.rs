@@ -191,14 +191,7 @@ pub(crate) struct Planned<'a, M> {
     pub(crate) last_asked: &'a mut u64,
 }
 
-impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("QueryPlan")
-            .field("access", &self.parts.access)
-            .field("archetypes", &self.parts.matches.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: last_asked; archetypes = |it| it.parts.matches.len());
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {

@@ -1,7 +1,6 @@
 //! Views: looking up the components of entities at random.
 #![expect(unsafe_code, reason = "asks the row of one entity")]
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::access::BorrowGuard;
@@ -39,11 +38,7 @@ pub struct View<'w, Q: QueryData> {
     marker: PhantomData<Q::Parts>,
 }
 
-impl<Q: QueryData> fmt::Debug for View<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] View<'_, Q>:);
 
 /// Where the entities are, and what is kept about the chunks that a view is of.
 pub(crate) struct Lookups<'w, Q: QueryData> {
@@ -53,13 +48,7 @@ pub(crate) struct Lookups<'w, Q: QueryData> {
     columns: &'w [Option<CachedOf<Q>>],
 }
 
-impl<Q: QueryData> Clone for Lookups<'_, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q: QueryData> Copy for Lookups<'_, Q> {}
+copied!([Q: QueryData] Lookups<'_, Q>);
 
 /// The chunk that one entity is in, and its row.
 type Found<'w, Q> = (&'w CachedOf<Q>, usize);
@@ -294,11 +283,7 @@ impl Divisor {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for ViewShard<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewShard").field("which", &self.which).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] ViewShard<'_, Q>: which);
 
 impl<Q: QueryData> ViewShard<'_, Q> {
     /// The components of one entity of this part, to be written.

@@ -2,7 +2,6 @@
 //! come, go or move.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::access::Access;
 use super::cursor::Source;
@@ -37,11 +36,7 @@ pub struct ViewPlan<Q: QueryData> {
 
 pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Cached;
 
-impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewPlan").field("access", self.access()).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] ViewPlan<Q>: plan);
 
 impl<Q: QueryData> ViewPlan<Q> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {

@@ -13,7 +13,6 @@ use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Bundle, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
-use crate::macros::debug_fields;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, ChangeWindow, RowAddress};

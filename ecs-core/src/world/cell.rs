@@ -4,8 +4,6 @@
     reason = "turns checked borrows into the rights that queries and views need"
 )]
 
-use core::fmt;
-
 use super::{DeclaredAccess, Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
@@ -50,11 +48,7 @@ pub struct WorldCell<'w> {
 /// the end of its versions then.
 const TURNS_MAX: usize = 1 << 20;
 
-impl fmt::Debug for WorldCell<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WorldCell").field(self.world).finish()
-    }
-}
+debug_fields!([] WorldCell<'_>: world);
 
 impl World {
     /// The world as something that threads can share.

@@ -12,7 +12,6 @@ use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
-use crate::macros::debug_fields;
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
 use crate::transfer::{MoveContext, RowMove, Transition, column_starts};

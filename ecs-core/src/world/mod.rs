@@ -16,7 +16,6 @@ mod spawn;
 mod state_hash;
 mod stats;
 
-use core::fmt;
 use core::num::NonZeroU32;
 
 use crate::archetype::{Archetype, Archetypes};
@@ -110,15 +109,7 @@ impl Default for World {
     }
 }
 
-impl fmt::Debug for World {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World")
-            .field("id", &self.id)
-            .field("entities", &self.len())
-            .field("archetypes", &self.archetypes().len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([] World: id; entities = |it| it.len());
 
 impl World {
     /// A world with nothing in it.

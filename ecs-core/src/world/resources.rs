@@ -12,7 +12,6 @@ use core::ptr::NonNull;
 use super::World;
 use crate::error::AccessConflict;
 use crate::hash::TypeMap;
-use crate::macros::{debug_fields, error_text};
 use crate::query::{leave_read, leave_write, take_read, take_write, unused_word};
 use crate::sync::{AtomicU64, Ordering, ProtocolU64};
 

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
 
 use super::World;
-use crate::macros::debug_fields;
 use crate::query::Access;
 
 /// The declared access of a user, to be held to it by

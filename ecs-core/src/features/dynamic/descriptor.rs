@@ -12,7 +12,6 @@ use crate::component::{
     ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedFns, Kind,
 };
 use crate::hash::StateHasher;
-use crate::macros::debug_fields;
 use crate::name::Name;
 use crate::world::World;
 

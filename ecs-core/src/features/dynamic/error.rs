@@ -4,7 +4,6 @@ use alloc::string::String;
 
 use crate::entity::Entity;
 use crate::error::{AccessConflict, ComponentError, NoSuchEntity, UnknownComponent};
-use crate::macros::{error_text, from_error};
 use crate::name::Name;
 
 /// Why a component could not be registered at run time. The world is as it was.

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::{DynamicQueryBuilder, DynamicQueryError};
 use crate::archetype::Archetype;
@@ -55,14 +54,7 @@ pub struct DynamicQuery {
     pub(super) matches: Vec<DynamicMatch>,
 }
 
-impl fmt::Debug for DynamicQuery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicQuery")
-            .field("access", &self.access)
-            .field("archetypes", &self.matches.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([] DynamicQuery: access; archetypes = |it| it.matches.len());
 
 /// One component that is handed out.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Walking a query by component id: row by row, or by runs of rows.
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 
@@ -10,7 +9,6 @@ use super::query::{DynamicMatch, DynamicQuery};
 use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
-use crate::macros::debug_fields;
 use crate::mask::Rows;
 use crate::query::{BorrowGuard, Source};
 use crate::storage::RowAddress;
@@ -47,11 +45,7 @@ pub struct DynamicRows<'w> {
     query: &'w DynamicQuery,
 }
 
-impl fmt::Debug for DynamicRows<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicRows").field("query", self.query).finish_non_exhaustive()
-    }
-}
+debug_fields!([] DynamicRows<'_>: query);
 
 impl<'w> DynamicRows<'w> {
     /// The same rows for a shorter time; these can be asked again afterwards.

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
 
 use core::any::TypeId;
-use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
 use core::ptr::NonNull;
 
@@ -48,11 +47,7 @@ pub struct DynamicRun<'w> {
     pub(super) one_thread: OneThread,
 }
 
-impl fmt::Debug for DynamicRun<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicRun").field("chunk", &self.chunk).field("rows", &self.rows).finish()
-    }
-}
+debug_fields!([] DynamicRun<'_>: chunk, rows);
 
 impl<'w> DynamicRun<'w> {
     /// Other rows of the same chunk, with these terms.

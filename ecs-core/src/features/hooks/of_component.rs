@@ -5,7 +5,6 @@ use core::marker::PhantomData;
 
 use super::{Event, EventKind, HOOK, Observer};
 use crate::component::Component;
-use crate::macros::debug_fields;
 use crate::world::World;
 
 /// The hooks of one component type, being set; see [`World::hooks`].

@@ -1,6 +1,5 @@
 //! Errors of snapshots.
 
-use crate::macros::{error_text, from_error};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;

@@ -9,7 +9,6 @@ mod relations;
 mod save;
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::world::World;
 use image::Image;
@@ -121,11 +120,7 @@ pub struct Snapshot {
     bytes: Vec<u8>,
 }
 
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("bytes", &self.bytes.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Snapshot:; bytes = |it| it.bytes.len());
 
 impl Snapshot {
     /// A snapshot from the bytes of one. The format is described in `docs/snapshot-format.md`.

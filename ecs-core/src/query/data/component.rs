@@ -89,14 +89,7 @@ pub struct WriteFetch<'w, T> {
     stamps: Option<(&'w ChunkVersions, ChangeWindow)>,
 }
 
-impl<T> Clone for WriteFetch<'_, T> {
-    #[inline]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for WriteFetch<'_, T> {}
+copied!([T] WriteFetch<'_, T>);
 
 impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;

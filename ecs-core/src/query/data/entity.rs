@@ -1,7 +1,6 @@
 //! Data that every row has: the handle of its entity, the row itself as the one that claims entities,
 //! and nothing at all.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::{
@@ -22,11 +21,7 @@ pub struct Claimant<'w> {
     marker: PhantomData<(&'w (), *mut ())>,
 }
 
-impl fmt::Debug for Claimant<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Claimant").field(&self.entity).finish()
-    }
-}
+debug_fields!([] Claimant<'_>: entity);
 
 impl Claimant<'_> {
     /// The entity of the row.

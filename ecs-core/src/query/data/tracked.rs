@@ -94,13 +94,7 @@ impl<T> Ref<'_, T> {
     }
 }
 
-impl<T> Clone for Ref<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Ref<'_, T> {}
+copied!([T] Ref<'_, T>);
 
 impl<T> Deref for Ref<'_, T> {
     type Target = T;
@@ -225,13 +219,7 @@ macro_rules! versioned_data {
             thread: $thread,
         }
 
-        impl<T> Clone for $fetch<'_, T> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-
-        impl<T> Copy for $fetch<'_, T> {}
+        copied!([T] $fetch<'_, T>);
 
         impl<T: Component> QueryData for $name<'_, T> {
             type Item<'w> = $name<'w, T>;

@@ -161,4 +161,4 @@ macro_rules! tuple_data {
     };
 }
 
-crate::macros::for_each_tuple!(tuple_data);
+for_each_tuple!(tuple_data);
