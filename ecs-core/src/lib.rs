@@ -100,6 +100,7 @@ mod random;
 mod storage;
 mod sync;
 mod transfer;
+mod unwind;
 mod world;
 
 pub use archetype::{Archetype, ArchetypeId};

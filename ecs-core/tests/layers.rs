@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["hash"],
     &["flat"],
     &["capacity"],
+    &["unwind"],
     // The store.
     &["component"],
     &["storage"],

@@ -14,6 +14,7 @@ use super::Archetype;
 use crate::component::{CodecError, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
 use crate::storage::{BlockPool, RowAddress};
+use crate::unwind::finish;
 
 impl Archetype {
     /// The first component that would have to be cloned and cannot be, if there is one.
@@ -94,11 +95,15 @@ impl Archetype {
 
     /// Drops all values and gives back all chunks, the latter also where a drop panics.
     pub(crate) fn empty(&mut self, pool: &mut BlockPool) {
-        let forgotten = self.forget_rows();
-        let emptied = Emptied { archetype: self, pool };
-        // SAFETY: just given up, and not touched since: the rows that were counted are initialised
-        // (I-2) and unowned now.
-        unsafe { emptied.archetype.drop_forgotten(&forgotten) };
+        let mut forgotten = Some(self.forget_rows());
+        finish(|| {
+            if let Some(forgotten) = forgotten.take() {
+                // SAFETY: just given up, and not touched since: the rows that were counted are
+                // initialised (I-2) and unowned now; they are taken once.
+                unsafe { self.drop_forgotten(&forgotten) };
+            }
+            self.chunks.free_spare(pool);
+        });
     }
 
     /// Drops the values of the rows that were given up.
@@ -108,47 +113,16 @@ impl Archetype {
     /// counts are initialised (I-2).
     pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
         if !self.ending.drops.is_empty() {
-            DropChunks { archetype: self, forgotten, next: 0 }.run();
+            let mut chunks = forgotten.lens.iter().enumerate();
+            finish(|| {
+                for (chunk, &len) in chunks.by_ref() {
+                    let first = RowAddress { chunk, row: 0 };
+                    // SAFETY: these rows were initialised (I-2) until they were given up, the caller
+                    // vouches that no code has touched them since, and each chunk comes up once.
+                    unsafe { self.chunks.drop_rows(first, len, &self.ending.drops) };
+                }
+            });
         }
-    }
-}
-
-/// An archetype whose chunks are to be given back.
-struct Emptied<'a> {
-    archetype: &'a mut Archetype,
-    pool: &'a mut BlockPool,
-}
-
-impl Drop for Emptied<'_> {
-    fn drop(&mut self) {
-        self.archetype.chunks.free_spare(self.pool);
-    }
-}
-
-/// Drops chunks one after the other, and the rest of them should a drop panic.
-struct DropChunks<'a> {
-    archetype: &'a Archetype,
-    forgotten: &'a ForgottenRows,
-    next: usize,
-}
-
-impl DropChunks<'_> {
-    fn run(&mut self) {
-        let Archetype { chunks, ending, .. } = self.archetype;
-        while let Some(&len) = self.forgotten.lens.get(self.next) {
-            let chunk = self.next;
-            self.next += 1;
-            // SAFETY: made only by `drop_forgotten`: these rows were initialised (I-2) until they
-            // were given up, its caller ensures that no code has touched them since, and each chunk
-            // comes up once.
-            unsafe { chunks.drop_rows(RowAddress { chunk, row: 0 }, len, &ending.drops) };
-        }
-    }
-}
-
-impl Drop for DropChunks<'_> {
-    fn drop(&mut self) {
-        self.run();
     }
 }
 

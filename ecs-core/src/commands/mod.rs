@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use crate::bundle::Bundle;
 use crate::component::Component;
 use crate::entity::Entity;
+use crate::unwind::finish;
 use crate::world::World;
 use deferred::Deferred;
 use payload::{Arena, BundleFns, ComponentFns, Payload};
@@ -287,9 +288,16 @@ impl CommandBuffer {
         playback::play(buffers, world)
     }
 
-    /// Forgets all commands and drops what they hold.
+    /// Forgets all commands and drops what they hold, the others too should one panic.
     pub fn clear(&mut self) {
-        payload::drop_all(self);
+        let mut next = 0;
+        finish(|| {
+            while next < self.records.len() {
+                next += 1;
+                drop(self.take(next - 1));
+            }
+            self.reset();
+        });
     }
 
     /// Back to the state of a new buffer: the payloads have been taken.

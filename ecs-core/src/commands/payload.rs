@@ -349,32 +349,6 @@ impl CommandBuffer {
     }
 }
 
-/// Empties a buffer and drops all payloads, the others too should one panic.
-pub(super) fn drop_all(buffer: &mut CommandBuffer) {
-    struct Rest<'a> {
-        buffer: &'a mut CommandBuffer,
-        next: usize,
-    }
-
-    impl Rest<'_> {
-        fn run(&mut self) {
-            while self.next < self.buffer.records.len() {
-                self.next += 1;
-                drop(self.buffer.take(self.next - 1));
-            }
-            self.buffer.reset();
-        }
-    }
-
-    impl Drop for Rest<'_> {
-        fn drop(&mut self) {
-            self.run();
-        }
-    }
-
-    Rest { buffer, next: 0 }.run();
-}
-
 /// A value that is moved in and moved out, and cannot be reached through `&Exclusive`.
 pub(super) struct Exclusive<T>(T);
 

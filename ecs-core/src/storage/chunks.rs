@@ -19,6 +19,7 @@ use super::plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
 use crate::mask::Rows;
+use crate::unwind::finish;
 
 pub(crate) use mover::TakenRows;
 
@@ -398,40 +399,21 @@ impl Chunks {
         count: usize,
         drops: &[(usize, DropFn)],
     ) {
-        DropRows { chunks: self, first, count, drops, next: 0 }.run();
-    }
-}
-
-/// Drops rows column by column, one after the other, and the rest of them should one panic.
-struct DropRows<'a> {
-    chunks: &'a Chunks,
-    first: RowAddress,
-    count: usize,
-    drops: &'a [(usize, DropFn)],
-    /// The next row in the first of the columns.
-    next: usize,
-}
-
-impl DropRows<'_> {
-    fn run(&mut self) {
-        while let &[(column, drop), ref rest @ ..] = self.drops {
-            while self.next < self.count {
-                let address = RowAddress { row: self.first.row + self.next, ..self.first };
-                let value = self.chunks.value(address, column);
-                // Before its drop runs, so that no row is dropped twice.
-                self.next += 1;
-                // SAFETY: the caller of `drop_rows` vouches for a value that is initialised, unowned
-                // (I-2), and of the type that the function is for (I-9); each comes up once.
-                unsafe { drop.call(value) };
+        let (mut drops, mut next) = (drops, 0);
+        finish(|| {
+            while let &[(column, drop), ref rest @ ..] = drops {
+                while next < count {
+                    let address = RowAddress { row: first.row + next, ..first };
+                    let value = self.value(address, column);
+                    // Before its drop runs, so that no row is dropped twice.
+                    next += 1;
+                    // SAFETY: the caller vouches for a value that is initialised, unowned (I-2), and of
+                    // the type that the function is for (I-9); each comes up once.
+                    unsafe { drop.call(value) };
+                }
+                (drops, next) = (rest, 0);
             }
-            (self.drops, self.next) = (rest, 0);
-        }
-    }
-}
-
-impl Drop for DropRows<'_> {
-    fn drop(&mut self) {
-        self.run();
+        });
     }
 }
 

@@ -11,6 +11,7 @@ use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::storage::{BlockPool, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows};
+use crate::unwind::finish;
 
 /// Rows of one chunk whose entities have gone.
 #[derive(Debug)]
@@ -357,16 +358,8 @@ impl<'w> RowMoves<'w> {
 
 impl Drop for RowMoves<'_> {
     fn drop(&mut self) {
-        // Should the drop of a value panic, the others are dropped and the holes closed all the
-        // same, and the panic goes on.
-        struct Rest<'a, 'w>(&'a mut RowMoves<'w>);
-        impl Drop for Rest<'_, '_> {
-            fn drop(&mut self) {
-                self.0.close();
-            }
-        }
         self.commit();
-        let rest = Rest(self);
-        rest.0.close();
+        // Should the drop of a value panic, the others are dropped and the holes closed all the same.
+        finish(|| self.close());
     }
 }

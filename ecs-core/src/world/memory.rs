@@ -6,6 +6,7 @@ use crate::archetype::Archetypes;
 use crate::entities::Entities;
 use crate::query::PlanCache;
 use crate::storage::BlockPool;
+use crate::unwind::finish;
 
 /// What is in a world, apart from resources.
 #[derive(Debug)]
@@ -23,17 +24,19 @@ impl World {
         let Contents { archetypes, entities, mut pool, version } = contents;
         pool.directory.succeed(&self.blocks.directory);
         let mut old = core::mem::replace(&mut self.archetypes, archetypes);
-        let old_pool = core::mem::replace(&mut self.blocks, pool);
+        let mut old_pool = core::mem::replace(&mut self.blocks, pool);
         self.entities = entities;
         self.version = version;
         *self.settled.get_mut() = version.min(*self.settled.get_mut());
         self.resources.bound_versions(version);
         self.forget_archetypes();
         self.restored = self.epoch;
-        let mut recycled = Recycled { world: self, pool: old_pool };
-        for archetype in old.list_mut() {
-            archetype.empty(&mut recycled.pool);
-        }
+        // The blocks are the world's whatever panics.
+        let mut archetypes = old.list_mut().iter_mut();
+        finish(|| {
+            archetypes.by_ref().for_each(|archetype| archetype.empty(&mut old_pool));
+            self.blocks.absorb(&mut old_pool);
+        });
     }
 
     /// Another list of archetypes has come: nothing that was worked out from the one before holds
@@ -72,17 +75,5 @@ impl World {
             self.forget_archetypes();
         }
         count
-    }
-}
-
-/// Blocks of replaced contents, which the world gets whatever panics.
-struct Recycled<'w> {
-    world: &'w mut World,
-    pool: BlockPool,
-}
-
-impl Drop for Recycled<'_> {
-    fn drop(&mut self) {
-        self.world.blocks.absorb(&mut self.pool);
     }
 }

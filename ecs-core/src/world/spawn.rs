@@ -18,6 +18,7 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::storage::BlockPool;
 use crate::transfer::{MoveContext, NewRows, despawn_row};
+use crate::unwind::finish;
 
 impl World {
     /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct
@@ -182,8 +183,19 @@ impl World {
         self.despawn_observed();
         self.next_version();
         self.entities.clear();
-        let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();
-        Clearing { world: self, forgotten, next: 0 }.run();
+        let all = self.archetypes.list_mut().iter_mut();
+        let forgotten: Vec<ForgottenRows> = all.map(Archetype::forget_rows).collect();
+        let mut forgotten = forgotten.iter().enumerate();
+        // What is in the other archetypes is dropped should one drop panic, and chunks are given back.
+        finish(|| {
+            for (archetype, forgotten) in forgotten.by_ref() {
+                // SAFETY: these rows, initialised until then (I-2), were given up by this archetype,
+                // the world has been borrowed since, and each archetype comes up once.
+                unsafe { self.archetypes.list()[archetype].drop_forgotten(forgotten) };
+            }
+            let Self { archetypes, blocks, .. } = &mut *self;
+            archetypes.list_mut().iter_mut().for_each(|archetype| archetype.chunks.trim(blocks));
+        });
     }
 }
 
@@ -224,33 +236,5 @@ impl Drop for SpawnRun<'_> {
             // SAFETY: `spawn_batch` has written so many of the granted rows, every column (I-2).
             unsafe { self.rows.push(entity) };
         }
-    }
-}
-
-/// Drops what was in all archetypes, and the rest of it should one drop panic; gives back the
-/// chunks in the end.
-struct Clearing<'a> {
-    world: &'a mut World,
-    forgotten: Vec<ForgottenRows>,
-    next: usize,
-}
-
-impl Clearing<'_> {
-    fn run(&mut self) {
-        while let Some(forgotten) = self.forgotten.get(self.next) {
-            let archetype = &self.world.archetypes.list()[self.next];
-            self.next += 1;
-            // SAFETY: these rows, initialised until then (I-2), were given up by this archetype,
-            // the world has been borrowed since, and each archetype comes up once.
-            unsafe { archetype.drop_forgotten(forgotten) };
-        }
-    }
-}
-
-impl Drop for Clearing<'_> {
-    fn drop(&mut self) {
-        self.run();
-        let World { archetypes, blocks, .. } = &mut *self.world;
-        archetypes.list_mut().iter_mut().for_each(|archetype| archetype.chunks.trim(blocks));
     }
 }
