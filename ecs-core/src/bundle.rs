@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 
@@ -222,7 +224,7 @@ pub(crate) fn with_starts<P: Parts, R>(
 ) -> R {
     // The count is known to the compiler: one of these is left of it, unrolled.
     if P::COUNT > FEW {
-        return f(ColumnStarts::new(P::COUNT, &start).as_slice());
+        return f(&(0..P::COUNT).map(start).collect::<ColumnStarts>());
     }
     let mut starts = [NonNull::dangling(); FEW];
     (0..P::COUNT).for_each(|k| starts[k] = start(k));
@@ -230,35 +232,10 @@ pub(crate) fn with_starts<P: Parts, R>(
 }
 
 /// The starts of the columns that a bundle's components go to or come from.
-#[derive(Debug)]
-pub(crate) enum ColumnStarts {
-    /// Few enough to stay on the stack.
-    Inline([NonNull<u8>; INLINE], usize),
-    Heap(Vec<NonNull<u8>>),
-}
+pub(crate) type ColumnStarts = SmallVec<[NonNull<u8>; 16]>;
 
-const INLINE: usize = 16;
 /// Few enough to lie in registers.
 const FEW: usize = 8;
-
-impl ColumnStarts {
-    pub(crate) fn new(count: usize, start: &dyn Fn(usize) -> NonNull<u8>) -> Self {
-        if count > INLINE {
-            return Self::Heap((0..count).map(start).collect());
-        }
-        let mut inline = [NonNull::dangling(); INLINE];
-        (0..count).for_each(|k| inline[k] = start(k));
-        Self::Inline(inline, count)
-    }
-
-    #[inline]
-    pub(crate) fn as_slice(&self) -> &[NonNull<u8>] {
-        match self {
-            Self::Inline(starts, count) => &starts[..*count],
-            Self::Heap(starts) => starts,
-        }
-    }
-}
 
 impl Bundle for () {
     type Parts = ();

@@ -16,5 +16,5 @@ use crate::storage::Chunks;
 
 /// Where these columns start in a chunk.
 pub(crate) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
-    ColumnStarts::new(columns.len(), &|k| chunks.column(chunk, columns[k]))
+    columns.iter().map(|&column| chunks.column(chunk, column)).collect()
 }

@@ -15,7 +15,7 @@ use crate::entity::Entity;
 use crate::storage::{BlockPool, Chunks, ColumnAction, Place, RowAddress};
 
 /// Reserved rows of one chunk, to be written one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ReservedRows {
     first: RowAddress,
     granted: usize,
@@ -23,18 +23,6 @@ pub(super) struct ReservedRows {
     written: usize,
     /// Where the columns start that are written by pointer.
     starts: ColumnStarts,
-}
-
-impl Default for ReservedRows {
-    fn default() -> Self {
-        let first = RowAddress { chunk: 0, row: 0 };
-        Self {
-            first,
-            granted: 0,
-            written: 0,
-            starts: ColumnStarts::new(0, &|_| NonNull::dangling()),
-        }
-    }
 }
 
 impl ReservedRows {
@@ -67,7 +55,7 @@ impl ReservedRows {
     /// Where to write the next row: the starts of the columns, and the row.
     #[inline]
     pub(super) fn next_row(&self) -> (&[NonNull<u8>], usize) {
-        (self.starts.as_slice(), self.next().row)
+        (&self.starts, self.next().row)
     }
 
     /// The next rows have been written; returns the first of them.

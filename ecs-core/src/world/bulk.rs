@@ -3,14 +3,11 @@
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
-
-use smallvec::SmallVec;
 
 use super::World;
 use super::change::replace;
 use crate::archetype::{Archetype, ArchetypeId};
-use crate::bundle::{Bundle, Parts};
+use crate::bundle::{Bundle, ColumnStarts, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
@@ -281,7 +278,7 @@ impl World {
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 let (columns, row) = moves.next_row();
-                let columns: SmallVec<[NonNull<u8>; 16]> = columns.into();
+                let columns: ColumnStarts = columns.into();
                 let mut writing = Writing { moves, from, written: 0 };
                 for _ in 0..count {
                     // User code: should it panic, the rows before it arrive.

@@ -303,9 +303,9 @@ pub(super) fn replace<P: Parts>(
     // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
     // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
     // written again below, with no user code between.
-    let old = unsafe { P::read(starts.as_slice(), row) };
+    let old = unsafe { P::read(&starts, row) };
     // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
     // the row, which the caller has to itself (I-10).
-    unsafe { bundle.write(starts.as_slice(), row) };
+    unsafe { bundle.write(&starts, row) };
     drop(old);
 }

@@ -122,7 +122,7 @@ impl World {
                 let bundle = bundle.into_parts();
                 // SAFETY: the columns are those of the bundle's components in this archetype (I-9),
                 // and fewer rows were written than are granted.
-                unsafe { bundle.write(starts.as_slice(), row + run.written) };
+                unsafe { bundle.write(&starts, row + run.written) };
                 run.written += 1;
                 // The iterator is user code, as is what takes a bundle apart: nothing is half done
                 // while they run, and what was written is committed should they panic.
