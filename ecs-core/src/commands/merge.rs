@@ -21,7 +21,7 @@ use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
 use crate::storage::{RowAddress, RowPlan};
 use crate::transfer::{Carried, MoveContext, RowMove};
-use crate::world::{Bundles, World};
+use crate::world::{Bundles, Change, World};
 
 /// What a group of commands comes to, and memory for it.
 #[derive(Debug, Default)]
@@ -115,7 +115,10 @@ impl Group<'_, '_> {
                 }
                 (Action::Insert(payload), Stage::In(here)) => {
                     let bundle = (payload.functions.index)(bundles, registry);
-                    let target = bundles.insertion_at(bundle, here, registry, archetypes).target;
+                    let change = Change::Insert;
+                    let insertion =
+                        bundles.transition_at(change, bundle, here, registry, archetypes);
+                    let target = insertion.expect("it leads somewhere").target;
                     plan.bundles.push(index);
                     let before = archetypes.get(here).components();
                     for column in &archetypes.get(target).columns {
@@ -129,7 +132,8 @@ impl Group<'_, '_> {
                 }
                 (Action::Remove(functions), Stage::In(here)) => {
                     let bundle = (functions.index)(bundles, registry);
-                    match bundles.removal_at(bundle, here, registry, archetypes) {
+                    let change = Change::Remove;
+                    match bundles.transition_at(change, bundle, here, registry, archetypes) {
                         Some(transition) => Ok(Stage::In(transition.target)),
                         None => {
                             let here = archetypes.get(here);

@@ -8,7 +8,7 @@ use crate::archetype::ArchetypeId;
 use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
 use crate::transfer::{MoveContext, NewRows, RowMoves};
-use crate::world::World;
+use crate::world::{Change, World};
 
 /// What the commands of a run have in common.
 #[derive(Clone, Copy)]
@@ -94,13 +94,16 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
     let (transition, columns, told) = match kind {
         Kind::Insert(functions) => {
             let index = (functions.index)(bundles, registry);
-            let insertion = bundles.insertion_at(index, from, registry, archetypes);
+            let change = Change::Insert;
+            let insertion = bundles.transition_at(change, index, from, registry, archetypes);
+            let Some(insertion) = insertion else { return };
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
             (Some(insertion), &*insertion.columns, told)
         }
         Kind::Remove(functions) => {
             let index = (functions.index)(bundles, registry);
-            let removal = bundles.removal_at(index, from, registry, archetypes);
+            let change = Change::Remove;
+            let removal = bundles.transition_at(change, index, from, registry, archetypes);
             let Some(removal) = removal else { return };
             let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
             (Some(removal), &[][..], told)

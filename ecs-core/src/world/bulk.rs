@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::World;
+use super::bundles::Change;
 use super::change::replace;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Bundle, ColumnStarts, Parts};
@@ -296,7 +297,8 @@ impl World {
         let from = found.archetype;
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
-        let Some(removal) = bundles.removal::<P>(from, registry, archetypes) else { return 0 };
+        let removal = bundles.transition::<P>(Change::Remove, from, registry, archetypes);
+        let Some(removal) = removal else { return 0 };
         if removal.target == from {
             return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
         }

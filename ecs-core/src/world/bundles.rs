@@ -22,12 +22,36 @@ pub(crate) struct Bundles {
     infos: Vec<BundleInfo>,
     /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
     cached_indexes: EdgeCache,
-    cached_inserts: EdgeCache,
-    cached_removes: EdgeCache,
-    inserts: Edges<Transition>,
-    removes: Edges<Option<Transition>>,
-    strippings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
-    copyings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
+    cached_edges: [EdgeCache; 2],
+    /// By what is done with the bundle.
+    edges: [Edges<Option<Transition>>; 2],
+    partial: hashbrown::HashMap<(Part, u32), Transition, BuildFibonacci>,
+}
+
+/// What is done with a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Insert,
+    Remove,
+}
+
+impl Change {
+    /// The set that it leads to from another one; `None` if that lacks what is removed.
+    fn target(self, from: &ComponentSet, ids: &[ComponentId]) -> Option<ComponentSet> {
+        match self {
+            Self::Insert => Some(from.with(ids)),
+            Self::Remove => ids.iter().all(|&id| from.contains(id)).then(|| from.without(ids)),
+        }
+    }
+}
+
+/// A part of a row that goes elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// What a despawned entity keeps.
+    Cleanup,
+    /// What the copies of an entity get; they may come to lie in the archetype of the source.
+    Copied,
 }
 
 #[derive(Debug)]
@@ -133,7 +157,27 @@ impl Bundles {
         info.spawn.get_or_insert_with(|| Placement::find(&info.ids, registry, archetypes))
     }
 
-    /// The transition of a row that is given this bundle.
+    /// The transition of a row that is given this bundle, or that it is taken from; `None` if the row
+    /// does not have all of it.
+    #[inline]
+    pub(crate) fn transition<P: Parts>(
+        &mut self,
+        change: Change,
+        from: ArchetypeId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> Option<&Transition> {
+        let cached = self.cached_edges[change as usize].get(TypeId::of::<P>(), from.0);
+        let place = cached.unwrap_or_else(|| {
+            let index = self.index::<P>(registry);
+            let place = self.find_edge(change, index, from, registry, archetypes);
+            self.cached_edges[change as usize].put(TypeId::of::<P>(), from.0, place);
+            place
+        });
+        self.edges[change as usize].at(place).as_ref()
+    }
+
+    /// The transition of a row that is given this bundle, which every row can be.
     #[inline]
     pub(crate) fn insertion<P: Parts>(
         &mut self,
@@ -141,128 +185,56 @@ impl Bundles {
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> &Transition {
-        let place = match self.cached_inserts.get(TypeId::of::<P>(), from.0) {
-            Some(place) => place,
-            None => {
-                let index = self.index::<P>(registry);
-                let place = self.insertion_place(index, from, registry, archetypes);
-                self.cached_inserts.put(TypeId::of::<P>(), from.0, place);
-                place
-            }
-        };
-        self.inserts.at(place)
+        let insertion = self.transition::<P>(Change::Insert, from, registry, archetypes);
+        insertion.expect("it leads somewhere")
     }
 
-    /// The transition of a row that is given the bundle of this number.
-    pub(crate) fn insertion_at(
+    /// What [`transition`](Self::transition) gives, for the bundle of this number.
+    pub(crate) fn transition_at(
         &mut self,
+        change: Change,
         index: BundleIndex,
         from: ArchetypeId,
         registry: &Registry,
         archetypes: &mut Archetypes,
-    ) -> &Transition {
-        let place = self.insertion_place(index, from, registry, archetypes);
-        self.inserts.at(place)
+    ) -> Option<&Transition> {
+        let place = self.find_edge(change, index, from, registry, archetypes);
+        self.edges[change as usize].at(place).as_ref()
     }
 
-    fn insertion_place(
+    fn find_edge(
         &mut self,
+        change: Change,
         index: BundleIndex,
         from: ArchetypeId,
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> u32 {
         let ids = &self.infos[index.0 as usize].ids;
-        self.inserts.place(from, index, || {
-            let set = archetypes.get(from).components().with(ids);
-            let carried = |id| if ids.contains(&id) { Carried::Marks } else { Carried::Value };
+        self.edges[change as usize].place(from, index, || {
+            let set = change.target(archetypes.get(from).components(), ids)?;
+            let is_replaced = |id| change == Change::Insert && ids.contains(&id);
+            let carried = |id| if is_replaced(id) { Carried::Marks } else { Carried::Value };
             let transition = Transition::new(from, set, (registry, archetypes), carried);
-            let columns = columns_of(archetypes.get(transition.target), ids);
-            Transition { columns, ..transition }
-        })
-    }
-
-    /// The transition of a row that this bundle is taken from; `None` where it does not have all of it.
-    #[inline]
-    pub(crate) fn removal<P: Parts>(
-        &mut self,
-        from: ArchetypeId,
-        registry: &mut Registry,
-        archetypes: &mut Archetypes,
-    ) -> Option<&Transition> {
-        let place = match self.cached_removes.get(TypeId::of::<P>(), from.0) {
-            Some(place) => place,
-            None => {
-                let index = self.index::<P>(registry);
-                let place = self.removal_place(index, from, registry, archetypes);
-                self.cached_removes.put(TypeId::of::<P>(), from.0, place);
-                place
-            }
-        };
-        self.removes.at(place).as_ref()
-    }
-
-    /// The transition of a row that the bundle of this number is taken from; `None` where it does not have
-    /// all of it.
-    pub(crate) fn removal_at(
-        &mut self,
-        index: BundleIndex,
-        from: ArchetypeId,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-    ) -> Option<&Transition> {
-        let place = self.removal_place(index, from, registry, archetypes);
-        self.removes.at(place).as_ref()
-    }
-
-    fn removal_place(
-        &mut self,
-        index: BundleIndex,
-        from: ArchetypeId,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-    ) -> u32 {
-        let ids = &self.infos[index.0 as usize].ids;
-        self.removes.place(from, index, || {
-            let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
-            if !has_all {
-                return None;
-            }
-            let set = archetypes.get(from).components().without(ids);
-            let columns = columns_of(archetypes.get(from), ids);
-            let transition = Transition::new(from, set, (registry, archetypes), |_| Carried::Value);
+            let having = if change == Change::Insert { transition.target } else { from };
+            let columns = columns_of(archetypes.get(having), ids);
             Some(Transition { columns, ..transition })
         })
     }
 
-    /// The transition of a row that is left its cleanup components, and is given a tag.
-    pub(crate) fn stripping(
+    /// The transition of a part of a row: of the components that are `kept`, with a tag.
+    pub(crate) fn partial(
         &mut self,
-        from: ArchetypeId,
-        tag: ComponentId,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-    ) -> &Transition {
-        self.strippings.entry(from.0).or_insert_with(|| {
-            let columns = archetypes.get(from).columns.iter();
-            let kept = columns.filter(|column| column.info.is_cleanup());
-            let ids = kept.map(|column| column.info.id).chain([tag]).collect();
-            let set = ComponentSet::new(ids);
-            Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
-        })
-    }
-
-    /// The transition from a row to copies of it; the source may be the target.
-    pub(crate) fn copying(
-        &mut self,
+        part: Part,
         from: ArchetypeId,
         registry: &Registry,
         archetypes: &mut Archetypes,
-        is_copied: impl Fn(&&ComponentInfo) -> bool,
+        kept: impl Fn(&&ComponentInfo) -> bool,
+        tag: Option<ComponentId>,
     ) -> &Transition {
-        self.copyings.entry(from.0).or_insert_with(|| {
+        self.partial.entry((part, from.0)).or_insert_with(|| {
             let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
-            let ids = columns.filter(is_copied).map(|info| info.id).collect();
+            let ids = columns.filter(kept).map(|info| info.id).chain(tag).collect();
             let set = ComponentSet::new(ids);
             Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
         })
@@ -282,29 +254,18 @@ impl Bundles {
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
-        for (from, bundle, transition) in self.inserts.iter() {
-            let ids = &*self.infos[bundle.0 as usize].ids;
-            let source = &archetypes[from.index()];
-            let with = source.components().with(ids);
-            transition.check(source, archetypes, &with, |id| !ids.contains(&id))?;
-        }
-        for (from, bundle, transition) in self.removes.iter() {
-            let ids = &*self.infos[bundle.0 as usize].ids;
-            let source = &archetypes[from.index()];
-            let has_all = ids.iter().all(|&id| source.components().contains(id));
-            match transition {
-                Some(transition) => {
-                    transition.check(
-                        source,
-                        archetypes,
-                        &source.components().without(ids),
-                        |_| true,
-                    )?;
+        for (change, edges) in [Change::Insert, Change::Remove].into_iter().zip(&self.edges) {
+            for (from, bundle, transition) in edges.iter() {
+                let ids = &*self.infos[bundle.0 as usize].ids;
+                let source = &archetypes[from.index()];
+                match (transition, change.target(source.components(), ids)) {
+                    (Some(transition), Some(set)) => {
+                        let goes_along = |id| change == Change::Remove || !ids.contains(&id);
+                        transition.check(source, archetypes, &set, goes_along)?;
+                    }
+                    (None, None) => {}
+                    _ => return Err(format!("{change:?} of {bundle:?} from {from:?} is amiss")),
                 }
-                None if has_all => {
-                    return Err(format!("no transition takes {bundle:?} from {from:?}"));
-                }
-                None => {}
             }
         }
         Ok(())
@@ -335,7 +296,7 @@ mod tests {
         let entity = world.spawn((A(1), B(2)));
         world.insert(entity, C).unwrap();
         world.check().unwrap();
-        spoil(world.bundles.inserts.known_mut(0));
+        spoil(world.bundles.edges[0].known_mut(0).as_mut().expect("it leads somewhere"));
         let broken = world.check().unwrap_err();
         assert_eq!(broken.invariant, "I-6");
         broken.detail

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
+use super::bundles::{Change, Part};
 use super::lifecycle::Lifecycle;
 use crate::archetype::Archetype;
 use crate::bundle::{Bundle, Parts, with_starts};
-use crate::component::{ArchetypeFlags, Component, ComponentId};
+use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentInfo};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
@@ -158,7 +159,12 @@ impl World {
         if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::ON_REMOVE)
             && self
                 .bundles
-                .removal::<P>(from.archetype, &mut self.registry, &mut self.archetypes)
+                .transition::<P>(
+                    Change::Remove,
+                    from.archetype,
+                    &mut self.registry,
+                    &mut self.archetypes,
+                )
                 .is_some()
         {
             self.trigger_bundle::<P>(entity, |ids| Lifecycle::Removing(ids));
@@ -180,8 +186,8 @@ impl World {
         from: Location,
     ) -> Result<(P, ArchetypeFlags), ComponentError> {
         debug_assert_eq!(self.locate(entity), Some(from));
-        let found =
-            self.bundles.removal::<P>(from.archetype, &mut self.registry, &mut self.archetypes);
+        let Self { bundles, registry, archetypes, .. } = self;
+        let found = bundles.transition::<P>(Change::Remove, from.archetype, registry, archetypes);
         let Some(removal) = found else {
             let archetype = self.archetypes.get(from.archetype);
             let bundle = self.bundles.index::<P>(&mut self.registry);
@@ -217,7 +223,9 @@ impl World {
         debug_assert_eq!(self.locate(entity), Some(from));
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
-        let transition = bundles.stripping(from.archetype, tag, registry, archetypes);
+        let is_kept = |info: &&ComponentInfo| info.is_cleanup();
+        let (part, tag) = (Part::Cleanup, Some(tag));
+        let transition = bundles.partial(part, from.archetype, registry, archetypes, is_kept, tag);
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), transition.target);
         // SAFETY: the transition begins at the archetype where the entity is (I-1), and leads to

@@ -30,7 +30,7 @@ use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
 
 pub use bulk::Bulk;
-pub(crate) use bundles::Bundles;
+pub(crate) use bundles::{Bundles, Change, Part};
 pub use cell::WorldCell;
 pub use change::NotInserted;
 pub use difference::{Difference, HashTree};

@@ -12,7 +12,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::transfer::{MoveContext, NewRows, RowMove};
-use crate::world::{Finishing, Lifecycle, World};
+use crate::world::{Change, Finishing, Lifecycle, World};
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
@@ -119,7 +119,9 @@ impl World {
         let World { bundles, registry, archetypes, blocks, entities, scratch, .. } =
             &mut *finishing.world;
         let index = bundles.index_of_ids(&[id]);
-        let Some(removal) = bundles.removal_at(index, from.archetype, registry, archetypes) else {
+        let from_id = from.archetype;
+        let removal = bundles.transition_at(Change::Remove, index, from_id, registry, archetypes);
+        let Some(removal) = removal else {
             let component = registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
         };
@@ -552,7 +554,9 @@ impl World {
         let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
         let size = registry.info(id).layout.size();
         let index = bundles.index_of_ids(&[id]);
-        let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
+        let (change, from_id) = (Change::Insert, from.archetype);
+        let insertion = bundles.transition_at(change, index, from_id, registry, archetypes);
+        let insertion = insertion.expect("it leads somewhere");
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
         let room = moving.target.chunks.reserved(moving.to, insertion.columns[0]);

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::Prefab;
 use crate::archetype::Archetypes;
-use crate::component::{ArchetypeFlags, Registry};
+use crate::component::{ArchetypeFlags, ComponentInfo, Registry};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::transfer::{RowCopies, Transition};
-use crate::world::{Bundles, World};
+use crate::world::{Bundles, Part, World};
 
 /// How an entity in a new row refers to others: what the originals become.
 pub(super) type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
@@ -73,7 +73,6 @@ fn copying<'a>(
     archetypes: &mut Archetypes,
 ) -> &'a Transition {
     let prefab = registry.get::<Prefab>();
-    bundles.copying(from.archetype, registry, archetypes, |info| {
-        !info.is_cleanup() && Some(info.id()) != prefab
-    })
+    let is_copied = |info: &&ComponentInfo| !info.is_cleanup() && Some(info.id()) != prefab;
+    bundles.partial(Part::Copied, from.archetype, registry, archetypes, is_copied, None)
 }
