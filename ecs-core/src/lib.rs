@@ -119,12 +119,12 @@ pub use error::{
 };
 pub use features::{
     Add, BorrowedDynamicRows, Buffer, BufferElement, BufferIntoIter, ByIdError, ChildOf,
-    CloneValueFn, ComponentDescriptor, Despawn, DropValueFn, DroppedComponent, DynamicQuery,
-    DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
-    Event, EventKind, EventType, HashValueFn, HooksOf, Insert, InstantiateError, MalformedSnapshot,
-    ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError, Remove,
-    Replace, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources, Targets, TermError,
-    Unrelated,
+    CloneValueFn, ComponentDescriptor, Despawn, Difference, DropValueFn, DroppedComponent,
+    DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows,
+    DynamicRun, Event, EventKind, EventType, HashTree, HashValueFn, HooksOf, Insert,
+    InstantiateError, MalformedSnapshot, ObserverId, OnTargetDespawn, Prefab, RegisterError,
+    Related, Relation, RelationError, Remove, Replace, RestoreError, RestoreReport, Snapshot,
+    SnapshotError, Sources, StateHash, Targets, TermError, Unrelated,
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
@@ -139,8 +139,8 @@ pub use query::{
 };
 pub use random::RandomStream;
 pub use world::{
-    ArchetypeStats, Bulk, DeclaredAccess, Difference, EntityPlace, HashTree, MissingResource,
-    NotInserted, Res, ResMut, ResourceError, StateHash, World, WorldCell, WorldStats,
+    ArchetypeStats, Bulk, DeclaredAccess, EntityPlace, MissingResource, NotInserted, Res, ResMut,
+    ResourceError, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

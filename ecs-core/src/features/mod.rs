@@ -7,6 +7,7 @@ pub(crate) mod hooks;
 pub(crate) mod prefab;
 pub(crate) mod relation;
 pub(crate) mod snapshot;
+pub(crate) mod state_hash;
 
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub use dynamic::{
@@ -24,3 +25,4 @@ pub use relation::{
 pub use snapshot::{
     DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport, Snapshot, SnapshotError,
 };
+pub use state_hash::{Difference, HashTree, StateHash};

@@ -6,14 +6,12 @@ mod bundles;
 mod cell;
 mod change;
 mod check;
-mod difference;
 mod edges;
 mod lifecycle;
 mod memory;
 mod resources;
 mod rights;
 mod spawn;
-mod state_hash;
 mod stats;
 
 use core::num::NonZeroU32;
@@ -33,7 +31,6 @@ pub use bulk::Bulk;
 pub(crate) use bundles::{Bundles, Change, Part};
 pub use cell::WorldCell;
 pub use change::NotInserted;
-pub use difference::{Difference, HashTree};
 pub(crate) use edges::BundleIndex;
 pub(crate) use lifecycle::{
     AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,
@@ -42,7 +39,6 @@ pub(crate) use memory::Contents;
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
 pub use rights::DeclaredAccess;
-pub use state_hash::StateHash;
 pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 
 /// Everything there is: entities with their components, and resources.
