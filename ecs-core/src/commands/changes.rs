@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::deferred::{Deferred, NO_ENTITY, Outcome};
-use super::stream::StoredCall;
+use super::payload::StoredCall;
 use super::{Action, CommandBuffer};
 use crate::bundle::{Bundle, mapped};
 use crate::capacity::expected_of;
@@ -110,8 +110,10 @@ impl CommandBuffer {
         entity: Entity,
         call: impl FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send + 'static,
     ) {
-        let number = self.calls.push(StoredCall::new(name, call));
-        self.record(entity, Action::Call(number));
+        // A call in the arena has its record for sure.
+        self.records.reserve(1);
+        let call = StoredCall::store(name, call, &mut self.arena);
+        self.record(entity, Action::Call(call));
     }
 }
 

@@ -16,8 +16,7 @@ use crate::entity::Entity;
 use crate::unwind::finish;
 use crate::world::World;
 use deferred::Deferred;
-use payload::{Arena, BundleFns, ComponentFns, Payload};
-use stream::Calls;
+use payload::{Arena, BundleFns, ComponentFns, Payload, StoredCall};
 
 pub use changes::BulkCommands;
 pub use playback::Playback;
@@ -91,7 +90,6 @@ pub struct CommandBuffer {
     arena: Arena,
     deferred: Deferred,
     /// The call of each record that has one.
-    calls: Calls,
     /// Memory for playback.
     memory: playback::Memory,
 }
@@ -113,8 +111,7 @@ enum Action<P> {
     Remove(&'static BundleFns),
     SetEnabled(&'static ComponentFns, bool),
     Despawn,
-    /// By number.
-    Call(u32),
+    Call(StoredCall),
     /// It has been taken.
     Taken,
 }
@@ -140,7 +137,6 @@ impl CommandBuffer {
             records: Vec::new(),
             arena: Arena::default(),
             deferred: Deferred::default(),
-            calls: Calls::default(),
             memory: playback::Memory::default(),
         }
     }
@@ -308,7 +304,6 @@ impl CommandBuffer {
         self.sort_key = 0;
         self.is_sorted = true;
         // User code, where some were never called: all else is done.
-        self.calls.clear();
     }
 
     /// Panics where the buffer was made for another world.

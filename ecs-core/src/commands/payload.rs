@@ -1,4 +1,5 @@
-//! The payloads of commands: bundles of any type in the memory of a buffer, each taken out once.
+//! The payloads of commands: bundles and closures of any type in the memory of a buffer, each taken
+//! out once.
 #![expect(
     unsafe_code,
     reason = "moves values of any type in and out of words, and takes each out once"
@@ -8,7 +9,7 @@ use alloc::vec::Vec;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 
-use super::deferred::Outcome;
+use super::deferred::{Deferred, Outcome};
 use super::{Action, CommandBuffer};
 use crate::bundle::{Leftovers, Parts, Slot};
 use crate::component::{Component, ComponentId, Registry};
@@ -17,6 +18,8 @@ use crate::error::{CommandFailureReason, ComponentError};
 use crate::world::{BundleIndex, Bundles, World};
 
 /// Values by their offset. It does not know their types and drops none of them.
+///
+/// Closures need not be `Sync`, as a buffer is: they are taken through `&mut CommandBuffer` alone.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<MaybeUninit<u64>>,
@@ -103,6 +106,45 @@ impl Payload {
     pub(super) fn store<P: Parts>(bundle: P, arena: &mut Arena) -> Self {
         Self { offset: arena.push(bundle), functions: BundleFns::of::<P>() }
     }
+}
+
+/// A closure in the arena of the buffer whose record has this, as a bundle is (C-1).
+#[derive(Debug)]
+#[repr(C, packed(4))]
+pub(super) struct StoredCall {
+    offset: Offset,
+    /// Takes the closure out, and calls it if it is given what with. Says what it is called, and what
+    /// became of it.
+    take: unsafe fn(&Arena, Offset, Option<CalledWith<'_>>) -> (&'static str, Outcome),
+}
+
+/// The world, the entity that a call is about, which is the real one, and what is needed to find
+/// others.
+type CalledWith<'a> = (&'a mut World, Entity, &'a Deferred);
+
+impl StoredCall {
+    /// The name is for messages.
+    pub(super) fn store<F>(name: &'static str, function: F, arena: &mut Arena) -> Self
+    where
+        F: FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send + 'static,
+    {
+        Self { offset: arena.push((name, function)), take: take_call::<F> }
+    }
+}
+
+/// # Safety
+/// A name and an `F` are at this offset and have not been taken (C-1).
+unsafe fn take_call<F>(
+    arena: &Arena,
+    offset: Offset,
+    with: Option<CalledWith<'_>>,
+) -> (&'static str, Outcome)
+where
+    F: FnOnce(&mut World, Entity, &Deferred) -> Outcome,
+{
+    // SAFETY: the caller vouches that both are there and were not taken (C-1).
+    let (name, function) = unsafe { arena.take::<(&'static str, F)>(offset) };
+    (name, with.map_or(Ok(()), |(world, entity, deferred)| function(world, entity, deferred)))
 }
 
 /// A bundle that was taken from its record, and is dropped unless it is used.
@@ -294,20 +336,40 @@ fn reason(error: ComponentError) -> CommandFailureReason {
 }
 
 impl CommandBuffer {
-    /// Takes a command out of its record, which forgets it (C-1).
+    /// Takes a command out of its record, which forgets it (C-1). A stored call is dropped.
     #[inline]
     pub(super) fn take(&mut self, record: usize) -> Action<Held<'_>> {
         // The record is of the buffer that the arena is of, and forgets the payload here.
         let hold = |payload| Held { payload: ManuallyDrop::new(payload), arena: &self.arena };
         match core::mem::replace(&mut self.records[record].action, Action::Taken) {
+            Action::Call(call) => {
+                // SAFETY: it is there, of the type that the function is for, and was not taken (C-1).
+                _ = unsafe { (call.take)(&self.arena, call.offset, None) };
+                Action::Taken
+            }
             Action::Spawn(payload) => Action::Spawn(hold(payload)),
             Action::Insert(payload) => Action::Insert(hold(payload)),
             Action::Remove(functions) => Action::Remove(functions),
             Action::SetEnabled(functions, enabled) => Action::SetEnabled(functions, enabled),
             Action::Despawn => Action::Despawn,
-            Action::Call(number) => Action::Call(number),
             Action::Taken => Action::Taken,
         }
+    }
+
+    /// Takes a stored call out of its record, which forgets it (C-1), and calls it with a world and
+    /// the entity that it is about, or else drops it.
+    pub(super) fn take_call(
+        &mut self,
+        record: usize,
+        world: Option<(&mut World, Entity)>,
+    ) -> (&'static str, Outcome) {
+        let Action::Call(StoredCall { offset, take }) = self.records[record].action else {
+            unreachable!("it was seen to be a call");
+        };
+        self.records[record].action = Action::Taken;
+        let with = world.map(|(world, entity)| (world, entity, &self.deferred));
+        // SAFETY: it is there, of the type that the function is for, and was not taken (C-1).
+        unsafe { take(&self.arena, offset, with) }
     }
 
     /// Moves the commands of another buffer behind those here.
@@ -315,13 +377,12 @@ impl CommandBuffer {
         // All memory first: should there be none, every payload is still where its record says.
         self.records.reserve(other.records.len());
         self.deferred.append(&mut other.deferred);
-        let call_shift = self.calls.append(&mut other.calls);
         // Last of what may panic: no payload may be elsewhere than its record says (C-1).
         let shift = self.arena.append(&mut other.arena);
         for mut record in other.records.drain(..) {
             match &mut record.action {
                 Action::Spawn(payload) | Action::Insert(payload) => payload.offset += shift,
-                Action::Call(number) => *number += call_shift,
+                Action::Call(call) => call.offset += shift,
                 _ => {}
             }
             self.records.push(record);
@@ -346,22 +407,5 @@ impl CommandBuffer {
             }
             record.action = action;
         }
-    }
-}
-
-/// A value that is moved in and moved out, and cannot be reached through `&Exclusive`.
-pub(super) struct Exclusive<T>(T);
-
-// SAFETY: `&Exclusive<T>` gives no way to the `T` (the field is private to this file, and the only
-// method takes the value itself), so that sharing it between threads shares nothing.
-unsafe impl<T> Sync for Exclusive<T> {}
-
-impl<T> Exclusive<T> {
-    pub(super) const fn new(value: T) -> Self {
-        Self(value)
-    }
-
-    pub(super) fn into_inner(self) -> T {
-        self.0
     }
 }

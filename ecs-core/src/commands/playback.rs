@@ -169,14 +169,12 @@ impl Playing<'_> {
 
     fn play_call(&mut self, entity: Entity) {
         let sort_key = self.stream.at(self.stream.next).1.sort_key;
-        let Some((call, deferred)) = self.stream.take_call() else { return };
-        let command = call.name;
-        let outcome = if entity.is_deferred() && entity != NO_ENTITY {
-            drop(call);
-            Err(CommandFailureReason::ForeignDeferred)
-        } else {
-            call.play(self.world, entity, deferred)
-        };
+        let is_foreign = entity.is_deferred() && entity != NO_ENTITY;
+        let world = (!is_foreign).then_some((&mut *self.world, entity));
+        let (command, mut outcome) = self.stream.take_call(world);
+        if is_foreign {
+            outcome = Err(CommandFailureReason::ForeignDeferred);
+        }
         self.finish(sort_key, command, entity, outcome);
     }
 

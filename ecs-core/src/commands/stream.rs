@@ -1,12 +1,10 @@
 //! The commands of several buffers as one stream, in the order of playback, and the closures among
 //! them.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 
-use super::deferred::{Deferred, Outcome};
-use super::payload::{Exclusive, Held};
+use super::deferred::Outcome;
+use super::payload::Held;
 use super::{Action, CommandBuffer, Record};
 use crate::entity::Entity;
 use crate::world::World;
@@ -127,15 +125,15 @@ impl Stream<'_> {
         matches!(self.at(index).1.action, Action::Call(_))
     }
 
-    /// Takes the next command, which is a stored call, and what resolves the deferred entities of
-    /// its buffer.
-    pub(super) fn take_call(&mut self) -> Option<(StoredCall, &Deferred)> {
+    /// Takes the next command, which is a stored call, and calls it with a world and the entity that
+    /// it is about, or else drops it. Says what it is called, and what became of it.
+    pub(super) fn take_call(
+        &mut self,
+        world: Option<(&mut World, Entity)>,
+    ) -> (&'static str, Outcome) {
         let (buffer, record) = self.order.at(self.next);
-        let CommandBuffer { records, calls, deferred, .. } = &mut self.buffers[buffer];
-        let Action::Call(number) = records[record].action else { return None };
-        records[record].action = Action::Taken;
         self.next += 1;
-        Some((calls.take(number)?, deferred))
+        self.buffers[buffer].take_call(record, world)
     }
 
     /// Takes the next command.
@@ -144,69 +142,5 @@ impl Stream<'_> {
         let (buffer, record) = self.order.at(self.next);
         self.next += 1;
         self.buffers[buffer].take(record)
-    }
-}
-
-/// Gets the entity that it is about, which is the real one, and what is needed to find others.
-type CallFn = dyn FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send;
-
-/// A closure that is to be called once, in its turn, or else dropped.
-pub(super) struct StoredCall {
-    /// For messages.
-    pub(super) name: &'static str,
-    /// A buffer may be shared between threads, though the closure is only `Send`.
-    function: Exclusive<Box<CallFn>>,
-}
-
-impl StoredCall {
-    pub(super) fn new(
-        name: &'static str,
-        function: impl FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send + 'static,
-    ) -> Self {
-        Self { name, function: Exclusive::new(Box::new(function)) }
-    }
-
-    pub(super) fn play(self, world: &mut World, entity: Entity, deferred: &Deferred) -> Outcome {
-        (self.function.into_inner())(world, entity, deferred)
-    }
-}
-
-/// The calls of a buffer, by number. A record has the number of its call.
-#[derive(Default)]
-pub(super) struct Calls(Vec<Option<StoredCall>>);
-
-impl fmt::Debug for Calls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calls").field("count", &self.0.len()).finish_non_exhaustive()
-    }
-}
-
-impl Calls {
-    /// Panics where there are 2^32 already.
-    pub(super) fn push(&mut self, call: StoredCall) -> u32 {
-        let number = u32::try_from(self.0.len()).expect("fewer than 2^32 calls");
-        self.0.push(Some(call));
-        number
-    }
-
-    pub(super) fn take(&mut self, number: u32) -> Option<StoredCall> {
-        self.0.get_mut(number as usize).and_then(Option::take)
-    }
-
-    /// Takes the calls of another buffer over; returns what to add to their numbers.
-    ///
-    /// Panics where there would be more than 2^32, or where there is no memory; nothing has changed
-    /// then.
-    pub(super) fn append(&mut self, other: &mut Self) -> u32 {
-        let all = self.0.len() + other.0.len();
-        assert!(u32::try_from(all).is_ok(), "fewer than 2^32 calls");
-        let shift = u32::try_from(self.0.len()).expect("fewer than all of them");
-        self.0.append(&mut other.0);
-        shift
-    }
-
-    /// Drops those that were not taken, the others too should one panic.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
     }
 }

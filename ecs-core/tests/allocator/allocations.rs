@@ -33,6 +33,9 @@ fn tick(world: &mut World, all: &[Entity], buffers: &mut [CommandBuffer]) {
         commands.set_sort_key(9);
         mine().for_each(|entity| commands.remove::<(Extra, Link)>(entity));
         mine().for_each(|entity| commands.set_enabled::<On>(entity, true));
+        for entity in mine() {
+            commands.run_with(entity, move |world, it| assert!(it == entity && world.contains(it)));
+        }
     }
     assert!(CommandBuffer::play_all(buffers, world).failures().is_empty());
     let commands = &mut buffers[1];
