@@ -126,26 +126,11 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["state_hash"],
         ],
     ),
-    ("features/buffer", &[&["abilities"]]),
-    ("features/hooks", &[&["event"], &["of_component"]]),
-    (
-        "features/dynamic",
-        &[
-            &["error"],
-            &["descriptor"],
-            &["by_id"],
-            &["query"],
-            &["builder"],
-            &["run"],
-            &["rows"],
-            &["commands"],
-        ],
-    ),
-    ("features/relation", &[&["links"], &["hierarchy"]]),
-    ("features/prefab", &[&["copies"]]),
+    ("features/dynamic", &[&["error"], &["by_id"], &["query"], &["run"], &["rows"]]),
+    ("features/relation", &[&["links"]]),
     (
         "features/snapshot",
-        &[&["error"], &["format"], &["image"], &["names"], &["relations"], &["save"], &["load"]],
+        &[&["format"], &["image"], &["names"], &["relations"], &["save"], &["load"]],
     ),
 ];
 
@@ -350,8 +335,8 @@ fn an_upward_name_is_found() {
     assert_eq!(check("world/spawn.rs", "use crate::features::hooks::Hooks;"), 1);
     assert_eq!(check("world/error.rs", "use crate::features::ByIdError;"), 2, "not that one");
     assert_eq!(check("features/hooks.rs", "use crate::features::prefab::Prefab;"), 1);
-    assert_eq!(check("features/hooks/event.rs", "use crate::features::relation::ChildOf;"), 1);
-    assert_eq!(check("features/hooks/event.rs", "use super::of_component;"), 1);
+    assert_eq!(check("features/dynamic/run.rs", "use crate::features::relation::ChildOf;"), 1);
+    assert_eq!(check("features/dynamic/run.rs", "use super::rows;"), 1);
     assert_eq!(check("stray.rs", ""), 1);
     assert_eq!(check("query/stray.rs", ""), 1);
 }

@@ -1,26 +1,110 @@
 //! Hooks and observers: code of the user that runs when components and entities come and go.
 
-mod event;
-mod of_component;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::{Any, TypeId};
+use core::marker::PhantomData;
 
-use crate::component::{Component, ComponentId};
+use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::hash::TypeMap;
 use crate::world::{DEPTH_MAX, Lifecycle, World};
 
-pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
-pub use of_component::HooksOf;
+/// What happened to a component of an entity, or is about to.
+///
+/// | operation | told before | told after |
+/// |---|---|---|
+/// | spawn, instantiate | | `Add` of all, then `Insert` of all |
+/// | insert | `Replace` of those that are there | `Add` of the new ones, then `Insert` of all |
+/// | remove | `Replace` of all, then `Remove` of all | |
+/// | despawn, clear | `Despawn` of all, then `Replace`, then `Remove` | |
+///
+/// The components of a bundle come in declared order, those of an entity that is despawned or
+/// instantiated in the order in which their types were first used. Of each, the hook is called
+/// first, then the observers in the order of their registration. Before an operation the values
+/// are as they were, after it everything is complete; no book is ever open.
+///
+/// Batches, bulk operations and command buffers tell the same, entity by entity. Nothing is told
+/// when a component is switched on or off: bits are flipped by many threads at once, where there
+/// is no world to give to an observer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The entity has the component, which it did not have.
+    Add,
+    /// The entity has a new value of the component, which it may have had before.
+    Insert,
+    /// The value is about to be replaced or removed, and can still be read.
+    Replace,
+    /// The component is about to be removed, and can still be read.
+    Remove,
+    /// The entity is about to be despawned, and is still there.
+    Despawn,
+}
+
+impl EventKind {
+    pub(crate) const COUNT: usize = 5;
+
+    /// Whether it is told before it takes place.
+    pub(crate) const fn comes_before(self) -> bool {
+        matches!(self, Self::Replace | Self::Remove | Self::Despawn)
+    }
+
+    pub(crate) const fn flag(self) -> ArchetypeFlags {
+        match self {
+            Self::Add => ArchetypeFlags::ADD,
+            Self::Insert => ArchetypeFlags::INSERT,
+            Self::Replace => ArchetypeFlags::REPLACE,
+            Self::Remove => ArchetypeFlags::REMOVE,
+            Self::Despawn => ArchetypeFlags::DESPAWN,
+        }
+    }
+}
+
+/// One thing that happened, or is about to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// What it is.
+    pub kind: EventKind,
+    /// To whom.
+    pub entity: Entity,
+    /// Of which component.
+    pub component: ComponentId,
+}
+
+/// A type that names an [`EventKind`], for [`World::observe`](crate::World::observe).
+pub trait EventType {
+    /// The kind that it names.
+    const KIND: EventKind;
+}
+
+macro_rules! event_types {
+    ($($name:ident)*) => {
+        $(
+            #[doc = concat!("Names [`EventKind::", stringify!($name), "`].\n\n")]
+            #[doc = "```\n"]
+            #[doc = concat!("use formic_ecs::{EventKind, EventType, ", stringify!($name), "};\n")]
+            #[doc = concat!("assert_eq!(", stringify!($name), "::KIND, EventKind::", stringify!($name), ");\n")]
+            #[doc = "```"]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl EventType for $name {
+                const KIND: EventKind = EventKind::$name;
+            }
+        )*
+    };
+}
+
+event_types!(Add Insert Replace Remove Despawn);
 
 /// The name of an observer in its world, by which it can be taken away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
-pub(super) type ObserverFn = dyn Fn(&mut World, Event) + Send + Sync;
+type ObserverFn = dyn Fn(&mut World, Event) + Send + Sync;
 type EventObserverFn<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
 
 /// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
@@ -78,17 +162,17 @@ impl Hooks {
         &mut self.by_component[component.index()][kind as usize]
     }
 
-    pub(super) fn is_observed(&self, kind: EventKind, component: ComponentId) -> bool {
+    fn is_observed(&self, kind: EventKind, component: ComponentId) -> bool {
         !self.list(kind, component).is_empty()
     }
 
     /// Whether a hook or observer is told of this at the moment.
-    pub(super) fn is_dispatching(&self, event: &Event) -> bool {
+    fn is_dispatching(&self, event: &Event) -> bool {
         self.dispatch.contains(event)
     }
 
     /// The number of the observer that came last.
-    pub(super) fn newest(&self) -> ObserverId {
+    fn newest(&self) -> ObserverId {
         ObserverId(self.newest)
     }
 
@@ -277,7 +361,7 @@ impl World {
     }
 
     /// Calls an observer.
-    pub(super) fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
+    fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
         /// Goes up again, whatever happens.
         struct Deeper<'w>(&'w mut World, usize, u64);
 
@@ -397,5 +481,94 @@ impl World {
                 let is_being_told = event.kind.comes_before() && hooks.is_dispatching(event);
                 is_observed && !is_being_told && !told.contains(event) && !stays(event)
             })
+    }
+}
+
+/// The hooks of one component type, being set; see [`World::hooks`].
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.insert_resource(Vec::<&str>::new());
+/// let log = |what| move |world: &mut World, _| world.resource_mut::<Vec<_>>().unwrap().push(what);
+/// world
+///     .hooks::<Gold>()
+///     .on_add(log("add"))
+///     .on_insert(log("insert"))
+///     .on_replace(log("replace"))
+///     .on_remove(log("remove"))
+///     .on_despawn(log("despawn"));
+/// let imp = world.spawn(Gold(1));
+/// world.insert(imp, Gold(2))?;
+/// world.despawn(imp)?;
+/// let expected = ["add", "insert", "replace", "insert", "despawn", "replace", "remove"];
+/// assert_eq!(world.resource::<Vec<&str>>()?, &expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct HooksOf<'w, T> {
+    world: &'w mut World,
+    _component: PhantomData<fn() -> T>,
+}
+
+debug_fields!([T] HooksOf<'_, T>:);
+
+impl<'w, T: Component> HooksOf<'w, T> {
+    fn new(world: &'w mut World) -> Self {
+        Self { world, _component: PhantomData }
+    }
+
+    fn set(
+        self,
+        kind: EventKind,
+        hook: impl Fn(&mut World, Event) + Send + Sync + 'static,
+    ) -> Self {
+        let id = self.world.register::<T>();
+        let list = self.world.watched().list_mut(kind, id);
+        let is_set = list.first().is_some_and(|first| first.id == HOOK);
+        assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
+        list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
+        self.world.add_flags(id, kind.flag());
+        self
+    }
+
+    /// Sets what runs after the component has come to an entity that did not have it.
+    ///
+    /// # Panics
+    /// Panics if this hook is set already.
+    pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Add, hook)
+    }
+
+    /// Sets what runs after the component has been added or replaced.
+    ///
+    /// # Panics
+    /// Panics if this hook is set already.
+    pub fn on_insert(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Insert, hook)
+    }
+
+    /// Sets what runs before a value is replaced or removed.
+    ///
+    /// # Panics
+    /// Panics if this hook is set already.
+    pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Replace, hook)
+    }
+
+    /// Sets what runs before the component is removed.
+    ///
+    /// # Panics
+    /// Panics if this hook is set already.
+    pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Remove, hook)
+    }
+
+    /// Sets what runs before an entity with the component is despawned.
+    ///
+    /// # Panics
+    /// Panics if this hook is set already.
+    pub fn on_despawn(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Despawn, hook)
     }
 }

@@ -1,19 +1,21 @@
 //! Making copies of entities, with all that belongs to them.
 
-mod copies;
-
 use alloc::vec::Vec;
 
+use crate::archetype::Archetypes;
 use crate::bundle::{Bundle, mapped};
 use crate::capacity::expected;
 use crate::commands::CommandBuffer;
-use crate::component::{ArchetypeFlags, CloneFn, Codec, Component, HashRule};
+use crate::component::{
+    ArchetypeFlags, CloneFn, Codec, Component, ComponentInfo, HashRule, Registry,
+};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, NoSuchEntity};
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
-use crate::world::{EntitySet, Lifecycle, World};
+use crate::transfer::{RowCopies, Transition};
+use crate::world::{Bundles, EntitySet, Lifecycle, Part, World};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
@@ -396,4 +398,71 @@ fn instantiate_reason(error: InstantiateError) -> CommandFailureReason {
             CommandFailureReason::NotClone(name)
         }
     }
+}
+
+/// How an entity in a new row refers to others: what the originals become.
+type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
+
+impl World {
+    /// What is to be done for each copy of an entity that is at `from`.
+    fn duties_of_copies(&mut self, from: Location) -> ArchetypeFlags {
+        let Self { bundles, registry, archetypes, .. } = self;
+        let target = copying(bundles, from, registry, archetypes).target;
+        archetypes.get(target).flags
+    }
+
+    /// Copies one entity into as many rows of one chunk as there are, at most `wanted`; references
+    /// to itself become references to the copy. Should a clone panic, the copies before it are
+    /// there.
+    fn copy_run(
+        &mut self,
+        original: Entity,
+        from: Location,
+        wanted: usize,
+        copies: &mut Vec<Entity>,
+    ) {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let transition = copying(bundles, from, registry, archetypes);
+        let mut run =
+            RowCopies::new(archetypes, from, transition, (blocks, wanted), version, copies);
+        for _ in 0..run.granted() {
+            let copy = entities.next();
+            let mut map = |entity| if entity == original { copy } else { entity };
+            run.push(&mut map, |place| entities.allocate(place));
+        }
+    }
+
+    /// Copies one entity, whose handle was reserved. Returns what is to be done next. `made` is
+    /// memory, which members of a family share: the copies before this one.
+    fn copy_reserved(
+        &mut self,
+        from: Location,
+        copy: Entity,
+        map: &mut Map<'_>,
+        made: &mut Vec<Entity>,
+    ) -> ArchetypeFlags {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let transition = copying(bundles, from, registry, archetypes);
+        let mut one = RowCopies::new(archetypes, from, transition, (blocks, 1), version, made);
+        one.push(map, |place| {
+            entities.activate(copy, place);
+            copy
+        });
+        drop(one);
+        archetypes.get(transition.target).flags
+    }
+}
+
+/// The transition from an original to its copies.
+fn copying<'a>(
+    bundles: &'a mut Bundles,
+    from: Location,
+    registry: &Registry,
+    archetypes: &mut Archetypes,
+) -> &'a Transition {
+    let prefab = registry.get::<Prefab>();
+    let is_copied = |info: &&ComponentInfo| !info.is_cleanup() && Some(info.id()) != prefab;
+    bundles.partial(Part::Copied, from.archetype, registry, archetypes, is_copied, None)
 }

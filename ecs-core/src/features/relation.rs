@@ -1,6 +1,5 @@
 //! The relation trait, its errors, and the components that hold both sides.
 
-mod hierarchy;
 mod links;
 
 use alloc::format;

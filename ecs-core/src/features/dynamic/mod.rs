@@ -1,17 +1,13 @@
 //! Components and queries that are known by their ids alone.
 
-mod builder;
 mod by_id;
-mod commands;
-mod descriptor;
 mod error;
 mod query;
 mod rows;
 mod run;
 
-pub use builder::DynamicQueryBuilder;
-pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
+pub use by_id::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub use error::{ByIdError, DynamicQueryError, RegisterError, TermError};
-pub use query::DynamicQuery;
+pub use query::{DynamicQuery, DynamicQueryBuilder};
 pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use run::{DynamicRow, DynamicRun};
