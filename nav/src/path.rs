@@ -31,8 +31,8 @@ use crate::terrain::Terrain;
 /// Keep one per thread: it serves terrains of any size, grows to the largest,
 /// and allocates nothing once it has grown. Where all cells weigh the same it
 /// takes some 50 bytes for each jump point of the longest search, of which there
-/// are few, and nothing for other cells. Over weights it takes 8 bytes a cell and
-/// the open list.
+/// are few, and nothing for other cells. Over weights it takes 16 bytes a cell and
+/// the open lists.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
@@ -285,7 +285,7 @@ impl PathScratch {
         resumed: Option<Method>,
         path: &mut Path,
     ) -> PathOutcome {
-        let a_star = Query::new(terrain, target.cell);
+        let a_star = Query::new(terrain, query.start, target.cell);
         let may_jump = is_worth_jumping(terrain)
             && terrain.links().is_empty()
             && query.algorithm != Algorithm::AStar;
@@ -322,14 +322,14 @@ impl PathScratch {
         let left = query.expansion_count_max - self.expansion_count;
         let cost = match resumed {
             Some(Method::Stepping) => self.a_star.resume(&a_star, left),
-            _ => self.a_star.run(&a_star, query.start, left),
+            _ => self.a_star.run(&a_star, left),
         };
         self.expansion_count += self.a_star.expansion_count;
         let Some(cost) = cost else {
             return self.interrupt(terrain, query, Stage::Begun(target, Method::Stepping));
         };
-        let cells = self.a_star.trace_back(terrain.grid(), target.cell);
-        path.set_reversed(cost, terrain.version(), cells);
+        let [to_start, to_goal] = self.a_star.halves(&a_star);
+        path.set_halves(cost, terrain.version(), to_start, to_goal);
         target.outcome(cost)
     }
 

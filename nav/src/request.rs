@@ -416,7 +416,7 @@ impl Route {
         }
         let mut path = Path::new();
         // What the terrain has become since is not known, so every step will be looked at.
-        path.set_reversed(cost, GridVersion::ZERO, cells.into_iter().rev());
+        path.set_halves(cost, GridVersion::ZERO, cells.into_iter().rev(), std::iter::empty());
         Ok(Self { path, behind: behind as usize, next: next as usize })
     }
 }

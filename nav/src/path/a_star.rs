@@ -1,19 +1,24 @@
-//! Paths of least cost over weighted cells, by A*.
+//! Paths of least cost over weighted cells, by A* from both ends.
 //!
 //! P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic
-//! Determination of Minimum Cost Paths", 1968. The estimate is the octile (or
-//! Manhattan) distance between cell centres times the least weight of the map,
-//! which is consistent. The open list has buckets, so a cell can be expanded a
-//! little before its time, and is then expanded again; the search goes on until
-//! nothing is left that could be better. What could be as good at most is not
-//! looked at: once the goal is reached at the least cost, ties end the search.
+//! Determination of Minimum Cost Paths", 1968; W. Pijls and H. Post, "Yet Another
+//! Bidirectional Algorithm for Finding the Shortest Path", 2009 (NBA*). The estimate is
+//! the octile (or Manhattan) distance between cell centres times the least weight of the
+//! map, which is consistent. A cell is expanded by one side only: what one has closed the
+//! other passes over, for the best way through it is known then. What cannot be better than
+//! the best way so far, by the estimate or by what the other side has come to, is not
+//! expanded.
+//!
+//! The open lists have buckets, so a cell can be expanded a little before its time, and is
+//! then expanded again. A side empties a bucket before the other has its turn, so that what
+//! the other sees is final. On maps of one weight, where estimates lead straight to the goal,
+//! all turns are those of the first side.
 
 use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
 use crate::lanes::LanePair;
-use crate::link::Link;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
 use crate::path::prune::{ONWARD, PruneTable, table};
@@ -22,34 +27,49 @@ use crate::terrain::Terrain;
 /// The memory of A*, and how far a search has come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AStar {
-    nodes: NodeTable,
-    open: OpenList,
+    /// From the start, and from the goal.
+    sides: [Side; 2],
+    /// The side that expands.
+    turn: usize,
     /// Cells that the last run expanded.
     pub(crate) expansion_count: u64,
-    /// What the best way to the goal so far costs, `u64::MAX` as long as there is none.
-    best: u64,
+    best: Best,
+}
+
+/// A search from one end.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    nodes: NodeTable,
+    open: OpenList,
+}
+
+/// The best way so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Best {
+    /// What it costs, `u64::MAX` as long as there is none.
+    units: u64,
+    /// A cell of it that both sides have reached.
+    meeting: Option<Cell>,
 }
 
 impl AStar {
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.open.bytes()
+        self.sides.iter().map(|side| side.nodes.bytes() + side.open.bytes()).sum()
     }
 
     /// Finds the cost of the best path. `None` if the budget is spent first; that
     /// a path exists is known beforehand.
-    pub(crate) fn run(
-        &mut self,
-        query: &Query<'_>,
-        start: Cell,
-        expansion_count_max: u64,
-    ) -> Option<Cost> {
-        let index = query.grid.index_inside(start);
-        self.nodes.begin(query.grid.cell_count(), index);
-        self.best = if start == query.goal { 0 } else { u64::MAX };
-        let estimate = query.rest(start);
-        self.open.begin(estimate, query.rise);
-        self.open.push(estimate, start);
+    pub(crate) fn run(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
+        let [start, goal] = query.ends;
+        let units = if start == goal { 0 } else { u64::MAX };
+        (self.best, self.turn) = (Best { units, meeting: Some(start) }, 0);
+        let estimate = query.estimates[0].rest(start);
+        for (side, end) in self.sides.iter_mut().zip(query.ends) {
+            side.nodes.begin(query.grid.cell_count(), query.grid.index_inside(end));
+            side.open.begin(estimate, query.rise);
+            side.open.push(estimate, end);
+        }
         self.resume(query, expansion_count_max)
     }
 
@@ -69,38 +89,107 @@ impl AStar {
         query: &Query<'_>,
         expansion_count_max: u64,
     ) -> Option<Cost> {
-        while let Some(cell) = self.open.pop(self.best) {
-            let index = query.grid.index_inside(cell);
-            // A cell is pushed again when a cheaper way to it turns up, and the
-            // older entry is then passed over here.
-            if !self.nodes.take(index) {
-                continue;
+        loop {
+            let [forward, backward] = &mut self.sides;
+            let floors = [forward.open.floor(), backward.open.floor()];
+            if floors[0].max(floors[1]) >= self.best.units {
+                break;
             }
-            // A way to the goal may have turned up since the cell was pushed.
-            let is_known = self.best < u64::MAX;
-            if is_known && self.nodes.cost(index) + query.rest(cell) >= self.best {
-                continue;
-            }
-            if self.expansion_count == expansion_count_max {
-                self.nodes.put_back(index);
-                self.open.put_back(cell);
+            let (own, other) = match self.turn {
+                0 => (forward, &*backward),
+                _ => (backward, &*forward),
+            };
+            let floor = floors[1 - self.turn];
+            let mut turn = Turn { query, side: self.turn, own, other, floor, best: &mut self.best };
+            let left = expansion_count_max - self.expansion_count;
+            let (is_over, expansion_count) = turn.run::<WEIGHTED>(left);
+            self.expansion_count += expansion_count;
+            if !is_over {
                 return None;
             }
-            self.expansion_count += 1;
-            self.expand::<WEIGHTED>(query, cell, index);
+            let [forward, backward] = &self.sides;
+            self.turn = usize::from(WEIGHTED && backward.open.count() < forward.open.count());
         }
-        assert!(self.best < u64::MAX, "start and goal are of one region, but no path joins them");
-        Some(Cost::from_units(self.best))
+        let units = self.best.units;
+        assert!(units < u64::MAX, "start and goal are of one region, but no path joins them");
+        Some(Cost::from_units(units))
+    }
+
+    /// The cells from where the two sides met to the start and to the goal, with that cell in both.
+    pub(crate) fn halves<'a>(
+        &'a self,
+        query: &'a Query<'_>,
+    ) -> [impl Iterator<Item = Cell> + 'a; 2] {
+        [0, 1].map(|side| {
+            let nodes = &self.sides[side].nodes;
+            std::iter::successors(self.best.meeting, move |&cell| {
+                let index = query.grid.index_inside(cell);
+                if nodes.is_linked(index) {
+                    let is_way = |&(from, units): &(Cell, u64)| {
+                        let from = query.grid.index_inside(from);
+                        nodes.is_reached(from) && nodes.cost(from) + units == nodes.cost(index)
+                    };
+                    return query.links(1 - side, cell).find(is_way).map(|(from, _)| from);
+                }
+                Some(nodes.arrival(index)?.opposite().step_inside(cell))
+            })
+        })
+    }
+}
+
+/// A side that empties a bucket.
+struct Turn<'a> {
+    query: &'a Query<'a>,
+    /// Its number.
+    side: usize,
+    own: &'a mut Side,
+    other: &'a Side,
+    /// What every way from end to end costs at least, of those that the other side has not finished.
+    floor: u64,
+    best: &'a mut Best,
+}
+
+impl Turn<'_> {
+    /// Empties the bucket, unless the budget is spent first. How many cells were expanded comes second.
+    #[inline]
+    fn run<const WEIGHTED: bool>(&mut self, expansion_count_max: u64) -> (bool, u64) {
+        let [ahead, behind] = [self.side, 1 - self.side].map(|side| &self.query.estimates[side]);
+        let mut expansion_count = 0;
+        while let Some(cell) = self.own.open.pop() {
+            let index = self.query.grid.index_inside(cell);
+            // A cell is pushed again when a cheaper way to it turns up, and the
+            // older entry is then passed over here.
+            if !self.own.nodes.take(index) || self.other.nodes.is_closed(index) {
+                continue;
+            }
+            let (cost, best) = (self.own.nodes.cost(index), self.best.units);
+            // A better way may have turned up since the cell was pushed.
+            let is_known = best < u64::MAX;
+            if is_known
+                && (cost + ahead.rest(cell) >= best
+                    || cost + self.floor >= best + behind.rest(cell))
+            {
+                continue;
+            }
+            if expansion_count == expansion_count_max {
+                self.own.nodes.put_back(index);
+                self.own.open.put_back(cell);
+                return (false, expansion_count);
+            }
+            expansion_count += 1;
+            self.expand::<WEIGHTED>(cell, index, cost);
+        }
+        (true, expansion_count)
     }
 
     #[inline]
-    fn expand<const WEIGHTED: bool>(&mut self, query: &Query<'_>, cell: Cell, index: usize) {
-        let cost = self.nodes.cost(index);
+    fn expand<const WEIGHTED: bool>(&mut self, cell: Cell, index: usize, cost: u64) {
+        let query = self.query;
         let ring = query.grid.ring(cell);
         let mut moves = query.moves[usize::from(ring)];
         let weights = query.grid.weights();
         let weight = if WEIGHTED { weights[index].factor() } else { query.weight_min };
-        if let Some(arrival) = self.nodes.arrival(index) {
+        if let Some(arrival) = self.own.nodes.arrival(index) {
             moves &= !arrival.opposite().bit();
             // In corridors it costs more to know which steps to leave out than to take them.
             if moves.count_ones() > STEPS_MIN && !(WEIGHTED && query.lanes.is_mixed(cell)) {
@@ -114,54 +203,28 @@ impl AStar {
             let next_index = index.wrapping_add_signed(query.offsets[direction as usize]);
             let weight = if WEIGHTED { weight.max(weights[next_index].factor()) } else { weight };
             let next_cost = cost + LENGTHS[direction as usize] * weight;
-            self.reach(query, next, next_index, next_cost, Some(direction));
+            self.reach(next, next_index, next_cost, Some(direction));
         }
-        for link in query.grid.links().from(cell) {
-            if query.grid.is_link_open(link) {
-                let (next, cost) = (link.to, cost + link.units());
-                self.reach(query, next, query.grid.index_inside(next), cost, None);
-            }
+        for (next, units) in query.links(self.side, cell) {
+            self.reach(next, query.grid.index_inside(next), cost + units, None);
         }
     }
 
     /// Enters a cell, by a step in a direction or by a link.
     #[inline]
-    fn reach(
-        &mut self,
-        query: &Query<'_>,
-        next: Cell,
-        index: usize,
-        cost: u64,
-        direction: Option<Direction>,
-    ) {
-        if self.nodes.improve(index, cost, direction) {
-            let estimate = cost + query.rest(next);
-            if next == query.goal {
-                self.best = cost;
-            } else if estimate < self.best {
-                self.open.push(estimate, next);
+    fn reach(&mut self, next: Cell, index: usize, cost: u64, direction: Option<Direction>) {
+        if self.own.nodes.improve(index, cost, direction) {
+            if self.other.nodes.is_reached(index) {
+                let units = cost + self.other.nodes.cost(index);
+                if units < self.best.units {
+                    *self.best = Best { units, meeting: Some(next) };
+                }
+            }
+            let estimate = cost + self.query.estimates[self.side].rest(next);
+            if estimate < self.best.units {
+                self.own.open.push(estimate, next);
             }
         }
-    }
-
-    /// The cells from the goal back to the start.
-    pub(crate) fn trace_back<'a>(
-        &'a self,
-        grid: &'a Grid,
-        goal: Cell,
-    ) -> impl Iterator<Item = Cell> + 'a {
-        std::iter::successors(Some(goal), |&cell| {
-            let index = grid.index_inside(cell);
-            if self.nodes.is_linked(index) {
-                let is_way = |link: &&Link| {
-                    let from = grid.index_inside(link.from);
-                    self.nodes.is_reached(from)
-                        && self.nodes.cost(from) + link.units() == self.nodes.cost(index)
-                };
-                return grid.links().to(cell).iter().find(is_way).map(|link| link.from);
-            }
-            Some(self.nodes.arrival(index)?.opposite().step_inside(cell))
-        })
     }
 }
 
@@ -203,30 +266,26 @@ const LENGTHS: [u64; 8] = {
 /// What stays the same during a search.
 pub(crate) struct Query<'a> {
     grid: &'a Grid,
-    rule: MoveRule,
     moves: &'static [u8; 256],
     prune: &'static PruneTable,
     /// They know which cells are mixed.
     lanes: &'a LanePair,
     /// What a step in each direction adds to the index of a cell.
     offsets: [isize; 8],
-    goal: Cell,
+    /// Start and goal.
+    ends: [Cell; 2],
+    /// Of what is left for each side.
+    estimates: [Estimate; 2],
     /// The least weight of the map.
-    pub(crate) weight_min: u64,
-    /// By which estimates are scaled: that weight, or zero where links make them useless.
-    scale: u64,
-    /// Where links begin by which the goal may be nearer than as the crow flies, and how far it is from
-    /// there at least.
-    shortcuts: [(Cell, u64); SHORTCUT_COUNT_MAX],
-    shortcut_count: usize,
+    weight_min: u64,
     /// How much a step or a link can raise an estimate.
     rise: u64,
     /// Whether all open cells have that weight.
-    pub(crate) is_uniform: bool,
+    is_uniform: bool,
 }
 
 impl<'a> Query<'a> {
-    pub(crate) fn new(terrain: &'a Terrain, goal: Cell) -> Self {
+    pub(crate) fn new(terrain: &'a Terrain, start: Cell, goal: Cell) -> Self {
         let (grid, rule, lanes) = (terrain.grid(), terrain.rule(), terrain.lanes());
         let (min, max) = grid.weight_range().unwrap_or_default();
         let (weight_min, weight_max) = (min.factor(), max.factor());
@@ -236,65 +295,84 @@ impl<'a> Query<'a> {
             let (dx, dy) = direction.offset();
             isize::from(dy) * width + isize::from(dx)
         });
+        let ends = [start, goal];
+        let estimates =
+            [0, 1].map(|side| Estimate::new(grid, rule, weight_min, side, ends[1 - side]));
         // A step away from the goal adds its cost and a step more to go.
         let rise = u64::from(DIAGONAL) * (weight_max + weight_min);
-        let (shortcuts, shortcut_count) = ([(goal, 0); SHORTCUT_COUNT_MAX], 0);
-        let mut query = Self {
-            grid,
-            rule,
-            moves,
-            prune: table(rule),
-            lanes,
-            offsets,
-            goal,
-            weight_min,
-            scale: weight_min,
-            shortcuts,
-            shortcut_count,
-            rise,
-            is_uniform,
-        };
-        query.look_at_links();
-        query
+        let by_links = [0, 1]
+            .into_iter()
+            .flat_map(|side| links(grid, side).map(move |(_, to, units)| (side, to, units)));
+        let rise = by_links
+            .fold(rise, |rise, (side, to, units)| rise.max(units + estimates[side].rest(to)));
+        let prune = table(rule);
+        Self { grid, moves, prune, lanes, offsets, ends, estimates, weight_min, rise, is_uniform }
     }
 
-    /// Lets the estimates hold for ways over links.
-    fn look_at_links(&mut self) {
-        let Self { grid, rule, scale, .. } = *self;
-        let links = grid.links().all();
+    /// The open links that lead from a cell as a side goes, with where they lead and what they cost.
+    fn links(&self, side: usize, cell: Cell) -> impl Iterator<Item = (Cell, u64)> {
+        let links = self.grid.links();
+        let links = if side == 0 { links.from(cell) } else { links.to(cell) };
+        let links = links.iter().filter(|link| self.grid.is_link_open(link));
+        links.map(move |link| (if side == 0 { link.to } else { link.from }, link.units()))
+    }
+}
+
+/// All open links of a grid: from where to where a side goes by them, and what they cost.
+fn links(grid: &Grid, side: usize) -> impl Iterator<Item = (Cell, Cell, u64)> {
+    let links = grid.links().all().iter().filter(|link| grid.is_link_open(link));
+    links.map(move |link| match side {
+        0 => (link.from, link.to, link.units()),
+        _ => (link.to, link.from, link.units()),
+    })
+}
+
+/// How much is left at least from any cell to the end that a side goes to.
+struct Estimate {
+    rule: MoveRule,
+    target: Cell,
+    /// By which distances are scaled: the least weight, or zero where links make them useless.
+    scale: u64,
+    /// Where links begin by which the target may be nearer than as the crow flies, and how far it is
+    /// from there at least.
+    shortcuts: [(Cell, u64); SHORTCUT_COUNT_MAX],
+    shortcut_count: usize,
+}
+
+impl Estimate {
+    fn new(grid: &Grid, rule: MoveRule, scale: u64, side: usize, target: Cell) -> Self {
+        let (shortcuts, shortcut_count) = ([(target, 0); SHORTCUT_COUNT_MAX], 0);
+        let mut estimate = Self { rule, target, scale, shortcuts, shortcut_count };
         let flight = |from, to| distance_units(rule, from, to) * scale;
         // Others are no nearer than as the crow flies.
-        let is_short =
-            |link: &&Link| grid.is_link_open(link) && link.units() < flight(link.from, link.to);
-        let shortcuts = || links.iter().filter(is_short);
+        let shortcuts = || links(grid, side).filter(|&(from, to, units)| units < flight(from, to));
         // Estimates that rise by more would make the open list too long.
         let is_vast = flight(Cell::new(0, 0), Cell::new(grid.width(), grid.height())) >> 32 > 0;
         if is_vast || shortcuts().count() > SHORTCUT_COUNT_MAX {
-            self.scale = 0;
-        } else {
-            // As in Dijkstra's algorithm: the one that is nearest to the goal is known with each round.
-            while let Some((rest, from)) = shortcuts()
-                .filter(|link| {
-                    !self.shortcuts[..self.shortcut_count]
-                        .iter()
-                        .any(|&(from, _)| from == link.from)
-                })
-                .map(|link| (link.units() + self.rest(link.to), link.from))
-                .min()
-            {
-                self.shortcuts[self.shortcut_count] = (from, rest);
-                self.shortcut_count += 1;
-            }
+            estimate.scale = 0;
+            return estimate;
         }
-        let rises = links.iter().map(|link| link.units() + self.rest(link.to));
-        self.rise = rises.max().unwrap_or(0).max(self.rise);
+        // As in Dijkstra's algorithm: the one that is nearest to the target is known with each round.
+        while let Some((rest, from)) = shortcuts()
+            .filter(|&(from, ..)| estimate.known().iter().all(|&(known, _)| known != from))
+            .map(|(from, to, units)| (units + estimate.rest(to), from))
+            .min()
+        {
+            estimate.shortcuts[estimate.shortcut_count] = (from, rest);
+            estimate.shortcut_count += 1;
+        }
+        estimate
     }
 
-    /// The units from a cell to the goal, at least.
+    fn known(&self) -> &[(Cell, u64)] {
+        &self.shortcuts[..self.shortcut_count]
+    }
+
+    /// The units from a cell to the target, at least.
     #[inline]
     fn rest(&self, cell: Cell) -> u64 {
         let flight = |to| distance_units(self.rule, cell, to) * self.scale;
-        let by_links = self.shortcuts[..self.shortcut_count].iter();
-        by_links.fold(flight(self.goal), |least, &(from, rest)| least.min(flight(from) + rest))
+        let by_links = self.known().iter();
+        by_links.fold(flight(self.target), |least, &(from, rest)| least.min(flight(from) + rest))
     }
 }

@@ -66,8 +66,15 @@ impl NodeTable {
     }
 
     /// Whether this search has reached a cell.
+    #[inline]
     pub(crate) fn is_reached(&self, index: usize) -> bool {
         self.nodes[index] >> GENERATION_SHIFT == self.generation
+    }
+
+    /// Whether this search has reached a cell, and does not have it in its queue.
+    #[inline]
+    pub(crate) fn is_closed(&self, index: usize) -> bool {
+        self.is_reached(index) && self.nodes[index] & QUEUED == 0
     }
 
     /// The cost of a cell that this search has reached.

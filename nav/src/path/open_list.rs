@@ -2,10 +2,10 @@
 
 use crate::cell::Cell;
 
-/// Units of estimate that share a bucket, as a power of two. An eighth of a
-/// straight step: narrow enough that few cells are expanded before their time,
-/// wide enough that few buckets are empty.
-const BUCKET_BITS: u32 = 12;
+/// Units of estimate that share a bucket, as a power of two. Hardly less than a straight
+/// step: narrow enough that few cells are expanded before their time, wide enough that
+/// few buckets are empty.
+const BUCKET_BITS: u32 = 15;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
@@ -99,20 +99,28 @@ impl OpenList {
         self.entries.reserve_exact(self.entries.len() / 32 + 64);
     }
 
-    /// Takes a cell of the lowest bucket out, unless all that are left have
-    /// estimates of at least `limit`.
+    /// Entries in all buckets.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Goes on to the lowest bucket that has entries. Returns the least estimate that they can have,
+    /// `u64::MAX` if there are none.
     #[inline]
-    pub(crate) fn pop(&mut self, limit: u64) -> Option<Cell> {
+    pub(crate) fn floor(&mut self) -> u64 {
         if self.count == 0 {
-            return None;
+            return u64::MAX;
         }
         self.bucket += self.empty_count();
-        if self.bucket << BUCKET_BITS >= limit {
-            return None;
-        }
+        self.bucket << BUCKET_BITS
+    }
+
+    /// Takes a cell out of the bucket that is being emptied, unless it is empty.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Cell> {
         let place = self.place(self.bucket);
         let number = self.heads[place];
-        let entry = &mut self.entries[number as usize];
+        let entry = self.entries.get_mut(number as usize)?;
         let cell = Cell::from_bits(entry.cell);
         self.heads[place] = entry.next;
         if entry.next == NONE {

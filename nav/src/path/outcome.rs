@@ -193,19 +193,21 @@ impl Path {
         self.bounds = Bounds::NOTHING;
     }
 
-    /// Replaces this path by one given from goal to start.
-    pub(crate) fn set_reversed(
+    /// Replaces this path by one given from a cell in the middle of it to its start and to its goal.
+    pub(crate) fn set_halves(
         &mut self,
         cost: Cost,
         version: GridVersion,
-        cells: impl Iterator<Item = Cell>,
+        to_start: impl Iterator<Item = Cell>,
+        to_goal: impl Iterator<Item = Cell>,
     ) {
         self.clear();
-        for cell in cells {
-            self.bounds.include(cell);
-            self.cells.push(cell);
-        }
+        self.cells.extend(to_start);
         self.cells.reverse();
+        self.cells.extend(to_goal.skip(1));
+        for &cell in &self.cells {
+            self.bounds.include(cell);
+        }
         self.cost = cost;
         self.version = version;
     }
