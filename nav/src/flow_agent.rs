@@ -238,6 +238,10 @@ fn direct(
     let goal = field.goals().first().map_or(body.goal, |goal| goal.centre());
     let (target, end, is_home) = match lead(field, terrain, position.0) {
         Ok(way) => way,
+        Err(FlowStatus::Waiting) => {
+            body.hold();
+            return FlowStatus::Waiting;
+        }
         Err(status) => {
             body.pause();
             return status;

@@ -123,12 +123,13 @@ impl Avoid {
     /// Stands where it is because it has no goal.
     pub(crate) fn pause(&mut self) {
         self.rest();
-        self.goal = NOWHERE;
+        self.hold();
     }
 
-    /// Stands for a tick, until there is a way again.
+    /// Stands for a tick, until there is a way again. It is none of those that rest at its goal.
     pub(crate) fn hold(&mut self) {
         self.wish = Vec2::ZERO;
+        self.goal = NOWHERE;
     }
 
     /// A motion together with what rounding has left of the one before.

@@ -191,3 +191,22 @@ fn one_that_waits_for_a_way_has_been_blocked_for_as_long_as_before() {
     assert_eq!(sim.status(agent), RequestStatus::Pending);
     assert!(before > 0.5 && blocked(&sim) >= before, "{} after {before}", blocked(&sim));
 }
+
+#[test]
+fn one_that_waits_for_a_way_is_no_crowd_at_its_goal() {
+    let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
+    let goal = Vec2::new(29.5, 0.5);
+    let waiter = add(&mut sim, Vec2::new(3.5, 0.5), goal, 2.0, 0.3);
+    let agent = add(&mut sim, Vec2::new(0.5, 0.5), goal, 2.0, 0.3);
+    sim.ticks(5);
+    // Ahead of its path, with no answer in the ticks to come.
+    sim.set_budget(0);
+    sim.world.get_mut::<Position>(waiter).unwrap().0 = Vec2::new(12.5, 0.5);
+    for _ in 0..600 {
+        sim.tick();
+        let is_there = sim.status(agent) == RequestStatus::Arrived;
+        assert!(!is_there || sim.position(agent).distance(goal) < 1.0, "{}", sim.position(agent));
+    }
+    assert_eq!(sim.status(waiter), RequestStatus::Pending);
+    assert_eq!(sim.status(agent), RequestStatus::Arrived);
+}

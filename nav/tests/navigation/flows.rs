@@ -286,3 +286,29 @@ fn a_crowd_at_one_goal_does_not_pile_up() {
         assert!(place.distance(goal) < 7.5, "{place}");
     }
 }
+
+#[test]
+fn one_whose_field_is_not_there_yet_has_been_blocked_for_as_long_as_before() {
+    let mut sim = Sim::of(&["........"]);
+    let [east, west] = [Cell::new(7, 0), Cell::new(0, 0)].map(|goal| add_field(&mut sim, &[goal]));
+    let spawn = |sim: &mut Sim, cell: Cell, field| {
+        let agent = systems::flow_agent(cell.centre(), 2.0, field);
+        sim.world.spawn((agent, Avoid::new(0.45)))
+    };
+    let agent = spawn(&mut sim, Cell::new(0, 0), east);
+    spawn(&mut sim, Cell::new(7, 0), west);
+    let blocked = |sim: &Sim| sim.world.get::<Avoid>(agent).unwrap().blocked_seconds();
+    for _ in 0..100 {
+        if blocked(&sim) > 0.5 {
+            break;
+        }
+        sim.tick();
+    }
+    let before = blocked(&sim);
+    fields(&mut sim).expansions_per_tick = 0;
+    let other = add_field(&mut sim, &[Cell::new(6, 0)]);
+    *sim.world.get_mut::<FlowFollower>(agent).unwrap() = FlowFollower::new(other);
+    sim.ticks(5);
+    assert_eq!(status(&sim, agent), FlowStatus::Waiting);
+    assert!(before > 0.5 && blocked(&sim) >= before, "{} after {before}", blocked(&sim));
+}
