@@ -4,7 +4,6 @@ use formic_ecs::HashState;
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 
 /// A type of events that activities sleep for: an enum of the game's, say.
@@ -46,79 +45,129 @@ pub trait Event: Sized + Send + Sync + 'static {
     }
 }
 
-/// A set of kinds of events, of which there are 64.
+/// A set of kinds of events: none, all, or some of one block of 64.
+///
+/// Kinds have numbers below [`COUNT_MAX`](Self::COUNT_MAX). The blocks are 0 to 63, 64 to 127 and so
+/// on: what activities wait for at once goes into one of them, and what lies in two is waited for by
+/// two subscriptions. So a game with hundreds of kinds has sets that are as small as one with three.
+///
+/// ```
+/// use formic_ai::activity::EventKinds;
+/// const HIT: EventKinds = EventKinds::one(700);
+/// const HEALED: EventKinds = EventKinds::one(701);
+/// assert!((HIT | HEALED).contains(HIT) && EventKinds::ALL.contains(HIT));
+/// assert!(!HIT.intersects(EventKinds::one(700 - 64)));
+/// ```
 #[derive(
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Pod,
-    Zeroable,
-    serde::Serialize,
-    serde::Deserialize,
-    HashState,
+    Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, HashState,
 )]
-#[repr(transparent)]
-pub struct EventKinds(u64);
+pub struct EventKinds {
+    /// A bit for each kind of the block.
+    bits: u64,
+    block: u8,
+}
+
+/// In the place of a block: all of them, with all their kinds.
+const EVERY: u8 = u8::MAX - 1;
 
 impl EventKinds {
     /// No kind: a subscription to it hears of its subject's death alone.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { bits: 0, block: 0 };
     /// Every kind.
-    pub const ALL: Self = Self(u64::MAX);
+    pub const ALL: Self = Self { bits: u64::MAX, block: EVERY };
+    /// The numbers of kinds are below this.
+    pub const COUNT_MAX: u32 = 1_024;
 
     /// The kind of this number.
     ///
     /// # Panics
-    /// Panics if it is above 63.
+    /// Panics if it is not below [`COUNT_MAX`](Self::COUNT_MAX).
     #[must_use]
     pub const fn one(number: u32) -> Self {
-        assert!(number < 64, "there are 64 kinds of events");
-        Self(1 << number)
+        assert!(number < Self::COUNT_MAX, "there are 1,024 kinds of events");
+        #[expect(clippy::cast_possible_truncation, reason = "there are 16 blocks")]
+        let block = (number / 64) as u8;
+        Self { bits: 1 << (number % 64), block }
+    }
+
+    /// The kinds of another set that this one may have, by their block.
+    const fn shared_bits(self, other: Self) -> u64 {
+        if self.block == other.block || self.block == EVERY || other.block == EVERY {
+            self.bits & other.bits
+        } else {
+            0
+        }
     }
 
     /// Whether all kinds of the other set are in this one.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+        let has_block = self.block == EVERY || other.block != EVERY;
+        has_block && self.shared_bits(other) == other.bits
     }
 
     /// Whether there is a kind that is in both.
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        self.shared_bits(other) != 0
     }
 
-    pub(super) const fn to_bits(self) -> u64 {
-        self.0
+    /// The numbers of the kinds, if these are not all.
+    pub(super) fn numbers(self) -> impl Iterator<Item = u32> {
+        let bits = if self.block == EVERY { 0 } else { self.bits };
+        let numbers = (0..64).filter(move |number| bits >> number & 1 == 1);
+        numbers.map(move |number| u32::from(self.block) * 64 + number)
     }
 
-    pub(super) const fn from_bits(bits: u64) -> Self {
-        Self(bits)
+    pub(super) const fn to_parts(self) -> (u64, u8) {
+        (self.bits, self.block)
+    }
+
+    /// From what [`to_parts`](Self::to_parts) gave.
+    pub(super) const fn of_block(bits: u64, block: u8) -> Self {
+        Self { bits, block }
+    }
+
+    /// Whether these are kinds, where a file says so.
+    pub(super) fn is_valid(self) -> bool {
+        let is_some_block = u32::from(self.block) < Self::COUNT_MAX / 64;
+        self == Self::ALL || is_some_block && (self.bits != 0 || self.block == 0)
     }
 }
 
+/// # Panics
+/// Panics if the kinds are of two blocks of 64: subscribe to each.
 impl BitOr for EventKinds {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        match (self, other) {
+            (some, none) | (none, some) if none.bits == 0 => some,
+            (all, _) | (_, all) if all == Self::ALL => all,
+            _ => {
+                assert!(
+                    self.block == other.block,
+                    "{self:?} and {other:?} lie in two blocks of 64: subscribe to each",
+                );
+                Self { bits: self.bits | other.bits, ..self }
+            }
+        }
     }
 }
 
 impl BitOrAssign for EventKinds {
     fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
+        *self = *self | other;
     }
 }
 
 impl fmt::Debug for EventKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = (0..64).filter(|&number| self.0 >> number & 1 == 1);
         f.write_str("EventKinds")?;
-        f.debug_set().entries(numbers).finish()
+        if *self == Self::ALL {
+            return f.write_str("(all)");
+        }
+        f.debug_set().entries(self.numbers()).finish()
     }
 }
 

@@ -131,9 +131,8 @@ fn kinds_name<E: Event>(kinds: EventKinds) -> Option<Label> {
     if kinds == EventKinds::NONE {
         return Some(Label::plain("the death"));
     }
-    let numbers = (0..64).filter(|&number| kinds.contains(EventKinds::one(number)));
     let mut names: Vec<&str> =
-        numbers.map(|number| E::kind_name(number).unwrap_or("an event")).collect();
+        kinds.numbers().map(|number| E::kind_name(number).unwrap_or("an event")).collect();
     names.dedup();
     Some(names.join(" or ").into())
 }

@@ -32,6 +32,45 @@ fn only_the_kinds_and_subjects_that_were_asked_for_are_told() {
 }
 
 #[test]
+fn kinds_of_all_blocks_are_told_apart() {
+    let all: Vec<EventKinds> = (0..EventKinds::COUNT_MAX).map(EventKinds::one).collect();
+    for (number, kind) in all.iter().enumerate() {
+        for other in [number % 64, (number + 64) % all.len(), (number + 1) % all.len()] {
+            let is_same = number == other;
+            assert_eq!(kind.contains(all[other]), is_same, "{number} and {other}");
+            assert_eq!(kind.intersects(all[other]), is_same, "{number} and {other}");
+        }
+        assert!(EventKinds::ALL.contains(*kind) && !kind.contains(EventKinds::ALL));
+        assert!(EventKinds::ALL.intersects(*kind) && kind.intersects(EventKinds::ALL));
+        assert!(kind.contains(EventKinds::NONE) && !kind.intersects(EventKinds::NONE));
+        assert_eq!((*kind | EventKinds::NONE, EventKinds::NONE | *kind), (*kind, *kind));
+        assert_eq!(*kind | EventKinds::ALL, EventKinds::ALL);
+        assert_eq!(format!("{kind:?}"), format!("EventKinds{{{number}}}"));
+    }
+
+    let mut stage = Stage::new();
+    let bread = stage.world.spawn(());
+    let puppet = stage.puppet("ann").act(move |tick| {
+        tick.subscribe(bread, EventKinds::one(700) | EventKinds::one(703));
+        tick.subscribe(bread, EventKinds::one(1_023));
+        Status::Blocked
+    });
+    stage.agent(puppet.answering(Response::SLEEP));
+    stage.tick();
+    for (number, kind) in (0..).zip([700 - 64, 700, 703, 1_023, 63]) {
+        stage.post(bread, kind, number);
+    }
+    assert_eq!(stage.tick(), [1, 2, 3].map(|number| format!("ann hears {number} of {bread}")));
+    assert_eq!(stage.report().dropped, 2);
+}
+
+#[test]
+#[should_panic(expected = "EventKinds{63} and EventKinds{64} lie in two blocks of 64")]
+fn a_set_of_kinds_of_two_blocks_is_refused() {
+    _ = EventKinds::one(63) | EventKinds::one(64);
+}
+
+#[test]
 fn one_that_sleeps_on_is_not_ticked_and_one_that_wakes_is_in_the_same_run() {
     let mut stage = Stage::new();
     let sleeper = stage.puppet("ann").act(|tick| {
