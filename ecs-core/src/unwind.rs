@@ -2,7 +2,7 @@
 
 /// Calls `run`, and once more where that panics: it keeps outside of itself how far it came, and goes
 /// on behind what has panicked. The panic goes on afterwards; a second one aborts.
-#[inline]
+#[inline(always)]
 pub(crate) fn finish(run: impl FnMut()) {
     struct Again<F: FnMut()> {
         run: F,

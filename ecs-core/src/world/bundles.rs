@@ -167,13 +167,15 @@ impl Bundles {
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let cached = self.cached_edges[change as usize].get(TypeId::of::<P>(), from.0);
-        let place = cached.unwrap_or_else(|| {
-            let index = self.index::<P>(registry);
-            let place = self.find_edge(change, index, from, registry, archetypes);
-            self.cached_edges[change as usize].put(TypeId::of::<P>(), from.0, place);
-            place
-        });
+        let place = match self.cached_edges[change as usize].get(TypeId::of::<P>(), from.0) {
+            Some(place) => place,
+            None => {
+                let index = self.index::<P>(registry);
+                let place = self.find_edge(change, index, from, registry, archetypes);
+                self.cached_edges[change as usize].put(TypeId::of::<P>(), from.0, place);
+                place
+            }
+        };
         self.edges[change as usize].at(place).as_ref()
     }
 
@@ -202,6 +204,7 @@ impl Bundles {
         self.edges[change as usize].at(place).as_ref()
     }
 
+    #[inline(never)]
     fn find_edge(
         &mut self,
         change: Change,

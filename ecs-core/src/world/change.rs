@@ -15,7 +15,7 @@ use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
-use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
+use crate::transfer::{MoveContext, RowMove, Transition};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -307,13 +307,16 @@ pub(super) fn replace<P: Parts>(
     for &column in &insertion.columns {
         archetype.mark_changed(address, column, moment);
     }
-    let starts = column_starts(&archetype.chunks, &insertion.columns, chunk);
-    // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
-    // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
-    // written again below, with no user code between.
-    let old = unsafe { P::read(&starts, row) };
-    // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
-    // the row, which the caller has to itself (I-10).
-    unsafe { bundle.write(&starts, row) };
+    let start = |k: usize| archetype.chunks.column(chunk, insertion.columns[k]);
+    let old = with_starts::<P, _>(start, |starts| {
+        // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
+        // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
+        // written again below, with no user code between.
+        let old = unsafe { P::read(starts, row) };
+        // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
+        // the row, which the caller has to itself (I-10).
+        unsafe { bundle.write(starts, row) };
+        old
+    });
     drop(old);
 }
