@@ -57,6 +57,11 @@ pub use glam;
 
 #[cfg(feature = "inspect")]
 pub mod inspect;
+#[cfg(all(feature = "ai", feature = "nav"))]
+mod paths;
+
+#[cfg(all(feature = "ai", feature = "nav"))]
+pub use self::paths::note_paths;
 
 /// The names that most programs need, in one `use`.
 ///

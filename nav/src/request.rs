@@ -212,6 +212,12 @@ impl PathRequest {
         (!self.status().is_at_rest()).then_some(self.goal)
     }
 
+    /// Where the agent was asked to go last, be it there by now or not; `None` if it never was.
+    #[must_use]
+    pub fn last_goal(&self) -> Option<Vec2> {
+        (self.number > 0).then_some(self.goal)
+    }
+
     /// How the request stands.
     #[must_use]
     pub const fn status(&self) -> RequestStatus {

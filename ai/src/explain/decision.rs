@@ -26,6 +26,8 @@ pub enum Engine {
     Sequence,
     /// The rules of a game of turns.
     Rules,
+    /// A search for a way: what was asked, and the answer.
+    Paths,
     /// A mind of your own, by its name.
     Other(&'static str),
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use formic_ecs::Entity;
 
-use super::decision::{Decision, Ending, Engine, Stopped};
+use super::decision::{Candidate, Decision, Ending, Engine, Stopped};
 use super::label::Label;
 use super::ring::{Facts, Recall, Ring};
 use crate::heads::Heads;
@@ -223,6 +223,11 @@ impl DecisionLog {
         self.at(agent, u64::MAX)
     }
 
+    /// The last decision of an agent that this kind of mind made.
+    pub(crate) fn last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
+        self.get(agent)?.ring().tell_last_of(agent, engine)
+    }
+
     /// The decision that an agent was following in a tick: the last one made in it or before.
     /// `None` where there is none, or it was overwritten.
     #[must_use]
@@ -296,6 +301,27 @@ impl DecisionLog {
         let mut decision = watched.ring().begin((agent, by), tick, engine);
         fill(&mut decision);
         watched.ring().keep(decision, agent, watched.decisions_max);
+    }
+
+    /// Writes something down about an agent that is watched, unless it is the last that was written
+    /// down in this way: for what lasts, and is looked at in every tick. What
+    /// [ended](Self::note_end) is left for the minds of the agent to tell.
+    ///
+    /// ```
+    /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+    /// # let mut world = formic_ecs::World::new();
+    /// let imp = world.spawn(());
+    /// let log = DecisionLog::watching(imp, "Imp", 16);
+    /// for tick in 0..3 {
+    ///     let way = Candidate::new("a way to the mine: found", Verdict::Chosen);
+    ///     log.note_change(imp, tick, Engine::Paths, way);
+    /// }
+    /// assert_eq!(log.sentences(imp), ["Tick 0: Imp#0 asked for a way to the mine: found."]);
+    /// ```
+    pub fn note_change(&self, agent: Entity, tick: u64, engine: Engine, candidate: Candidate) {
+        if let Some(watched) = self.get(agent).filter(|_| self.may_be_watched(agent)) {
+            watched.ring().keep_change((tick, engine), candidate, agent, watched.decisions_max);
+        }
     }
 
     /// Writes a decision of the agent down by the numbers that it was made from, if the agent is

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use formic_ecs::Entity;
 
-use super::decision::{Decision, Engine, Stopped};
+use super::decision::{Candidate, Decision, Engine, Stopped};
 
 /// A kind of mind that makes a record when it is read, out of the few numbers that the
 /// decision was made from. A record is a thousand bytes in a dozen places, and most are overwritten
@@ -71,6 +71,8 @@ pub(super) struct Ring {
     lost: u64,
     /// What has stopped since the last decision.
     stopped: Vec<Stopped>,
+    /// What was written down last because it had changed.
+    changed: Option<(Engine, Candidate)>,
     /// One that was overwritten, whose lists have room already.
     spare: Option<Box<Decision>>,
 }
@@ -139,6 +141,24 @@ impl Ring {
             decision.stopped.splice(..0, self.stopped.drain(..));
         }
         self.insert(Kept::Whole(decision), agent, decisions_max);
+    }
+
+    /// Puts a candidate in its place as a decision, unless the last one that came this way is the
+    /// same. What has stopped is left for the minds to tell.
+    pub(super) fn keep_change(
+        &mut self,
+        (tick, engine): (u64, Engine),
+        candidate: Candidate,
+        agent: Entity,
+        decisions_max: usize,
+    ) {
+        let change = Some((engine, candidate.clone()));
+        if self.changed != change {
+            self.changed = change;
+            let mut decision = self.begin((agent, agent), tick, engine);
+            decision.candidate(candidate);
+            self.insert(Kept::Whole(decision), agent, decisions_max);
+        }
     }
 
     /// The same for one of the agent itself that is not filled in yet.
@@ -221,11 +241,19 @@ impl Ring {
     pub(super) fn forget_after(&mut self, tick: u64) {
         self.kept.retain(|kept| kept.tick() <= tick);
         self.stopped.clear();
+        self.changed = None;
     }
 
     /// All decisions, the oldest first.
     pub(super) fn tell(&self, agent: Entity) -> Vec<Decision> {
         self.kept.iter().map(|kept| kept.tell(agent, self.mind.as_ref())).collect()
+    }
+
+    /// The last decision of a kind of mind.
+    pub(super) fn tell_last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
+        let mind = self.mind.as_ref();
+        let kept = self.kept.iter().rev().find(|kept| kept.key(agent, mind).1 == engine)?;
+        Some(kept.tell(agent, mind))
     }
 
     /// The last decision that was made in a tick or before.

@@ -97,6 +97,7 @@ impl Decision {
             Engine::Planner => "pursues",
             Engine::Sequence | Engine::Composite => "goes on with",
             Engine::Rules => "wanted to",
+            Engine::Paths => "asked for",
             Engine::Utility | Engine::Other(_) => "chose",
         };
         let mut chosen = self.candidates.iter().filter(|it| it.verdict == Verdict::Chosen);

@@ -77,7 +77,7 @@ impl<'a> Watch<'a> {
             last.candidates == self.candidates && last.plan.is_none() && dropped.is_none()
         };
         let is_news = self.cause.is_some() || self.log.is_pending(self.agent);
-        if !is_news && self.log.last(self.agent).is_some_and(is_repeated) {
+        if !is_news && self.log.last_of(self.agent, Engine::Planner).is_some_and(is_repeated) {
             return;
         }
         let why = Label::plain("there is nothing left to do, or to be done about it");

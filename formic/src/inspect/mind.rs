@@ -86,6 +86,7 @@ fn engine_name(engine: Engine) -> &'static str {
         Engine::Composite => "Composite action",
         Engine::Sequence => "Sequence",
         Engine::Rules => "Rules",
+        Engine::Paths => "Paths",
         Engine::Other(name) => name,
         _ => "Mind",
     }

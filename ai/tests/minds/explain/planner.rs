@@ -1,6 +1,6 @@
 //! Decision records of planners.
 
-use formic_ai::explain::Verdict;
+use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
 use formic_ai::goap::{
     Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
 };
@@ -108,4 +108,19 @@ fn a_search_that_goes_on_is_told_once() {
     let decisions = stage.decisions();
     assert!(decisions.len() <= 3, "{decisions:?}");
     assert!(decisions.last().unwrap().plan.is_some());
+}
+
+#[test]
+fn that_there_is_nothing_to_do_is_not_told_again_after_a_way_was() {
+    let mut stage = stage(1000);
+    stage.sense([1.0, 1.0, 0.0]);
+    stage.ticks(1);
+    let log = stage.world.resource::<DecisionLog>().unwrap();
+    let way = Candidate::new("a way to (4, 7): found", Verdict::Chosen);
+    log.note_change(stage.agent, 1, Engine::Paths, way);
+    stage.ticks(9);
+    let sentences = stage.sentences();
+    assert_eq!(sentences.len(), 2, "{sentences:?}");
+    assert!(sentences[0].contains("does nothing"), "{sentences:?}");
+    assert_eq!(sentences[1], "Tick 1: Cat asked for a way to (4, 7): found.");
 }

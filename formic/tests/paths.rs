@@ -1,0 +1,94 @@
+//! What agents ask of the navigation, in the log of their decisions.
+
+use formic::ai::explain::{Candidate, Ending, Engine, Verdict};
+use formic::nav::{Cell, Grid, MoveRule, Terrain, systems};
+use formic::prelude::*;
+
+const DOOR: Cell = Cell::new(3, 0);
+
+fn hall() -> (World, Entity) {
+    let grid = Grid::from_fn(8, 8, |cell| cell.x != 3).expect("it is not empty");
+    let mut world = World::new();
+    systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+    let imp = world.spawn(systems::agent(Vec2::new(0.5, 0.5), 4.0));
+    world.get_mut::<PathRequest>(imp).expect("it walks").ask(Vec2::new(4.5, 7.5)).keep_trying();
+    (world, imp)
+}
+
+fn ask(world: &mut World, imp: Entity, goal: Vec2) {
+    world.get_mut::<PathRequest>(imp).expect("it walks").ask(goal);
+}
+
+fn build(world: &mut World) -> (Schedule, Pool) {
+    let schedule = systems::add(Schedule::builder())
+        .add(formic::note_paths.after(systems::search))
+        .build(world)
+        .expect("no circle");
+    assert!(schedule.ambiguities().is_empty());
+    (schedule, Pool::new(Threads::None).expect("no threads are needed"))
+}
+
+#[test]
+fn every_answer_is_told_once_and_in_the_tick_of_the_answer() {
+    let (mut world, imp) = hall();
+    world.insert_resource(DecisionLog::watching(imp, "Imp", 16));
+    let (mut schedule, pool) = build(&mut world);
+    for tick in 0..200 {
+        match tick {
+            5 => {
+                world.resource_mut::<Terrain>().expect("it is there").dig(DOOR);
+            }
+            190 => ask(&mut world, imp, Vec2::ZERO),
+            195 => world.get_mut::<PathRequest>(imp).expect("it walks").cancel(),
+            // The second one is another request, with the same answer.
+            196 | 198 => ask(&mut world, imp, Vec2::new(3.5, 5.5)),
+            _ => {}
+        }
+        schedule.run(&mut world, &pool);
+    }
+    let said = formic::ai::why(&world, imp);
+    let arrived = said[2].strip_suffix(": it is there.").expect("it has arrived");
+    assert!(arrived.ends_with("Imp#0 asked for a way to (4, 7)"), "{arrived}");
+    let rest: Vec<&str> =
+        said.iter().enumerate().filter(|it| it.0 != 2).map(|it| &**it.1).collect();
+    assert_eq!(
+        rest,
+        [
+            "Tick 0: Imp#0 asked for a way to (4, 7): no way, what lies between is closed.",
+            "Tick 5: Imp#0 asked for a way to (4, 7): found.",
+            "Tick 190: Imp#0 asked for a way to (0, 0): found.",
+            "Tick 195: Imp#0 asked for a way to (0, 0): taken back.",
+            "Tick 196: Imp#0 asked for a way to (3, 5): no way, that is in a wall.",
+            "Tick 198: Imp#0 asked for a way to (3, 5): no way, that is in a wall.",
+        ]
+    );
+}
+
+#[test]
+fn the_world_is_the_same_whether_requests_are_written_down_or_not() {
+    let (mut watched, imp) = hall();
+    watched.insert_resource(DecisionLog::watching(imp, "Imp", 16));
+    let (mut other, _) = hall();
+    let ((mut first, pool), (mut second, _)) = (build(&mut watched), build(&mut other));
+    for _ in 0..20 {
+        first.run(&mut watched, &pool);
+        second.run(&mut other, &pool);
+        assert_eq!(watched.state_hash(), other.state_hash());
+    }
+}
+
+#[test]
+fn what_has_stopped_is_left_for_the_mind_to_tell() {
+    let (mut world, imp) = hall();
+    let log = DecisionLog::watching(imp, "Imp", 16);
+    log.note_end(imp, || "dig".into(), Ending::Success);
+    world.insert_resource(log);
+    let (mut schedule, pool) = build(&mut world);
+    schedule.run(&mut world, &pool);
+    let log = world.resource::<DecisionLog>().expect("it is there");
+    assert!(log.is_pending(imp), "{:?}", log.sentences(imp));
+    log.note(imp, 1, Engine::Utility, |decision| {
+        decision.candidate(Candidate::new("rest", Verdict::Chosen));
+    });
+    assert_eq!(log.sentences(imp)[1], "Tick 1: Imp#0 chose rest; dig is done.");
+}
