@@ -37,13 +37,12 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("hash", &[&["state"], &["see"]]),
+    ("hash", &[&["state"]]),
     (
         "component",
         &[
             &["codec"],
             &["hash_rule"],
-            &["shown"],
             &["flags"],
             &["fields"],
             &["erased"],
@@ -58,14 +57,13 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["directory"],
             &["block"],
             &["bits"],
-            &["column_versions"],
             &["column_records"],
             &["row_versions"],
             &["plan"],
             &["chunks"],
         ],
     ),
-    ("archetype", &[&["index"], &["rows"]]),
+    ("archetype", &[&["rows"]]),
     ("transfer", &[&["plan"], &["new_rows"], &["mover"]]),
     (
         "query",
@@ -77,7 +75,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["plan"],
             &["cursor"],
             &["iter"],
-            &["view_plan"],
             &["view"],
             &["claims"],
             &["loom_models"],
@@ -86,10 +83,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     (
         "world",
         &[
-            &["edges"],
             &["bundles"],
             &["resources"],
-            &["rights"],
             &["lifecycle"],
             &["spawn"],
             &["change"],
@@ -102,18 +97,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("compile_fail", &[&["cells"], &["dynamic"], &["types"]]),
-    (
-        "commands",
-        &[
-            &["deferred"],
-            &["payload"],
-            &["stream"],
-            &["runs"],
-            &["merge"],
-            &["playback"],
-            &["changes"],
-        ],
-    ),
+    ("commands", &[&["deferred"], &["payload"], &["stream"], &["runs"], &["merge"], &["playback"]]),
     (
         "features",
         &[

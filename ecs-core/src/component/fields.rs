@@ -1,8 +1,13 @@
-//! The fields of a component as text, by which a snapshot notices that plain data has changed.
+//! The fields of a component as text: by which a snapshot notices that plain data has changed, and as a
+//! person reads and sets them.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::any::type_name;
+use core::fmt::{self, Debug, Display, Write};
+use core::marker::PhantomData;
+use core::str::FromStr;
 
 use crate::name::Name;
 
@@ -56,6 +61,185 @@ fn without_paths(type_name: &str) -> String {
         short.push_str(part);
     }
     short
+}
+
+/// One field of a component, as [`World::fields_by_id`](crate::World::fields_by_id) gives it.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// #[derive(Component)]
+/// #[component(editable)]
+/// struct Needs {
+///     hunger: f32,
+/// }
+/// let mut world = World::new();
+/// let cat = world.spawn(Needs { hunger: 0.5 });
+/// let needs = world.component_id::<Needs>().expect("it is in use");
+/// let fields = world.fields_by_id(cat, needs)?;
+/// assert_eq!((fields[0].name, fields[0].type_name, fields[0].is_editable), ("hunger", "f32", true));
+/// assert_eq!(fields[0].text.as_deref(), Some("0.5"));
+/// # Ok::<(), formic_ecs::ByIdError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FieldText {
+    /// What it is called: its place in a tuple, `variant` for the variant of an enum, and empty for
+    /// a value whose fields are not known.
+    pub name: &'static str,
+    /// The path of its type; empty for a variant.
+    pub type_name: &'static str,
+    /// Its value; `None` for a type that cannot be written.
+    pub text: Option<String>,
+    /// Whether a text can set it.
+    pub is_editable: bool,
+}
+
+impl FieldText {
+    /// A whole value whose fields are not known.
+    pub(crate) fn whole(text: String) -> Self {
+        Self { name: "", type_name: "", text: Some(text), is_editable: false }
+    }
+}
+
+/// How the fields of a component are written for a person, and set from a text.
+///
+/// The derive makes one: fields that are `Display` and `FromStr` are written and set, vectors of
+/// two to four `f32` as well, and those that are `Debug` are written.
+#[derive(Debug)]
+pub struct FieldFns<T> {
+    /// Calls the function with every field, in order.
+    pub read: fn(&T, &mut dyn FnMut(FieldText)),
+    /// Sets the field of this number from a text, or says why it cannot be.
+    pub write: fn(&mut T, usize, &str) -> Result<(), String>,
+}
+
+/// How to make a component that nothing is said about.
+pub type DefaultFn<T> = fn() -> T;
+
+/// The most bytes of a text; a longer one is cut off, and cannot be edited.
+const TEXT_BYTES_MAX: usize = 1_000;
+
+/// A type whose abilities the derive asks for: `(&&&&&&Shown::of(field)).show(field)` asks the
+/// traits below in turn, the one with most references first, as [`See`](crate::hash::See) does.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Shown<T>(PhantomData<fn() -> T>);
+
+impl<T> Shown<T> {
+    #[must_use]
+    pub fn of(_: &T) -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// A text, if there is one, and whether it can be edited.
+type Text = (Option<String>, bool);
+
+/// A field, for the derive.
+#[doc(hidden)]
+#[must_use]
+pub fn field_text(
+    name: &'static str,
+    type_name: &'static str,
+    (text, takes_text): Text,
+    editable: bool,
+) -> FieldText {
+    FieldText { name, type_name, text, is_editable: editable && takes_text }
+}
+
+/// The variant of an enum, which a text can set to one without fields.
+#[doc(hidden)]
+#[must_use]
+pub fn variant_text(variant: &'static str, is_editable: bool) -> FieldText {
+    FieldText { name: "variant", type_name: "", text: Some(variant.into()), is_editable }
+}
+
+#[doc(hidden)]
+#[cold]
+pub fn not_editable(text: &str) -> Result<(), String> {
+    Err(format!("no field takes {text:?}"))
+}
+
+macro_rules! shown {
+    ($($trait:ident: $type:ty, [$($bounds:tt)*], $show:expr, $set:expr;)*) => {$(
+        #[doc(hidden)]
+        pub trait $trait {
+            type Value;
+            fn show(&self, value: &Self::Value) -> Text;
+            fn set(&self, value: &mut Self::Value, text: &str) -> Result<(), String>;
+        }
+
+        impl<T: $($bounds)*> $trait for $type {
+            type Value = T;
+            fn show(&self, value: &T) -> Text {
+                $show(value)
+            }
+            fn set(&self, value: &mut T, text: &str) -> Result<(), String> {
+                $set(value, text)
+            }
+        }
+    )*};
+}
+
+shown! {
+    ShowText: &&&&&Shown<T>, [Display + FromStr], show_text, set_text;
+    ShowTwo: &&&&Shown<T>, [AsRef<[f32; 2]> + AsMut<[f32; 2]>], show_vector, set_vector;
+    ShowThree: &&&Shown<T>, [AsRef<[f32; 3]> + AsMut<[f32; 3]>], show_vector, set_vector;
+    ShowFour: &&Shown<T>, [AsRef<[f32; 4]> + AsMut<[f32; 4]>], show_vector, set_vector;
+    ShowDebug: &Shown<T>, [Debug], |value| (Some(bounded(format_args!("{value:?}")).0), false), |_, text| not_editable(text);
+    ShowNothing: Shown<T>, [], |_| (None, false), |_, text| not_editable(text);
+}
+
+fn show_text<T: Display>(value: &T) -> Text {
+    let (text, is_whole) = bounded(format_args!("{value}"));
+    (Some(text), is_whole)
+}
+
+fn set_text<T: FromStr>(value: &mut T, text: &str) -> Result<(), String> {
+    *value = text.parse().map_err(|_| format!("{text:?} is no {}", type_name::<T>()))?;
+    Ok(())
+}
+
+fn show_vector<const N: usize>(value: &impl AsRef<[f32; N]>) -> Text {
+    let mut text = String::new();
+    for (place, number) in value.as_ref().iter().enumerate() {
+        let comma = if place > 0 { ", " } else { "" };
+        write!(text, "{comma}{number}").expect("a string takes any text");
+    }
+    (Some(text), true)
+}
+
+fn set_vector<const N: usize>(value: &mut impl AsMut<[f32; N]>, text: &str) -> Result<(), String> {
+    let mut numbers = [0.0; N];
+    let mut texts = text.split(',');
+    let wrong = || format!("{text:?} is not {N} numbers with commas between");
+    for number in &mut numbers {
+        *number = texts.next().and_then(|text| text.trim().parse().ok()).ok_or_else(wrong)?;
+    }
+    if texts.next().is_some() {
+        return Err(wrong());
+    }
+    *value.as_mut() = numbers;
+    Ok(())
+}
+
+/// As much of a text as is read, and whether that is all of it. What comes behind is not written.
+fn bounded(text: fmt::Arguments<'_>) -> (String, bool) {
+    struct Bounded(String);
+    impl Write for Bounded {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let room = TEXT_BYTES_MAX - self.0.len();
+            let end = (0..=room.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+            self.0.push_str(&text[..end.unwrap_or(0)]);
+            if text.len() > room { Err(fmt::Error) } else { Ok(()) }
+        }
+    }
+    let mut bounded = Bounded(String::new());
+    let is_whole = bounded.write_fmt(text).is_ok();
+    if !is_whole {
+        bounded.0.push_str(" ...");
+    }
+    (bounded.0, is_whole)
 }
 
 #[cfg(test)]

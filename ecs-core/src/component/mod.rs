@@ -7,7 +7,6 @@ mod flags;
 mod hash_rule;
 mod registry;
 mod set;
-mod shown;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -23,20 +22,20 @@ pub(crate) use erased::{
     MapFn as MapErasedFn,
 };
 pub(crate) use fields::are_still_values;
+pub use fields::{DefaultFn, FieldFns, FieldText};
 #[doc(hidden)]
 pub use fields::{FieldTexts, enum_text, struct_text};
+#[doc(hidden)]
+pub use fields::{
+    ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
+    not_editable, variant_text,
+};
 pub(crate) use flags::ArchetypeFlags;
 pub use flags::Despawned;
 pub use hash_rule::HashRule;
 pub(crate) use registry::Kind;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
-pub use shown::{DefaultFn, FieldFns, FieldText};
-#[doc(hidden)]
-pub use shown::{
-    ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
-    not_editable, variant_text,
-};
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///

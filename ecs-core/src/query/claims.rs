@@ -9,7 +9,7 @@ use super::column::RowToken;
 use super::cursor::Source;
 use super::data::{Claimant, FetchOf, QueryData, item};
 use super::view::Lookups;
-use super::view_plan::ViewPlan;
+use super::view::ViewPlan;
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};

@@ -15,7 +15,6 @@ mod iter;
 mod loom_models;
 mod plan;
 mod view;
-mod view_plan;
 
 pub use access::Access;
 pub(crate) use access::{BorrowGuard, Borrows, Use};
@@ -39,5 +38,4 @@ pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
-pub use view::{View, ViewShard};
-pub use view_plan::ViewPlan;
+pub use view::{View, ViewPlan, ViewShard};

@@ -11,8 +11,8 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart, are_canaries_alive, plant_canaries};
+use super::column_records::ColumnStamps;
 use super::column_records::{ChunkHead, ColumnRecord, ColumnRecords};
-use super::column_versions::ColumnStamps;
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use super::plan::{ColumnAction, ColumnStep, DropFn, RowPlan};

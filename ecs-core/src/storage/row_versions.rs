@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::column_versions::{ChangeWindow, Writers};
+use super::column_records::{ChangeWindow, Writers};
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 

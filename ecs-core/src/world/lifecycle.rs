@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
 use super::World;
-use super::edges::BundleIndex;
+use super::bundles::BundleIndex;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::Parts;
 use crate::component::{ArchetypeFlags, ComponentId, Despawned};

@@ -6,11 +6,9 @@ mod bundles;
 mod cell;
 mod change;
 mod check;
-mod edges;
 mod lifecycle;
 mod memory;
 mod resources;
-mod rights;
 mod spawn;
 mod stats;
 
@@ -28,17 +26,15 @@ use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
 
 pub use bulk::Bulk;
-pub(crate) use bundles::{Bundles, Change, Part};
-pub use cell::WorldCell;
+pub(crate) use bundles::{BundleIndex, Bundles, Change, Part};
+pub use cell::{DeclaredAccess, WorldCell};
 pub use change::NotInserted;
-pub(crate) use edges::BundleIndex;
 pub(crate) use lifecycle::{
     AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,
 };
 pub(crate) use memory::Contents;
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
-pub use rights::DeclaredAccess;
 pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 
 /// Everything there is: entities with their components, and resources.

@@ -1,4 +1,4 @@
-//! Queries by component id: what they ask for, and which archetypes match.
+//! Queries by component id: how they are built, what they ask for, and which archetypes match.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

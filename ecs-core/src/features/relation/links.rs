@@ -1,4 +1,4 @@
-//! Relating entities to each other, both sides in step, at once and by commands.
+//! Relating entities to each other, both sides in step, at once and by commands; the hierarchy.
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -1,4 +1,4 @@
-//! Snapshots: the entities of a world as bytes, and back.
+//! Snapshots: the entities of a world as bytes, and back, and what may stand against it.
 
 mod format;
 mod image;
