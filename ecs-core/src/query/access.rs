@@ -59,7 +59,7 @@ const NEEDS: [(Use, &[Use], &str); 5] = [
     (Write, &[Write], "writes"),
     (Read, &[Read, Write], "reads"),
     (BitWrite, &[BitWrite], "switches"),
-    (BitRead, NAMING, "asks whether there is an enabled"),
+    (BitRead, &[BitRead, BitWrite], "asks whether there is an enabled"),
     (VersionRead, &[VersionRead], "asks for changes of"),
 ];
 

@@ -62,6 +62,9 @@ fn a_limited_cell_names_who_does_what_with_which_component() {
     assert_eq!(found, "the miner switches Awake, which it has not declared");
     let found = complaint(&mut world, &waking, |cell| drop(cell.query(&mut awake)));
     assert_eq!(found, fine, "who may switch may ask");
+    let named = world.plan_filtered::<(), Present<Awake>>().access().clone();
+    let found = complaint(&mut world, &named, |cell| drop(cell.query(&mut awake)));
+    assert!(found.starts_with("the miner asks whether there is an enabled Awake"), "{found}");
 }
 
 #[test]
