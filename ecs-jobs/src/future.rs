@@ -84,13 +84,16 @@ enum Turn {
 
 impl<T: Send + 'static> Task<T> {
     /// Adds a job that polls the future. Without a pool no thread is left that would. The thread that
-    /// wakes does not poll: it may hold a lock that the future takes.
+    /// wakes does not poll, and keeps nothing of what it queues, which may end before it goes on: it may
+    /// hold a lock that the future or its output takes.
     fn queue(self: StdArc<Self>) {
         let Some(shared) = self.shared.upgrade() else { return };
-        let again = StdArc::clone(&self);
+        let again = StdArc::downgrade(&self);
         if let Err(payload) = catch(|| queue_job(&shared, move || self.poll())) {
-            // There is no place for a job now: it may be woken again.
-            again.state.lock().turn = Turn::Waits;
+            // There is no place for a job now: who has it still may wake it again.
+            if let Some(again) = again.upgrade() {
+                again.state.lock().turn = Turn::Waits;
+            }
             resume_unwind(payload);
         }
     }

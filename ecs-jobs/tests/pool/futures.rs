@@ -211,3 +211,48 @@ fn a_future_whose_drop_and_output_panic_ends() {
         assert_eq!(pool.block_on(pool.spawn_future(yields(2))), 2);
     }
 }
+
+/// The thread that wakes holds a lock that the drop of the output takes, and the handle is gone.
+#[test]
+fn a_thread_that_wakes_does_not_drop_the_output() {
+    struct Output(Arc<Mutex<()>>);
+    impl Drop for Output {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    let rounds = if cfg!(miri) { 5 } else { 3_000 };
+    let (ended, end) = mpsc::channel();
+    let test = thread::spawn(move || {
+        let pool = Pool::new(Threads::Own(1)).expect("threads are granted");
+        for _ in 0..rounds {
+            let (lock, waker) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(None::<Waker>)));
+            let (output, kept) = (Output(Arc::clone(&lock)), Arc::clone(&waker));
+            drop(pool.spawn_future(async move {
+                let mut is_first = true;
+                poll_fn(|context| {
+                    if !std::mem::take(&mut is_first) {
+                        return Poll::Ready(());
+                    }
+                    *kept.lock().expect("no panic") = Some(context.waker().clone());
+                    Poll::Pending
+                })
+                .await;
+                output
+            }));
+            let waker = loop {
+                if let Some(waker) = waker.lock().expect("no panic").take() {
+                    break waker;
+                }
+                thread::yield_now();
+            };
+            thread::sleep(Duration::from_micros(30));
+            let held = lock.lock();
+            waker.wake();
+            drop(held);
+        }
+        ended.send(()).expect("it waits");
+    });
+    end.recv_timeout(Duration::from_secs(60)).expect("no thread waits for itself");
+    test.join().expect("no panic");
+}
