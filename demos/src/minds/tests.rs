@@ -41,3 +41,20 @@ fn minds_with_the_same_rules_do_the_same() {
         assert!(a.abs_diff(b) <= 60 * 1_200 / 20, "{plain:?} and {tree:?}");
     }
 }
+
+#[test]
+fn a_run_that_goes_on_for_long_has_the_picture_of_one_begun_for_as_long() {
+    let run = |planned: u64, ticks: u64| {
+        let setup = Setup { agents: 12, ticks: planned, seed: 3, threads: 1 };
+        let pool = Arc::new(setup.pool().expect("no threads are needed"));
+        let mut crowd = Crowd::new(MINDS[0], 12, &setup, pool).expect("the systems have an order");
+        (0..ticks).for_each(|_| crowd.tick());
+        crowd
+    };
+    // A column for each tick until there are 1,920 of them; from then on, one for two.
+    assert_eq!(run(960, 1_919).samples().len(), 1_919);
+    let (longer, planned) = (run(960, 1_926), run(1_920, 1_926));
+    assert_eq!((longer.samples().len(), longer.sampled_ticks()), (963, 1_926));
+    assert!(longer.samples() == planned.samples(), "the columns differ");
+    assert!(longer.samples().iter().all(|shares| shares.iter().sum::<u32>() == 12));
+}
