@@ -29,16 +29,15 @@ const FEW: usize = 500;
 
 /// A line of a legend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it looks like: a disc, or a letter.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What it says.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Draws what the page shows of a world.
-#[must_use]
-pub fn picture(view: &dyn View) -> Raster {
+pub(crate) fn picture(view: &dyn View) -> Raster {
     let (scene, ground) = (view.scene(), view.ground());
     let mut marks = Vec::new();
     view.marks(&mut marks);
@@ -187,13 +186,12 @@ impl Map {
 }
 
 /// How high the legend of a picture is that has so many columns.
-#[must_use]
-pub fn legend_height(width: u32, entries: &[Entry]) -> u32 {
+pub(crate) fn legend_height(width: u32, entries: &[Entry]) -> u32 {
     places(width, entries).last().map_or(0, |place| place.1) + 30
 }
 
 /// Draws a legend into the rows from `top` on.
-pub fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
+pub(crate) fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
     let places = places(raster.width(), entries);
     for (entry, (x, y)) in entries.iter().zip(places) {
         let (x, y) = (pixel(x), pixel(top + y));
@@ -235,8 +233,7 @@ fn middle(at: Point, text: &str, scale: u32) -> Point {
 }
 
 /// How wide a text is, in pixels.
-#[must_use]
-pub fn text_width(text: &str) -> u32 {
+pub(crate) fn text_width(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(LETTER.0 * SCALE)
 }
 

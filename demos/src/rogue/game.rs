@@ -41,6 +41,7 @@ pub(super) enum Status {
 }
 
 /// The world as it is to be drawn: also in the middle of a turn.
+#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "only a terminal looks at it"))]
 pub(super) struct Scene<'a> {
     pub(super) now: Situation<'a, Cell>,
     pub(super) hero: Entity,
