@@ -2,6 +2,7 @@
 //! what they do, and what cheats do to them.
 
 use std::fs;
+use std::thread;
 
 use formic_demos::catalogue::DEMOS;
 use serde_json::{Value, json};
@@ -53,6 +54,42 @@ fn a_recording_of_every_demo_is_played_with_its_hashes_compared() {
         assert!(fault.starts_with("the state at tick 0 is "), "{fault}");
         assert!(fault.ends_with(" on the recording; from the start"), "{fault}");
     }
+}
+
+#[test]
+fn a_recording_with_a_hash_of_each_tick_is_taken_by_the_page() {
+    let server = serve("miners", 60);
+    let path = scratch("long.recording");
+    let file = path.to_str().expect("Unicode");
+    run_json(&[
+        "miners",
+        "--agents",
+        "20",
+        "--ticks",
+        "400",
+        "--hash-every",
+        "1",
+        "--record",
+        file,
+    ]);
+    let recording = fs::read_to_string(&path).expect("it was written");
+    assert!(recording.len() > 25_000, "{} bytes", recording.len());
+    let (_, state) = server.post("/api/replay", &json!({ "recording": recording }));
+    assert_eq!(state["summary"][0][1], "tick 0 of 400, 1 of 401 hashes equal", "{state}");
+}
+
+#[test]
+fn steps_asked_for_while_others_are_taken_come_on_top() {
+    let server = serve("miners", 60);
+    let step = |steps: Value| server.post("/api/step", &steps);
+    // A request is answered when its steps are taken, so that most of these arrive before that.
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| step(json!({ "what": "tick", "count": 500 })));
+        }
+    });
+    let (_, state) = step(json!({ "what": "tick" }));
+    assert_eq!(state["tick"], 4_001);
 }
 
 #[test]

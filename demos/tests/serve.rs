@@ -189,7 +189,7 @@ fn malformed_requests_are_refused_and_the_server_goes_on() {
         (b"GET / HTTP/1.1\r\n\r\n", 403),
         (b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", 403),
         (b"GET / HTTP/1.1\r\nHost: localhost:4747\r\nOrigin: http://example.org\r\n\r\n", 403),
-        (b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n", 413),
+        (b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n", 413),
         (b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}", 200),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
     ];

@@ -1,12 +1,13 @@
 //! The requests of the page, and the part of the session that answers each.
 
+use std::mem;
+
 use formic_ecs::Entity;
 use glam::Vec2;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::entity::found;
-use super::session::Steps;
 use super::{Answer, Host, Known, Session};
 
 /// A request, as HTTP has it.
@@ -155,11 +156,15 @@ impl Session {
         if !(1..=Self::STEPS_MAX).contains(&steps.count) {
             return Answer::error(400, "count is a number from 1 to 100,000");
         }
-        self.set_running(false);
-        self.steps = match steps.what {
-            StepKind::Tick => Steps { ticks: steps.count, systems: 0 },
-            StepKind::System => Steps { ticks: 0, systems: steps.count },
+        // On top of those that were asked for and are not taken yet.
+        let mut due = mem::take(&mut self.steps);
+        let more = match steps.what {
+            StepKind::Tick => &mut due.ticks,
+            StepKind::System => &mut due.systems,
         };
+        *more = Self::STEPS_MAX.min(*more + steps.count);
+        self.set_running(false);
+        self.steps = due;
         self.state(host)
     }
 
