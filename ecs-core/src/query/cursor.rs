@@ -743,7 +743,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. `None` where it, or a batch of it, has been taken before.
+    /// Takes the chunk at this index. `None` where it, or a batch of it, has been taken before; what was left of
+    /// it counts as taken then.
     ///
     /// # Panics
     /// Panics if `index` is not below [`len`](Self::len).
@@ -764,7 +765,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     }
 
     /// Takes some batches, and calls `visit` with the rows of each chunk that they are of and the number of
-    /// the first batch there. Where one of them has been taken before, `visit` is not called for that chunk.
+    /// the first batch there. Where one of them has been taken before, `visit` is not called for that chunk, and
+    /// its other batches that were asked for count as taken too: those who ask agree on who takes what.
     ///
     /// Unlike whole chunks, batches let several threads share few rows of which each takes long.
     ///
