@@ -389,9 +389,11 @@ fn what_a_link_names(browser: &Browser, server: &Running) {
 fn what_the_panels_say(browser: &Browser) {
     browser.click("nav [data-tab=systems]");
     browser.wait_until("document.querySelectorAll('.lane span').length > 0");
-    // The edit has ended the tick that was begun by a step.
+    // What stood there before is gone: another world was opened meanwhile, and lived whole ticks.
+    let has_not_run = "document.getElementById('systems').innerText.includes('Has not run')";
+    browser.wait_until(&format!("!{has_not_run}"));
     browser.press(",");
-    browser.wait_until("document.getElementById('systems').innerText.includes('Has not run')");
+    browser.wait_until(has_not_run);
     let systems = browser.text_of("systems");
     for part in ["push_out", "follow", "search", "Has not run", "thread "] {
         assert!(systems.contains(part), "{part} in {systems}");
