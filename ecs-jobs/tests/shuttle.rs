@@ -71,7 +71,7 @@ fn graphs_of_jobs_run_again_and_again_and_after_a_panic() {
             let after: Vec<_> = before.iter().map(|&other: &usize| jobs[other]).collect();
             let (ended, is_bad) = (Arc::clone(&ended), Arc::clone(&is_bad));
             jobs.push(builder.add(job.to_string(), &after, move |_| {
-                shuttle::thread::yield_now();
+                thread::yield_now();
                 let mut ended = ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 assert!(before.iter().all(|other| ended.contains(other)), "job {job} is too early");
                 if job == 5 && is_bad.load(Ordering::Relaxed) {

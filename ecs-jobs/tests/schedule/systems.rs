@@ -444,8 +444,10 @@ impl System for Liar {
 }
 
 /// A system that records commands, and does not say so.
+#[cfg(debug_assertions)]
 struct Quiet(Option<CommandBuffer>);
 
+#[cfg(debug_assertions)]
 impl System for Quiet {
     fn name(&self) -> &'static str {
         "quiet"

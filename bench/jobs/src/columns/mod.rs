@@ -33,7 +33,8 @@ pub(crate) trait Outside {
     fn push(&self, signal: &'static Signal, meanwhile: &dyn Fn());
 }
 
-fn nobody(_: usize) -> Option<Box<dyn Outside>> {
+#[cfg(any(feature = "chili", feature = "bevy"))]
+fn no_outside(_: usize) -> Option<Box<dyn Outside>> {
     None
 }
 
@@ -46,13 +47,13 @@ pub(crate) fn all() -> Vec<Column> {
         #[cfg(feature = "rayon")]
         column("rayon", true, rayon::cell, rayon::outside),
         #[cfg(feature = "chili")]
-        column("chili", true, chili::cell, nobody),
+        column("chili", true, chili::cell, no_outside),
         #[cfg(feature = "bevy")]
         column("bevy_tasks", true, bevy_tasks::cell, bevy_tasks::outside),
         #[cfg(feature = "bevy")]
-        column("bevy_multi", true, bevy_ecs::multi_threaded, nobody),
+        column("bevy_multi", true, bevy_ecs::multi_threaded, no_outside),
         #[cfg(feature = "bevy")]
-        column("bevy_single", true, bevy_ecs::single_threaded, nobody),
+        column("bevy_single", true, bevy_ecs::single_threaded, no_outside),
     ]
 }
 
