@@ -5,8 +5,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use formic_ecs::{
-    CommandBuffer, Component, EnabledMut, Entity, QueryData, QueryEntityError, Res, ResMut, View,
-    ViewPlan, World, WorldCell,
+    CommandBuffer, EnabledMut, QueryData, Res, ResMut, View, ViewPlan, World, WorldCell,
 };
 
 use super::access::SystemAccess;
@@ -273,42 +272,6 @@ impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
     }
 }
 
-/// Switches `T` of any entity on and off, from any thread of the system.
-pub struct EnabledLookup<'a, T: Component>(View<'a, EnabledMut<T>>);
-
-impl<T: Component> SystemParam for EnabledLookup<'_, T> {
-    type State = ViewPlan<EnabledMut<T>>;
-    type Item<'a> = EnabledLookup<'a, T>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        let plan = world.view_plan::<EnabledMut<T>>();
-        access.add_components(plan.access(), world);
-        plan
-    }
-
-    fn fetch<'a>(
-        plan: &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<EnabledLookup<'a, T>, ParamError> {
-        Ok(EnabledLookup(context.cell.view(plan)?))
-    }
-
-    /// It remembers nothing but where components are.
-    fn visit_state(_plan: &mut Self::State, _archive: &mut StateArchive<'_>) {}
-}
-
-impl<T: Component> EnabledLookup<'_, T> {
-    /// Switches `T` of this entity on or off; returns what it was.
-    ///
-    /// # Errors
-    /// Returns an error if the entity is not in the world, or lacks the component.
-    pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
-        self.0.set(entity, enabled)
-    }
-}
-
-impl<T: Component> fmt::Debug for EnabledLookup<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+/// Switches `T` of any entity on and off, from any thread of the system: a lookup with
+/// [`set`](View::set).
+pub type EnabledLookup<'a, T> = ComponentLookup<'a, EnabledMut<T>>;
