@@ -119,6 +119,16 @@ pub(crate) fn run_job<'pool>(
     kept
 }
 
+/// Runs a job, and leaves all that it makes ready to others.
+pub(crate) fn run_only<'pool>(
+    shared: &'pool Shared,
+    context: &WorkerContext,
+    claimed: Claimed<'pool>,
+) {
+    let next = run_job(shared, context, claimed, Next::Only(None));
+    debug_assert!(next.is_none(), "nothing was to be run at once");
+}
+
 /// Runs the closure, or drops it if a job that it comes after has failed.
 /// Returns whether this one has failed for either reason.
 fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'_>) -> bool {
@@ -182,8 +192,7 @@ impl Main {
                 claimed.slot().cancel(claimed.id());
             }
             // What comes after it is not for the main thread.
-            let next = run_job(shared, context, claimed, Next::Only(None));
-            debug_assert!(next.is_none(), "nothing was to be run at once");
+            run_only(shared, context, claimed);
             return true;
         }
         false
@@ -195,10 +204,7 @@ impl Main {
 pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     shared.slots.get(id).cancel(id);
     if let Some(claimed) = shared.slots.claim(id) {
-        WorkerContext::with(shared, |context| {
-            let next = run_job(shared, context, claimed, Next::Only(None));
-            debug_assert!(next.is_none(), "nothing was to be run at once");
-        });
+        WorkerContext::with(shared, |context| run_only(shared, context, claimed));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::host::run_until;
 use crate::pool::Pool;
-use crate::run_job::{Main, Next, run_job, take_any};
+use crate::run_job::{Main, run_only, take_any};
 use std::time::Duration;
 
 /// # Threads of the host
@@ -94,8 +94,7 @@ impl Pool {
                 return true;
             }
             let Some(job) = take_any(shared) else { return false };
-            let next = run_job(shared, context, job, Next::Only(None));
-            debug_assert!(next.is_none(), "nothing was to be run at once");
+            run_only(shared, context, job);
             true
         })
     }
