@@ -178,18 +178,11 @@ impl<'a> StateArchive<'a> {
 
     /// When a query was asked last: what it has seen is not new to it in the loaded game either.
     pub fn plan<Q: QueryData, F: QueryFilter>(&mut self, plan: &mut QueryPlan<Q, F>) {
-        let write = |plan: &QueryPlan<Q, F>, out: &mut Vec<u8>| {
-            out.extend(plan.last_asked().to_le_bytes());
-            Ok(())
-        };
-        self.entry(type_name::<QueryPlan<Q, F>>(), plan, write, |plan, bytes, world| {
-            let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
-            *bytes = rest;
-            if let Some(world) = world {
-                world.resume_plan(plan, u64::from_le_bytes(*first));
-            }
-            Ok(())
-        });
+        let mut asked = plan.last_asked();
+        self.number(type_name::<QueryPlan<Q, F>>(), &mut asked);
+        if let Mode::Load { world: Some(world), .. } = &self.mode {
+            world.resume_plan(plan, asked);
+        }
     }
 
     /// A value whose type has a rule among the [`SaveRules`].
