@@ -1,7 +1,6 @@
 //! The clock: the system's, or the host's.
 
 use crate::sync::Stopwatch;
-use std::fmt;
 use std::time::Duration;
 
 /// The clock of a pool.
@@ -71,8 +70,4 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clock").field("is_of_host", &self.host.is_some()).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Clock:; is_of_host = |it| it.host.is_some());

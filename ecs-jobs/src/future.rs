@@ -5,7 +5,6 @@ use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::queue_job;
 use crate::shared::Shared;
 use crate::sync::{Arc, Mutex, Weak, downgrade};
-use std::fmt;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
@@ -206,8 +205,4 @@ impl<T> Future for FutureTask<T> {
     }
 }
 
-impl<T> fmt::Debug for FutureTask<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FutureTask").finish_non_exhaustive()
-    }
-}
+debug_fields!([T] FutureTask<T>:);

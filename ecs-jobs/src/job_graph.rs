@@ -8,7 +8,6 @@ use crate::panic_slot::catch;
 use crate::pool::Pool;
 use crate::static_graph::{StaticGraph, measures};
 use crate::sync::Mutex;
-use std::fmt;
 use std::panic::resume_unwind;
 
 /// What a job of a graph runs.
@@ -86,11 +85,7 @@ pub struct JobGraph<'env> {
     run_count: u64,
 }
 
-impl fmt::Debug for JobGraph<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobGraph").field("jobs", &self.names).finish_non_exhaustive()
-    }
-}
+debug_fields!([] JobGraph<'_>:; jobs = |it| &it.names);
 
 impl<'env> JobGraph<'env> {
     /// A graph in the making.

@@ -2,7 +2,6 @@
 
 use crate::task_group::JobRef;
 use std::cell::Cell;
-use std::fmt;
 
 /// How many a ring has room for. A power of two, so that places wrap by a mask; in models so few
 /// that it is full at times.
@@ -24,11 +23,7 @@ pub(crate) struct JoinDeque {
     end: Cell<usize>,
 }
 
-impl fmt::Debug for JoinDeque {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinDeque").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([] JoinDeque:; len = |it| it.len());
 
 impl JoinDeque {
     pub(crate) fn new() -> Self {

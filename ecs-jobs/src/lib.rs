@@ -45,6 +45,10 @@
 //!   touched only by the thread that has the place, and no two threads have one
 //!   at the same time.
 
+// Before all others, which use its macro.
+#[macro_use]
+mod macros;
+
 mod body_costs;
 mod clock;
 mod complete;

@@ -41,11 +41,7 @@ impl PanicSlot {
     }
 }
 
-impl std::fmt::Debug for PanicSlot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PanicSlot")
-    }
-}
+debug_fields!([] PanicSlot:);
 
 /// Drops what no caller will get because of another panic: a payload, a result, a
 /// job that has not started.

@@ -19,7 +19,6 @@ use crate::shared::Shared;
 use crate::spans::OpenSpan;
 use crate::static_graph::StaticGraph;
 use crate::sync::{Arc, thread};
-use std::fmt;
 use std::ops::Range;
 
 /// Threads that run jobs, and sleep when there are none.
@@ -278,8 +277,4 @@ impl Drop for Pool {
     }
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("worker_count", &self.worker_count()).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Pool:; worker_count = |it| it.worker_count());

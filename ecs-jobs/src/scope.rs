@@ -8,7 +8,6 @@ use crate::stored_job::StoredJob;
 use crate::task_group::{TaskGroup, Work};
 use crate::wait::share;
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 
@@ -123,11 +122,7 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-impl fmt::Debug for Scope<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("group", &self.group).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Scope<'_>: group);
 
 impl Work for Scope<'_> {
     fn group(&self) -> &TaskGroup {

@@ -1,7 +1,6 @@
 //! Calls of the host at the beginning and the end of each job and system.
 
 use crate::panic_slot::never_unwinding;
-use std::fmt;
 
 type Hook = dyn Fn(&str) + Send + Sync;
 
@@ -11,11 +10,7 @@ pub(crate) struct Spans {
     end: Box<Hook>,
 }
 
-impl fmt::Debug for Spans {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Spans")
-    }
-}
+debug_fields!([] Spans:);
 
 impl Spans {
     pub(crate) fn new(

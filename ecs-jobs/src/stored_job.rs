@@ -1,7 +1,6 @@
 //! A closure without its type: small ones inline, large ones in a box.
 #![expect(unsafe_code, reason = "keeps a closure of any type in a few bytes")]
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -134,11 +133,7 @@ impl<A> Drop for StoredJob<'_, A> {
     }
 }
 
-impl<A> fmt::Debug for StoredJob<'_, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StoredJob")
-    }
-}
+debug_fields!([A] StoredJob<'_, A>:);
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -33,11 +33,7 @@ pub struct JobGraphBuilder<'env> {
     sharing: Sharing,
 }
 
-impl fmt::Debug for JobGraphBuilder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobGraphBuilder").field("jobs", &self.names).finish_non_exhaustive()
-    }
-}
+debug_fields!([] JobGraphBuilder<'_>:; jobs = |it| &it.names);
 
 /// A job of a graph in the making, given by [`JobGraphBuilder::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -137,15 +137,7 @@ impl Hooks {
     }
 }
 
-impl fmt::Debug for PoolBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolBuilder")
-            .field("threads", &self.threads)
-            .field("name", &self.name)
-            .field("stack_bytes", &self.stack_bytes)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([] PoolBuilder: threads, name, stack_bytes);
 
 impl PoolBuilder {
     pub(super) fn new() -> Self {

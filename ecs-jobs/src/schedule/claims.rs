@@ -1,7 +1,5 @@
 //! Exclusive access of the rows of a system to single entities.
 
-use std::fmt;
-
 use formic_ecs::{
     Claim, ClaimError, Claimant, Entity, ExclusivePlan, ExclusiveView, QueryData, World,
 };
@@ -62,11 +60,7 @@ pub struct ExclusiveState<Q: QueryData> {
     contests: Contests,
 }
 
-impl<Q: QueryData> fmt::Debug for ExclusiveState<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExclusiveState").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] ExclusiveState<Q>: plan);
 
 /// The conflicts of a run.
 struct Contests {
@@ -195,8 +189,4 @@ impl<Q: QueryData> Drop for ExclusiveLookup<'_, Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for ExclusiveLookup<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view.fmt(f)
-    }
-}
+debug_fields!([Q: QueryData] ExclusiveLookup<'_, Q>: view);

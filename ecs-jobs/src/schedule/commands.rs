@@ -1,6 +1,5 @@
 //! Recording structural changes inside a system.
 
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use formic_ecs::{CommandBuffer, World};
@@ -157,8 +156,4 @@ impl DerefMut for Commands<'_> {
     }
 }
 
-impl fmt::Debug for Commands<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Commands").finish_non_exhaustive()
-    }
-}
+debug_fields!([] Commands<'_>:);

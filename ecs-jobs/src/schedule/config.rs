@@ -1,7 +1,6 @@
 //! Systems with their place in the order.
 
 use std::any::TypeId;
-use std::fmt;
 use std::ops::Range;
 
 use super::condition::{Condition, IntoCondition};
@@ -208,12 +207,10 @@ pub(super) struct Member {
     pub(super) rate: Rate,
 }
 
-impl fmt::Debug for SystemConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.members.iter().map(|member| member.system.name()).collect();
-        f.debug_struct("SystemConfig").field("systems", &names).finish_non_exhaustive()
-    }
-}
+debug_fields!(
+    [] SystemConfig:;
+    systems = |it| it.members.iter().map(|member| member.system.name()).collect::<Vec<_>>()
+);
 
 impl SystemConfig {
     fn of_kind(key: TypeId, system: Box<dyn System>) -> Self {

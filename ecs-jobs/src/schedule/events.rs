@@ -2,7 +2,6 @@
 
 use std::any::{TypeId, type_name};
 use std::collections::VecDeque;
-use std::fmt;
 
 use formic_ecs::{Res, World};
 
@@ -90,11 +89,7 @@ impl<T> Default for Events<T> {
     }
 }
 
-impl<T> fmt::Debug for Events<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("len", &self.log.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([T] Events<T>:; len = |it| it.log.len());
 
 impl<T> Events<T> {
     /// Adds an event, after all that are there.
@@ -479,11 +474,7 @@ impl<'e, T> Iterator for EventIter<'e, T> {
 
 impl<T> ExactSizeIterator for EventIter<'_, T> {}
 
-impl<T> fmt::Debug for EventReader<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventReader").field("cursor", &self.cursor).finish_non_exhaustive()
-    }
-}
+debug_fields!([T] EventReader<'_, T>: cursor);
 
 impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
     type State = EventCursor;

@@ -1,7 +1,6 @@
 //! Functions as systems.
 
 use std::any::type_name;
-use std::fmt;
 use std::marker::PhantomData;
 
 use formic_ecs::{CommandBuffer, World};
@@ -116,11 +115,7 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
     }
 }
 
-impl<Function: SystemFunction<Marker>, Marker> fmt::Debug for FunctionSystem<Function, Marker> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FunctionSystem").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+debug_fields!([Function: SystemFunction<Marker>, Marker] FunctionSystem<Function, Marker>: name);
 
 impl<Function, Marker> System for FunctionSystem<Function, Marker>
 where

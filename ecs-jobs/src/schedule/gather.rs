@@ -1,7 +1,5 @@
 //! Results of a parallel loop, in an order that does not depend on threads.
 
-use std::fmt;
-
 use formic_ecs::World;
 
 use super::access::SystemAccess;
@@ -114,23 +112,11 @@ impl<T> GatherState<T> {
     }
 }
 
-impl<T> fmt::Debug for Gather<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gather").field("len", &self.state.gathered.len()).finish()
-    }
-}
+debug_fields!([T] Gather<'_, T>:; len = |it| it.state.gathered.len());
 
-impl<T> fmt::Debug for GatherState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GatherState").finish_non_exhaustive()
-    }
-}
+debug_fields!([T] GatherState<T>:);
 
-impl<T> fmt::Debug for GatherSlot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GatherSlot").field("len", &self.values.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([T] GatherSlot<T>:; len = |it| it.values.len());
 
 impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
     type State = GatherState<T>;

@@ -1,7 +1,5 @@
 //! A query as the argument of a system: it knows the pool.
 
-use std::fmt;
-
 use formic_ecs::{
     AccessConflict, BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch,
     QueryData, QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
@@ -56,17 +54,9 @@ pub struct QueryState<Q: QueryData, F: QueryFilter> {
     asked: Vec<u64>,
 }
 
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for QueryState<Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.plan.fmt(f)
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] QueryState<Q, F>: plan);
 
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
+debug_fields!([Q: QueryData, F: QueryFilter] Query<'_, Q, F>: inner);
 
 impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_, Q, F> {
     type State = QueryState<Q, F>;

@@ -39,11 +39,7 @@ pub struct Schedule {
     pub(super) begun: Option<Begun>,
 }
 
-impl fmt::Debug for Schedule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schedule").field("systems", &self.names).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Schedule:; systems = |it| &it.names);
 
 /// What a run has to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Effects of the rows of a parallel loop on entities that they share, in an order that does not depend
 //! on threads.
 
-use std::fmt;
-
 use formic_ecs::{Entity, QueryData, ViewShard, World};
 
 use super::access::SystemAccess;
@@ -169,23 +167,11 @@ fn drop_all<T>(slots: &mut [Mutex<ScatterSlot<T>>]) {
     }
 }
 
-impl<T> fmt::Debug for Scatter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scatter").field("len", &self.len()).finish()
-    }
-}
+debug_fields!([T] Scatter<'_, T>:; len = |it| it.len());
 
-impl<T> fmt::Debug for ScatterState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScatterState").finish_non_exhaustive()
-    }
-}
+debug_fields!([T] ScatterState<T>:);
 
-impl<T> fmt::Debug for ScatterSlot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScatterSlot").field("batches", &self.batches.len()).finish_non_exhaustive()
-    }
-}
+debug_fields!([T] ScatterSlot<T>:; batches = |it| it.batches.len());
 
 impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
     type State = ScatterState<T>;

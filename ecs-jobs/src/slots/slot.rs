@@ -162,11 +162,7 @@ pub(crate) struct Slot {
     pub(super) job: UnsafeCell<StoredJob<'static>>,
 }
 
-impl std::fmt::Debug for Slot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Slot").field("generation", &self.generation()).finish_non_exhaustive()
-    }
-}
+debug_fields!([] Slot:; generation = |it| it.generation());
 
 impl Slot {
     pub(super) fn new() -> Self {
