@@ -1,4 +1,4 @@
-//! What agents ask of the navigation, in the log of their decisions.
+//! Path requests of agents, in the log of their decisions.
 
 use formic::ai::explain::{Candidate, Ending, Engine, Verdict};
 use formic::nav::{Cell, Grid, MoveRule, Terrain, systems};

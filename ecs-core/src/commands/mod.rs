@@ -91,7 +91,6 @@ pub struct CommandBuffer {
     /// (C-1).
     arena: Arena,
     deferred: Deferred,
-    /// The call of each record that has one.
     /// Memory for playback.
     memory: playback::Memory,
 }
@@ -305,7 +304,6 @@ impl CommandBuffer {
         self.deferred.clear();
         self.sort_key = 0;
         self.is_sorted = true;
-        // User code, where some were never called: all else is done.
     }
 
     /// Panics where the buffer was made for another world.

@@ -49,6 +49,28 @@
 //! std::thread::scope(|scope| _ = scope.spawn(|| all.into_iter().for_each(|it| it.0 += 1)));
 //! ```
 //!
+//! # Who claims rows does so on one thread
+//!
+//! Which of two threads came first would go with the time.
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::{Claimant, Present, Query};
+//! fn goes_to_threads<T: Send>() {}
+//! goes_to_threads::<Query<'_, Present<Claimant<'_>>>>();
+//! ```
+//! ```compile_fail,E0277
+//! # use formic_ecs::{Claimant, ViewShard};
+//! fn goes_to_threads<T: Send>() {}
+//! goes_to_threads::<ViewShard<'_, Claimant<'_>>>();
+//! ```
+//! ```
+//! # use formic_ecs::{Present, Query, ViewShard};
+//! # #[derive(formic_ecs::Component)] struct Health(u32);
+//! fn goes_to_threads<T: Send>() {}
+//! goes_to_threads::<Query<'_, Present<&mut Health>>>();
+//! goes_to_threads::<ViewShard<'_, &mut Health>>();
+//! ```
+//!
 //! # A value that the state hash cannot see
 //!
 //! It is in no component unless that says so.

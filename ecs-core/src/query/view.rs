@@ -229,7 +229,13 @@ impl<Q: QueryData> View<'_, Q> {
         assert!(run.is_power_of_two(), "{run} is not a power of two");
         let lookups = self.lookups.among_several();
         let (shift, divisor) = (run.ilog2(), Divisor::new(count));
-        (0..count).map(move |which| ViewShard { lookups, shift, divisor, which })
+        (0..count).map(move |which| ViewShard {
+            lookups,
+            shift,
+            divisor,
+            which,
+            marker: PhantomData,
+        })
     }
 
     /// The components of several entities, all at once.
@@ -265,6 +271,8 @@ pub struct ViewShard<'v, Q: QueryData> {
     shift: u32,
     divisor: Divisor,
     which: u32,
+    /// As in a [`View`].
+    marker: PhantomData<Q::Parts>,
 }
 
 /// A number to divide by again and again: two multiplications are faster than a division. After

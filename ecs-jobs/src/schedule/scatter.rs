@@ -251,7 +251,7 @@ impl<T: Send + Sync> Scatter<'_, T> {
     /// # Panics
     /// Panics if `apply`, or the drop of an effect, panics. What was applied before stays as it is,
     /// and which effects these are depends on timing; the others are dropped, none is left.
-    pub fn apply<Q: QueryData>(
+    pub fn apply<Q: QueryData<Parts: Send>>(
         &mut self,
         targets: &mut ComponentLookup<'_, Q>,
         apply: impl Fn(Q::Item<'_>, &T) + Sync,
@@ -310,7 +310,7 @@ impl<T> Effects<'_, T> {
     }
 
     /// Applies what is in one bucket; how many effects had no target.
-    fn apply<Q: QueryData>(
+    fn apply<Q: QueryData<Parts: Send>>(
         &self,
         bucket: usize,
         mut targets: ViewShard<'_, Q>,

@@ -17,7 +17,8 @@ pub(super) type Shared = Arc<Box<[Slot]>>;
 ///
 /// A segment whose slots are all free goes, but for one, so that a number of jobs that goes up and
 /// down at its border costs nothing. Slots are taken from the first segment that has one, so that
-/// the last ones become empty. A thread that looks at a slot has a share in its segment.
+/// the last ones become empty. A thread that looks at a slot has a share in its segment, or the
+/// slot's `Claimed`.
 #[derive(Debug)]
 pub(super) struct BurstSlots(Mutex<Segments>);
 

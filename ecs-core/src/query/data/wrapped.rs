@@ -113,7 +113,7 @@ impl<Q: ReadOnlyParts> ReadOnlyParts for Option<Q> {}
 /// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
-pub struct Present<T>(PhantomData<fn() -> T>);
+pub struct Present<T>(PhantomData<T>);
 
 impl<Q: QueryData> QueryData for Present<Q> {
     type Item<'w> = Q::Item<'w>;
