@@ -392,7 +392,8 @@ impl Chunks {
     /// # Safety
     /// The values are initialised and unowned (I-2), of the types that the functions are for (I-9),
     /// and not used afterwards.
-    #[inline]
+    // Apart: its loop is there twice, for a drop that panics.
+    #[inline(never)]
     pub(crate) unsafe fn drop_rows(
         &self,
         first: RowAddress,
