@@ -112,7 +112,7 @@ pub use crate::features::{
 /// assert_eq!(world.despawn(imp), Err(NoSuchEntity(imp)));
 /// # Ok::<(), NoSuchEntity>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoSuchEntity(pub Entity);
 
 error_text! { NoSuchEntity:
@@ -131,7 +131,7 @@ error_text! { NoSuchEntity:
 /// assert_eq!(missing.entity, rock);
 /// assert!(missing.component.ends_with("Gold"));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MissingComponent {
     /// The entity that was asked.
     pub entity: Entity,
@@ -158,7 +158,7 @@ error_text! { MissingComponent:
 /// assert!(matches!(world.get::<Gold>(imp), Err(ComponentError::NoSuchEntity(_))));
 /// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComponentError {
     /// The entity is not in this world.
@@ -192,7 +192,7 @@ from_error!(MissingComponent => ComponentError::Missing);
 /// let unknown = other.component_info(gold).map(drop);
 /// assert_eq!(unknown, Err(UnknownComponent { index: gold.index() }));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UnknownComponent {
     /// The number of the id.
     pub index: usize,
@@ -216,7 +216,7 @@ error_text! { UnknownComponent:
 /// # drop(writing);
 /// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The name of the component's or the resource's type.
     pub name: Name,
@@ -250,7 +250,7 @@ error_text! { AccessConflict:
 /// assert_eq!(refused, ClaimError::Contested { target: imp, rows: [imp, rock] });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
     /// The target is not in this world, or the row is in another.
@@ -295,7 +295,7 @@ error_text! { ClaimError:
 /// assert!(failure.to_string().ends_with("there is no such entity"));
 /// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CommandFailure {
     /// The sort key that the command was recorded under.
     pub sort_key: u64,
@@ -320,7 +320,7 @@ pub struct CommandFailure {
 /// let playback = commands.play(&mut world);
 /// assert!(matches!(playback.failures()[0].reason, CommandFailureReason::MissingComponent(_)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFailureReason {
     /// The entity is not in the world any more, or never was.
@@ -393,7 +393,7 @@ error_text! { CommandFailureReason:
 ///     panic!("report this: {} ({})", broken.detail, broken.invariant);
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BrokenInvariant {
     /// Its number in ARCHITECTURE.md.
     pub invariant: &'static str,
@@ -415,7 +415,7 @@ error_text! { BrokenInvariant:
 /// let rock = world.spawn(());
 /// assert_eq!(world.query_one::<&Gold>(rock), Err(QueryEntityError::NotMatching(rock)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryEntityError {
     /// The entity is not in this world.
@@ -442,7 +442,7 @@ from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 /// let twice = world.query::<&mut Gold>().get_many_mut([imp, imp]).map(drop);
 /// assert_eq!(twice, Err(QueryManyError::Repeated(imp)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryManyError {
     /// One of the entities is not in this world.
@@ -479,7 +479,7 @@ impl From<QueryEntityError> for QueryManyError {
 /// world.spawn_batch([Gold(1), Gold(2)]);
 /// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::SeveralRows));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuerySingleError {
     /// No row matches.

@@ -1,17 +1,23 @@
-//! Macros: `Debug` of types that hold what has none, `Copy` of types around others, the texts of errors, errors that wrap others,
-//! and the list of tuples.
+//! Macros: `Debug` of types that hold what has none, `Copy` of types around others, the texts of
+//! errors, errors that wrap others, and the list of tuples.
 
-/// Implements `Debug` as the name of a type and some of its fields, or what is counted of them.
+/// Implements `Debug` as the name of a type and some of its fields, or what is told of them. For the
+/// crates above this one, and no part of its interface.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! debug_fields {
     (
         [$($generics:tt)*] $name:ident $(<$($argument:tt),*>)?:
-        $($field:ident),* $(; $counted:ident = |$it:ident| $count:expr)?
+        $($field:ident),* $(; $told:ident = |$it:ident| $tell:expr)?
     ) => {
         impl<$($generics)*> core::fmt::Debug for $name $(<$($argument),*>)? {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_struct(stringify!($name))
                     $(.field(stringify!($field), &self.$field))*
-                    $(.field(stringify!($counted), &(|$it: &Self| $count)(self)))?
+                    $(.field(stringify!($told), &{
+                        let $it = self;
+                        $tell
+                    }))?
                     .finish_non_exhaustive()
             }
         }
@@ -43,10 +49,26 @@ macro_rules! from_error {
     };
 }
 
-/// Implements `Error`, and `Display` by the text of each case.
+/// Implements `Debug` of errors as their text: it is what `main` and `unwrap` print. For the crates above
+/// this one as well.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_as_text {
+    ($($name:ident),*) => {
+        $(impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(self, f)
+            }
+        })*
+    };
+}
+
+/// Implements `Error`, and `Display` and `Debug` by the text of each case.
 macro_rules! error_text {
     ($name:ident: $($case:pat => $text:literal;)*) => {
         impl core::error::Error for $name {}
+
+        debug_as_text!($name);
 
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -110,7 +110,10 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["state_hash"],
         ],
     ),
-    ("features/dynamic", &[&["error"], &["by_id"], &["query"], &["run"], &["rows"]]),
+    (
+        "features/dynamic",
+        &[&["error"], &["descriptor"], &["by_id"], &["query"], &["run"], &["rows"]],
+    ),
     ("features/relation", &[&["links"]]),
     (
         "features/snapshot",

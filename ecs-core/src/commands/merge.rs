@@ -115,10 +115,7 @@ impl Group<'_, '_> {
                 }
                 (Action::Insert(payload), Stage::In(here)) => {
                     let bundle = (payload.functions.index)(bundles, registry);
-                    let change = Change::Insert;
-                    let insertion =
-                        bundles.transition_at(change, bundle, here, registry, archetypes);
-                    let target = insertion.expect("it leads somewhere").target;
+                    let target = bundles.insertion_at(bundle, here, registry, archetypes).target;
                     plan.bundles.push(index);
                     let before = archetypes.get(here).components();
                     for column in &archetypes.get(target).columns {

@@ -94,9 +94,7 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
     let (transition, columns, told) = match kind {
         Kind::Insert(functions) => {
             let index = (functions.index)(bundles, registry);
-            let change = Change::Insert;
-            let insertion = bundles.transition_at(change, index, from, registry, archetypes);
-            let Some(insertion) = insertion else { return };
+            let insertion = bundles.insertion_at(index, from, registry, archetypes);
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
             (Some(insertion), &*insertion.columns, told)
         }

@@ -55,7 +55,7 @@ pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 
 /// The value cannot be written, or the bytes are not those of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CodecError;
 
 error_text! { CodecError:

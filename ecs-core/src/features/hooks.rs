@@ -162,15 +162,6 @@ impl Hooks {
         &mut self.by_component[component.index()][kind as usize]
     }
 
-    fn is_observed(&self, kind: EventKind, component: ComponentId) -> bool {
-        !self.list(kind, component).is_empty()
-    }
-
-    /// Whether a hook or observer is told of this at the moment.
-    fn is_dispatching(&self, event: &Event) -> bool {
-        self.dispatch.contains(event)
-    }
-
     /// The number of the observer that came last.
     fn newest(&self) -> ObserverId {
         ObserverId(self.newest)
@@ -218,7 +209,7 @@ impl World {
             .iter()
             .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
         assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
-        HooksOf::new(self)
+        HooksOf { world: self, _component: PhantomData }
     }
 
     /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
@@ -477,8 +468,8 @@ impl World {
             })
             .find(|event| {
                 let is_observed = archetype.components().contains(event.component)
-                    && hooks.is_observed(event.kind, event.component);
-                let is_being_told = event.kind.comes_before() && hooks.is_dispatching(event);
+                    && !hooks.list(event.kind, event.component).is_empty();
+                let is_being_told = event.kind.comes_before() && hooks.dispatch.contains(event);
                 is_observed && !is_being_told && !told.contains(event) && !stays(event)
             })
     }
@@ -513,11 +504,7 @@ pub struct HooksOf<'w, T> {
 
 debug_fields!([T] HooksOf<'_, T>:);
 
-impl<'w, T: Component> HooksOf<'w, T> {
-    fn new(world: &'w mut World) -> Self {
-        Self { world, _component: PhantomData }
-    }
-
+impl<T: Component> HooksOf<'_, T> {
     fn set(
         self,
         kind: EventKind,

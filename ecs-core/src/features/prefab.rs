@@ -323,7 +323,7 @@ impl Drop for Copying<'_> {
 /// assert!(matches!(world.instantiate(client, 3), Err(InstantiateError::NotClone { .. })));
 /// assert_eq!(world.len(), 1);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstantiateError {
     /// The entity to copy is not in this world.

@@ -347,7 +347,7 @@ side! {
 /// assert_eq!(circle, Err(RelationError::Circle { source: bob, target: ada }));
 /// # Ok::<(), RelationError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelationError {
     /// One of them is not in this world, or was despawned and is only there to be cleaned up.

@@ -72,10 +72,10 @@ impl StateHash {
     /// assert_ne!(at(1), at(2));
     /// ```
     pub fn and(mut self, more: impl FnOnce(&mut StateHasher)) -> Self {
-        let mut hasher = StateHasher::new();
-        hasher.write_u64(self.value);
-        more(&mut hasher);
-        self.value = hasher.finish();
+        self.value = hash_of(|hasher| {
+            hasher.write_u64(self.value);
+            more(hasher);
+        });
         self
     }
 
@@ -179,7 +179,7 @@ impl Seen {
                 self.uncovered.push(info.name.clone());
             }
         }
-        infos.map(|info| name_hash(&info.name)).collect()
+        infos.map(|info| hash_of(|hasher| hasher.write(info.name.as_bytes()))).collect()
     }
 
     fn add(&mut self, archetype: &Archetype, address: RowAddress, names: &[u64]) {
@@ -188,11 +188,12 @@ impl Seen {
     }
 
     fn finish(mut self) -> StateHash {
-        let mut hasher = StateHasher::new();
-        hasher.write_u64(self.count);
-        hasher.write_u64(self.sum);
+        let value = hash_of(|hasher| {
+            hasher.write_u64(self.count);
+            hasher.write_u64(self.sum);
+        });
         sort(&mut self.uncovered);
-        StateHash { value: hasher.finish(), uncovered: self.uncovered }
+        StateHash { value, uncovered: self.uncovered }
     }
 }
 
@@ -201,9 +202,10 @@ fn sort(names: &mut Vec<Name>) {
     names.dedup();
 }
 
-fn name_hash(name: &str) -> u64 {
+/// The hash of what `write` writes.
+fn hash_of(write: impl FnOnce(&mut StateHasher)) -> u64 {
     let mut hasher = StateHasher::new();
-    hasher.write(name.as_bytes());
+    write(&mut hasher);
     hasher.finish()
 }
 
@@ -211,16 +213,16 @@ fn name_hash(name: &str) -> u64 {
 fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
     let mut components = 0_u64;
     for (index, &name) in names.iter().enumerate() {
-        let mut hasher = StateHasher::new();
-        hasher.write_u64(name);
-        hasher.write_u64(archetype.is_enabled(address, index).into());
-        archetype.hash_value(address, index, &mut hasher);
-        components = components.wrapping_add(hasher.finish());
+        components = components.wrapping_add(hash_of(|hasher| {
+            hasher.write_u64(name);
+            hasher.write_u64(archetype.is_enabled(address, index).into());
+            archetype.hash_value(address, index, hasher);
+        }));
     }
-    let mut hasher = StateHasher::new();
-    hasher.write_u64(archetype.chunks.entities(address.chunk)[address.row].to_bits());
-    hasher.write_u64(components);
-    hasher.finish()
+    hash_of(|hasher| {
+        hasher.write_u64(archetype.chunks.entities(address.chunk)[address.row].to_bits());
+        hasher.write_u64(components);
+    })
 }
 
 /// The hashes of a world and of each of its chunks.
@@ -252,12 +254,6 @@ struct ChunkHash {
     hash: u64,
 }
 
-fn hash_of(numbers: impl IntoIterator<Item = u64>) -> u64 {
-    let mut hasher = StateHasher::new();
-    numbers.into_iter().for_each(|number| hasher.write_u64(number));
-    hasher.finish()
-}
-
 impl HashTree {
     /// The hash of all.
     #[must_use]
@@ -276,7 +272,8 @@ impl HashTree {
                 })
             })
             .collect();
-        Self { hash: hash_of(chunks.iter().map(|it| it.hash)), chunks }
+        let hash = hash_of(|hasher| chunks.iter().for_each(|it| hasher.write_u64(it.hash)));
+        Self { hash, chunks }
     }
 
     /// The chunks that are not in both.
@@ -292,19 +289,22 @@ impl HashTree {
 /// The hash of a chunk's entities, and of each of its columns.
 fn chunk_hash(archetype: &Archetype, chunk: usize) -> u64 {
     let entities = archetype.chunks.entities(chunk);
-    let of_column = |column: usize| {
-        let mut hasher = StateHasher::new();
+    let write_column = |column: usize, hasher: &mut StateHasher| {
         hasher.write(archetype.columns[column].info.name.as_bytes());
         for row in 0..entities.len() {
             let address = RowAddress { chunk, row };
             hasher.write_u64(archetype.is_enabled(address, column).into());
-            archetype.hash_value(address, column, &mut hasher);
+            archetype.hash_value(address, column, hasher);
         }
-        hasher.finish()
     };
-    let of_entities = hash_of(entities.iter().map(|entity| entity.to_bits()));
-    let of_columns = (0..archetype.columns.len()).map(of_column);
-    hash_of(core::iter::once(of_entities).chain(of_columns))
+    hash_of(|hasher| {
+        hasher.write_u64(hash_of(|hasher| {
+            entities.iter().for_each(|entity| hasher.write_u64(entity.to_bits()));
+        }));
+        for column in 0..archetype.columns.len() {
+            hasher.write_u64(hash_of(|hasher| write_column(column, hasher)));
+        }
+    })
 }
 
 /// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
@@ -460,9 +460,7 @@ impl World {
                 return Some(Difference::Enabled { entity, component, here: is_enabled });
             }
             let value = |archetype: &Archetype, place: Location, column| {
-                let mut hasher = StateHasher::new();
-                archetype.hash_value(place.address, column, &mut hasher);
-                hasher.finish()
+                hash_of(|hasher| archetype.hash_value(place.address, column, hasher))
             };
             if value(mine, here, index) != value(theirs, there, at) {
                 let (here, there) =

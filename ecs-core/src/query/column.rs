@@ -7,8 +7,49 @@ use core::ptr::NonNull;
 
 use crate::archetype::Archetype;
 use crate::component::Component;
-use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
+use crate::entity::Entity;
+use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 use crate::sync::{AtomicU64, Ordering};
+
+/// One chunk, as a query comes to it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkRef<'w> {
+    pub(crate) chunks: &'w Chunks,
+    pub(crate) chunk: usize,
+    pub(crate) moment: ChangeWindow,
+}
+
+impl<'w> ChunkRef<'w> {
+    /// The chunk for a caller that stamps nothing, and to whom everything is new.
+    pub(crate) fn new(chunks: &'w Chunks, chunk: usize) -> Self {
+        Self { chunks, chunk, moment: ChangeWindow::default() }
+    }
+
+    /// How many rows it has.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.chunks.len(self.chunk)
+    }
+
+    /// The entities in its rows.
+    #[inline]
+    pub(crate) fn entities(&self) -> &'w [Entity] {
+        self.chunks.entities(self.chunk)
+    }
+
+    /// What is known about one of its columns.
+    #[inline]
+    pub(crate) fn record(&self, column: usize) -> &'w ColumnRecord {
+        self.chunks.record(self.chunk, column)
+    }
+
+    /// The bits of its rows, of the `slot`-th enableable column.
+    #[inline]
+    pub(crate) fn words(&self, slot: usize) -> &'w [AtomicU64] {
+        self.chunks.bits(slot).words(self.chunk)
+    }
+}
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
@@ -82,6 +123,13 @@ pub struct Values<'w, T> {
 copied!([T] Values<'_, T>);
 debug_fields!([T] Values<'_, T>: start);
 
+/// Those of no chunk, to which there is no right.
+impl<T> Default for Values<'_, T> {
+    fn default() -> Self {
+        Self { start: NonNull::dangling(), marker: PhantomData }
+    }
+}
+
 impl<'w, T: Component> Values<'w, T> {
     /// The column of `T` in a chunk; the caller has found it by the id of `T`.
     #[inline]
@@ -93,11 +141,6 @@ impl<'w, T: Component> Values<'w, T> {
     #[inline]
     pub(crate) fn at(start: ChunkAddress<T>, _token: CacheToken<'w>) -> Self {
         Self { start: start.0, marker: PhantomData }
-    }
-
-    /// Those of no chunk, to which there is no right.
-    pub(crate) fn nothing() -> Self {
-        Self { start: NonNull::dangling(), marker: PhantomData }
     }
 
     /// The column that `run` has some rows of: those that the right is to.
@@ -302,18 +345,15 @@ pub struct CachedPlace<S> {
 }
 
 impl<S> CachedPlace<S> {
-    pub(crate) fn new(slots: S, chunks: &Chunks, chunk: usize) -> Self {
-        let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
-        Self { slots, archetype: chunks.owner(), chunk }
+    pub(crate) fn new(slots: S, chunk: &ChunkRef<'_>) -> Self {
+        let archetype = chunk.chunks.owner();
+        let chunk = u32::try_from(chunk.chunk).expect("fewer than 2^32 chunks");
+        Self { slots, archetype, chunk }
     }
 
     #[inline]
-    pub(crate) fn chunks<'w>(&self, token: CacheToken<'w>) -> &'w Chunks {
-        &token.0[self.archetype as usize].chunks
-    }
-
-    #[inline]
-    pub(crate) fn chunk(&self) -> usize {
-        self.chunk as usize
+    pub(crate) fn chunk<'w>(&self, token: CacheToken<'w>, moment: ChangeWindow) -> ChunkRef<'w> {
+        let chunks = &token.0[self.archetype as usize].chunks;
+        ChunkRef { chunks, chunk: self.chunk as usize, moment }
     }
 }

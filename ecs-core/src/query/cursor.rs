@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use super::column::{RangeToken, RowToken};
+use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
-use crate::archetype::Archetype;
+use crate::archetype::{Archetype, ArchetypeId};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
@@ -27,7 +27,14 @@ pub(crate) struct Source<'w> {
     pub(crate) moment: ChangeWindow,
 }
 
-impl Source<'_> {
+impl<'w> Source<'w> {
+    /// One chunk of an archetype.
+    #[inline]
+    fn chunk(&self, archetype: ArchetypeId, chunk: usize) -> ChunkRef<'w> {
+        let chunks = &self.archetypes[archetype.index()].chunks;
+        ChunkRef { chunks, chunk, moment: self.moment }
+    }
+
     /// Where this entity is, if it is alive.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
@@ -155,23 +162,22 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         loop {
             // Where archetypes are many they are small, and what counts is how little is done for
             // each: a loop of its own for those of one chunk.
-            let (found, archetype) = loop {
+            let (found, chunks) = loop {
                 let Some(found) = matches.next() else { return };
-                let archetype = &archetypes[found.archetype.index()];
-                let chunks = &archetype.chunks;
+                let chunks = &archetypes[found.archetype.index()].chunks;
                 if is_dense && chunks.used_count() == 1 {
-                    let fetch = Q::Parts::fetch(&found.query, chunks, 0, moment);
+                    let fetch =
+                        Q::Parts::fetch(&found.query, &ChunkRef { chunks, chunk: 0, moment });
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 } else if chunks.used_count() > 0 {
-                    break (found, archetype);
+                    break (found, chunks);
                 }
             };
             let (mut next, mut rows) = (0, Rows::None);
-            while let Some(chunk) =
-                next_chunk::<Q, F>(archetype, found, moment, &mut next, &mut rows)
+            while let Some(chunk) = next_chunk::<Q, F>(chunks, found, moment, &mut next, &mut rows)
             {
-                let fetch = Q::Parts::fetch(&found.query, &archetype.chunks, chunk, moment);
-                each(&fetch, &rows, archetype.chunks.len(chunk), visitor);
+                let chunk = ChunkRef { chunks, chunk, moment };
+                each(&Q::Parts::fetch(&found.query, &chunk), &rows, chunk.len(), visitor);
             }
         }
     }
@@ -198,17 +204,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         })
     }
 
-    fn rows_at(&self, (found, chunk): (usize, usize)) -> Rows {
+    /// One of these, and its match.
+    fn place(&self, (found, chunk): (usize, usize)) -> (&MatchOf<Q, F>, ChunkRef<'w>) {
         let found = &self.matches[found];
-        let archetype = &self.source.archetypes[found.archetype.index()];
-        rows::<Q, F>(archetype, found, chunk, self.source.moment)
+        (found, self.source.chunk(found.archetype, chunk))
     }
 
     /// How many rows of each chunk match.
     pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places().map(|place @ (found, chunk)| {
-            let archetype = self.matches[found].archetype.index();
-            self.rows_at(place).count(self.source.archetypes[archetype].chunks.len(chunk))
+        self.places().map(|place| {
+            let (found, chunk) = self.place(place);
+            rows::<Q, F>(found, &chunk).count(chunk.len())
         })
     }
 
@@ -226,12 +232,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let found = matches
             .binary_search_by_key(&location.archetype, |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
-        let RowAddress { chunk, row } = location.address;
-        let archetype = &self.source.archetypes[location.archetype.index()];
-        let len = archetype.chunks.len(chunk);
+        let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
         // What is asked about one entity is not narrowed to the slice.
-        let moment = ChangeWindow { slice: None, ..self.source.moment };
-        if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
+        chunk.moment.slice = None;
+        if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row, chunk.len()) {
             Ok((found, location.address))
         } else {
             Err(QueryEntityError::NotMatching(entity))
@@ -243,9 +247,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// item of the row is used meanwhile, unless Q only reads (I-11).
     #[inline]
     unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
-        let found = &self.matches[found];
-        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
-        let fetch = Q::Parts::fetch(&found.query, chunks, address.chunk, self.source.moment);
+        let (found, chunk) = self.place((found, address.chunk));
+        let fetch = Q::Parts::fetch(&found.query, &chunk);
         // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
         // caller's word.
         let right = unsafe { RowToken::new(address.row) };
@@ -314,9 +317,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         scratch.words.clear();
         scratch.batch_count = 0;
         for (ordinal, place) in self.places().enumerate() {
-            let found = &self.matches[place.0];
-            let len = self.source.archetypes[found.archetype.index()].chunks.len(place.1);
-            scratch.push(place, ordinal, len, &self.rows_at(place));
+            let (found, chunk) = self.place(place);
+            scratch.push(place, ordinal, chunk.len(), &rows::<Q, F>(found, &chunk));
         }
         scratch.taken.prepare(scratch.batch_count);
         ParallelChunks { source: self.source, matches: &self.matches, scratch }
@@ -390,37 +392,32 @@ unsafe fn each_run<'w, Q: ColumnData>(
 /// The rows of a chunk that match, as the bits are now.
 #[inline]
 pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
-    archetype: &Archetype,
     found: &MatchOf<Q, F>,
-    chunk: usize,
-    moment: ChangeWindow,
+    chunk: &ChunkRef<'_>,
 ) -> Rows {
     let mut rows = Rows::All;
-    find_rows::<Q, F>(archetype, found, chunk, moment, &mut rows);
+    find_rows::<Q, F>(found, chunk, &mut rows);
     rows
 }
 
 /// [`rows`] in place, for they take a quarter of a kilobyte.
 #[inline]
 fn find_rows<Q: QueryData, F: QueryFilter>(
-    archetype: &Archetype,
     found: &MatchOf<Q, F>,
-    chunk: usize,
-    moment: ChangeWindow,
+    chunk: &ChunkRef<'_>,
     rows: &mut Rows,
 ) {
     *rows = Rows::All;
-    Q::Parts::rows(&found.query, &archetype.chunks, chunk, rows);
-    F::rows(&found.filter, &archetype.chunks, chunk, moment.since, rows);
-    if let Some(slice) = moment.slice {
-        keep_slice(&archetype.chunks, chunk, slice, rows);
+    Q::Parts::rows(&found.query, chunk, rows);
+    F::rows(&found.filter, chunk, rows);
+    if let Some(slice) = chunk.moment.slice {
+        keep_slice(chunk.entities(), slice, rows);
     }
 }
 
 /// Narrows to the rows whose entities are in a slice. Apart, because it is seldom asked for.
 #[inline(never)]
-fn keep_slice(chunks: &Chunks, chunk: usize, slice: Slice, rows: &mut Rows) {
-    let entities = chunks.entities(chunk);
+fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
     rows.keep_words(entities.len(), |word| {
         slice.bits(&entities[word * 64..entities.len().min(word * 64 + 64)])
     });
@@ -430,16 +427,16 @@ fn keep_slice(chunks: &Chunks, chunk: usize, slice: Slice, rows: &mut Rows) {
 // Apart: a loop over rows has none of this in its way.
 #[inline(never)]
 fn next_chunk<Q: QueryData, F: QueryFilter>(
-    archetype: &Archetype,
+    chunks: &Chunks,
     found: &MatchOf<Q, F>,
     moment: ChangeWindow,
     next: &mut usize,
     rows: &mut Rows,
 ) -> Option<usize> {
-    while *next < archetype.chunks.used_count() {
+    while *next < chunks.used_count() {
         let chunk = *next;
         *next += 1;
-        find_rows::<Q, F>(archetype, found, chunk, moment, rows);
+        find_rows::<Q, F>(found, &ChunkRef { chunks, chunk, moment }, rows);
         if !matches!(rows, Rows::None) {
             return Some(chunk);
         }
@@ -478,7 +475,7 @@ debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, within);
 impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// A chunk without rows.
     pub(super) fn nothing() -> Self {
-        Self { fetch: Q::Parts::nothing(), rows: Rows::None, within: 0..0, ordinal: 0 }
+        Self { fetch: FetchOf::<'w, Q>::default(), rows: Rows::None, within: 0..0, ordinal: 0 }
     }
 
     /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
@@ -540,16 +537,16 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
         loop {
             let found = self.query.matches.get(self.next_match)?;
             let Source { archetypes, moment, .. } = self.query.source;
-            let archetype = &archetypes[found.archetype.index()];
-            while self.next_chunk < archetype.chunks.used_count() {
-                let (chunk, ordinal) = (self.next_chunk, self.ordinal);
+            let chunks = &archetypes[found.archetype.index()].chunks;
+            while self.next_chunk < chunks.used_count() {
+                let chunk = ChunkRef { chunks, chunk: self.next_chunk, moment };
+                let ordinal = self.ordinal;
                 self.next_chunk += 1;
                 self.ordinal += 1;
-                let rows = rows::<Q, F>(archetype, found, chunk, moment);
+                let rows = rows::<Q, F>(found, &chunk);
                 if !matches!(rows, Rows::None) {
-                    let fetch = Q::Parts::fetch(&found.query, &archetype.chunks, chunk, moment);
-                    let len = archetype.chunks.len(chunk);
-                    return Some(Chunk { fetch, rows, within: 0..len, ordinal });
+                    let fetch = Q::Parts::fetch(&found.query, &chunk);
+                    return Some(Chunk { fetch, rows, within: 0..chunk.len(), ordinal });
                 }
             }
             self.next_match += 1;
@@ -772,7 +769,11 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     ///
     /// # Panics
     /// Panics if there are not as many as [`batch_count`](Self::batch_count) says.
-    pub fn take_batches(&self, batches: Range<usize>, mut visit: impl FnMut(usize, Chunk<'_, Q>)) {
+    pub fn take_batches<'a>(
+        &'a self,
+        batches: Range<usize>,
+        mut visit: impl FnMut(usize, Chunk<'a, Q>),
+    ) {
         assert!(batches.end <= self.batch_count(), "there are {}", self.batch_count());
         let Range { mut start, end } = batches;
         let mut index = self.scratch.units.partition_point(|unit| unit.first_batch <= start);
@@ -797,10 +798,9 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
             return None;
         }
         let found = &self.matches[unit.index];
-        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
-        let len = chunks.len(unit.chunk);
-        let within = batches.start * BATCH_ROWS..len.min(batches.end * BATCH_ROWS);
-        let fetch = Q::Parts::fetch(&found.query, chunks, unit.chunk, self.source.moment);
+        let chunk = self.source.chunk(found.archetype, unit.chunk);
+        let within = batches.start * BATCH_ROWS..chunk.len().min(batches.end * BATCH_ROWS);
+        let fetch = Q::Parts::fetch(&found.query, &chunk);
         // The rows were those of this chunk when the query was cut, and none has come or gone since,
         // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
         // once, each row is in one batch, and the bits show that these have not been given away (I-11).

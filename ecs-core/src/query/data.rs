@@ -11,12 +11,12 @@ use core::marker::PhantomData;
 
 use super::access::{Access, Use};
 use super::column::{
-    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
+    CacheToken, CachedColumn, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
 };
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
-use crate::storage::{ChangeWindow, ChunkVersions, Chunks};
+use crate::storage::{ChangeWindow, ChunkVersions};
 
 pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
@@ -90,8 +90,8 @@ pub use wrapped::Present;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",
-    note = "a type that entities have as a component needs `#[derive(Component)]`",
-    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such",
+    note = "a component is asked for as `&T` or `&mut T`, and has `#[derive(Component)]`; there are `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, and tuples of such",
+    note = "filters come second: `Query<Entity, With<T>>`",
     note = "a struct of such is query data with `#[derive(QueryData)]`"
 )]
 pub trait QueryData {
@@ -163,7 +163,8 @@ pub trait QueryParts: QueryData {
     /// Where the components are in one archetype.
     type Slots: Copy + PartialEq + Send + Sync + 'static;
     /// Where they are in one chunk.
-    type Fetch<'w>: Clone;
+    /// By default that of no chunk, of which no row may be asked.
+    type Fetch<'w>: Clone + Default;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State;
 
@@ -177,30 +178,20 @@ pub trait QueryParts: QueryData {
     const NARROWS: bool;
 
     /// Narrows the rows of a chunk to those that match.
-    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows);
+    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
 
     /// Opens a chunk: finds its columns and stamps those that will be written.
-    fn fetch<'w>(
-        slots: &Self::Slots,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w>;
+    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w>;
 
     /// Opens a chunk whose components count as there whether they are enabled or not.
-    fn lookup<'w>(
-        slots: &Self::Slots,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        Self::fetch(slots, chunks, chunk, moment)
+    fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+        Self::fetch(slots, chunk)
     }
 
     /// What a view keeps about each chunk: where the components are in it.
     type Cached: PartialEq + Send + Sync + 'static;
 
-    fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached;
+    fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached;
 
     /// What [`lookup`](Self::lookup) gives, from what is kept about the chunk.
     fn open_cached<'w>(
@@ -208,9 +199,6 @@ pub trait QueryParts: QueryData {
         token: CacheToken<'w>,
         moment: ChangeWindow,
     ) -> Self::Fetch<'w>;
-
-    /// A fetch of no chunk, of which no row may be asked.
-    fn nothing<'w>() -> Self::Fetch<'w>;
 
     /// Some rows of a fetch as references, where it can be: as arguments of a function they tell
     /// the compiler that the columns do not overlap, which pointers do not.
@@ -244,8 +232,8 @@ macro_rules! cached_place {
     () => {
         type Cached = CachedPlace<Self::Slots>;
 
-        fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
-            CachedPlace::new(*slots, chunks, chunk)
+        fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
+            CachedPlace::new(*slots, chunk)
         }
 
         #[inline]
@@ -254,7 +242,7 @@ macro_rules! cached_place {
             token: CacheToken<'w>,
             moment: ChangeWindow,
         ) -> Self::Fetch<'w> {
-            Self::lookup(&cached.slots, cached.chunks(token), cached.chunk(), moment)
+            Self::lookup(&cached.slots, &cached.chunk(token, moment))
         }
     };
 }
@@ -287,9 +275,9 @@ macro_rules! one_term {
         }
 
         #[inline]
-        fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+        fn rows(slots: &TermSlot, chunk: &ChunkRef<'_>, rows: &mut Rows) {
             if Self::NARROWS {
-                slots.bits.keep_enabled(chunks, chunk, rows);
+                slots.bits.keep_enabled(chunk, rows);
             }
         }
     };
@@ -445,17 +433,17 @@ impl BitsSlot {
 
     /// Narrows to the rows whose bits are on.
     #[inline]
-    pub(crate) fn keep_enabled(self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+    pub(crate) fn keep_enabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         if let Some(slot) = self.get() {
-            rows.keep(chunks.bits(slot).words(chunk), chunks.len(chunk));
+            rows.keep(chunk.words(slot), chunk.len());
         }
     }
 
     /// Narrows to the rows whose bits are off.
     #[inline]
-    pub(crate) fn keep_disabled(self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+    pub(crate) fn keep_disabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         if let Some(slot) = self.get() {
-            rows.drop_set(chunks.bits(slot).words(chunk), chunks.len(chunk));
+            rows.drop_set(chunk.words(slot), chunk.len());
         }
     }
 }
@@ -476,31 +464,21 @@ impl TermSlot {
 
     /// Keeps the rows that were changed after a version, or that the component was added to.
     #[inline]
-    pub(crate) fn keep_later(
-        &self,
-        added: bool,
-        chunks: &Chunks,
-        chunk: usize,
-        since: u64,
-        rows: &mut Rows,
-    ) {
-        let stamps = chunks.stamps(chunk, self.column());
+    pub(crate) fn keep_later(&self, added: bool, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+        let since = chunk.moment.since;
+        let stamps = chunk.record(self.column()).stamps();
         // The chunk's stamp is no older than that of any row.
         if (if added { stamps.added() } else { stamps.changed() }) <= since {
             *rows = Rows::None;
-        } else if let Some(versions) = self.row_versions(chunks, chunk) {
+        } else if let Some(versions) = self.row_versions(chunk) {
             let of_rows = if added { &versions.added } else { &versions.changed };
-            of_rows.keep_after(since, chunks.len(chunk), rows);
+            of_rows.keep_after(since, chunk.len(), rows);
         }
     }
 
     /// The versions of the rows of a chunk, if the component is tracked.
     #[inline]
-    pub(crate) fn row_versions<'w>(
-        &self,
-        chunks: &'w Chunks,
-        chunk: usize,
-    ) -> Option<&'w ChunkVersions> {
-        Some(chunks.row_versions(self.track.get()?, chunk))
+    pub(crate) fn row_versions<'w>(&self, chunk: &ChunkRef<'w>) -> Option<&'w ChunkVersions> {
+        Some(chunk.chunks.row_versions(self.track.get()?, chunk.chunk))
     }
 }

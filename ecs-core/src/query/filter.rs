@@ -3,11 +3,11 @@
 use core::marker::PhantomData;
 
 use super::access::{Access, Use};
+use super::column::ChunkRef;
 use super::data::{BitsSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
-use crate::storage::Chunks;
 
 /// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
 /// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which have to
@@ -60,9 +60,10 @@ pub trait QueryFilter: SealedFilter {
     #[doc(hidden)]
     const NARROWS: bool;
 
-    /// Narrows the rows of a chunk to those that pass; what was stamped after `since` is new.
+    /// Narrows the rows of a chunk to those that pass; what was stamped after the chunk's `since` is
+    /// new.
     #[doc(hidden)]
-    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows);
+    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
 }
 
 /// The entity has `T`, and it is enabled.
@@ -144,9 +145,9 @@ macro_rules! filter {
             }
 
             #[inline]
-            fn rows(slots: &$slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+            fn rows(slots: &$slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
                 if $narrows {
-                    ($rows)(slots, chunks, chunk, since, rows);
+                    ($rows)(slots, chunk, rows);
                 }
             }
         }
@@ -163,40 +164,38 @@ fn there(slot: Option<TermSlot>) -> Option<BitsSlot> {
     slot.map(|slot| slot.bits)
 }
 
-fn disabled(slot: &BitsSlot, chunks: &Chunks, chunk: usize, _since: u64, rows: &mut Rows) {
-    slot.keep_disabled(chunks, chunk, rows);
-}
-
 filter!(
     With, BitsSlot, bits: true, narrows: T::ENABLEABLE, [], there,
-    |slot: &BitsSlot, chunks, chunk, _, rows| slot.keep_enabled(chunks, chunk, rows)
+    |slot: &BitsSlot, chunk, rows| slot.keep_enabled(chunk, rows)
 );
 filter!(
     Present, BitsSlot, bits: false, narrows: false, [], there,
-    |_, _, _, _, _: &mut Rows| {}
+    |_, _, _: &mut Rows| {}
 );
 // One that is there and cannot be disabled is there for good.
 filter!(
     Without, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
-    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable), disabled
+    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable),
+    |slot: &BitsSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
     Disabled, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
-    |slot: Option<TermSlot>| slot.and_then(switchable), disabled
+    |slot: Option<TermSlot>| slot.and_then(switchable),
+    |slot: &BitsSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
     Changed, TermSlot, bits: true, narrows: true, [VersionRead], |slot| slot,
-    |slot: &TermSlot, chunks, chunk, since, rows: &mut Rows| {
-        slot.keep_later(false, chunks, chunk, since, rows);
-        slot.bits.keep_enabled(chunks, chunk, rows);
+    |slot: &TermSlot, chunk, rows: &mut Rows| {
+        slot.keep_later(false, chunk, rows);
+        slot.bits.keep_enabled(chunk, rows);
     }
 );
 // When components came is written by structural changes only, which no query runs beside.
 filter!(
     Added, TermSlot, bits: true, narrows: true, [], |slot| slot,
-    |slot: &TermSlot, chunks, chunk, since, rows: &mut Rows| {
-        slot.keep_later(true, chunks, chunk, since, rows);
-        slot.bits.keep_enabled(chunks, chunk, rows);
+    |slot: &TermSlot, chunk, rows: &mut Rows| {
+        slot.keep_later(true, chunk, rows);
+        slot.bits.keep_enabled(chunk, rows);
     }
 );
 
@@ -215,7 +214,7 @@ impl QueryFilter for () {
     }
 
     #[inline]
-    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
+    fn rows((): &(), _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
 }
 
 macro_rules! tuple_filter {
@@ -243,15 +242,9 @@ macro_rules! tuple_filter {
             }
 
             #[inline]
-            fn rows(
-                slots: &Self::Slots,
-                chunks: &Chunks,
-                chunk: usize,
-                since: u64,
-                rows: &mut Rows,
-            ) {
+            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
                 let ($($var,)*) = slots;
-                $($name::rows($var, chunks, chunk, since, rows);)*
+                $($name::rows($var, chunk, rows);)*
             }
         }
     };
@@ -359,11 +352,11 @@ impl<F: QueryFilter> QueryFilter for Not<F> {
         Some(F::slots(&state.0, archetype))
     }
 
-    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         let Some(slots) = slots else { return };
         let mut passing = Rows::All;
-        F::rows(slots, chunks, chunk, since, &mut passing);
-        let len = chunks.len(chunk);
+        F::rows(slots, chunk, &mut passing);
+        let len = chunk.len();
         rows.intersect(passing.inverted(len), len);
     }
 }
@@ -393,23 +386,17 @@ macro_rules! or_filter {
                 any.then_some(($($var,)*))
             }
 
-            fn rows(
-                slots: &Self::Slots,
-                chunks: &Chunks,
-                chunk: usize,
-                since: u64,
-                rows: &mut Rows,
-            ) {
+            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
                 let ($($var,)*) = slots;
                 let mut any = Rows::None;
                 $(
                     if let Some(slots) = $var {
                         let mut passing = Rows::All;
-                        $name::rows(slots, chunks, chunk, since, &mut passing);
+                        $name::rows(slots, chunk, &mut passing);
                         any.unite(passing);
                     }
                 )*
-                rows.intersect(any, chunks.len(chunk));
+                rows.intersect(any, chunk.len());
             }
         }
     };

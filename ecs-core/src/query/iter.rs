@@ -245,6 +245,14 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
         self.query.reborrow()
     }
 
+    /// The same, for a caller that only reads: it can be asked many times at once.
+    pub fn as_readonly(&self) -> Query<'_, Q, F>
+    where
+        Q: ReadOnly,
+    {
+        self.query.as_readonly()
+    }
+
     /// How many rows match.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -22,7 +22,7 @@ pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_w
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{
-    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
+    CacheToken, CachedColumn, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
 };
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 pub(crate) use cursor::{Source, rows};

@@ -311,8 +311,8 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
 mod tests {
     use super::*;
     use crate::mask::Rows;
+    use crate::query::column::ChunkRef;
     use crate::query::data::SealedFilter;
-    use crate::storage::Chunks;
     use crate::world::World;
     use core::cell::Cell;
 
@@ -340,7 +340,7 @@ mod tests {
             Some(())
         }
 
-        fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
+        fn rows((): &(), _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
     }
 
     #[derive(formic_ecs_derive::Component)]

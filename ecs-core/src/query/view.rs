@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard};
-use super::column::{CacheToken, RowToken};
+use super::column::{CacheToken, ChunkRef, RowToken};
 use super::cursor::{Source, find_each};
 use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
@@ -457,7 +457,8 @@ impl<Cached: PartialEq> Columns<Cached> {
             let chunks = &archetypes[found.archetype.index()].chunks;
             // Those without rows as well, since a first row is no change.
             for chunk in 0..chunks.all_count() {
-                self.cached[chunks.id(chunk)] = Some(Q::Parts::cache(&found.query, chunks, chunk));
+                let cached = Q::Parts::cache(&found.query, &ChunkRef::new(chunks, chunk));
+                self.cached[chunks.id(chunk)] = Some(cached);
             }
         }
         self.known = directory.changes();
@@ -548,15 +549,7 @@ mod tests {
         let claims = cell.claims(&mut plan).expect("free");
         assert_eq!(claims.writers(), Writers::Several);
     }
-}
 
-#[cfg(test)]
-mod view_plan_tests {
-    use super::*;
-    use crate::world::World;
-
-    #[derive(formic_ecs_derive::Component)]
-    struct A;
     #[derive(formic_ecs_derive::Component)]
     struct B;
 

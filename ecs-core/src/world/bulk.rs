@@ -12,8 +12,8 @@ use crate::bundle::{Bundle, ColumnStarts, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
-use crate::query::{MatchOf, QueryFilter, matches_once, rows};
-use crate::storage::{BlockPool, ChangeWindow, RowAddress};
+use crate::query::{ChunkRef, MatchOf, QueryFilter, matches_once, rows};
+use crate::storage::{BlockPool, RowAddress};
 use crate::transfer::{MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
@@ -121,7 +121,12 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Does not compile where the component is not declared enableable.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn set_enabled<T: Component>(self, enabled: bool) -> usize {
-        const { assert!(T::ENABLEABLE, "the component is not enableable") };
+        const {
+            assert!(
+                T::ENABLEABLE,
+                "the component is not enableable: declare it with #[component(enableable)]"
+            );
+        };
         let matches = self.matches();
         let World { registry, archetypes, .. } = self.world;
         let Some(id) = registry.get::<T>() else { return 0 };
@@ -131,8 +136,9 @@ impl<F: QueryFilter> Bulk<'_, F> {
             let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
             let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
             for chunk in 0..archetype.chunks.used_count() {
-                let rows = rows::<(), F>(archetype, found, chunk, ChangeWindow::default());
-                count += rows.count(archetype.chunks.len(chunk));
+                let at = ChunkRef::new(&archetype.chunks, chunk);
+                let rows = rows::<(), F>(found, &at);
+                count += rows.count(at.len());
                 archetype.chunks.set_enabled(slot, chunk, &rows, enabled);
             }
         }
@@ -186,9 +192,9 @@ fn each_run<F: QueryFilter, S>(
 ) -> usize {
     let mut count = 0;
     for chunk in 0..archetype(state).chunks.used_count() {
-        let here = archetype(state);
-        let len = here.chunks.len(chunk);
-        let rows = rows::<(), F>(here, found, chunk, ChangeWindow::default());
+        let here = ChunkRef::new(&archetype(state).chunks, chunk);
+        let len = here.len();
+        let rows = rows::<(), F>(found, &here);
         let mut from = 0;
         while let Some(run) = rows.next_run(from, len) {
             from = run.end;
@@ -341,7 +347,7 @@ fn hand_over<F: QueryFilter>(
     prepare: impl FnOnce(usize),
 ) -> bool {
     let passes = |chunk| {
-        let rows = rows::<(), F>(source, found, chunk, ChangeWindow::default());
+        let rows = rows::<(), F>(found, &ChunkRef::new(&source.chunks, chunk));
         matches!(rows, Rows::All)
     };
     let all_pass = (0..source.chunks.used_count()).all(passes);

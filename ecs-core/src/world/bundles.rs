@@ -192,6 +192,18 @@ impl Bundles {
         insertion.expect("it leads somewhere")
     }
 
+    /// What [`insertion`](Self::insertion) gives, for the bundle of this number.
+    pub(crate) fn insertion_at(
+        &mut self,
+        index: BundleIndex,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Transition {
+        let insertion = self.transition_at(Change::Insert, index, from, registry, archetypes);
+        insertion.expect("it leads somewhere")
+    }
+
     /// What [`transition`](Self::transition) gives, for the bundle of this number.
     pub(crate) fn transition_at(
         &mut self,
@@ -320,11 +332,6 @@ impl<T> Edges<T> {
         &self.known[place as usize]
     }
 
-    #[cfg(test)]
-    fn known_mut(&mut self, place: usize) -> &mut T {
-        &mut self.known[place]
-    }
-
     /// All that is known, with the pair that it is about.
     fn iter(&self) -> impl Iterator<Item = (ArchetypeId, BundleIndex, &T)> {
         (0..).zip(&self.places).flat_map(move |(from, row)| {
@@ -404,7 +411,7 @@ mod tests {
         let entity = world.spawn((A(1), B(2)));
         world.insert(entity, C).unwrap();
         world.check().unwrap();
-        spoil(world.bundles.edges[0].known_mut(0).as_mut().expect("it leads somewhere"));
+        spoil(world.bundles.edges[0].known[0].as_mut().expect("it leads somewhere"));
         let broken = world.check().unwrap_err();
         assert_eq!(broken.invariant, "I-6");
         broken.detail
@@ -433,11 +440,6 @@ mod tests {
         });
         assert!(detail.starts_with("other values are dropped"), "{detail}");
     }
-}
-
-#[cfg(test)]
-mod edges_tests {
-    use super::*;
 
     #[test]
     fn a_pair_is_found_out_once() {

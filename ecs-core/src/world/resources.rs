@@ -36,15 +36,15 @@ debug_fields!([] Slot:);
 unsafe impl Sync for Slot {}
 
 /// The world has no resource of this type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MissingResource(pub &'static str);
 
 error_text! { MissingResource:
-    Self(name) => "the world has no resource {name}";
+    Self(name) => "the world has no resource {name}: `insert_resource` puts one in";
 }
 
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceError {
     /// There is none.

@@ -17,7 +17,7 @@ use crate::name::Name;
 /// assert_eq!(world.register_dynamic(silver()), Err(RegisterError::NameTaken("silver".into())));
 /// # Ok::<(), RegisterError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// The world has a component of this name already, a type or another one.
@@ -65,7 +65,7 @@ error_text! { RegisterError:
 /// assert!(matches!(world.get_by_id(imp, silver), Err(ByIdError::Missing { .. })));
 /// # Ok::<(), formic_ecs::RegisterError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ByIdError {
     /// The entity is not in this world.
@@ -150,7 +150,7 @@ impl From<ComponentError> for ByIdError {
 /// assert_eq!(foreign, Err(DynamicQueryError::OtherWorld));
 /// # Ok::<(), DynamicQueryError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicQueryError {
     /// An id is not of the world that the query is for.
@@ -201,7 +201,7 @@ from_error!(AccessConflict => DynamicQueryError::Conflict);
 /// }
 /// # Ok::<(), formic_ecs::DynamicQueryError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermError {
     /// The query hands out fewer terms, or no mask of the component.

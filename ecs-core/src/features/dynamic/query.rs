@@ -7,8 +7,7 @@ use super::DynamicQueryError;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::mask::Rows;
-use crate::query::{Access, BitsSlot, PlanSource, TermSlot, Use};
-use crate::storage::Chunks;
+use crate::query::{Access, BitsSlot, ChunkRef, PlanSource, TermSlot, Use};
 use crate::world::World;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
@@ -96,7 +95,8 @@ pub(super) struct DynamicMatch {
 /// What narrows the rows of a chunk.
 #[derive(Clone, Copy, Debug)]
 enum Narrowing {
-    Enabled(TermSlot),
+    /// The bits, of which the ones stay.
+    Enabled(BitsSlot),
     /// The bits, of which the zeros stay.
     Disabled(BitsSlot),
     Changed(TermSlot),
@@ -104,31 +104,30 @@ enum Narrowing {
 }
 
 impl Narrowing {
-    fn narrow(self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+    fn narrow(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         match self {
-            Self::Enabled(slot) => slot.bits.keep_enabled(chunks, chunk, rows),
-            Self::Disabled(slot) => slot.keep_disabled(chunks, chunk, rows),
-            Self::Changed(slot) => slot.keep_later(false, chunks, chunk, since, rows),
-            Self::Added(slot) => slot.keep_later(true, chunks, chunk, since, rows),
+            Self::Enabled(slot) => slot.keep_enabled(chunk, rows),
+            Self::Disabled(slot) => slot.keep_disabled(chunk, rows),
+            Self::Changed(slot) => slot.keep_later(false, chunk, rows),
+            Self::Added(slot) => slot.keep_later(true, chunk, rows),
         }
     }
 }
 
 impl DynamicMatch {
-    /// Sets `rows` to those of a chunk that match, as the bits are now; what was stamped after `since`
-    /// is new. In place: they are large.
-    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+    /// Sets `rows` to those of a chunk that match, as the bits are now. In place: they are large.
+    pub(super) fn rows(&self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         *rows = Rows::All;
         for narrowing in &self.narrowing {
-            narrowing.narrow(chunks, chunk, since, rows);
+            narrowing.narrow(chunk, rows);
         }
     }
 
     /// The rows of a chunk in which an optional term is there, as the bits are now.
-    pub(super) fn optional_rows(&self, chunks: &Chunks, chunk: usize, term: usize) -> Rows {
+    pub(super) fn optional_rows(&self, chunk: &ChunkRef<'_>, term: usize) -> Rows {
         let Some(slot) = &self.slots[term] else { return Rows::None };
         let mut rows = Rows::All;
-        slot.bits.keep_enabled(chunks, chunk, &mut rows);
+        slot.bits.keep_enabled(chunk, &mut rows);
         rows
     }
 }
@@ -169,12 +168,14 @@ impl DynamicQuery {
     }
 
     fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
+        // One that cannot be disabled narrows nothing.
+        let enabled = |slot: TermSlot| slot.bits.get().map(|_| Narrowing::Enabled(slot.bits));
         let mut narrowing = Vec::new();
         let mut slots = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let slot = TermSlot::find(term.info.id, archetype);
             if !term.optional {
-                narrowing.push(Narrowing::Enabled(slot?));
+                narrowing.extend(enabled(slot?));
             }
             slots.push(slot);
         }
@@ -182,16 +183,18 @@ impl DynamicQuery {
             let slot = TermSlot::find(filter.id, archetype);
             let bits = slot.map(|slot| slot.bits.get().map(|_| Narrowing::Disabled(slot.bits)));
             match filter.how {
-                How::With => narrowing.push(Narrowing::Enabled(slot?)),
+                How::With => narrowing.extend(enabled(slot?)),
                 How::Present | How::Mask => _ = slot?,
                 How::Disabled => narrowing.push(bits??),
                 // One that is there and cannot be disabled is there for good.
                 How::Without => narrowing.extend(bits.map_or(Some(None), |bits| bits.map(Some))?),
                 How::Changed => {
-                    narrowing.extend([Narrowing::Enabled(slot?), Narrowing::Changed(slot?)]);
+                    narrowing.extend(enabled(slot?));
+                    narrowing.push(Narrowing::Changed(slot?));
                 }
                 How::Added => {
-                    narrowing.extend([Narrowing::Enabled(slot?), Narrowing::Added(slot?)]);
+                    narrowing.extend(enabled(slot?));
+                    narrowing.push(Narrowing::Added(slot?));
                 }
             }
         }

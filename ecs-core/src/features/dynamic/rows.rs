@@ -10,7 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowGuard, Source};
+use crate::query::{BorrowGuard, ChunkRef, Source};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -99,8 +99,9 @@ impl<'w> DynamicRows<'w> {
             let chunks = &self.source.archetypes[found.archetype].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
-                found.rows(chunks, chunk, self.source.moment.since, &mut rows);
-                rows.count(chunks.len(chunk))
+                let chunk = ChunkRef { chunks, chunk, moment: self.source.moment };
+                found.rows(&chunk, &mut rows);
+                rows.count(chunk.len())
             };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
         };
@@ -212,18 +213,17 @@ impl<'w> Walk<'w> {
         let (query, moment) = (self.rows.query, self.rows.source.moment);
         let found = &query.matches()[found];
         let archetype = &self.rows.source.archetypes[found.archetype];
-        found.rows(&archetype.chunks, chunk, moment.since, &mut self.matching);
+        let at = ChunkRef { chunks: &archetype.chunks, chunk, moment };
+        found.rows(&at, &mut self.matching);
         if matches!(self.matching, Rows::None) {
             self.open = None;
             return;
         }
-        let optionals = query
-            .optional_terms()
-            .map(|term| (term, found.optional_rows(&archetype.chunks, chunk, term)))
-            .collect();
+        let optionals =
+            query.optional_terms().map(|term| (term, found.optional_rows(&at, term))).collect();
         for (term, slot) in query.terms().iter().zip(&found.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
-                archetype.chunks.stamps(chunk, slot.column()).mark(moment.version);
+                at.record(slot.column()).stamps().mark(moment.version);
             }
         }
         let place = DynamicRun {

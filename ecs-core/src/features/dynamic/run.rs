@@ -10,6 +10,7 @@ use super::query::{DynamicMatch, DynamicQuery, Term};
 use crate::archetype::Archetype;
 use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
+use crate::query::ChunkRef;
 use crate::storage::{ChangeWindow, OneThread, RowAddress};
 
 /// Rows of a [`DynamicQuery`] that lie one after the other, as columns, and the right to what the
@@ -85,7 +86,8 @@ impl<'w> DynamicRun<'w> {
     /// Stamps the rows of a term that is handed out to be written, if it is tracked.
     fn mark(&self, term: usize) {
         let Some(slot) = &self.found.slots[term] else { return };
-        if let Some(versions) = slot.row_versions(&self.archetype.chunks, self.chunk) {
+        let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
+        if let Some(versions) = slot.row_versions(&chunk) {
             versions.changed.mark_run(self.rows.clone(), self.moment);
         }
     }

@@ -192,7 +192,7 @@ impl World {
 }
 
 /// Why a world could not be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// There are values of a component that has no way to be saved.
@@ -225,7 +225,7 @@ error_text! { SnapshotError:
 }
 
 /// Why bytes are no snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSnapshot {
     /// They do not begin as a snapshot does.
@@ -295,7 +295,7 @@ impl fmt::Display for RestoreReport {
 }
 
 /// Why a snapshot could not be restored. The world is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The bytes do not make sense.

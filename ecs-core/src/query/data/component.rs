@@ -3,9 +3,9 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkVersions, Chunks,
-    ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
-    TermSlot, TermState, Use, Values,
+    Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkRef,
+    ChunkVersions, ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts,
+    RowToken, Rows, TermSlot, TermState, Use, Values,
 };
 use crate::component::Component;
 
@@ -22,8 +22,8 @@ impl<T: Component> QueryParts for &T {
     type Run<'w> = &'w [T];
     type Cached = ChunkAddress<T>;
 
-    fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
-        ChunkAddress::of_column(chunks.record(chunk, slots.column()))
+    fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
+        ChunkAddress::of_column(chunk.record(slots.column()))
     }
 
     #[inline]
@@ -36,18 +36,8 @@ impl<T: Component> QueryParts for &T {
     }
 
     #[inline]
-    fn fetch<'w>(
-        slots: &TermSlot,
-        chunks: &'w Chunks,
-        chunk: usize,
-        _moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        Values::open(chunks.record(chunk, slots.column()))
-    }
-
-    #[inline]
-    fn nothing<'w>() -> Self::Fetch<'w> {
-        Values::nothing()
+    fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+        Values::open(chunk.record(slots.column()))
     }
 
     #[inline]
@@ -91,6 +81,12 @@ pub struct WriteFetch<'w, T> {
 
 copied!([T] WriteFetch<'_, T>);
 
+impl<T> Default for WriteFetch<'_, T> {
+    fn default() -> Self {
+        Self { values: Values::default(), stamps: None }
+    }
+}
+
 impl<T: Component> QueryData for &mut T {
     type Item<'w> = &'w mut T;
 
@@ -110,9 +106,9 @@ impl<T: Component> QueryParts for &mut T {
     type Run<'w> = &'w mut [T];
     type Cached = CachedColumn<T>;
 
-    fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
-        let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        CachedColumn::new(chunks.record(chunk, slots.column()), rows)
+    fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
+        let rows = if T::TRACKED { slots.row_versions(chunk) } else { None };
+        CachedColumn::new(chunk.record(slots.column()), rows)
     }
 
     #[inline]
@@ -127,21 +123,12 @@ impl<T: Component> QueryParts for &mut T {
     }
 
     #[inline]
-    fn fetch<'w>(
-        slots: &TermSlot,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        let record = chunks.record(chunk, slots.column());
-        record.stamps().mark(moment.version);
-        let stamps = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        WriteFetch { values: Values::open(record), stamps: stamps.map(|stamps| (stamps, moment)) }
-    }
-
-    #[inline]
-    fn nothing<'w>() -> Self::Fetch<'w> {
-        WriteFetch { values: Values::nothing(), stamps: None }
+    fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+        let record = chunk.record(slots.column());
+        record.stamps().mark(chunk.moment.version);
+        let stamps = if T::TRACKED { slots.row_versions(chunk) } else { None };
+        let stamps = stamps.map(|stamps| (stamps, chunk.moment));
+        WriteFetch { values: Values::open(record), stamps }
     }
 
     #[inline]

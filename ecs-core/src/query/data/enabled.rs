@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, Chunks, IdSource, QueryData,
+    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, ChunkRef, IdSource, QueryData,
     QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
 };
 use crate::component::Component;
@@ -86,7 +86,7 @@ impl EnabledBitMut<'_> {
 
 /// The bits of one chunk.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BitsFetch<'w>(&'w [AtomicU64]);
 
 impl<'w> BitsFetch<'w> {
@@ -98,9 +98,9 @@ impl<'w> BitsFetch<'w> {
 
 /// The words of a component's bits in one chunk.
 #[inline]
-fn words<'w>(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> &'w [AtomicU64] {
+fn words<'w>(slot: &TermSlot, chunk: &ChunkRef<'w>) -> &'w [AtomicU64] {
     let slot = slot.bits.get().expect("an enableable component has bits in every archetype");
-    chunks.bits(slot).words(chunk)
+    chunk.words(slot)
 }
 
 // It gives access to bits, which are atomics, and to no values.
@@ -118,15 +118,15 @@ macro_rules! enabled_data {
                 $use,
                 narrows: false,
                 T::ENABLEABLE,
-                "the component is not enableable"
+                "the component is not enableable: declare it with #[component(enableable)]"
             );
 
             type Fetch<'w> = BitsFetch<'w>;
 
             type Cached = ChunkAddress<[AtomicU64]>;
 
-            fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
-                ChunkAddress::new(words(slots, chunks, chunk))
+            fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
+                ChunkAddress::new(words(slots, chunk))
             }
 
             #[inline]
@@ -141,18 +141,8 @@ macro_rules! enabled_data {
             super::own_run!();
 
             #[inline]
-            fn fetch<'w>(
-                slots: &TermSlot,
-                chunks: &'w Chunks,
-                chunk: usize,
-                _moment: ChangeWindow,
-            ) -> BitsFetch<'w> {
-                BitsFetch(words(slots, chunks, chunk))
-            }
-
-            #[inline]
-            fn nothing<'w>() -> BitsFetch<'w> {
-                BitsFetch(&[])
+            fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> BitsFetch<'w> {
+                BitsFetch(words(slots, chunk))
             }
 
             #[inline]

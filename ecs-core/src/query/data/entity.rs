@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnParts, IdSource,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ColumnParts, IdSource,
     QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
 };
 use crate::entity::Entity;
@@ -34,7 +34,7 @@ impl Claimant<'_> {
 
 /// Query data that every archetype has.
 macro_rules! data_of_all {
-    ($name:ty, $item:ty, $read_only:ty, $access:expr, $fetch:ty, $open:expr, $nothing:expr, $make:expr) => {
+    ($name:ty, $item:ty, $read_only:ty, $access:expr, $fetch:ty, $open:expr, $make:expr) => {
         impl QueryData for $name {
             type Item<'w> = $item;
 
@@ -62,21 +62,11 @@ macro_rules! data_of_all {
             }
 
             #[inline]
-            fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+            fn rows((): &(), _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
 
             #[inline]
-            fn fetch<'w>(
-                (): &(),
-                chunks: &'w Chunks,
-                chunk: usize,
-                _: ChangeWindow,
-            ) -> Self::Fetch<'w> {
-                ($open)(chunks, chunk)
-            }
-
-            #[inline]
-            fn nothing<'w>() -> Self::Fetch<'w> {
-                $nothing
+            fn fetch<'w>((): &(), chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+                ($open)(chunk)
             }
 
             #[inline]
@@ -93,8 +83,7 @@ data_of_all!(
     Entity,
     |_: &mut Access| {},
     &'w [Entity],
-    Chunks::entities,
-    &[],
+    ChunkRef::entities,
     |fetch: &&[Entity], right: RowToken<'_>| fetch[right.row()]
 );
 // Not `ReadOnly`: two queries that are asked at the same time would hand out the same row twice.
@@ -104,14 +93,13 @@ data_of_all!(
     Entity,
     Access::add_claimants,
     &'w [Entity],
-    Chunks::entities,
-    &[],
+    ChunkRef::entities,
     |fetch: &&[Entity], right: RowToken<'_>| Claimant {
         entity: fetch[right.row()],
         marker: PhantomData
     }
 );
-data_of_all!((), (), (), |_: &mut Access| {}, (), |_, _| (), (), |&(), _| ());
+data_of_all!((), (), (), |_: &mut Access| {}, (), |_| (), |&(), _| ());
 
 impl ColumnParts for Entity {
     type Columns<'w> = &'w [Self];

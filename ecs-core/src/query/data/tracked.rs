@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkVersions, Chunks, IdSource,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ChunkVersions, IdSource,
     QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
     Values,
 };
@@ -21,11 +21,11 @@ struct Versions<'w> {
 }
 
 impl<'w> Versions<'w> {
-    fn open(slot: &TermSlot, chunks: &'w Chunks, chunk: usize, moment: ChangeWindow) -> Self {
+    fn open(slot: &TermSlot, chunk: &ChunkRef<'w>) -> Self {
         Self {
-            column: chunks.stamps(chunk, slot.column()),
-            rows: slot.row_versions(chunks, chunk),
-            moment,
+            column: chunk.record(slot.column()).stamps(),
+            rows: slot.row_versions(chunk),
+            moment: chunk.moment,
         }
     }
 
@@ -221,6 +221,12 @@ macro_rules! versioned_data {
 
         copied!([T] $fetch<'_, T>);
 
+        impl<T> Default for $fetch<'_, T> {
+            fn default() -> Self {
+                Self { values: Values::default(), versions: None, thread: PhantomData }
+            }
+        }
+
         impl<T: Component> QueryData for $name<'_, T> {
             type Item<'w> = $name<'w, T>;
 
@@ -243,21 +249,12 @@ macro_rules! versioned_data {
             super::own_run!();
 
             #[inline]
-            fn fetch<'w>(
-                slots: &TermSlot,
-                chunks: &'w Chunks,
-                chunk: usize,
-                moment: ChangeWindow,
-            ) -> Self::Fetch<'w> {
+            fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
                 $fetch {
-                    values: Values::open(chunks.record(chunk, slots.column())),
-                    versions: Some(Versions::open(slots, chunks, chunk, moment)),
+                    values: Values::open(chunk.record(slots.column())),
+                    versions: Some(Versions::open(slots, chunk)),
                     thread: PhantomData,
                 }
-            }
-
-            fn nothing<'w>() -> Self::Fetch<'w> {
-                $fetch { values: Values::nothing(), versions: None, thread: PhantomData }
             }
 
             #[inline]

@@ -2,7 +2,7 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnParts, IdSource, PartsItem,
+    Access, Archetype, CacheToken, ChangeWindow, ChunkRef, ColumnParts, IdSource, PartsItem,
     QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
 };
 
@@ -30,9 +30,9 @@ macro_rules! tuple_data {
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;
 
-            fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
+            fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
                 let ($($var,)*) = slots;
-                ($($name::cache($var, chunks, chunk),)*)
+                ($($name::cache($var, chunk),)*)
             }
 
             #[inline]
@@ -60,36 +60,21 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
                 let ($($var,)*) = slots;
-                $($name::rows($var, chunks, chunk, rows);)*
+                $($name::rows($var, chunk, rows);)*
             }
 
             #[inline(always)]
-            fn fetch<'w>(
-                slots: &Self::Slots,
-                chunks: &'w Chunks,
-                chunk: usize,
-                moment: ChangeWindow,
-            ) -> Self::Fetch<'w> {
+            fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
-                ($($name::fetch($var, chunks, chunk, moment),)*)
+                ($($name::fetch($var, chunk),)*)
             }
 
             #[inline]
-            fn lookup<'w>(
-                slots: &Self::Slots,
-                chunks: &'w Chunks,
-                chunk: usize,
-                moment: ChangeWindow,
-            ) -> Self::Fetch<'w> {
+            fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
-                ($($name::lookup($var, chunks, chunk, moment),)*)
-            }
-
-            #[inline]
-            fn nothing<'w>() -> Self::Fetch<'w> {
-                ($($name::nothing(),)*)
+                ($($name::lookup($var, chunk),)*)
             }
 
             #[inline]

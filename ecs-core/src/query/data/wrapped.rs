@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnParts, IdSource,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ColumnParts, IdSource,
     PartsItem, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
 };
 
@@ -43,31 +43,22 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     }
 
     #[inline]
-    fn rows(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+    fn rows(_slots: &Self::Slots, _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
 
-    fn fetch<'w>(
-        slots: &Self::Slots,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
+    #[inline]
+    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
         let slots = slots.as_ref()?;
         let mut rows = Rows::All;
-        Q::rows(slots, chunks, chunk, &mut rows);
+        Q::rows(slots, chunk, &mut rows);
         if matches!(rows, Rows::None) {
             return None;
         }
-        Some((Q::fetch(slots, chunks, chunk, moment), rows, chunks.len(chunk)))
+        Some((Q::fetch(slots, chunk), rows, chunk.len()))
     }
 
-    fn lookup<'w>(
-        slots: &Self::Slots,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
+    fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
         let slots = slots.as_ref()?;
-        Some((Q::lookup(slots, chunks, chunk, moment), Rows::All, chunks.len(chunk)))
+        Some((Q::lookup(slots, chunk), Rows::All, chunk.len()))
     }
 
     #[inline]
@@ -83,10 +74,6 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     ) -> Self::Fetch<'a> {
         let (fetch, rows, len) = fetch.as_ref()?;
         Some((Q::with_run(fetch, run?, right), rows.clone(), *len))
-    }
-
-    fn nothing<'w>() -> Self::Fetch<'w> {
-        None
     }
 
     #[inline]
@@ -135,8 +122,8 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
 
     const NARROWS: bool = false;
 
-    fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
-        Q::cache(slots, chunks, chunk)
+    fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
+        Q::cache(slots, chunk)
     }
 
     #[inline]
@@ -163,21 +150,11 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     }
 
     #[inline]
-    fn rows(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+    fn rows(_slots: &Self::Slots, _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
 
     #[inline]
-    fn fetch<'w>(
-        slots: &Self::Slots,
-        chunks: &'w Chunks,
-        chunk: usize,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        Q::lookup(slots, chunks, chunk, moment)
-    }
-
-    #[inline]
-    fn nothing<'w>() -> Self::Fetch<'w> {
-        Q::nothing()
+    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+        Q::lookup(slots, chunk)
     }
 
     #[inline]

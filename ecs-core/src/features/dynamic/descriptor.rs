@@ -1,0 +1,227 @@
+//! The description of a component that is registered at run time.
+#![expect(unsafe_code, reason = "takes over the word of who gives the functions of a component")]
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::RegisterError;
+use crate::component::{
+    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedFns, Kind,
+};
+use crate::hash::StateHasher;
+use crate::name::Name;
+use crate::world::World;
+
+/// Drops the value at the pointer in place; the number is the component's
+/// [`drop_data`](ComponentDescriptor::drop_data).
+pub type DropValueFn = unsafe fn(NonNull<u8>, usize);
+
+/// Clones the value at the first pointer into the room at the second; the number is the size of a
+/// value in bytes.
+pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
+
+/// Takes the value at the pointer into the state hash; the number is the size of a value in bytes.
+pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
+
+/// What a component is that no Rust type stands for: one that a script declares, or a host in
+/// another language. [`World::register_dynamic`](crate::World::register_dynamic) takes it.
+///
+/// Prefer [`bytes`](Self::bytes) where values are plain bytes: everything is safe then.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ComponentDescriptor;
+///
+/// let mut world = World::new();
+/// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
+/// let health = world.register_dynamic(health)?;
+/// let imp = world.spawn(());
+/// world.insert_by_id(imp, health, &7_u32.to_ne_bytes())?;
+/// assert_eq!(world.get_by_id(imp, health)?, 7_u32.to_ne_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ComponentDescriptor {
+    name: Name,
+    layout: Layout,
+    enableable: bool,
+    tracked: bool,
+    is_bytes: bool,
+    erased: ErasedFns,
+}
+
+impl ComponentDescriptor {
+    /// The most bytes that a value may have.
+    pub const SIZE_MAX: usize = 1 << 24;
+    /// The coarsest alignment that a value may ask for.
+    pub const ALIGN_MAX: usize = 4096;
+
+    /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
+    /// take part in the state hash, and are saved in snapshots.
+    pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            tracked: false,
+            is_bytes: true,
+            erased: ErasedFns::PLAIN,
+        }
+    }
+
+    /// A component whose values are something else: with a function that drops one in place, where
+    /// there is something to drop, one that clones one, where instantiation is to copy it, and one
+    /// that takes one into the state hash. Without that the component is among those that the hash
+    /// does [not cover](crate::StateHash::uncovered).
+    ///
+    /// The functions are run when everything else is in order, and may panic. Such values cannot be
+    /// saved in a snapshot.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let layout = Layout::new::<String>();
+    /// // SAFETY: values of this component are strings, which this drops.
+    /// let text = unsafe {
+    ///     ComponentDescriptor::with_functions(
+    ///         "script.text",
+    ///         layout,
+    ///         Some(|value, _data| unsafe { value.cast::<String>().drop_in_place() }),
+    ///         Some(|from, room, _size| unsafe {
+    ///             room.cast::<String>().write(from.cast::<String>().as_ref().clone());
+    ///         }),
+    ///         Some(|value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes())),
+    ///     )
+    /// };
+    /// let mut world = World::new();
+    /// let text = world.register_dynamic(text)?;
+    /// assert!(!world.component_info(text)?.is_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// * The functions are right for every value that is ever inserted under the component's id,
+    ///   and such a value has this layout.
+    /// * Values may be shared between threads, sent to others, and dropped and cloned there: what
+    ///   `Send + Sync` says of a Rust type.
+    /// * The functions do nothing with a world.
+    pub unsafe fn with_functions(
+        name: impl Into<Name>,
+        layout: Layout,
+        drop: Option<DropValueFn>,
+        clone: Option<CloneValueFn>,
+        hash: Option<HashValueFn>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            tracked: false,
+            is_bytes: false,
+            erased: ErasedFns {
+                drop: drop.map(|function| DropFn { function, data: 0 }),
+                clone,
+                hash: hash.unwrap_or(ErasedFns::NONE.hash),
+                is_hashed: hash.is_some(),
+                ..ErasedFns::NONE
+            },
+        }
+    }
+
+    /// The same, with a number that its [`DropValueFn`] is given: the address of what a host in
+    /// another language keeps for it, for instance.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use core::sync::atomic::{AtomicUsize, Ordering};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    /// static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    /// let layout = Layout::new::<u8>();
+    /// // SAFETY: the function is right for any byte.
+    /// let handle = unsafe {
+    ///     let drop: formic_ecs::DropValueFn = |_, data| _ = DROPPED.fetch_add(data, Ordering::Relaxed);
+    ///     ComponentDescriptor::with_functions("host.handle", layout, Some(drop), None, None)
+    /// };
+    /// let mut world = World::new();
+    /// // SAFETY: the function takes any number.
+    /// let handle = world.register_dynamic(unsafe { handle.drop_data(7) })?;
+    /// let imp = world.spawn(());
+    /// // SAFETY: a byte, as the layout says.
+    /// unsafe { world.insert_ptr_by_id(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
+    /// world.despawn(imp)?;
+    /// assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// The number is right for the function, for as long as there are values.
+    #[must_use]
+    pub unsafe fn drop_data(mut self, data: usize) -> Self {
+        if let Some(drop) = &mut self.erased.drop {
+            drop.data = data;
+        }
+        self
+    }
+
+    /// The same, to be switched off and on per entity.
+    #[must_use]
+    pub fn enableable(self) -> Self {
+        Self { enableable: true, ..self }
+    }
+
+    /// The same, with versions for each row that say when it was changed and added.
+    #[must_use]
+    pub fn tracked(self) -> Self {
+        Self { tracked: true, ..self }
+    }
+}
+
+debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_bytes);
+
+impl World {
+    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    ///
+    /// # Errors
+    /// Returns an error if the name is taken, or values of this layout cannot be kept.
+    pub fn register_dynamic(
+        &mut self,
+        descriptor: ComponentDescriptor,
+    ) -> Result<ComponentId, RegisterError> {
+        let ComponentDescriptor { name, layout, enableable, tracked, is_bytes, erased } =
+            descriptor;
+        let (size, align) = (layout.size(), layout.align());
+        if self.registry.by_name(&name).is_some() {
+            return Err(RegisterError::NameTaken(name));
+        }
+        if size > ComponentDescriptor::SIZE_MAX {
+            return Err(RegisterError::TooLarge { name, size });
+        }
+        if align > ComponentDescriptor::ALIGN_MAX {
+            return Err(RegisterError::TooAligned { name, align });
+        }
+        if size % align != 0 {
+            return Err(RegisterError::Unpadded(name));
+        }
+        let id = self.registry.next_id().ok_or(RegisterError::TooMany)?;
+        let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
+        self.registry.push(ComponentInfo {
+            id,
+            kind,
+            name,
+            layout,
+            enableable,
+            tracked,
+            erased,
+            was: &[],
+            fields: Name::from(""),
+            flags: ArchetypeFlags::NONE,
+            hides: false,
+            managed: false,
+        });
+        Ok(id)
+    }
+}
