@@ -12,13 +12,6 @@ pub(crate) struct Clock {
 /// Tells how much time has gone by since some moment that is always the same.
 pub(crate) type HostClock = dyn Fn() -> Duration + Send + Sync;
 
-/// When something began.
-#[derive(Debug)]
-pub(crate) enum Began {
-    System(Stopwatch),
-    Host(Duration),
-}
-
 impl Clock {
     pub(crate) fn new(host: Option<Box<HostClock>>) -> Self {
         Self { since_start: Stopwatch::start(), host }
@@ -51,22 +44,15 @@ impl Clock {
         looks.fold(1_000, u64::min)
     }
 
-    pub(crate) fn begin(&self) -> Began {
-        match &self.host {
-            Some(now) => Began::Host(now()),
-            None => Began::System(Stopwatch::start()),
-        }
+    /// The time at which something begins, in nanoseconds. In models that was long ago, so that every
+    /// loop is worth sharing.
+    pub(crate) fn begin_ns(&self) -> u64 {
+        if cfg!(any(loom, shuttle)) { 0 } else { self.now_ns() }
     }
 
     /// How long it has taken, in nanoseconds.
-    pub(crate) fn elapsed_ns(&self, began: &Began) -> u64 {
-        match began {
-            Began::System(watch) => watch.elapsed_ns(),
-            Began::Host(then) => {
-                let elapsed = self.now().saturating_sub(*then);
-                u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
-            }
-        }
+    pub(crate) fn elapsed_ns(&self, began_ns: u64) -> u64 {
+        self.now_ns().saturating_sub(began_ns)
     }
 }
 

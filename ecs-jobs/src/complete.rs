@@ -50,19 +50,10 @@ impl Drop for WaitDepth<'_> {
     }
 }
 
-/// Returns when the job `id` is done, or an error if this thread is too deep in waits already.
+/// Returns when the job `id` is done, or an error if this thread is too deep in waits already, or the
+/// job is not done before the deadline. A job that this thread has begun to help with then is brought
+/// to its end.
 pub(crate) fn wait_for_job(
-    shared: &Shared,
-    id: JobId,
-    help: Help,
-    main: Main,
-) -> Result<(), JobError> {
-    wait_for_job_until(shared, id, help, main, None)
-}
-
-/// The same, or an error if it is not done before the deadline. A job that this thread has begun to
-/// help with then is brought to its end.
-pub(crate) fn wait_for_job_until(
     shared: &Shared,
     id: JobId,
     help: Help,

@@ -242,9 +242,7 @@ impl WorkerContext {
     /// cheap. [`tell_watching`](Self::tell_watching) follows before this thread sleeps or leaves.
     pub(crate) fn note_ended_job(&self, shared: &Shared) {
         self.has_ended_job.set(true);
-        if shared.sleepers.has_watching() {
-            shared.sleepers.wake(usize::MAX, |tag| tag.watches);
-        }
+        shared.sleepers.wake_watching();
     }
 
     /// Wakes those who sleep until a condition of their own comes true, if this thread has ended a
@@ -254,9 +252,7 @@ impl WorkerContext {
             // Pairs with the fence in `Sleepers::list`: either the other sees what the jobs did, or
             // this thread sees it listed.
             needed_fence("tell_watching");
-            if shared.sleepers.has_watching() {
-                shared.sleepers.wake(usize::MAX, |tag| tag.watches);
-            }
+            shared.sleepers.wake_watching();
         }
     }
 

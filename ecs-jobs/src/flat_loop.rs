@@ -114,9 +114,9 @@ impl FlatLoop<'_> {
     fn run_measured(&self, shared: &Shared, slot: usize) {
         let Some(batch) = self.claim() else { return };
         let finished = self.group.run(|| {
-            let (len, began) = (batch.len(), shared.clock.begin());
+            let (len, began_ns) = (batch.len(), shared.clock.begin_ns());
             (self.body.run)(slot, batch);
-            let elapsed_ns = shared.clock.elapsed_ns(&began);
+            let elapsed_ns = shared.clock.elapsed_ns(began_ns);
             shared.body_costs.note(self.body.id, scale(elapsed_ns, 1, len));
         });
         self.cancel_unless(finished);
@@ -225,13 +225,13 @@ fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
     let clock = &shared.clock;
     let mut done = 0;
     let mut batch_len = 1;
-    let began = clock.begin();
+    let began_ns = clock.begin_ns();
     loop {
         let end = done + batch_len.min(len - done);
         (body.run)(slot, done..end);
         done = end;
         batch_len = batch_len.saturating_mul(2);
-        let elapsed_ns = clock.elapsed_ns(&began);
+        let elapsed_ns = clock.elapsed_ns(began_ns);
         let is_shared = elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS;
         if is_shared || done == len {
             shared.body_costs.note(body.id, scale(elapsed_ns, 1, done));

@@ -5,11 +5,12 @@ use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::queue_job;
 use crate::shared::Shared;
 use crate::sync::{Arc, Mutex, Weak, downgrade};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 // Wakers are made of these, also in models.
-use std::sync::Arc as StdArc;
+use std::sync::{Arc as StdArc, Weak as StdWeak};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Wakes a thread that blocks on a future.
@@ -45,6 +46,28 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     }
 }
 
+/// The futures of a pool that are there, by when they came: to be dropped with it.
+#[derive(Clone)]
+pub(crate) struct Futures(StdArc<Mutex<BTreeMap<u64, StdWeak<dyn Spawned>>>>);
+
+impl Futures {
+    pub(crate) fn new() -> Self {
+        Self(StdArc::new(Mutex::new(BTreeMap::new())))
+    }
+
+    /// Drops those that have not ended, the oldest first. One that is polled at this moment is dropped
+    /// by the thread that polls it.
+    pub(crate) fn drop_all(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        all.values().filter_map(StdWeak::upgrade).for_each(|task| task.drop_future());
+    }
+}
+
+/// A task whose output may be of any type.
+trait Spawned: Send + Sync {
+    fn drop_future(&self);
+}
+
 /// A future that runs on a pool, made by [`Pool::spawn_future`](crate::Pool::spawn_future).
 ///
 /// It goes on whether or not this is kept. This is itself a future, of the output.
@@ -52,11 +75,14 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 /// # Panics
 ///
 /// When it is polled: with the panic of the future that it stands for, or if it has given its output
-/// before.
+/// before, or its pool has gone.
 pub struct FutureTask<T>(StdArc<Task<T>>);
 
 struct Task<T> {
     shared: Weak<Shared>,
+    /// Those of the pool, and the number of this one among them.
+    futures: Futures,
+    number: u64,
     state: Mutex<State<T>>,
 }
 
@@ -78,6 +104,8 @@ enum Turn {
     Polled,
     /// The same, and it was woken meanwhile.
     PolledAndWoken,
+    /// The pool has gone.
+    Dropped,
     Ended,
 }
 
@@ -99,15 +127,19 @@ impl<T: Send + 'static> Task<T> {
 
     fn poll(self: StdArc<Self>) {
         let mut state = self.state.lock();
+        let Some(mut future) = state.future.take() else { return };
         state.turn = Turn::Polled;
-        let future = state.future.take();
         drop(state);
-        let Some(mut future) = future else { return };
         let waker = Waker::from(StdArc::clone(&self));
         let polled = catch(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
         let output = match polled {
             Ok(Poll::Pending) => {
                 let mut state = self.state.lock();
+                if state.turn == Turn::Dropped {
+                    drop(state);
+                    discard(future);
+                    return self.end(None);
+                }
                 state.future = Some(future);
                 let is_woken = state.turn == Turn::PolledAndWoken;
                 state.turn = if is_woken { Turn::Queued } else { Turn::Waits };
@@ -130,13 +162,38 @@ impl<T: Send + 'static> Task<T> {
                 Err(payload)
             }
         };
+        self.end(Some(output));
+    }
+
+    /// Tells the thread that waits. There is no output if the pool has gone.
+    fn end(&self, output: Option<Result<T, Payload>>) {
         let mut state = self.state.lock();
-        (state.turn, state.output) = (Turn::Ended, Some(output));
+        (state.turn, state.output) = (Turn::Ended, output);
         let waiter = state.waiter.take();
         drop(state);
         if let Some(waiter) = waiter {
             waiter.wake();
         }
+    }
+}
+
+impl<T: Send + 'static> Spawned for Task<T> {
+    fn drop_future(&self) {
+        let mut state = self.state.lock();
+        if state.turn == Turn::Ended {
+            return;
+        }
+        state.turn = Turn::Dropped;
+        let Some(future) = state.future.take() else { return };
+        drop(state);
+        discard(future);
+        self.end(None);
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.futures.0.lock().remove(&self.number);
     }
 }
 
@@ -149,7 +206,7 @@ impl<T: Send + 'static> Wake for Task<T> {
                 state.turn = Turn::PolledAndWoken;
                 return;
             }
-            Turn::Queued | Turn::PolledAndWoken | Turn::Ended => return,
+            Turn::Queued | Turn::PolledAndWoken | Turn::Dropped | Turn::Ended => return,
         }
         drop(state);
         self.queue();
@@ -159,6 +216,7 @@ impl<T: Send + 'static> Wake for Task<T> {
 impl<T: Send + 'static> FutureTask<T> {
     pub(crate) fn spawn(
         shared: &Arc<Shared>,
+        futures: &Futures,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Self {
         let state = State {
@@ -167,8 +225,13 @@ impl<T: Send + 'static> FutureTask<T> {
             output: None,
             waiter: None,
         };
-        let task = Task { shared: downgrade(shared), state: Mutex::new(state) };
-        let task = StdArc::new(task);
+        let (shared, state) = (downgrade(shared), Mutex::new(state));
+        let mut list = futures.0.lock();
+        let number = list.last_key_value().map_or(0, |(last, _)| last + 1);
+        let task = StdArc::new(Task { shared, futures: futures.clone(), number, state });
+        let weak: StdWeak<Task<T>> = StdArc::downgrade(&task);
+        list.insert(number, weak);
+        drop(list);
         StdArc::clone(&task).queue();
         Self(task)
     }
@@ -195,7 +258,7 @@ impl<T> Future for FutureTask<T> {
             }
             None if state.turn == Turn::Ended => {
                 drop(state);
-                panic!("a future has given its output before")
+                panic!("a future has given its output before, or its pool has gone")
             }
             None => state.waiter.replace(waker),
         };

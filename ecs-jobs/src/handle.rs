@@ -6,6 +6,8 @@ use crate::sync::Arc;
 use std::any::Any;
 use std::fmt;
 
+debug_as_text!(JobError);
+
 /// A scheduled job: something to wait for, or to schedule other jobs after.
 ///
 /// A handle is a small number that can be copied and sent anywhere. It keeps
@@ -60,7 +62,6 @@ impl fmt::Debug for JobHandle {
 }
 
 /// Why there is no success to tell of a job.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum JobError {
     /// The handle is of another pool, perhaps of one that is gone.

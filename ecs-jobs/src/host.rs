@@ -12,13 +12,13 @@ use crate::worker::work_once;
 /// Has the calling thread work until `condition` holds: as a worker if the pool has a place for it,
 /// else as an external thread, which runs jobs with handles only. If the condition is that a job is
 /// done, `job` is that one.
-pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, condition: impl FnMut() -> bool) {
+pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl FnMut() -> bool) {
     WorkerContext::with_host(shared, |context| {
         // In the middle of a job or of a call a thread that took on whatever there is could get
         // into that same call again.
         let is_worker = context.is_free_worker(shared);
         let main = Main::of_this_thread(shared);
-        work_until(shared, context, (is_worker, main), job, condition);
+        work_until(shared, context, (is_worker, main), job, |_has_job| condition());
     });
 }
 
@@ -26,7 +26,10 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, condition: impl FnM
 pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
-            work_until(shared, context, (false, main), None, || shared.slots.all_ended());
+            // The sums cost more than a job, before each of which this is asked.
+            let is_over =
+                |has_job: bool| !has_job && shared.ready.is_empty() && shared.slots.all_ended();
+            work_until(shared, context, (false, main), None, is_over);
         });
     }
 }
@@ -36,7 +39,7 @@ fn work_until(
     context: &WorkerContext,
     (is_worker, main): (bool, Main),
     job: Option<JobId>,
-    condition: impl FnMut() -> bool,
+    condition: impl FnMut(bool) -> bool,
 ) {
     let _depth = WaitDepth::enter(context).unwrap_or_else(|error| panic!("{error}"));
     let is_reached = false;
@@ -54,13 +57,14 @@ struct HostGoal<'a, C> {
     /// Whether this thread takes on what any worker does; else it runs jobs with handles only.
     is_worker: bool,
     main: Main,
+    /// Told whether this thread has come upon work that it is about to begin.
     condition: C,
     is_reached: bool,
 }
 
-impl<C: FnMut() -> bool> Goal for HostGoal<'_, C> {
+impl<C: FnMut(bool) -> bool> Goal for HostGoal<'_, C> {
     fn is_reached(&mut self) -> bool {
-        self.is_reached = self.is_reached || (self.condition)();
+        self.is_reached = self.is_reached || (self.condition)(false);
         self.is_reached
     }
 
@@ -70,7 +74,7 @@ impl<C: FnMut() -> bool> Goal for HostGoal<'_, C> {
             return true;
         }
         let mut stop = || {
-            self.is_reached = self.is_reached || (self.condition)();
+            self.is_reached = self.is_reached || (self.condition)(true);
             self.is_reached
         };
         if self.is_worker {

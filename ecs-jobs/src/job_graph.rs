@@ -94,23 +94,6 @@ impl<'env> JobGraph<'env> {
         JobGraphBuilder::new()
     }
 
-    fn new(
-        names: Vec<String>,
-        bodies: Vec<Body<'env>>,
-        graph: StaticGraph,
-        row: Vec<usize>,
-    ) -> Self {
-        Self {
-            names,
-            bodies: bodies.into_iter().map(Mutex::new).collect(),
-            is_shared: graph.is_worth_a_try(),
-            graph,
-            row,
-            measure_next: false,
-            run_count: 0,
-        }
-    }
-
     /// The names of the jobs, in the order of adding.
     #[must_use]
     pub fn job_names(&self) -> &[String] {

@@ -1,8 +1,34 @@
-//! Threads for Formic: a pool of workers that runs scopes, joins and flat loops,
-//! and sleeps when there is nothing to do.
+//! Threads for Formic: a pool of workers, and a schedule of systems on it.
 //!
-//! The pool knows nothing of the ECS. It is an object that the host makes, with
-//! threads of its own or with none at all; see [`Pool`] for what it promises.
+//! A [`Schedule`] runs systems, which are functions whose arguments say what they read and write: a
+//! [`Query`], [`Res`], [`Commands`], [`EventWriter`]. Those that touch nothing in common run side by
+//! side, and those that do in the order in which they were added, so that the world that comes out is
+//! the same on any number of threads.
+//!
+//! ```
+//! use formic_jobs::prelude::*;
+//! #[derive(Component)]
+//! struct Age(u32);
+//!
+//! fn grow(mut all: Query<'_, &mut Age>) {
+//!     all.par_for_each(|age| age.0 += 1);
+//! }
+//! fn oldest(all: Query<'_, &Age>, mut oldest: ResMut<'_, u32>) {
+//!     *oldest = all.iter().map(|age| age.0).max().unwrap_or(0);
+//! }
+//!
+//! let mut world = World::new();
+//! world.insert_resource(0_u32);
+//! world.spawn_batch((0..100).map(Age));
+//! let mut schedule = Schedule::builder().add((grow, oldest)).build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::all_cores())?);
+//! assert_eq!(*world.resource::<u32>()?, 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The pool runs scopes, joins and flat loops as well, and sleeps when there is nothing to do. It knows
+//! nothing of the ECS. It is an object that the host makes, with threads of its own or with none at all;
+//! see [`Pool`] for what it promises.
 //!
 //! ```
 //! use formic_jobs::{Pool, Threads};
@@ -45,9 +71,8 @@
 //!   touched only by the thread that has the place, and no two threads have one
 //!   at the same time.
 
-// Before all others, which use its macro.
-#[macro_use]
-mod macros;
+#[macro_use(debug_as_text, debug_fields)]
+extern crate formic_ecs;
 
 mod body_costs;
 mod clock;

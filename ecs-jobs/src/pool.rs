@@ -11,6 +11,7 @@ pub use self::job_builder::JobBuilder;
 
 use crate::context::WorkerContext;
 use crate::flat_loop;
+use crate::future::Futures;
 use crate::host::wait_for_all;
 use crate::join;
 use crate::run_job::Main;
@@ -46,7 +47,8 @@ use std::ops::Range;
 /// worker threads and waits for them. Panics that no caller has got are dropped, and
 /// so are jobs for the main thread, if this is not the main thread. If a job drops
 /// the last reference to its pool, nothing is waited for: the threads run what is
-/// ready, and end.
+/// ready, and end. Jobs that are left are dropped, and so are
+/// [futures](Self::spawn_future) that have not ended, in either case; panics of that go with them.
 ///
 /// ```
 /// use formic_jobs::{Pool, Threads};
@@ -64,6 +66,7 @@ use std::ops::Range;
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<thread::JoinHandle<()>>,
+    futures: Futures,
 }
 
 impl Pool {
@@ -274,6 +277,7 @@ impl Drop for Pool {
             // it did not, a panic in a drop would only hide why.
             drop(thread.join());
         }
+        self.futures.drop_all();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Running jobs with handles: one, and those that are ready for it.
 
 use crate::context::WorkerContext;
-use crate::panic_slot::{catch, discard};
+use crate::panic_slot::catch;
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority};
 use crate::sync::is_kept;
@@ -142,7 +142,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     let outcome = claimed.with_job(|job| {
         context.inside_job(id, || {
             if is_cancelled {
-                discard(job.take());
+                job.clear();
                 return Ok(());
             }
             catch(|| job.run(&()))

@@ -112,11 +112,7 @@ impl<'scope> Scope<'scope> {
     }
 
     fn run(&self, mut job: Job<'scope>) {
-        if self.group.is_cancelled() {
-            // What the job owns may panic when dropped: that counts like a
-            // panic of the job.
-            self.group.run(|| drop(job));
-        } else {
+        if !self.group.is_cancelled() {
             self.group.run(|| job.run(self));
         }
     }

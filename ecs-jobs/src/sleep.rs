@@ -151,9 +151,12 @@ impl Sleepers {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether anyone has a condition of its own; without a fence, which is the caller's business.
-    pub(crate) fn has_watching(&self) -> bool {
-        self.watching_count.load(Ordering::Relaxed) > 0
+    /// Wakes those that have a condition of their own, if any is seen; without a fence, which is the
+    /// caller's business.
+    pub(crate) fn wake_watching(&self) {
+        if self.watching_count.load(Ordering::Relaxed) > 0 {
+            self.wake(usize::MAX, |tag| tag.watches);
+        }
     }
 
     /// Takes up to `limit` of those that the news `is_for` off the list, the last to lie down

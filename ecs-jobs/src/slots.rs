@@ -118,8 +118,8 @@ impl Claimed<'_> {
 
     pub(crate) fn slot(&self) -> &Slot {
         // SAFETY: the slots of the first segments stay for `'slots`. A segment for bursts stays as long
-        // as one of its slots is not free, and this one is not while there is its `Claimed` (J-8). Who gives that up by a store or a decrement
-        // looks at the slot no more.
+        // as one of its slots is not free, and this one is not while there is its `Claimed` (J-8). Who
+        // gives that up, by a store or a decrement, looks at the slot no more.
         unsafe { self.slot.as_ref() }
     }
 

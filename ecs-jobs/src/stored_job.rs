@@ -1,6 +1,7 @@
 //! A closure without its type: small ones inline, large ones in a box.
 #![expect(unsafe_code, reason = "keeps a closure of any type in a few bytes")]
 
+use crate::panic_slot::discard;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -48,7 +49,7 @@ trait Stored<A>: FnOnce(&A) + Send + Sized {
             job(unsafe { argument.cast::<A>().as_ref() });
         },
         // SAFETY: who calls it keeps to the contract of `take` (J-7).
-        drop: |room| drop(unsafe { take::<Self>(room) }),
+        drop: |room| discard(unsafe { take::<Self>(room) }),
     };
     const FITS: bool =
         size_of::<Self>() <= INLINE_BYTES && align_of::<Self>() <= align_of::<Room>();
@@ -108,12 +109,8 @@ impl<'a, A> StoredJob<'a, A> {
         unsafe { (table.run)(&raw const self.room, NonNull::from(argument).cast()) }
     }
 
-    /// Takes the job out.
-    pub(crate) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::empty())
-    }
-
-    /// Drops the job, if there is one.
+    /// Drops the job, if there is one. A panic of that goes no further: the job is dropped because of
+    /// another panic, or with others, and a second one would abort the process.
     pub(crate) fn clear(&mut self) {
         if let Some(table) = self.table.take() {
             // SAFETY: as in `run` (J-7).

@@ -325,8 +325,7 @@ mod chosen {
         }
     }
 
-    /// A clock for which everything takes for ever, so that every loop is
-    /// worth sharing.
+    /// A clock that stands still at the end of time.
     #[derive(Debug)]
     pub(crate) struct Stopwatch;
 

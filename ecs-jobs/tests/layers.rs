@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Bottom to top. The list in ARCHITECTURE.md is this one. A file names modules of its own layer or of
 /// lower ones; see also [`no_two_modules_know_each_other`].
 const LAYERS: &[&[&str]] = &[
-    &["macros", "sync", "thread_number"],
+    &["sync", "thread_number"],
     &["sleep", "queue", "panic_slot", "clock", "body_costs", "spans"],
     &["slots", "stored_job", "task_group", "join_deque", "job_queue", "handle", "wait_graph"],
     &[

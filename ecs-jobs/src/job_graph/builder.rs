@@ -3,9 +3,11 @@
 use super::{Body, JobGraph};
 use crate::pool::Pool;
 use crate::static_graph::{Sharing, StaticGraph, circle, in_a_row};
-use crate::sync::unique_number;
+use crate::sync::{Mutex, unique_number};
 use std::error::Error;
 use std::fmt;
+
+debug_as_text!(GraphError);
 
 /// A graph of jobs in the making; see [`JobGraph`].
 ///
@@ -43,7 +45,7 @@ pub struct GraphJob {
 }
 
 /// Why a graph of jobs cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GraphError {
     /// Jobs wait for each other in a circle.
@@ -143,7 +145,15 @@ impl<'env> JobGraphBuilder<'env> {
             return Err(GraphError::Circle { jobs });
         }
         let graph = StaticGraph::new(&self.successors, self.sharing);
-        Ok(JobGraph::new(self.names, self.bodies, graph, row))
+        Ok(JobGraph {
+            names: self.names,
+            bodies: self.bodies.into_iter().map(Mutex::new).collect(),
+            is_shared: graph.is_worth_a_try(),
+            graph,
+            row,
+            measure_next: false,
+            run_count: 0,
+        })
     }
 
     fn place_of(&self, job: GraphJob) -> usize {

@@ -2,7 +2,7 @@
 
 use super::explore_within;
 use super::handles::{Deed, hosted};
-use crate::future::{FutureTask, block_on};
+use crate::future::{FutureTask, Futures, block_on};
 use loom::thread;
 use std::future::Future;
 use std::pin::Pin;
@@ -50,6 +50,6 @@ fn a_thread_that_blocks_on_a_future_does_not_miss_that_it_is_woken() {
 fn a_future_that_is_woken_while_it_is_polled_or_after_is_polled_again() {
     explore_within(0..=2, "spawned future against a waker", || {
         let shared = hosted();
-        block_on(&shared, FutureTask::spawn(&shared, WokenOnce::new()));
+        block_on(&shared, FutureTask::spawn(&shared, &Futures::new(), WokenOnce::new()));
     });
 }

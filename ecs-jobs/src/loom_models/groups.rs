@@ -206,6 +206,8 @@ struct ForOthers<'a> {
     shared: &'a Shared,
     group: TaskGroup,
     queue: AtomicUsize,
+    /// What the task waits for first.
+    awaited: Option<&'a TaskGroup>,
     ended: TaskGroup,
 }
 
@@ -221,6 +223,9 @@ impl Work for ForOthers<'_> {
     fn run_one(&self, _slot: usize) -> bool {
         let has_taken = self.queue.take();
         if has_taken {
+            if let Some(awaited) = self.awaited {
+                wait_for(self.shared, awaited, None);
+            }
             self.group.finish_job();
             // SAFETY: counts one for the task, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
@@ -232,7 +237,7 @@ impl Work for ForOthers<'_> {
 /// Opens a group below `above` or inside of the job `id`, and ends only if another thread comes.
 pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
     let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
-    let work = ForOthers { shared, group, queue: AtomicUsize::new(0), ended };
+    let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
     unsafe { work.group.set_parent(above.map(NonNull::from)) };
     work.group.set_job(id);
@@ -281,36 +286,6 @@ fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
     });
 }
 
-/// A group with one task, which waits for what a job does.
-struct WaitsForJob {
-    shared: Arc<Shared>,
-    group: TaskGroup,
-    queue: AtomicUsize,
-    job: Arc<TaskGroup>,
-    ended: TaskGroup,
-}
-
-impl Work for WaitsForJob {
-    fn group(&self) -> &TaskGroup {
-        &self.group
-    }
-
-    fn has_work(&self) -> bool {
-        self.queue.has_any()
-    }
-
-    fn run_one(&self, _slot: usize) -> bool {
-        let has_taken = self.queue.take();
-        if has_taken {
-            wait_for(&self.shared, &self.job, None);
-            self.group.finish_job();
-            // SAFETY: counts one for the task, which uses it once (J-2).
-            unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
-        }
-        has_taken
-    }
-}
-
 #[test]
 fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
     explore_within(0..=1, "job against two workers, one of them in a group", || {
@@ -321,10 +296,11 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
             thread::spawn(move || run_worker(&shared, place))
         });
         let workers: Vec<_> = workers.collect();
-        let (group, ended, job) = (TaskGroup::new(1), TaskGroup::new(1), TaskGroup::new(1));
-        let inside = (Arc::clone(&shared), Arc::new(job));
-        let (pool, job) = (Arc::clone(&shared), Arc::clone(&inside.1));
-        let work = WaitsForJob { shared: pool, group, queue: AtomicUsize::new(1), job, ended };
+        let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
+        let job = Arc::new(TaskGroup::new(1));
+        let inside = (Arc::clone(&shared), Arc::clone(&job));
+        let (queue, awaited) = (AtomicUsize::new(1), Some(&*job));
+        let work = ForOthers { shared: &shared, group, queue, awaited, ended };
         // Both workers sleep, in some schedules.
         thread::yield_now();
         // No thread is woken for the task: its owner does not think it worth that.

@@ -23,15 +23,21 @@ fn must_fail(test: &str, complaint: &str, twin: impl Fn() + Sync + Send + 'stati
         explore(&test, twin);
         return;
     }
+    fails_in_child(&test, ("FORMIC_TWIN", &test), complaint);
+}
+
+/// Runs a test in a child process with a variable of the environment, and demands that loom says
+/// `complaint`.
+fn fails_in_child(test: &str, (variable, value): (&str, &str), complaint: &str) {
     let child = Command::new(std::env::current_exe().expect("the test knows itself"))
-        .args(["--exact", &test, "--nocapture", "--test-threads=1"])
-        .env("FORMIC_TWIN", &test)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(variable, value)
         .output()
         .expect("the test can start itself");
     let stdout = String::from_utf8_lossy(&child.stdout);
     let said = format!("{stdout}{}", String::from_utf8_lossy(&child.stderr));
     assert!(said.contains("running 1 test"), "there is no test {test}");
-    assert!(!child.status.success(), "loom did not catch {test}");
+    assert!(!child.status.success(), "loom did not catch {test} with {variable}={value}");
     assert!(said.contains(complaint), "{test} failed for another reason:\n{said}");
 }
 
@@ -39,16 +45,7 @@ fn must_fail(test: &str, complaint: &str, twin: impl Fn() + Sync + Send + 'stati
 /// `complaint`.
 fn must_fail_without(place: &str, model: &str, complaint: &str) {
     let model = format!("loom_models::{model}");
-    let child = Command::new(std::env::current_exe().expect("the test knows itself"))
-        .args(["--exact", &model, "--nocapture", "--test-threads=1"])
-        .env("FORMIC_TAKEN_OUT", place)
-        .output()
-        .expect("the test can start itself");
-    let stdout = String::from_utf8_lossy(&child.stdout);
-    let said = format!("{stdout}{}", String::from_utf8_lossy(&child.stderr));
-    assert!(said.contains("running 1 test"), "there is no model {model}");
-    assert!(!child.status.success(), "loom did not miss the ordering of {place} in {model}");
-    assert!(said.contains(complaint), "{model} failed for another reason:\n{said}");
+    fails_in_child(&model, ("FORMIC_TAKEN_OUT", place), complaint);
     let line = format!("loom: {model} without the ordering of {place}: caught\n");
     std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
 }

@@ -1,6 +1,7 @@
 //! The builder of a pool: the source of its threads, and its errors.
 
 use crate::clock::{Clock, HostClock};
+use crate::future::Futures;
 use crate::panic_slot::never_unwinding;
 use crate::pool::Pool;
 use crate::shared::Shared;
@@ -10,6 +11,8 @@ use crate::worker::run_worker;
 use std::fmt;
 use std::io;
 use std::time::Duration;
+
+debug_as_text!(PoolError);
 
 /// Where the threads of a pool come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,6 @@ impl Threads {
 }
 
 /// Why a pool could not be made.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum PoolError {
     /// More than [`Threads::WORKER_COUNT_MAX`] workers were asked for.
@@ -275,7 +277,8 @@ impl PoolBuilder {
         if matches!(self.threads, Threads::Host(_)) {
             shared.open_to_host(std::mem::take(&mut places));
         }
-        let mut pool = Pool { shared: Arc::new(shared), threads: Vec::new() };
+        let (shared, futures) = (Arc::new(shared), Futures::new());
+        let mut pool = Pool { shared, threads: Vec::new(), futures };
         let hooks = Arc::new(std::mem::take(&mut self.hooks));
         for (worker, place) in places.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.

@@ -12,8 +12,8 @@ impl Pool {
     /// Runs a future on the threads of the pool, each poll as a job of the frame.
     ///
     /// The result is a future of its output, for [`block_on`](Self::block_on) or for another future. The
-    /// future goes on if that is dropped. One that still waits when the pool goes is not polled again, and
-    /// what awaits it on another pool waits for ever.
+    /// future goes on if that is dropped. One that still waits when the pool goes is dropped with it: what
+    /// awaits it on another pool panics.
     ///
     /// The thread that wakes a future never polls it. In a pool without threads of its own a thread does
     /// that waits for something there, as in [`block_on`](Self::block_on) or
@@ -30,7 +30,7 @@ impl Pool {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> FutureTask<T> {
-        FutureTask::spawn(&self.shared, future)
+        FutureTask::spawn(&self.shared, &self.futures, future)
     }
 
     /// Polls `future` on this thread until it is ready, and works for the pool in between, as

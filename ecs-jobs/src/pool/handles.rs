@@ -1,6 +1,6 @@
 //! The calls about jobs with handles.
 
-use crate::complete::{Help, wait_for_job, wait_for_job_until};
+use crate::complete::{Help, wait_for_job};
 use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::host::wait_for_all;
@@ -205,9 +205,7 @@ impl Pool {
     /// a caller has got that already. If `job` is of another pool. If a job waits
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
-        self.check_wait(job);
-        self.wait(job, Help::Own).unwrap_or_else(|error| panic!("{error}"));
-        self.resume_if_failed(job);
+        self.complete_or_panic(job, Help::Own);
     }
 
     /// Like [`complete`](Self::complete), and helps with any job that is ready.
@@ -220,9 +218,15 @@ impl Pool {
     ///
     /// Like [`complete`](Self::complete).
     pub fn complete_helping_any(&self, job: JobHandle) {
+        self.complete_or_panic(job, Help::Any);
+    }
+
+    fn complete_or_panic(&self, job: JobHandle, help: Help) {
         self.check_wait(job);
-        self.wait(job, Help::Any).unwrap_or_else(|error| panic!("{error}"));
-        self.resume_if_failed(job);
+        self.wait(job, help, None).unwrap_or_else(|error| panic!("{error}"));
+        let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
+        panic.resume_if_any();
+        panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
     }
 
     /// Like [`complete`](Self::complete), and returns failures.
@@ -292,8 +296,7 @@ impl Pool {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        let main = Main::of_this_thread(&self.shared);
-        wait_for_job_until(&self.shared, job.id(), Help::Own, main, deadline)?;
+        self.wait(job, Help::Own, deadline)?;
         let panic = self.shared.slots.panic_of(job.id());
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
     }
@@ -330,13 +333,12 @@ impl Pool {
         assert!(!is_own, "a job that waits for itself waits for ever");
     }
 
-    fn wait(&self, job: JobHandle, help: Help) -> Result<(), JobError> {
-        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared))
-    }
-
-    fn resume_if_failed(&self, job: JobHandle) {
-        let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
-        panic.resume_if_any();
-        panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
+    fn wait(
+        &self,
+        job: JobHandle,
+        help: Help,
+        deadline: Option<&Deadline>,
+    ) -> Result<(), JobError> {
+        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared), deadline)
     }
 }

@@ -137,9 +137,6 @@ impl ParallelSink for Commands<'_> {
         buffer.set_sort_key(key);
         body(&mut buffer)
     }
-
-    /// Playback goes by key.
-    fn end_loop(&mut self) {}
 }
 
 impl Deref for Commands<'_> {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use formic_ecs::{AccessConflict, MissingResource, ResourceError};
 
+debug_as_text!(ScheduleError, ParamError);
+
 /// Why a schedule could not be built.
 ///
 /// ```
@@ -15,8 +17,9 @@ use formic_ecs::{AccessConflict, MissingResource, ResourceError};
 /// let text = error.to_string();
 /// assert!(text.starts_with("the order of these systems is a circle: "));
 /// assert!(text.contains("chicken") && text.contains("egg"));
+/// assert_eq!(format!("{error:?}"), text, "as `main` prints it");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// These systems and groups each have to run before the next one, and the last before the
@@ -71,7 +74,10 @@ impl fmt::Display for ScheduleError {
                 write!(f, "{system} asks for {wanted} twice, once of them to write")
             }
             Self::UnknownSystem { system, other } => {
-                write!(f, "{system} is ordered relative to {other}, which is not in the schedule")
+                write!(
+                    f,
+                    "{system} is ordered relative to {other}, which is not added to the schedule"
+                )
             }
             Self::WritingCondition { condition, system } => {
                 write!(f, "the condition {condition} of {system} writes; conditions only read")
@@ -120,7 +126,7 @@ impl fmt::Display for Ambiguity {
 /// let missing = World::new().resource::<u32>().map(drop).unwrap_err();
 /// assert_eq!(ParamError::from(missing.clone()), ParamError::MissingResource(missing));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParamError {
     /// The resource is not in the world.

@@ -8,7 +8,7 @@ use formic_ecs::{Res, World};
 use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
 use super::error::ParamError;
-use super::gather::{GatherSlot, GatherState};
+use super::gather::{Gather, GatherSlot, GatherState};
 use super::name;
 use super::param::{RunContext, SystemParam};
 use super::save::{Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes};
@@ -293,7 +293,7 @@ impl<T: Send + Sync + 'static> Events<T> {
 /// [`Query::par_for_each_with`](super::Query::par_for_each_with).
 #[derive(Debug)]
 pub struct EventWriter<'a, T> {
-    state: &'a mut EventWriterState<T>,
+    written: Gather<'a, T>,
 }
 
 /// What an [`EventWriter`] keeps from run to run.
@@ -330,8 +330,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
         state: &'a mut EventWriterState<T>,
         context: RunContext<'a>,
     ) -> Result<EventWriter<'a, T>, ParamError> {
-        state.written.begin_run(context.pool.parallelism());
-        Ok(EventWriter { state })
+        Ok(EventWriter { written: state.written.begin_run(context) })
     }
 
     /// Between two runs there is nothing that was not handed on.
@@ -356,7 +355,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
 impl<T> EventWriter<'_, T> {
     /// Writes an event.
     pub fn send(&mut self, event: T) {
-        self.state.written.gathered.push(event);
+        self.written.push(event);
     }
 
     /// Writes several events.
@@ -369,16 +368,16 @@ impl<T> EventWriter<'_, T> {
 impl<T: Send + Sync> ParallelSink for EventWriter<'_, T> {
     type Slot = GatherSlot<T>;
 
-    fn begin_loop(&mut self, _batch_count: usize) -> u64 {
-        self.state.written.begin_loop()
+    fn begin_loop(&mut self, batch_count: usize) -> u64 {
+        self.written.begin_loop(batch_count)
     }
 
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        self.state.written.with_slot(slot, key, body)
+        self.written.with_slot(slot, key, body)
     }
 
     fn end_loop(&mut self) {
-        self.state.written.end_loop();
+        self.written.end_loop();
     }
 }
 

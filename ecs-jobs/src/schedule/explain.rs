@@ -95,6 +95,9 @@ pub struct Explanations(pub Vec<Explanation>);
 
 impl fmt::Display for Explanations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no such system is in the schedule");
+        }
         let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&lines.join("\n"))
     }
@@ -119,6 +122,8 @@ impl Schedule {
     /// assert!(text.ends_with("think did not run in tick 0: it runs every 10 ticks, next in 3"));
     /// let text = schedule.explain(rain).to_string();
     /// assert!(text.ends_with("did not run in tick 0: resource_exists::<Weather> was false"));
+    /// # fn other() {}
+    /// assert_eq!(schedule.explain(other).to_string(), "no such system is in the schedule");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain<T: 'static>(&self, system: T) -> Explanations {

@@ -77,38 +77,13 @@ impl<T> GatherState<T> {
         Self { gathered: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
     }
 
-    /// Gets ready for a run on so many threads, and drops what one left that may have panicked.
-    pub(super) fn begin_run(&mut self, threads: usize) {
+    /// Gets ready for a run, and drops what one left that may have panicked.
+    pub(super) fn begin_run(&mut self, context: RunContext<'_>) -> Gather<'_, T> {
         self.gathered.clear();
-        while self.lent.len() < threads {
+        while self.lent.len() < context.pool.parallelism() {
             self.lent.push(Mutex::new(GatherSlot { key: 0, values: Vec::new() }));
         }
-    }
-
-    /// Gets ready for a loop, and drops what one left that panicked.
-    pub(super) fn begin_loop(&self) -> u64 {
-        self.lent.iter().for_each(|slot| slot.lock().values.clear());
-        0
-    }
-
-    pub(super) fn with_slot<R>(
-        &self,
-        slot: usize,
-        key: u64,
-        body: impl FnOnce(&mut GatherSlot<T>) -> R,
-    ) -> R {
-        // No other thread locks it while the batch runs.
-        let mut slot = self.lent[slot].lock();
-        slot.key = key;
-        body(&mut slot)
-    }
-
-    pub(super) fn end_loop(&mut self) {
-        let Self { gathered, lent, sorted } = self;
-        lent.iter().for_each(|slot| sorted.append(&mut slot.lock().values));
-        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
-        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
-        gathered.extend(sorted.drain(..).map(|(_, _, value)| value));
+        Gather { state: self }
     }
 }
 
@@ -130,8 +105,7 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
     ) -> Result<Gather<'a, T>, ParamError> {
-        state.begin_run(context.pool.parallelism());
-        Ok(Gather { state })
+        Ok(state.begin_run(context))
     }
 
     /// Each run begins with nothing gathered.
@@ -159,15 +133,24 @@ impl<T> Gather<'_, T> {
 impl<T: Send + Sync> ParallelSink for Gather<'_, T> {
     type Slot = GatherSlot<T>;
 
+    /// Drops what a loop left that panicked.
     fn begin_loop(&mut self, _batch_count: usize) -> u64 {
-        self.state.begin_loop()
+        self.state.lent.iter_mut().for_each(|slot| slot.get_mut().values.clear());
+        0
     }
 
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        self.state.with_slot(slot, key, body)
+        // No other thread locks it while the batch runs.
+        let mut slot = self.state.lent[slot].lock();
+        slot.key = key;
+        body(&mut slot)
     }
 
     fn end_loop(&mut self) {
-        self.state.end_loop();
+        let GatherState { gathered, lent, sorted } = &mut *self.state;
+        lent.iter_mut().for_each(|slot| sorted.append(&mut slot.get_mut().values));
+        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
+        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
+        gathered.extend(sorted.drain(..).map(|(_, _, value)| value));
     }
 }

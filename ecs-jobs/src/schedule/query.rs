@@ -2,7 +2,7 @@
 
 use formic_ecs::{
     AccessConflict, BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch,
-    QueryData, QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
+    QueryData, QueryEntityError, QueryFilter, QueryPlan, ReadOnly, RowIter, World,
 };
 
 use super::access::SystemAccess;
@@ -115,6 +115,14 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// The same about all entities, in a staggered system as well.
     pub fn all(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query().shard(1, 0)
+    }
+
+    /// The rows, one by one, of a query that only reads; so does `for row in &query`.
+    pub fn iter(&self) -> RowIter<'_, Q, F>
+    where
+        Q: ReadOnly,
+    {
+        self.inner.as_readonly().into_iter()
     }
 
     /// The query, and what a parallel loop needs beside it.
@@ -280,5 +288,14 @@ impl<'q, Q: QueryData, F: QueryFilter> IntoIterator for &'q mut Query<'_, Q, F> 
 
     fn into_iter(self) -> RowIter<'q, Q, F> {
         self.query().into_iter()
+    }
+}
+
+impl<'q, Q: ReadOnly, F: QueryFilter> IntoIterator for &'q Query<'_, Q, F> {
+    type Item = Q::Item<'q>;
+    type IntoIter = RowIter<'q, Q, F>;
+
+    fn into_iter(self) -> RowIter<'q, Q, F> {
+        self.iter()
     }
 }

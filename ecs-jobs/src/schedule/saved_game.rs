@@ -276,7 +276,7 @@ impl Save {
     ) -> Result<Vec<Change>, LoadError> {
         let (mut changes, mut known) = (Vec::<Change>::new(), Vec::new());
         for rule in rules.sorted() {
-            let what = || format!("the resource {}", name::of_type(rule.name));
+            let what = || called(RESOURCE, rule.name);
             let is_there = (rule.find)(world).is_some();
             let Some((saved_name, bytes)) = self.find(RESOURCE, rule.names()) else {
                 // Else it may be the type of a local or an event.
@@ -302,8 +302,7 @@ impl Save {
             }
             changes.push(Box::new(move |world| put(Place::Resource(world, version))));
         }
-        let what = |name: &str| format!("the resource {}", name::of_type(name));
-        report.dropped.extend(self.unknown(RESOURCE, &known).map(what));
+        self.note_unknown(RESOURCE, &known, report);
         Ok(changes)
     }
 
@@ -320,11 +319,10 @@ impl Save {
                     known.push(name);
                     changes.push((events.load)(rules, bytes)?);
                 }
-                None => report.new.push(format!("events of {}", name::of_type(events.name))),
+                None => report.new.push(called(EVENTS, events.name)),
             }
         }
-        let what = |name: &str| format!("events of {}", name::of_type(name));
-        report.dropped.extend(self.unknown(EVENTS, &known).map(what));
+        self.note_unknown(EVENTS, &known, report);
         Ok(changes)
     }
 
@@ -340,7 +338,7 @@ impl Save {
             (0..schedule.nodes.len()).map(|number| schedule.name_in_save(number)).collect();
         for (Node { info, slot }, saved_name) in schedule.nodes.iter().zip(&names) {
             let Some(bytes) = self.get(SYSTEM, saved_name) else {
-                report.new.push(format!("the system {}", info.name));
+                report.new.push(called(SYSTEM, &info.name));
                 continue;
             };
             let archive = StateArchive::loading(rules, &info.name, bytes, world);
@@ -353,8 +351,7 @@ impl Save {
             report.dropped.extend(left.into_iter().map(of));
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let what = |name: &str| format!("the system {name}");
-        report.dropped.extend(self.unknown(SYSTEM, &known).map(what));
+        self.note_unknown(SYSTEM, &known, report);
         Ok(())
     }
 
@@ -367,10 +364,11 @@ impl Save {
         names.into_iter().find_map(|name| Some((name, self.get(kind, name)?)))
     }
 
-    /// The names of the sections of one kind that are not known.
-    fn unknown<'s>(&'s self, kind: &str, known: &[&str]) -> impl Iterator<Item = &'s str> {
-        let names = self.sections.iter().filter_map(move |it| it.name.strip_prefix(kind));
-        names.filter(move |name| !known.contains(name))
+    /// Reports the sections of one kind that are not known.
+    fn note_unknown(&self, kind: &str, known: &[&str], report: &mut LoadReport) {
+        let names = self.sections.iter().filter_map(|it| it.name.strip_prefix(kind));
+        let unknown = names.filter(|name| !known.contains(name));
+        report.dropped.extend(unknown.map(|name| called(kind, name)));
     }
 
     /// Adds something of the host's own, by a name: which level it is, what is on the screen.
@@ -441,6 +439,15 @@ impl Save {
     }
 }
 
+/// What a section of this kind and name is called in messages.
+fn called(kind: &str, name: &str) -> String {
+    match kind {
+        SYSTEM => format!("the system {name}"),
+        EVENTS => format!("events of {}", name::of_type(name)),
+        _ => format!("the {kind}{}", name::of_type(name)),
+    }
+}
+
 /// The rules of a world while a game is loaded into it. They are put back without a trace, since the
 /// version of the world is part of the game; also where a codec or a rule panics.
 struct LentRules<'w> {
@@ -501,7 +508,7 @@ fn save_resources(
         let is_ours = id == TypeId::of::<SaveRules>()
             || schedule.aging.iter().any(|events| events.resources.contains(&id));
         if rules.get(id).is_none() && !is_ours {
-            let what = format!("the resource {}", name::of_type(name));
+            let what = called(RESOURCE, name);
             problems.push(Unsaved { what, remedy: Unsaved::rule_for(name) });
         }
     }
@@ -513,9 +520,7 @@ fn save_resources(
         bytes.push(u8::from(found.is_some()));
         let written = found.map_or(Ok(()), |value| rule.write(value, &mut bytes));
         if written.is_err() {
-            let what = format!("the resource {}", name::of_type(rule.name));
-            let remedy = "its codec failed to write the value that is there now".into();
-            problems.push(Unsaved { what, remedy });
+            problems.push(Unsaved::unwritable(called(RESOURCE, rule.name)));
         }
         save.push(RESOURCE, rule.name, bytes);
     }

@@ -352,6 +352,4 @@ impl<T: Send + Sync> ParallelSink for Scatter<'_, T> {
         slot.begin(key);
         body(&mut slot)
     }
-
-    fn end_loop(&mut self) {}
 }

@@ -16,7 +16,7 @@ pub trait ParallelSink: Sync {
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut Self::Slot) -> R) -> R;
 
     /// Puts everything in the order of the keys, where that is not done later.
-    fn end_loop(&mut self);
+    fn end_loop(&mut self) {}
 }
 
 /// What a parallel loop writes to: a [`ParallelSink`] that is borrowed, or a pair of such.

@@ -75,8 +75,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A clock for which everything takes for ever, so that every loop is worth
-/// sharing.
+/// A clock that stands still at the end of time.
 #[derive(Debug)]
 pub(crate) struct Stopwatch;
 

@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::wait_until;
 use formic_jobs::{Pool, Threads};
 
 fn pools() -> impl Iterator<Item = Pool> {
@@ -125,32 +126,85 @@ fn a_future_goes_on_without_its_handle_and_drops_what_it_owns_before_its_output_
     }
 }
 
+/// A future that owns a note and never ends, and where it puts its waker.
+fn waits_for_ever(dropped: &Arc<AtomicUsize>) -> (impl Future<Output = ()> + Send + use<>, Kept) {
+    let (note, kept) = (Noted(Arc::clone(dropped)), Kept::default());
+    let inside = Arc::clone(&kept);
+    let future = async move {
+        let _note = note;
+        poll_fn(|context| {
+            *inside.lock().unwrap() = Some(context.waker().clone());
+            Poll::Ready(())
+        })
+        .await;
+        pending::<()>().await;
+    };
+    (future, kept)
+}
+
+type Kept = Arc<Mutex<Option<Waker>>>;
+
 #[test]
-fn a_future_that_waits_does_not_keep_its_pool_and_is_dropped_with_its_last_waker() {
+fn a_future_that_waits_is_dropped_with_its_last_waker() {
     for pool in pools() {
         let dropped = Arc::new(AtomicUsize::new(0));
-        let (note, kept) = (Noted(Arc::clone(&dropped)), Arc::new(Mutex::new(None::<Waker>)));
-        let inside = Arc::clone(&kept);
-        let task = pool.spawn_future(async move {
-            let _note = note;
-            poll_fn(|context| {
-                *inside.lock().unwrap() = Some(context.waker().clone());
-                Poll::<()>::Ready(())
-            })
-            .await;
-            pending::<()>().await;
-        });
+        let (future, kept) = waits_for_ever(&dropped);
+        drop(pool.spawn_future(future));
         pool.run_until(|| kept.lock().unwrap().is_some());
-        // The poll may not have ended: the end of the pool waits for it.
-        drop(pool);
-        assert!(!task.is_done());
-        let waker = kept.lock().unwrap().take().expect("it was polled");
-        waker.wake_by_ref();
-        drop(task);
+        pool.flush();
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
-        drop(waker);
+        drop(kept.lock().unwrap().take());
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
     }
+}
+
+#[test]
+fn a_future_that_waits_is_dropped_with_its_pool_and_what_awaits_it_panics() {
+    for pool in pools() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let (future, kept) = waits_for_ever(&dropped);
+        let task = pool.spawn_future(future);
+        pool.run_until(|| kept.lock().unwrap().is_some());
+        let other = Pool::new(Threads::Own(1)).expect("a thread is granted");
+        let awaits = other.spawn_future(task);
+        other.flush();
+        assert!(!awaits.is_done());
+        // The poll may not have ended: the end of the pool waits for it.
+        drop(pool);
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+        let outcome = catch_unwind(AssertUnwindSafe(|| other.block_on(awaits)));
+        let payload = outcome.expect_err("there is no output");
+        assert!(payload.downcast_ref::<&str>().expect("a text").contains("its pool has gone"));
+        kept.lock().unwrap().take().expect("it was polled").wake();
+    }
+}
+
+#[test]
+fn a_future_that_is_polled_when_a_job_drops_its_pool_is_dropped_after_the_poll() {
+    let pool = Arc::new(Pool::new(Threads::Own(2)).expect("threads are granted"));
+    let (dropped, is_polled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let note = Noted(Arc::clone(&dropped));
+    let (polled, kept) = (Arc::clone(&is_polled), Kept::default());
+    let inside = Arc::clone(&kept);
+    let task = pool.spawn_future(poll_fn(move |context| {
+        let _owned = &note;
+        *inside.lock().unwrap() = Some(context.waker().clone());
+        polled.store(1, Ordering::SeqCst);
+        wait_until(|| polled.load(Ordering::SeqCst) == 2);
+        Poll::<()>::Pending
+    }));
+    wait_until(|| is_polled.load(Ordering::SeqCst) == 1);
+    let last = Arc::clone(&pool);
+    let polled = Arc::clone(&is_polled);
+    pool.schedule(move || {
+        wait_until(|| Arc::strong_count(&last) == 1);
+        drop(last);
+        polled.store(2, Ordering::SeqCst);
+    });
+    drop(pool);
+    wait_until(|| task.is_done());
+    assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    drop(kept);
 }
 
 #[test]

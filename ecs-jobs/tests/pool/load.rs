@@ -260,3 +260,28 @@ fn waits_inside_of_waits_end_with_an_error_before_the_stack_does() {
         pool.complete(pool.schedule(|| ()));
     });
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "takes times")]
+fn a_flush_costs_each_job_that_it_runs_next_to_nothing() {
+    const COUNT: usize = 500;
+    let pool = hosted();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let schedule = || {
+        ran.store(0, Ordering::Relaxed);
+        for _ in 0..COUNT {
+            let ran = Arc::clone(&ran);
+            pool.schedule(move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        }
+    };
+    let least_of = |wait: &dyn Fn()| {
+        let times = (0..20).map(|_| {
+            schedule();
+            time_of(1, wait)
+        });
+        times.min().expect("there are some")
+    };
+    let flushed = least_of(&|| pool.flush());
+    let counted = least_of(&|| pool.run_until(|| ran.load(Ordering::Relaxed) == COUNT));
+    assert!(flushed < 2 * counted, "{flushed:?}, and {counted:?} where the jobs are counted");
+}

@@ -3,6 +3,7 @@
 use crate::support::{pools, wait_until, within};
 use formic_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -260,4 +261,46 @@ fn the_result_of_a_scope_body_may_panic_when_dropped() {
         assert_eq!(reason_of(call), Reason(5));
         still_works(&pool);
     }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn jobs_that_go_with_their_pool_may_panic_when_dropped() {
+    /// Counts its drop and panics.
+    struct Counted(Arc<AtomicUsize>);
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            drop(Bomb);
+        }
+    }
+
+    // A process of its own, which two panics at once would abort.
+    const CHILD: &str = "FORMIC_DROP_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "panics::jobs_that_go_with_their_pool_may_panic_when_dropped";
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(CHILD, "1")
+            .output()
+            .expect("the test can start itself");
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let pool = Arc::new(crate::support::pool(1));
+    let drop_count = Arc::new(AtomicUsize::new(0));
+    for _ in 0..3 {
+        let owned = Counted(Arc::clone(&drop_count));
+        // The thread that made the pool never comes for it.
+        pool.on_main().schedule(move || _ = &owned);
+    }
+    let last = Arc::clone(&pool);
+    pool.schedule(move || {
+        wait_until(|| Arc::strong_count(&last) == 1);
+        drop(last);
+    });
+    drop(pool);
+    wait_until(|| drop_count.load(Ordering::SeqCst) == 3);
 }

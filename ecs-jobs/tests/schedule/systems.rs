@@ -36,6 +36,23 @@ impl Trace {
     }
 }
 
+fn pairs(lefts: Query<&Left>, mut total: ResMut<Total>) {
+    // A query that only reads is walked by `&`, also within a walk of its own.
+    for left in &lefts {
+        total.0 += lefts.iter().filter(|other| other.0 > left.0).count() as u64;
+    }
+}
+
+#[test]
+fn a_query_that_only_reads_is_walked_while_it_is_walked() {
+    let mut world = World::new();
+    world.insert_resource(Total(0));
+    world.spawn_batch((0..10).map(Left));
+    let mut schedule = Schedule::builder().add(pairs).build(&mut world).unwrap();
+    schedule.run(&mut world, &pool(0));
+    assert_eq!(world.resource::<Total>().unwrap().0, 45);
+}
+
 fn a(trace: Res<Trace>) {
     trace.note("a");
 }

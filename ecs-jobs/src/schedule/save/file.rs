@@ -12,6 +12,8 @@ use std::fmt;
 
 use formic_ecs::StateHasher;
 
+debug_as_text!(MalformedSave);
+
 const MAGIC: [u8; 8] = *b"FormicSG";
 const FORMAT: u32 = 1;
 const HEADER_BYTES: usize = 32;
@@ -29,7 +31,7 @@ pub(in crate::schedule) struct Section {
 /// use formic_jobs::{MalformedSave, Save};
 /// assert_eq!(Save::from_bytes(b"a picture of a cat"), Err(MalformedSave::NotASave));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSave {
     /// They do not begin as a save does.

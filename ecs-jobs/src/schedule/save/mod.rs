@@ -33,11 +33,8 @@ impl Unsaved {
         )
     }
 
-    fn unwritable(what: &str, system: &str) -> Self {
-        Self {
-            what: format!("{} of the system {system}", name::of_type(what)),
-            remedy: "its codec failed to write the value that is there now".into(),
-        }
+    pub(super) fn unwritable(what: String) -> Self {
+        Self { what, remedy: "its codec failed to write the value that is there now".into() }
     }
 }
 
@@ -82,11 +79,7 @@ impl fmt::Display for SaveError {
     }
 }
 
-impl fmt::Debug for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(SaveError, LoadError);
 
 impl std::error::Error for SaveError {}
 
@@ -118,12 +111,6 @@ impl fmt::Display for LoadError {
             Self::MiddleOfRun => f.write_str("a run is stepped through: end it first"),
             Self::OtherWorld => f.write_str("the schedule was built for another world"),
         }
-    }
-}
-
-impl fmt::Debug for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

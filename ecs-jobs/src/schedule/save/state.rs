@@ -109,7 +109,7 @@ impl<'a> StateArchive<'a> {
                 put_text(out, what);
                 put_bytes(out, &bytes);
             }
-            Err(CodecError) => problems.push(Unsaved::unwritable(what, self.system)),
+            Err(CodecError) => problems.push(Unsaved::unwritable(called(what, self.system))),
         }
     }
 
@@ -129,8 +129,7 @@ impl<'a> StateArchive<'a> {
     fn note_read(&mut self, what: &str, is_read: bool) {
         let Mode::Load { failed: failed @ None, .. } = &mut self.mode else { return };
         if !is_read {
-            let what = format!("{} of the system {}", name::of_type(what), self.system);
-            *failed = Some(LoadError::InvalidValue { what });
+            *failed = Some(LoadError::InvalidValue { what: called(what, self.system) });
         }
     }
 
@@ -212,4 +211,9 @@ impl<'a> StateArchive<'a> {
             problems.push(Unsaved { what, remedy: remedy.to_owned() });
         }
     }
+}
+
+/// What a system keeps, for messages.
+fn called(what: &str, system: &str) -> String {
+    format!("{} of the system {system}", name::of_type(what))
 }
