@@ -4,7 +4,9 @@
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents};
+use formic_ai::utility::{
+    Curve, Input, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents,
+};
 
 /// From 0 to 100.
 #[derive(Component)]
@@ -72,7 +74,7 @@ fn actions() -> ActionSet {
 /// Once it eats it eats its fill, once it sleeps it sleeps until it is rested; it plays when it is
 /// neither hungry nor tired, and being tired bothers it more.
 fn reasoner(actions: &ActionSet) -> Result<Reasoner, ReasonerError> {
-    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+    let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
     let hungry = Curve::exponential(2.0);
     let tired = Curve::fast_then_slow(4.0);
     let play = Utility::sum().weighted(0.4, hunger, hungry.clone().inverted()).weighted(
@@ -80,7 +82,8 @@ fn reasoner(actions: &ActionSet) -> Result<Reasoner, ReasonerError> {
         tiredness,
         tired.clone().inverted(),
     );
-    cats.option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
+    Reasoner::new()
+        .option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
         .option("sleep", Utility::of(tiredness, tired).until(tiredness, 0.0))
         .option("play", play)
         .bind(actions)

@@ -18,8 +18,8 @@
 
 #![forbid(unsafe_code)]
 
-#[macro_use]
-mod debug;
+#[macro_use(debug_as_text, debug_fields)]
+extern crate formic_ecs;
 
 pub mod action;
 pub mod activity;

@@ -44,7 +44,9 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
     } else if world.has::<Body>(entity) || world.has::<Blocking>(entity) {
         match log.is_watched(entity) {
             true => format!("{name} has decided nothing yet."),
-            false => format!("{name} is not watched, so that its decisions are not written down."),
+            false => format!(
+                "{name} is not watched, so that its decisions are not written down (`DecisionLog::watch`)."
+            ),
         }
     } else {
         match log.kind(entity) {

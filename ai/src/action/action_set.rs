@@ -10,6 +10,8 @@ use super::composite::{Composite, Concluded};
 use super::lifetimes::link_lifetimes;
 use super::names::{ActionNames, layout_with};
 
+debug_as_text!(ActionSetError);
+
 /// The actions of a kind of agent, in order and by name: a layout that any number of agents can be
 /// spawned from. It says what they can do; what decides is added as a component of its own.
 ///
@@ -51,7 +53,7 @@ impl fmt::Debug for ActionSet {
 }
 
 /// Why a plan could not be spawned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ActionSetError {
     /// There is nothing to carry out.

@@ -5,47 +5,30 @@ use std::cell::RefCell;
 use formic_ecs::Claimant;
 
 use super::components::{Action, ActionFlags, ActionResult};
-use super::processor::{ActionChunk, Agent, Ended, Extras, SerialProcessor, WideProcessor};
+use super::processor::{
+    ActionChunk, Agent, Ended, Extras, Processor, SerialProcessor, WideProcessor,
+};
 
 /// A processor that is called from one thread.
 #[derive(Debug)]
 pub(super) struct Serial<'a, P>(pub(super) RefCell<&'a mut P>);
 
-impl<X: Extras, P: SerialProcessor> WideProcessor<X> for Serial<'_, P> {
+impl<P: SerialProcessor> Processor for Serial<'_, P> {
     type Action = P::Action;
 
     fn before_chunk(&self, chunk: ActionChunk) {
         self.0.borrow_mut().before_chunk(chunk);
     }
 
-    fn start(
-        &self,
-        agent: Agent<'_>,
-        it: &mut P::Action,
-        _: X::Item<'_>,
-        (): &mut (),
-    ) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, it: &mut P::Action) -> ActionResult {
         self.0.borrow_mut().start(agent, it)
     }
 
-    fn update(
-        &self,
-        agent: Agent<'_>,
-        it: &mut P::Action,
-        _: X::Item<'_>,
-        (): &mut (),
-    ) -> ActionResult {
+    fn update(&self, agent: Agent<'_>, it: &mut P::Action) -> ActionResult {
         self.0.borrow_mut().update(agent, it)
     }
 
-    fn cleanup(
-        &self,
-        agent: Agent<'_>,
-        it: &mut P::Action,
-        _: X::Item<'_>,
-        ended: Ended,
-        (): &mut (),
-    ) {
+    fn cleanup(&self, agent: Agent<'_>, it: &mut P::Action, ended: Ended) {
         self.0.borrow_mut().cleanup(agent, it, ended);
     }
 }

@@ -14,6 +14,8 @@ use super::action_set::{ActionSet, SpawnAction, spawn_action};
 use super::composite::Composite;
 use super::sequence::{OnFailure, Sequence};
 
+debug_as_text!(LoadError);
+
 /// The kinds of actions that plan files may use: filter components, by name.
 ///
 /// ```
@@ -120,7 +122,7 @@ struct ActionSetFile<'a> {
 #[serde(rename = "Sequence", deny_unknown_fields)]
 struct SequenceFile<'a> {
     #[serde(default)]
-    on_failure: OnFailureEntry,
+    on_failure: OnFailure,
     #[serde(borrow)]
     actions: Vec<ActionEntry<'a>>,
 }
@@ -143,21 +145,8 @@ fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D:
     <&RawValue>::deserialize(from).map(Some)
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename = "OnFailure")]
-enum OnFailureEntry {
-    #[default]
-    Retry,
-    BackOff {
-        ticks: u32,
-        ticks_max: u32,
-    },
-    Advance,
-    Stop,
-}
-
 /// Why a file, or a text, could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file could not be read.
@@ -293,13 +282,7 @@ impl Sequence {
     /// Returns an error if the text is no sequence.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: SequenceFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
-        let on_failure = match file.on_failure {
-            OnFailureEntry::Retry => OnFailure::Retry,
-            OnFailureEntry::BackOff { ticks, ticks_max } => OnFailure::BackOff { ticks, ticks_max },
-            OnFailureEntry::Advance => OnFailure::Advance,
-            OnFailureEntry::Stop => OnFailure::Stop,
-        };
-        Ok(Self::from(read_whole_plan(text, kinds, &file.actions)?).on_failure(on_failure))
+        Ok(Self::from(read_whole_plan(text, kinds, &file.actions)?).on_failure(file.on_failure))
     }
 }
 

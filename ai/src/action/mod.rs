@@ -58,18 +58,14 @@
 //! use formic_ai::prelude::*;
 //!
 //! #[derive(Component, Clone)]
-//! struct Count { left: u32 }
+//! struct Count(u32);
 //! struct Counting;
 //!
 //! impl Processor for Counting {
 //!     type Action = Count;
-//!     fn start(&self, _agent: Agent, action: &mut Count) -> ActionResult {
-//!         action.left = 3;
-//!         ActionResult::Running
-//!     }
-//!     fn update(&self, _agent: Agent, action: &mut Count) -> ActionResult {
-//!         action.left -= 1;
-//!         if action.left == 0 { ActionResult::Success } else { ActionResult::Running }
+//!     fn update(&self, _agent: Agent, left: &mut Count) -> ActionResult {
+//!         left.0 -= 1;
+//!         if left.0 == 0 { ActionResult::Success } else { ActionResult::Running }
 //!     }
 //! }
 //! fn count(mut actions: Actions<Count>) {
@@ -77,14 +73,11 @@
 //! }
 //!
 //! let mut world = World::new();
-//! let agent = Sequence::new().then(Count { left: 0 }).then(Count { left: 0 }).spawn(&mut world, ())?;
-//! let mut schedule = formic_ai::action::add(Schedule::builder())
-//!     .add(count.as_action())
-//!     .build(&mut world)?;
+//! let agent = Sequence::new().then(Count(3)).then(Count(2)).spawn(&mut world, ())?;
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(count.as_action()).build(&mut world)?;
 //! let pool = Pool::new(Threads::None)?;
-//! for _ in 0..3 {
-//!     schedule.run(&mut world, &pool);
-//! }
+//! (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
 //! assert_eq!(world.get::<SequenceAgent>(agent)?.current(), 1, "the second action is next");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -113,11 +113,7 @@ pub struct NamingRecorder<'a> {
     names: Option<Res<'a, ActionNames>>,
 }
 
-impl std::fmt::Debug for NamingRecorder<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.recorder.fmt(f)
-    }
-}
+debug_fields!([] NamingRecorder<'_>: recorder);
 
 impl SystemParam for NamingRecorder<'_> {
     type State = ();

@@ -13,7 +13,7 @@ use super::components::ActionResult;
 /// [`AgentAccess`](super::AgentAccess), to read from others a
 /// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, or wants the other
 /// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
-pub trait Processor: Sync {
+pub trait Processor {
     /// The filter component.
     type Action: Component;
 

@@ -21,29 +21,10 @@ type Switched = (
 ///
 /// An action that was despawned counts as failed when it is to begin.
 pub fn identify(
-    agents: Query<Switched, With<Switching>>,
-    actions: ExclusiveLookup<&'static mut Action>,
-    executing: EnabledLookup<Executing>,
-    finished: EnabledLookup<Finished>,
-) {
-    pass_on(agents, &actions, &executing, &finished);
-}
-
-/// [`identify`] once more in the same tick, for what composites have begun and halted.
-pub fn identify_parts(
-    agents: Query<Switched, With<Switching>>,
-    actions: ExclusiveLookup<&'static mut Action>,
-    executing: EnabledLookup<Executing>,
-    finished: EnabledLookup<Finished>,
-) {
-    pass_on(agents, &actions, &executing, &finished);
-}
-
-fn pass_on(
     mut agents: Query<Switched, With<Switching>>,
-    actions: &ExclusiveLookup<&'static mut Action>,
-    executing: &EnabledLookup<Executing>,
-    finished: &EnabledLookup<Finished>,
+    actions: ExclusiveLookup<&'static mut Action>,
+    executing: EnabledLookup<Executing>,
+    finished: EnabledLookup<Finished>,
 ) {
     agents.par_for_each(|(owner, body, entities, mut switching, mut reported)| {
         switching.set(false);
@@ -70,6 +51,16 @@ fn pass_on(
             }
         }
     });
+}
+
+/// [`identify`] once more in the same tick, for what composites have begun and halted.
+pub fn identify_parts(
+    agents: Query<Switched, With<Switching>>,
+    actions: ExclusiveLookup<&'static mut Action>,
+    executing: EnabledLookup<Executing>,
+    finished: EnabledLookup<Finished>,
+) {
+    identify(agents, actions, executing, finished);
 }
 
 /// Despawns the actions that have no owner any more, once they have been tidied up.

@@ -40,9 +40,7 @@ const ROUNDS_MAX: u32 = 10_000;
 ///
 /// #[derive(Clone)]
 /// struct Rung;
-/// impl Event for Rung {
-///     fn kind(&self) -> EventKinds { EventKinds::one(0) }
-/// }
+/// impl Event for Rung {}
 /// enum Village {}
 /// impl ActivityDomain for Village {
 ///     type World<'w> = ComponentLookup<'w, &'static Bell>;

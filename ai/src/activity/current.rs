@@ -18,17 +18,12 @@ use super::tick::{Effects, Tick};
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Event, EventKinds, ActivityDomain};
+/// # use formic_ai::activity::Event;
 /// use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
 /// use formic_ecs::Entity;
 /// # struct Nothing;
-/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-/// # enum Village {}
-/// # impl ActivityDomain for Village {
-/// #     type World<'w> = ();
-/// #     type Event = Nothing;
-/// #     type Failure = &'static str;
-/// # }
+/// # impl Event for Nothing {}
+/// # type Village = ((), Nothing, &'static str);
 /// # #[derive(formic_ecs::HashState)]
 /// # struct Nap;
 /// # impl Activity for Nap {

@@ -347,17 +347,12 @@ impl<A: Activity> Teller<'_, '_, A> {
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
+/// # use formic_ai::activity::{Activity, Event, Status, Tick};
 /// use formic_ai::activity::{self, Activities};
 /// use formic_ai::prelude::*;
 /// # struct Nothing;
-/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-/// # enum Village {}
-/// # impl ActivityDomain for Village {
-/// #     type World<'w> = ();
-/// #     type Event = Nothing;
-/// #     type Failure = ();
-/// # }
+/// # impl Event for Nothing {}
+/// # type Village = ((), Nothing, ());
 /// # struct Eat;
 /// # impl Activity for Eat {
 /// #     type Domain = Village;

@@ -4,30 +4,36 @@ use std::borrow::Cow;
 use std::fmt;
 
 use formic_ecs::{Codec, HashState};
+use formic_jobs::SystemParam;
 
 use super::event::Event;
 use crate::action::Ended;
 
 /// What the activities of a game have in common: what they read, what wakes them, and how they fail.
 ///
-/// An activity and its sub-activities share one. It is a type without values.
+/// An activity and its sub-activities share one. It is a type without values: a tuple of a
+/// [system parameter](SystemParam), an [`Event`] and a failure, or a type of the game's. That can say
+/// how failures are saved and put into words, and is what an [`Async`](super::Async) activity needs
+/// that reads the world: the compiler forgets the lifetimes in a tuple across an `await`.
 ///
 /// ```
-/// use formic_ai::activity::{Event, EventKinds, ActivityDomain};
+/// use std::borrow::Cow;
+/// use formic_ai::activity::{ActivityDomain, Event};
 /// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Position(i32);
-/// enum Happening { Arrived }
-/// impl Event for Happening {
-///     fn kind(&self) -> EventKinds { EventKinds::one(0) }
-/// }
+/// struct Arrived;
+/// impl Event for Arrived {}
 /// #[derive(Debug)]
 /// enum Trouble { NoWay }
+///
+/// type Hamlet = (ComponentLookup<'static, &'static Position>, Arrived, Trouble);
 ///
 /// enum Village {}
 /// impl ActivityDomain for Village {
 ///     type World<'w> = ComponentLookup<'w, &'static Position>;
-///     type Event = Happening;
+///     type Event = Arrived;
 ///     type Failure = Trouble;
+///     fn reason(Trouble::NoWay: &Trouble) -> Option<Cow<'_, str>> { Some("there is no way".into()) }
 /// }
 /// ```
 pub trait ActivityDomain: Sized + 'static {
@@ -49,6 +55,18 @@ pub trait ActivityDomain: Sized + 'static {
         _ = failure;
         None
     }
+}
+
+impl<P, E, F> ActivityDomain for (P, E, F)
+where
+    P: SystemParam + 'static,
+    for<'w> P::Item<'w>: Sync,
+    E: Event,
+    F: fmt::Debug + Send + Sync + 'static,
+{
+    type World<'w> = P::Item<'w>;
+    type Event = E;
+    type Failure = F;
 }
 
 /// What an activity says at the end of a tick of its own.

@@ -34,8 +34,11 @@ pub trait Event: Sized + Send + Sync + 'static {
     /// game with such events cannot be saved.
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// Of which kind it is: one, as [`EventKinds::one`] gives it.
-    fn kind(&self) -> EventKinds;
+    /// Of which kind it is: one, as [`EventKinds::one`] gives it. Where nothing is said, all events
+    /// of the type are of one kind.
+    fn kind(&self) -> EventKinds {
+        EventKinds::one(0)
+    }
 
     /// What events of the kind of this number are called in [records](crate::explain): `arrived`.
     #[must_use]
@@ -227,9 +230,9 @@ impl Token {
 ///
 /// ```
 /// use formic_ai::activity::Posted;
-/// # use formic_ai::activity::{Event, EventKinds};
+/// # use formic_ai::activity::Event;
 /// # struct Arrived;
-/// # impl Event for Arrived { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// # impl Event for Arrived {}
 /// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Walk { left: u32 }
 /// fn walk(mut walkers: Query<'_, (Entity, &mut Walk)>, mut posts: EventWriter<'_, Posted<Arrived>>) {

@@ -19,21 +19,45 @@
 //!   agent's own.
 //!
 //! ```
+//! use formic_ai::activity::{self, Activities, ActivitySlot, Async, AsyncContext, Blocking};
+//! use formic_ai::activity::{Event, EventKinds, Posted};
+//! use formic_ai::prelude::*;
+//!
+//! #[derive(Clone)]
+//! struct Rung;
+//! impl Event for Rung {}
+//! type House = ((), Rung, ()); // nothing to read, one kind of event, no reason to fail
+//!
+//! let mut world = World::new();
+//! let bell = world.spawn(());
+//! let agent = world.spawn(activity::idle::<Async<House>>());
+//! let answer = Async::new("waiting for the bell", move |context: AsyncContext<House>| async move {
+//!     context.subscribe(bell, EventKinds::ALL).await;
+//!     context.event().await.map(drop).map_err(drop)
+//! });
+//! activity::order(&mut world, agent, 1, answer)?;
+//! let live = |activities: Activities<'_, Async<House>>| _ = activities.run(0, &());
+//! let mut schedule = Schedule::builder().add(live).build(&mut world)?;
+//! let pool = Pool::new(Threads::None)?;
+//! schedule.run(&mut world, &pool);
+//! assert!(world.is_enabled::<Blocking>(agent)?, "it sleeps until the bell rings");
+//! world.resource_mut::<Events<Posted<Rung>>>()?.send(Posted::about(bell, Rung));
+//! schedule.run(&mut world, &pool);
+//! assert_eq!(world.get::<ActivitySlot<Async<House>>>(agent)?.ended(), Some(Ended::Success));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! An activity that is a type of its own can be saved and hashed. This one walks:
+//!
+//! ```
 //! use formic_ai::activity::{self, Activities, Activity, ActivitySlot, Ending, Event, EventKinds};
-//! use formic_ai::activity::{Posted, ActivityDomain, Status, Tick};
+//! use formic_ai::activity::{Posted, Status, Tick};
 //! use formic_ai::prelude::*;
 //! # use std::borrow::Cow;
 //!
 //! struct Arrived;
-//! impl Event for Arrived {
-//!     fn kind(&self) -> EventKinds { EventKinds::one(0) }
-//! }
-//! enum Village {}
-//! impl ActivityDomain for Village {
-//!     type World<'w> = ComponentLookup<'w, &'static Position>;
-//!     type Event = Arrived;
-//!     type Failure = ();
-//! }
+//! impl Event for Arrived {}
+//! type Village = (ComponentLookup<'static, &'static Position>, Arrived, ());
 //! #[derive(Component)]
 //! struct Position(i32);
 //! #[derive(Component)]
@@ -50,7 +74,7 @@
 //!         if world.get(agent).is_ok_and(|position| position.0 == self.0) {
 //!             return Status::Finished(Ending::Success);
 //!         }
-//!         tick.subscribe(agent, EventKinds::one(0)); // first this, then the request
+//!         tick.subscribe(agent, EventKinds::ALL); // first this, then the request
 //!         tick.commands().insert(agent, Walk { to: self.0 });
 //!         Status::Blocked
 //!     }

@@ -29,17 +29,12 @@ pub struct Blocking;
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
+/// # use formic_ai::activity::{Activity, Event, Status, Tick};
 /// use formic_ai::activity::{self, Blocking, ActivitySlot};
 /// use formic_ai::prelude::*;
 /// # struct Nothing;
-/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-/// # enum Village {}
-/// # impl ActivityDomain for Village {
-/// #     type World<'w> = ();
-/// #     type Event = Nothing;
-/// #     type Failure = ();
-/// # }
+/// # impl Event for Nothing {}
+/// # type Village = ((), Nothing, ());
 /// struct Eat;
 /// # impl Activity for Eat {
 /// #     type Domain = Village;
@@ -142,18 +137,13 @@ pub fn idle<A: Activity>() -> impl Bundle {
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
+/// # use formic_ai::activity::{Activity, Event, Status, Tick};
 /// use formic_ai::activity::{self, ActivitySlot};
 /// use formic_ai::prelude::*;
 /// use formic_ecs::ChildOf;
 /// # struct Nothing;
-/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-/// # enum Village {}
-/// # impl ActivityDomain for Village {
-/// #     type World<'w> = ();
-/// #     type Event = Nothing;
-/// #     type Failure = ();
-/// # }
+/// # impl Event for Nothing {}
+/// # type Village = ((), Nothing, ());
 /// # struct Eat;
 /// # impl Activity for Eat {
 /// #     type Domain = Village;
@@ -294,17 +284,8 @@ impl<A: Activity> ActivitySlot<A> {
     }
 }
 
-impl<A: Activity> fmt::Debug for ActivitySlot<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActivitySlot")
-            .field("activity", &self.to_string())
-            .field("state", &self.state)
-            .field("since", &self.since)
-            .field("priority", &self.priority)
-            .field("subscriptions", &self.subscriptions)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([A: Activity] ActivitySlot<A>:
+    state, since, priority, subscriptions; activity = |it| it.to_string());
 
 /// The activity and its step: `hauling wood: going to (3, 4)`.
 impl<A: Activity> fmt::Display for ActivitySlot<A> {
@@ -380,25 +361,18 @@ fn is_coherent<A: Activity>(slot: &ActivitySlot<A>) -> bool {
 }
 
 fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
-    let [state, ended, has_activity, next] = take(bytes)?;
+    let state = Codec::plain().read(bytes)?;
+    let [ended, has_activity, next] = take(bytes)?;
     let agent = u64::from_le_bytes(take(bytes)?);
     let mut slot = ActivitySlot {
         agent: if agent == 0 { None } else { Some(Entity::from_bits(agent).ok_or(CodecError)?) },
         since: u64::from_le_bytes(take(bytes)?),
         newest: u32::from_le_bytes(take(bytes)?),
         priority: u32::from_le_bytes(take(bytes)?),
-        state: match state {
-            0 => State::Idle,
-            1 => State::Active,
-            2 => State::Blocked,
-            _ => return Err(CodecError),
-        },
+        state,
         ended: match ended {
             0 => None,
-            1 => Some(Ended::Success),
-            2 => Some(Ended::Failed),
-            3 => Some(Ended::Interrupted),
-            _ => return Err(CodecError),
+            ended => Some(Codec::plain().read(&mut &[ended][..])?),
         },
         ..ActivitySlot::default()
     };

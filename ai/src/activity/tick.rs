@@ -230,16 +230,11 @@ impl<G: ActivityDomain> Tick<'_, G> {
     /// # use std::borrow::Cow;
     /// use std::sync::{Arc, OnceLock};
     /// use std::thread;
-    /// # use formic_ai::activity::{Event, EventKinds, ActivityDomain};
+    /// # use formic_ai::activity::{Event, EventKinds};
     /// use formic_ai::activity::{Activity, Ending, Status, Tick};
     /// # struct Nothing;
-    /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-    /// # enum Village {}
-    /// # impl ActivityDomain for Village {
-    /// #     type World<'w> = ();
-    /// #     type Event = Nothing;
-    /// #     type Failure = ();
-    /// # }
+    /// # impl Event for Nothing {}
+    /// # type Village = ((), Nothing, ());
     /// struct Ask { reply: Arc<OnceLock<u32>>, has_asked: bool }
     ///
     /// impl Activity for Ask {

@@ -21,40 +21,22 @@
 //! use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 //! use formic_ai::prelude::*;
 //! # #[derive(Component, Clone)] struct Attack;
-//! # #[derive(Component, Clone)] struct Flee;
 //! # #[derive(Component, Clone)] struct Patrol;
 //! #[derive(Component)]
 //! struct Enemy { distance: f32 }
-//! #[derive(Component)]
-//! struct Health(f32);
-//! type Senses = (&'static Enemy, &'static Health);
-//! struct Guards(Tree<Senses>);
 //!
-//! fn think(mut trees: Trees<Senses>, guards: Res<Guards>) {
-//!     trees.tick(&guards.0);
-//! }
-//!
-//! let actions = ActionSet::new().action("attack", Attack).action("flee", Flee).action("patrol", Patrol);
+//! let actions = ActionSet::new().action("attack", Attack).action("patrol", Patrol);
 //! let library = Library::new(&actions)
-//!     .condition("enemy_near", |(enemy, _): &(&Enemy, &Health)| enemy.distance < 5.0)
-//!     .condition("hurt", |(_, health): &(&Enemy, &Health)| health.0 < 0.3);
-//! let tree = Tree::parse(
-//!     "selector {
-//!          sequence { enemy_near? hurt? flee }
-//!          sequence { enemy_near? attack }
-//!          patrol
-//!      }",
-//!     &library,
-//! )?;
+//!     .condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
+//! let tree = Tree::parse("selector { sequence { enemy_near? attack } patrol }", &library)?;
 //! let mut world = World::new();
-//! let guard = actions.spawn(&mut world, (Enemy { distance: 2.0 }, Health(1.0)))?;
+//! let guard = actions.spawn(&mut world, Enemy { distance: 2.0 })?;
 //! TreeAgent::drive(&mut world, guard, &tree, 1)?;
-//! # world.insert_resource(Guards(tree));
-//! # let mut schedule = formic_ai::action::add(Schedule::builder())
-//! #     .add(think.as_mind())
-//! #     .build(&mut world)?;
-//! # schedule.run(&mut world, &Pool::new(Threads::None)?);
-//! # assert!(world.get::<Body>(guard)?.is_running(0));
+//! let think = move |mut trees: Trees<&'static Enemy>| trees.tick(&tree);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::None)?);
+//! assert!(world.get::<Body>(guard)?.is_running(0), "it attacks");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use super::node::{Node, Op};
 
+debug_as_text!(ParseError, ParseProblem);
+
 /// What is wrong with the text of a tree, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct ParseError {
     /// The line, from 1.
@@ -17,7 +19,7 @@ pub struct ParseError {
 }
 
 /// What can be wrong with the text of a tree.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseProblem {
     /// Something else was expected.
@@ -28,6 +30,9 @@ pub enum ParseProblem {
         /// What stands there.
         found: String,
     },
+    /// What has children here is no node.
+    #[error("there is no node {0:?} that has children")]
+    UnknownNode(String),
     /// A number is too large, or is none.
     #[error("{0:?} is no number that fits here")]
     BadNumber(String),
@@ -330,11 +335,14 @@ impl<'a> Parser<'a> {
             if !token.is_word() || is_reserved(token.text) {
                 return Err(token.expected("a node"));
             }
-            if self.peek().text != "?" {
-                return Ok(Node::action(token.text));
-            }
-            self.next();
-            return Ok(Node::condition(token.text));
+            return match self.peek().text {
+                "?" => {
+                    self.next();
+                    Ok(Node::condition(token.text))
+                }
+                "{" => Err(token.error(ParseProblem::UnknownNode(token.text.into()))),
+                _ => Ok(Node::action(token.text)),
+            };
         };
         let mut node = Node::new(op);
         let mut counts = [None; 2];

@@ -8,6 +8,8 @@ use crate::action::Body;
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
 
+debug_as_text!(TreeError);
+
 /// One node: 12 bytes.
 ///
 /// ```text
@@ -123,7 +125,7 @@ impl Jumps {
 /// let tree = Tree::parse("repeat(3) patrol", &library)?;
 /// assert_eq!((tree.node_count(), tree.slot_count()), (2, 1));
 /// let error = Tree::parse("patrl", &library).unwrap_err();
-/// assert_eq!(error.to_string(), "there is no action \"patrl\"");
+/// assert_eq!(error.to_string(), "there is no action \"patrl\", but \"patrol\"");
 /// # Ok::<(), formic_ai::bt::TreeError>(())
 /// ```
 pub struct Tree<Q: QueryData> {
@@ -145,19 +147,21 @@ pub struct Tree<Q: QueryData> {
 debug_fields!([Q: QueryData] Tree<Q>: nodes);
 
 /// Why a [`Node`] does not make a [`Tree`].
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
     /// The text is no tree.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// The library has nothing of this name.
-    #[error("there is no {what} {name:?}")]
+    #[error("there is no {what} {name:?}{hint}")]
     Unknown {
         /// An action, a condition, an effect or a score.
         what: &'static str,
         /// The name.
         name: String,
+        /// What to write in its place, or the names that there are; empty, or behind a comma.
+        hint: String,
     },
     /// A composite has no children, or more than 32 where it has to remember each.
     #[error("a composite has {count} children")]
@@ -278,21 +282,10 @@ impl<Q: QueryData> Tree<Q> {
 
     /// The number of a node, or the place of what it names.
     fn argument(&mut self, node: &Node) -> Result<u32, TreeError> {
-        let entries = &self.library.entries;
-        let find = |what, mut list: &mut dyn Iterator<Item = &String>| {
-            let name = &node.names[0];
-            place(what, name, (&mut list).position(|other| other == name))
-        };
         match node.op {
-            Op::Action => {
-                // A plan with more cannot be spawned, and has no body.
-                let mut actions = self.library.actions.iter().take(Body::ACTIONS_MAX);
-                find("action", &mut actions)
-            }
-            Op::Condition | Op::Guard | Op::StayUntil => {
-                find("condition", &mut entries.conditions.iter().map(|it| &it.0))
-            }
-            Op::Effect => find("effect", &mut entries.effects.iter().map(|it| &it.0)),
+            Op::Action => self.place("action", &node.names[0]),
+            Op::Condition | Op::Guard | Op::StayUntil => self.place("condition", &node.names[0]),
+            Op::Effect => self.place("effect", &node.names[0]),
             Op::Weighted => {
                 self.weights.extend(&node.weights);
                 Ok(index(self.weights.len() - node.weights.len()).into())
@@ -300,19 +293,29 @@ impl<Q: QueryData> Tree<Q> {
             Op::Priority => {
                 let first = self.scores.len();
                 for name in &node.names {
-                    let found = crate::library::find(&entries.scores, name);
-                    self.scores.push(place("score", name, found)?);
+                    self.scores.push(self.place("score", name)?);
                 }
                 Ok(index(first).into())
             }
             _ => Ok(node.numbers[0]),
         }
     }
-}
 
-fn place(what: &'static str, name: &str, found: Option<usize>) -> Result<u32, TreeError> {
-    let found = found.and_then(|place| u32::try_from(place).ok());
-    found.ok_or_else(|| TreeError::Unknown { what, name: name.into() })
+    /// The place of a name in the library.
+    fn place(&self, what: &'static str, name: &str) -> Result<u32, TreeError> {
+        let library = &self.library;
+        let found = match what {
+            // A plan with more cannot be spawned, and has no body.
+            "action" => library.find_action(name).filter(|&place| place < Body::ACTIONS_MAX),
+            "condition" => library.find_condition(name),
+            "effect" => library.find_effect(name),
+            _ => crate::library::find(&library.entries.scores, name),
+        };
+        let found = found.and_then(|place| u32::try_from(place).ok());
+        let unknown =
+            || TreeError::Unknown { what, name: name.into(), hint: library.hint(what, name) };
+        found.ok_or_else(unknown)
+    }
 }
 
 /// Counts of nodes fit, by [`Node::COUNT_MAX`]; there are no more values than nodes.

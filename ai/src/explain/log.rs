@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use formic_ecs::Entity;
+use formic_ecs::{Entity, HashState, StateHasher};
 
 use super::decision::{Candidate, Decision, Ending, Engine, Stopped};
 use super::label::Label;
@@ -303,8 +303,8 @@ impl DecisionLog {
         watched.ring().keep(decision, agent, watched.decisions_max);
     }
 
-    /// Writes something down about an agent that is watched, unless it is the last that was written
-    /// down in this way: for what lasts, and is looked at in every tick. What
+    /// Writes something down about an agent that is watched, unless its `state` is that of the last
+    /// time, which is seen by its hash: for what lasts, and is looked at in every tick. What
     /// [ended](Self::note_end) is left for the minds of the agent to tell.
     ///
     /// ```
@@ -312,14 +312,25 @@ impl DecisionLog {
     /// # let mut world = formic_ecs::World::new();
     /// let imp = world.spawn(());
     /// let log = DecisionLog::watching(imp, "Imp", 16);
-    /// for tick in 0..3 {
-    ///     let way = Candidate::new("a way to the mine: found", Verdict::Chosen);
-    ///     log.note_change(imp, tick, Engine::Paths, way);
+    /// for (tick, state) in [(0, "looked for"), (1, "looked for"), (2, "found")] {
+    ///     let way = || Candidate::new(format!("a way to the mine: {state}"), Verdict::Chosen);
+    ///     log.note_change((imp, tick), Engine::Paths, &state, way);
     /// }
-    /// assert_eq!(log.sentences(imp), ["Tick 0: Imp#0 asked for a way to the mine: found."]);
+    /// let second = &log.sentences(imp)[1];
+    /// assert_eq!(second, "Tick 2: Imp#0 asked for a way to the mine: found.");
     /// ```
-    pub fn note_change(&self, agent: Entity, tick: u64, engine: Engine, candidate: Candidate) {
-        if let Some(watched) = self.get(agent).filter(|_| self.may_be_watched(agent)) {
+    pub fn note_change(
+        &self,
+        (agent, tick): (Entity, u64),
+        engine: Engine,
+        state: &impl HashState,
+        candidate: impl FnOnce() -> Candidate,
+    ) {
+        let Some(watched) = self.get(agent).filter(|_| self.may_be_watched(agent)) else { return };
+        let mut hasher = StateHasher::new();
+        state.hash_state(&mut hasher);
+        if watched.ring().take_change(engine, hasher.finish()) {
+            let candidate = candidate();
             watched.ring().keep_change((tick, engine), candidate, agent, watched.decisions_max);
         }
     }

@@ -24,35 +24,27 @@
 //! ```
 //! use formic_ai::explain::DecisionLog;
 //! use formic_ai::prelude::*;
-//! use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgent, UtilityAgents};
+//! use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! #[derive(Component)]
-//! struct Needs { hunger: f32, tiredness: f32 }
+//! struct Needs { food: f32, rest: f32 }
 //!
 //! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
-//! let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
-//! let cats = cats
+//! let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
+//! let cats = Reasoner::new()
 //!     .option("eat", Utility::of(hunger, Curve::exponential(2.0)))
 //!     .option("sleep", Utility::of(tiredness, Curve::linear(1.0, 0.0)))
 //!     .bind(&actions)?;
 //! let mut world = World::new();
-//! let cat = actions.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
+//! let cat = actions.spawn(&mut world, Needs { food: 0.9, rest: 0.44 })?;
 //! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
 //! world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
-//! let think = move |mut minds: UtilityAgents<&Needs>| {
-//!     minds.decide(&cats, |it| [it.hunger / 100.0, it.tiredness / 100.0]);
-//! };
-//! let mut schedule = formic_ai::action::add(Schedule::builder())
-//!     .add(think.as_mind())
-//!     .build(&mut world)?;
-//! schedule.run(&mut world, &Pool::new(Threads::None)?);
-//! let log = world.resource::<DecisionLog>()?;
-//! let name = log.name(cat);
-//! assert_eq!(
-//!     log.sentences(cat),
-//!     [format!("Tick 0: {name} chose eat 0.81 over sleep 0.44: hunger 0.90 -> exponential 2 -> 0.81.")]
-//! );
+//! let think = move |mut minds: UtilityAgents<&Needs>| minds.decide(&cats, |it| [it.food, it.rest]);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! schedule.add(think.as_mind()).build(&mut world)?.run(&mut world, &Pool::new(Threads::None)?);
+//! let why = world.resource::<DecisionLog>()?.sentences(cat).join(" ");
+//! assert!(why.ends_with("chose eat 0.81 over sleep 0.44: hunger 0.90 -> exponential 2 -> 0.81."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

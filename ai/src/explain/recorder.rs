@@ -1,7 +1,5 @@
 //! The log, as the argument of a system.
 
-use std::fmt;
-
 use formic_ecs::{Entity, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
@@ -48,14 +46,7 @@ pub struct DecisionRecorder<'a> {
     tick: u64,
 }
 
-impl fmt::Debug for DecisionRecorder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecisionRecorder")
-            .field("is_on", &self.log().is_some())
-            .field("tick", &self.tick)
-            .finish()
-    }
-}
+debug_fields!([] DecisionRecorder<'_>: tick; is_on = |it| it.log().is_some());
 
 impl SystemParam for DecisionRecorder<'_> {
     type State = ();

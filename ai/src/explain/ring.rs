@@ -71,8 +71,8 @@ pub(super) struct Ring {
     lost: u64,
     /// What has stopped since the last decision.
     stopped: Vec<Stopped>,
-    /// What was written down last because it had changed.
-    changed: Option<(Engine, Candidate)>,
+    /// The hash of the state that was written down last because it had changed.
+    changed: Option<(Engine, u64)>,
     /// One that was overwritten, whose lists have room already.
     spare: Option<Box<Decision>>,
 }
@@ -143,8 +143,12 @@ impl Ring {
         self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 
-    /// Puts a candidate in its place as a decision, unless the last one that came this way is the
-    /// same. What has stopped is left for the minds to tell.
+    /// Whether the last state that was written down is another one; it counts as written down then.
+    pub(super) fn take_change(&mut self, engine: Engine, hash: u64) -> bool {
+        self.changed.replace((engine, hash)) != Some((engine, hash))
+    }
+
+    /// Puts a candidate in its place as a decision. What has stopped is left for the minds to tell.
     pub(super) fn keep_change(
         &mut self,
         (tick, engine): (u64, Engine),
@@ -152,13 +156,9 @@ impl Ring {
         agent: Entity,
         decisions_max: usize,
     ) {
-        let change = Some((engine, candidate.clone()));
-        if self.changed != change {
-            self.changed = change;
-            let mut decision = self.begin((agent, agent), tick, engine);
-            decision.candidate(candidate);
-            self.insert(Kept::Whole(decision), agent, decisions_max);
-        }
+        let mut decision = self.begin((agent, agent), tick, engine);
+        decision.candidate(candidate);
+        self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 
     /// The same for one of the agent itself that is not filled in yet.

@@ -10,8 +10,10 @@ use super::transition::{Goes, Transition, Trigger};
 use crate::action::ActionSet;
 use crate::explain::Label;
 
+debug_as_text!(MachineError);
+
 /// Why states do not make a [`Machine`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
     /// There are no states, or more than 4,096.

@@ -191,12 +191,9 @@ impl MachineFile {
                 let number = place.and_then(|place| u32::try_from(place).ok());
                 transition = transition.on(number.ok_or_else(|| unknown("event", "on", event))?);
             }
-            if [entry.on.is_some(), entry.after.is_some(), entry.trigger != TriggerEntry::Always]
-                .iter()
-                .filter(|it| **it)
-                .count()
-                > 1
-            {
+            let has_trigger = entry.trigger != TriggerEntry::Always;
+            let waits = [entry.on.is_some(), entry.after.is_some(), has_trigger];
+            if waits.iter().filter(|waits| **waits).count() > 1 {
                 let name = entry.from.as_deref().or(entry.to.as_deref()).unwrap_or("");
                 let problem = "a transition waits for one of `on`, `after` and `trigger`";
                 return Err(error_about(text, None, name, 0, problem));

@@ -1,7 +1,6 @@
 //! Machines: states, and what leads from one to the other, ready to be followed.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use formic_ecs::QueryData;
 
@@ -47,12 +46,9 @@ pub struct Machine<Q: QueryData> {
     pub(super) has_history: bool,
 }
 
-impl<Q: QueryData> fmt::Debug for Machine<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.states.iter().map(|state| &*state.name).collect();
-        f.debug_struct("Machine").field("states", &names).finish_non_exhaustive()
-    }
-}
+debug_fields!([Q: QueryData] Machine<Q>: ; states = |it| {
+    it.states.iter().map(|state| &*state.name).collect::<Vec<_>>()
+});
 
 pub(super) struct FlatState<Q: QueryData> {
     pub(super) name: Label,

@@ -29,6 +29,35 @@
 //! and left once, whatever happens: also if the agent, the action or the body goes.
 //!
 //! ```
+//! use formic_ai::fsm::{FsmAgent, MachineBuilder, Machines, State, Transition};
+//! use formic_ai::prelude::*;
+//! # #[derive(Component, Clone)] struct Patrol;
+//! # #[derive(Component, Clone)] struct Chase;
+//! #[derive(Component)]
+//! struct Enemy { distance: f32 }
+//!
+//! let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
+//! let near = |enemy: &&Enemy| enemy.distance < 5.0;
+//! let machine = MachineBuilder::new()
+//!     .state(State::new("patrolling").action("patrol"))
+//!     .state(State::new("chasing").action("chase"))
+//!     .transition(Transition::new("patrolling", "chasing").when(near))
+//!     .build(&actions)?;
+//! let mut world = World::new();
+//! let guard = actions.spawn(&mut world, Enemy { distance: 2.0 })?;
+//! FsmAgent::drive(&mut world, guard, &machine)?;
+//! let think = move |mut machines: Machines<&'static Enemy>| machines.update(&machine);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+//! let pool = Pool::new(Threads::None)?;
+//! (0..2).for_each(|_| _ = schedule.run(&mut world, &pool));
+//! assert_eq!(world.get::<FsmAgent>(guard)?.state(), Some(1), "it chases");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! States inside states, a history, events, and an interruption that leads back:
+//!
+//! ```
 //! use formic_ai::fsm::{History, MachineBuilder, State, Transition};
 //! use formic_ai::prelude::*;
 //! # #[derive(Component, Clone)] struct Deed;

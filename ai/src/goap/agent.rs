@@ -12,7 +12,6 @@ use formic_jobs::Query;
 use super::operator::OperatorSet;
 use super::planner::{NoPlan, Plan, Planner, Planning};
 use super::record::{Watch, plan_record, verdict_of};
-use super::search_input::{read_unfinished, write_unfinished};
 use super::sensors::Sensors;
 use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
@@ -59,18 +58,12 @@ const NONE: u32 = u32::MAX;
 /// An agent that is restored from a snapshot goes on with it: it looks at the same states again, all
 /// in one tick, and then at those that come next. If its planner is another one by then it begins to
 /// think anew, and its [decision](crate::explain::DecisionLog) says so.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct PlannerState(pub(super) Option<Box<Planning>>);
 
 impl Component for PlannerState {
     const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));
-    const CODEC: Codec<Self> = Codec::custom(
-        |state, out| {
-            write_unfinished(state.0.as_ref().map(|planning| &planning.input), out);
-            Ok(())
-        },
-        |bytes| Ok(Self(read_unfinished(bytes)?.map(|input| Box::new(input.into())))),
-    );
+    const CODEC: Codec<Self> = Codec::serde();
 }
 
 /// On an agent that plans: it is to think. Switch it on where something has changed that its plan

@@ -78,5 +78,5 @@ pub use self::facts::{Condition, Effect, Fact, Facts};
 pub use self::operator::{Goal, Operator, OperatorSet};
 pub use self::planner::{NoPlan, Plan, Planner, PlannerBuilder, PlannerError, Planning};
 pub(crate) use self::record::{Watch, plan_record, verdict_of};
-pub(crate) use self::search_input::{SearchInput, read_unfinished, write_unfinished};
+pub(crate) use self::search_input::SearchInput;
 pub use self::sensors::Sensors;

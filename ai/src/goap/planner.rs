@@ -8,6 +8,8 @@ use super::problem::{Compiled, Problem, UNREACHABLE};
 use super::search::{Progress, Search};
 use super::search_input::SearchInput;
 
+debug_as_text!(PlannerError);
+
 /// All that agents of a kind can do and want, ready to make plans: shared by all of them.
 ///
 /// A plan that it makes is the cheapest there is. Operators are put in order by their names, so that
@@ -71,7 +73,7 @@ impl Plan {
 }
 
 /// Why operators and goals do not make a [`Planner`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlannerError {
     /// There is nothing to reach.
@@ -247,10 +249,11 @@ pub enum NoPlan {
 }
 
 /// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Planning {
     pub(super) input: SearchInput,
     /// `None` until it is gone on with, in a loaded game as well.
+    #[serde(skip)]
     search: Option<Search>,
 }
 
@@ -258,12 +261,6 @@ pub struct Planning {
 impl HashState for Planning {
     fn hash_state(&self, hasher: &mut StateHasher) {
         self.input.hash_state(hasher);
-    }
-}
-
-impl From<SearchInput> for Planning {
-    fn from(input: SearchInput) -> Self {
-        Self { input, search: None }
     }
 }
 
@@ -360,7 +357,9 @@ impl Planner {
         let costs = problem.operators.iter();
         let costs = costs.map(|operator| cost(operator.operator).max(operator.cost)).collect();
         let aims = vec![u32::try_from(goal).expect("there are fewer goals than 2^32")];
-        SearchInput { planner: self.fingerprint, aims, values, costs, looked_at: 0 }.into()
+        let planner = self.fingerprint;
+        let input = SearchInput { planner, aims, values, costs, looked_at: 0 };
+        Planning { input, search: None }
     }
 
     /// The search that comes of this input, as far as it had come; `None` where it is another

@@ -13,7 +13,7 @@ use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, lin
 use crate::explain::{Candidate, DecisionRecorder, Label, Verdict};
 use crate::goap::{
     AtStep, Called, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
-    read_unfinished, verdict_of, write_unfinished,
+    verdict_of,
 };
 
 /// On an agent that plans by methods: how far it is.
@@ -39,18 +39,12 @@ pub struct PlannedTask(pub(super) u32);
 ///
 /// An agent that is restored from a snapshot goes on with it, as a
 /// [`PlannerState`](crate::goap::PlannerState) says.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct HtnState(pub(super) Option<Box<Planning>>);
 
 impl Component for HtnState {
     const HASH: HashRule<Self> = HashRule::Fields(|state, hasher| state.0.hash_state(hasher));
-    const CODEC: Codec<Self> = Codec::custom(
-        |state, out| {
-            write_unfinished(state.0.as_ref().map(|planning| &planning.input), out);
-            Ok(())
-        },
-        |bytes| Ok(Self(read_unfinished(bytes)?.map(|input| Box::new(input.into())))),
-    );
+    const CODEC: Codec<Self> = Codec::serde();
 }
 
 impl HtnAgent {

@@ -16,35 +16,30 @@
 //!
 //! ```
 //! use formic_ai::goap::{Facts, Operator, Sensors};
-//! use formic_ai::htn::{Domain, DomainBuilder, HtnAgent, HtnPlanners, Method};
+//! use formic_ai::htn::{DomainBuilder, HtnAgent, HtnPlanners, Method};
 //! use formic_ai::prelude::*;
 //! # #[derive(Component, Clone)] struct Deed;
 //! #[derive(Component)]
 //! struct Purse(u32);
-//! struct Guests(Sensors<&'static Purse, Domain>);
-//! fn think(mut planners: HtnPlanners<&'static Purse>, shared: Res<Guests>) {
-//!     planners.think(&shared.0, 100);
-//! }
 //!
 //! let mut facts = Facts::new();
 //! let cash = facts.number("cash", 10);
 //! let domain = DomainBuilder::new(facts)
-//!     .operator(Operator::new("call"))
 //!     .operator(Operator::new("ride").then(cash.subtract(2)))
 //!     .operator(Operator::new("walk"))
-//!     .method(Method::new("go home", "by taxi").when(cash.at_least(2)).task("call").task("ride"))
+//!     .method(Method::new("go home", "by taxi").when(cash.at_least(2)).task("ride"))
 //!     .method(Method::new("go home", "on foot").task("walk"))
 //!     .build("go home")?;
-//! let actions = ActionSet::new().action("call", Deed).action("ride", Deed).action("walk", Deed);
+//! let actions = ActionSet::new().action("ride", Deed).action("walk", Deed);
 //! let sensors = Sensors::new(domain, &actions)?.fact(cash, |purse: &&Purse| purse.0);
 //! let mut world = World::new();
 //! let guest = actions.spawn(&mut world, Purse(5))?;
 //! HtnAgent::drive(&mut world, guest)?;
-//! world.insert_resource(Guests(sensors));
-//! let mut schedule =
-//!     formic_ai::action::add(Schedule::builder()).add(think.as_mind()).build(&mut world)?;
+//! let think = move |mut planners: HtnPlanners<&'static Purse>| planners.think(&sensors, 100);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);
-//! assert!(world.get::<Body>(guest)?.is_running(0), "it calls a taxi");
+//! assert!(world.get::<Body>(guest)?.is_running(0), "it takes a taxi");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

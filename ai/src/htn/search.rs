@@ -40,10 +40,11 @@ impl Plan {
 }
 
 /// A plan in the making, which can be gone on with at any time; see [`Domain::begin`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Planning {
     pub(super) input: SearchInput,
     /// `None` until it is gone on with, in a loaded game as well.
+    #[serde(skip)]
     search: Option<Search>,
 }
 
@@ -51,12 +52,6 @@ pub struct Planning {
 impl HashState for Planning {
     fn hash_state(&self, hasher: &mut StateHasher) {
         self.input.hash_state(hasher);
-    }
-}
-
-impl From<SearchInput> for Planning {
-    fn from(input: SearchInput) -> Self {
-        Self { input, search: None }
     }
 }
 
@@ -157,7 +152,9 @@ impl Domain {
         let costs = self.operators.iter().enumerate();
         let costs = costs.map(|(place, operator)| cost(place).max(operator.least_cost()));
         let (aims, values, costs) = (tasks.to_vec(), values.collect(), costs.collect());
-        SearchInput { planner: self.fingerprint, aims, values, costs, looked_at: 0 }.into()
+        let planner = self.fingerprint;
+        let input = SearchInput { planner, aims, values, costs, looked_at: 0 };
+        Planning { input, search: None }
     }
 
     /// The search that comes of this input, as far as it had come; `None` where it is another

@@ -2,6 +2,8 @@
 
 use formic_ecs::Entity;
 
+debug_as_text!(RuleError, UndoError, ReplayError, TurnsSaveError, ScriptError);
+
 /// Why a turn action never came before the rules.
 ///
 /// Nothing of it was done: the world, the queues and the state hash are as they were, but for the turn
@@ -28,7 +30,7 @@ pub enum Refusal {
 }
 
 /// Why rules cannot be put in an order.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// Two rules have one name.
@@ -48,7 +50,7 @@ pub enum RuleError {
 }
 
 /// Why nothing was undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndoError {
     /// No turn is remembered: there was none, or it is too long ago.
@@ -57,7 +59,7 @@ pub enum UndoError {
 }
 
 /// Where a replay left the way of the log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// Another actor is to act than in the log.
@@ -89,7 +91,7 @@ pub enum ReplayError {
 }
 
 /// Why turns were not saved, or not loaded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TurnsSaveError {
     /// A turn that can be undone has changed a component that the turns were not
@@ -117,7 +119,7 @@ pub enum TurnsSaveError {
 }
 
 /// A line of a script that is no turn action.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ScriptError {
     /// The line, from 1.

@@ -26,7 +26,40 @@
 //! * The **[`Trace`]** of a turn says why everything happened; [`Trace::note`] puts it beside the
 //!   decisions of other minds.
 //!
+//! # A purse that holds two coins
+//!
+//! ```
+//! use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+//! use formic_ecs::prelude::*;
+//!
+//! #[derive(Component, Clone, Debug, PartialEq)]
+//! struct Gold(u32);
+//! #[derive(Clone, Debug)]
+//! struct Earn(Entity);
+//! impl TurnActionKind for Earn {
+//!     type Cell = ();
+//!     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+//!         draft.insert(self.0, Gold(draft.get::<Gold>(self.0)?.0 + 1));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut world = World::new();
+//! let hero = world.spawn(Gold(1));
+//! let builder = Turns::builder().component::<Gold>();
+//! let builder = builder.rule(Rule::on("a full purse", |_, gold: Change<'_, Gold>, _| {
+//!     if gold.value.0 > 2 { Ruling::reject() } else { Ruling::pass() }
+//! }));
+//! let mut turns = builder.build(&mut world)?;
+//! turns.schedule(hero, 0);
+//! for _ in 0..3 { turns.take_turn(&mut world, hero, Earn(hero), unseen)?; }
+//! assert_eq!(world.get::<Gold>(hero)?, &Gold(2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # A bump opens a door
+//!
+//! Cells say who is where, a rule answers with another action, and both turns can be undone:
 //!
 //! ```
 //! use formic_ai::turn::{CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};

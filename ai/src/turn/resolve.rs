@@ -110,22 +110,6 @@ pub struct NotTheirTurn {
     pub next: Option<Entity>,
 }
 
-/// What was counted within a turn.
-#[derive(Default)]
-struct Counted {
-    commits: usize,
-    rejections: usize,
-    frames: usize,
-    points: usize,
-}
-
-impl Counted {
-    /// How many steps of a turn are done: actions and points, seen or not.
-    fn steps(&self) -> usize {
-        self.commits + self.rejections + self.points
-    }
-}
-
 /// A turn that is to be taken.
 pub(super) struct Turn<K> {
     /// The actor whose turn it is, if any.
@@ -323,72 +307,74 @@ impl<K: TurnActionKind> Turns<K> {
         steps_max: Option<usize>,
         draw: &mut Draw<'_, K::Cell>,
     ) -> (TurnEnd, usize) {
-        let mut counted = Counted::default();
-        let mut decision = None;
-        let mut stopped = None;
-        let mut time = 0;
+        let mut end = TurnEnd {
+            decision: Decision::Accepted,
+            spent: false,
+            commits: 0,
+            rejections: 0,
+            frames: 0,
+            time: 0,
+            stopped: None,
+        };
+        let mut points = 0;
         let mut next_point = self.limits.step;
         self.enqueue(kind, 0, Cause::Decision(actor));
-        while stopped.is_none() {
+        while end.stopped.is_none() {
             // Actions that are due come before the hooks of the same moment.
             let due = self.pending.first_key_value().map(|(&(time, _), _)| time);
             if let Some(due) = due.filter(|&due| self.hooks.is_empty() || due <= next_point) {
-                time = due;
-                stopped = self.one_action(world, &mut counted, &mut decision, draw);
+                end.time = due;
+                end.stopped = self.one_action(world, &mut end, draw);
             } else if self.hooks.is_empty() {
                 break;
             } else {
-                time = next_point;
+                end.time = next_point;
                 next_point = next_point.saturating_add(self.limits.step);
-                let (motion, flow) = self.one_point(world, time, &mut counted, draw);
+                points += 1;
+                let (motion, flow) = self.one_point(world, &mut end, draw);
                 let dropped = self.pending.len();
                 let limit = self.limits.points;
                 if flow.is_break() {
-                    stopped = Some(Stopped::Interrupted { dropped });
+                    end.stopped = Some(Stopped::Interrupted { dropped });
                 } else if motion == Motion::Still && self.pending.is_empty() {
                     break;
-                } else if counted.points >= limit {
-                    stopped = Some(Stopped::TooManyPoints { limit, dropped });
+                } else if points >= limit {
+                    end.stopped = Some(Stopped::TooManyPoints { limit, dropped });
                 }
             }
-            if steps_max == Some(counted.steps()) {
-                stopped = Some(Stopped::Interrupted { dropped: self.pending.len() });
+            // Actions and points, seen or not.
+            if steps_max == Some(end.commits + end.rejections + points) {
+                end.stopped = Some(Stopped::Interrupted { dropped: self.pending.len() });
             }
         }
         self.abandon();
-        let end = TurnEnd {
-            decision: decision.unwrap_or(Decision::Accepted),
-            spent: false,
-            commits: counted.commits,
-            rejections: counted.rejections,
-            frames: counted.frames,
-            time,
-            stopped,
-        };
-        (end, counted.steps())
+        let steps = end.commits + end.rejections + points;
+        (end, steps)
     }
 
     /// Does the action that comes next.
     fn one_action(
         &mut self,
         world: &mut World,
-        counted: &mut Counted,
-        decision: &mut Option<Decision>,
+        end: &mut TurnEnd,
         draw: &mut Draw<'_, K::Cell>,
     ) -> Option<Stopped> {
         let limit = self.limits.actions;
-        if counted.commits + counted.rejections >= limit {
+        let actions = end.commits + end.rejections;
+        if actions >= limit {
             return Some(Stopped::TooManyActions { limit, dropped: self.pending.len() });
         }
         let ((time, _), (kind, cause)) = self.pending.pop_first()?;
         let processed = self.process(world, kind, cause, time);
         match processed.decision {
-            Decision::Accepted => counted.commits += 1,
-            Decision::Rejected(_) | Decision::Refused(_) => counted.rejections += 1,
+            Decision::Accepted => end.commits += 1,
+            Decision::Rejected(_) | Decision::Refused(_) => end.rejections += 1,
         }
-        decision.get_or_insert(processed.decision);
+        if actions == 0 {
+            end.decision = processed.decision;
+        }
         if processed.is_seen {
-            counted.frames += 1;
+            end.frames += 1;
             if draw(&Frame { now: self.now(world), time }).is_break() {
                 return Some(Stopped::Interrupted { dropped: self.pending.len() });
             }
@@ -400,11 +386,10 @@ impl<K: TurnActionKind> Turns<K> {
     fn one_point(
         &mut self,
         world: &mut World,
-        time: u64,
-        counted: &mut Counted,
+        end: &mut TurnEnd,
         draw: &mut Draw<'_, K::Cell>,
     ) -> (Motion, ControlFlow<()>) {
-        counted.points += 1;
+        let time = end.time;
         let mut motion = Motion::Still;
         let mut is_seen = false;
         // Where every change can be seen there is no need to know what it was.
@@ -438,7 +423,7 @@ impl<K: TurnActionKind> Turns<K> {
         if !is_seen {
             return (motion, ControlFlow::Continue(()));
         }
-        counted.frames += 1;
+        end.frames += 1;
         (motion, draw(&Frame { now: self.now(world), time }))
     }
 }

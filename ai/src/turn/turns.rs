@@ -2,7 +2,6 @@
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
@@ -81,15 +80,7 @@ pub struct Turns<K: TurnActionKind> {
     pub(super) trace: Trace<K>,
 }
 
-impl<K: TurnActionKind> fmt::Debug for Turns<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns")
-            .field("clock", &self.clock)
-            .field("schedule", &self.schedule)
-            .field("log", &self.log.turns.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([K: TurnActionKind] Turns<K>: clock, schedule; log = |it| it.log.turns.len());
 
 impl<K: TurnActionKind> Turns<K> {
     /// Turns of a game with these actions, to be told its rules.

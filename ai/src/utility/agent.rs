@@ -39,6 +39,9 @@ pub(super) const NONE: u32 = u32::MAX;
 #[repr(transparent)]
 pub struct Cooldown(pub u32);
 
+/// An option, its rank and its score.
+type Scored = (usize, i32, f32);
+
 impl UtilityAgent {
     /// An agent that does nothing yet. The seed is for [`Select::WeightedRandom`]; agents should
     /// have different ones.
@@ -51,12 +54,16 @@ impl UtilityAgent {
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
+    ///
+    /// # Panics
+    /// Panics if the reasoner was not [bound](Reasoner::bind) to actions.
     pub fn drive(
         world: &mut World,
         agent: Entity,
         reasoner: &Reasoner,
         seed: u64,
     ) -> Result<(), ComponentError> {
+        assert!(reasoner.is_bound(), "the reasoner knows no actions yet: call `bind` on it");
         give_mind::<Self>(world, agent, Self::new(seed))?;
         if reasoner.has_cooldowns() {
             let none: Buffer<Cooldown> = reasoner.names().map(|_| Cooldown(0)).collect();
@@ -93,9 +100,9 @@ impl UtilityAgent {
         match reasoner.select {
             Select::Highest => self.highest(reasoner, inputs, cooldowns),
             Select::FirstAbove(threshold) => {
-                self.first_above(reasoner, inputs, cooldowns, threshold)
+                first_above(threshold, self.scored(reasoner, inputs, cooldowns))
             }
-            Select::WeightedRandom => self.weighted(reasoner, inputs, cooldowns),
+            Select::WeightedRandom => self.weighted(self.scored(reasoner, inputs, cooldowns)),
         }
     }
 
@@ -138,7 +145,7 @@ impl UtilityAgent {
         reasoner: &'a Reasoner,
         inputs: &'a [f32],
         cooldowns: &'a [Cooldown],
-    ) -> impl Iterator<Item = (usize, i32, f32)> + Clone + use<'a> {
+    ) -> impl Iterator<Item = Scored> + Clone + use<'a> {
         let current = self.current();
         reasoner.options.iter().enumerate().map(move |(option, spec)| {
             let score = if current == Some(option) {
@@ -152,26 +159,8 @@ impl UtilityAgent {
         })
     }
 
-    fn first_above(
-        &self,
-        reasoner: &Reasoner,
-        inputs: &[f32],
-        cooldowns: &[Cooldown],
-        threshold: f32,
-    ) -> Option<usize> {
-        let scored = self.scored(reasoner, inputs, cooldowns);
-        let above = |&(_, _, score): &(usize, i32, f32)| score > threshold.max(0.0);
-        let rank = scored.clone().filter(above).map(|(_, rank, _)| rank).max()?;
-        scored.filter(above).find(|&(_, of, _)| of == rank).map(|(option, _, _)| option)
-    }
-
-    fn weighted(
-        &mut self,
-        reasoner: &Reasoner,
-        inputs: &[f32],
-        cooldowns: &[Cooldown],
-    ) -> Option<usize> {
-        let scored = self.scored(reasoner, inputs, cooldowns).filter(|&(_, _, score)| score > 0.0);
+    fn weighted(&mut self, scored: impl Iterator<Item = Scored> + Clone) -> Option<usize> {
+        let scored = scored.filter(|&(_, _, score)| score > 0.0);
         let rank = scored.clone().map(|(_, rank, _)| rank).max()?;
         let in_it = scored.filter(|&(_, of, _)| of == rank);
         if let Some(running) = self.current() {
@@ -194,6 +183,12 @@ impl UtilityAgent {
         // Where rounding leaves something over it is the last one's.
         last
     }
+}
+
+fn first_above(threshold: f32, scored: impl Iterator<Item = Scored> + Clone) -> Option<usize> {
+    let above = |&(_, _, score): &Scored| score > threshold.max(0.0);
+    let rank = scored.clone().filter(above).map(|(_, rank, _)| rank).max()?;
+    scored.filter(above).find(|&(_, of, _)| of == rank).map(|(option, _, _)| option)
 }
 
 #[inline]

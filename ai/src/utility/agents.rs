@@ -43,13 +43,13 @@ type RowItem<'a, Q> = (
 ///
 /// ```
 /// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgent, UtilityAgents};
+/// use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 /// #[derive(Component)]
 /// struct Hunger(f32);
 /// # #[derive(Component, Clone)] struct Eat;
 /// let actions = ActionSet::new().action("eat", Eat);
-/// let (cats, [hunger]) = Reasoner::with_inputs(["hunger"]);
-/// let cats = cats.option("eat", Utility::of(hunger, Curve::step(0.5))).bind(&actions)?;
+/// let [hunger] = Input::named(["hunger"]);
+/// let cats = Reasoner::new().option("eat", Utility::of(hunger, Curve::step(0.5))).bind(&actions)?;
 /// let mut world = World::new();
 /// let cat = actions.spawn(&mut world, Hunger(80.0))?;
 /// UtilityAgent::drive(&mut world, cat, &cats, 1)?;
@@ -174,15 +174,16 @@ fn decide_all<Q: QueryData, M: Mark, const N: usize>(
     let is_in_batches =
         reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
     let chunks = query.parallel(scratch);
-    pool.for_each_range(chunks.len(), |range| {
-        let all = range.filter_map(|index| chunks.take(index));
+    pool.for_each_range(chunks.batch_count(), |range| {
         if !is_in_batches {
-            all.for_each(|chunk| chunk.for_each(|row| decide_one(reasoner, row, inputs, log)));
+            chunks.take_batches(range, |_, rows| {
+                rows.for_each(|row| decide_one(reasoner, row, inputs, log));
+            });
             return;
         }
         let mut batch = Batch::<M, N>::new(reasoner, log);
-        all.for_each(|chunk| {
-            chunk.for_each(|(entity, agent, body, _, switching, data)| {
+        chunks.take_batches(range, |_, rows| {
+            rows.for_each(|(entity, agent, body, _, switching, data)| {
                 batch.push((M::of(entity), agent, body, switching), inputs(data));
             });
         });

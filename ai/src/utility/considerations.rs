@@ -1,6 +1,5 @@
 //! The score of an option.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::curve::{Curve, unit};
@@ -9,9 +8,41 @@ use crate::explain::{Decision, Factor, Label};
 /// So many agents are scored at a time.
 pub(super) const BATCH: usize = 64;
 
-/// An input of considerations, by its place in the list that the system fills for each agent.
+/// An input of considerations: a number that the system of the mind gives for each agent.
+///
+/// ```
+/// use formic_ai::utility::Input;
+/// let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
+/// assert_eq!(tiredness.name(), "tiredness");
+/// assert_ne!(hunger, tiredness);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Input(pub usize);
+pub struct Input {
+    /// Its place in the list that the system fills for each agent.
+    place: usize,
+    name: &'static str,
+}
+
+impl Input {
+    /// The inputs of a reasoner, by the names that [records](crate::explain) have. The system gives
+    /// their values in this order.
+    #[must_use]
+    pub const fn named<const N: usize>(names: [&'static str; N]) -> [Self; N] {
+        let mut inputs = [Self { place: 0, name: "" }; N];
+        let mut place = 0;
+        while place < N {
+            inputs[place] = Self { place, name: names[place] };
+            place += 1;
+        }
+        inputs
+    }
+
+    /// What records call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
 
 /// How the considerations of an option make one score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,11 +64,10 @@ pub enum Combine {
 ///
 /// ```
 /// use formic_ai::utility::{Curve, Input, Utility};
-/// const HUNGER: Input = Input(0);
-/// const TIREDNESS: Input = Input(1);
+/// let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
 /// let play = Utility::sum()
-///     .weighted(0.4, HUNGER, Curve::exponential(2.0).inverted())
-///     .weighted(0.6, TIREDNESS, Curve::fast_then_slow(4.0).inverted());
+///     .weighted(0.4, hunger, Curve::exponential(2.0).inverted())
+///     .weighted(0.6, tiredness, Curve::fast_then_slow(4.0).inverted());
 /// assert_eq!(play.score(&[0.0, 0.0]), 1.0);
 /// assert_eq!(play.score(&[0.0, 1.0]), 0.4);
 /// ```
@@ -136,14 +166,23 @@ impl Utility {
 
     /// Adds a consideration. The weight counts in a [`Combine::WeightedSum`] alone.
     #[must_use]
-    pub fn weighted(mut self, weight: f32, input: Input, curve: Curve) -> Self {
+    pub fn weighted(self, weight: f32, input: Input, curve: Curve) -> Self {
+        self.consider(weight, (input.place, input.name.into()), curve)
+    }
+
+    /// Adds a consideration of the input at this place, of this name.
+    pub(super) fn consider(
+        mut self,
+        weight: f32,
+        (input, name): (usize, Label),
+        curve: Curve,
+    ) -> Self {
         let curve_name = curve.to_string().into();
-        let name = Label::default();
         let curve_points =
             (0..CURVE_POINTS).map(|at| curve.at(f32::from(at) / f32::from(CURVE_POINTS - 1)));
         let curve_points = curve_points.collect();
         self.considerations.push(Consideration {
-            input: input.0,
+            input,
             weight,
             curve,
             name,
@@ -214,8 +253,13 @@ impl Utility {
     /// begun it is carried through, unless something of a higher rank, or a higher score by
     /// weight and inertia, comes up.
     #[must_use]
-    pub fn until(mut self, input: Input, at_most: f32) -> Self {
-        self.committed = Commitment { input: input.0, above: at_most };
+    pub fn until(self, input: Input, at_most: f32) -> Self {
+        self.until_at(input.place, at_most)
+    }
+
+    /// [`until`](Self::until), for the input at this place.
+    pub(super) fn until_at(mut self, input: usize, at_most: f32) -> Self {
+        self.committed = Commitment { input, above: at_most };
         self
     }
 
@@ -366,14 +410,6 @@ impl Utility {
 
     pub(super) fn is_empty(&self) -> bool {
         self.considerations.is_empty()
-    }
-
-    /// Has records call the inputs by these names.
-    pub(super) fn name_inputs(&mut self, names: &BTreeMap<usize, Label>) {
-        for it in &mut self.considerations {
-            let name = names.get(&it.input).cloned();
-            it.name = name.unwrap_or_else(|| Label::from(format!("input {}", it.input)));
-        }
     }
 
     /// Writes down what the score of a candidate is made of.

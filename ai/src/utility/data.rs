@@ -7,7 +7,7 @@ use formic_ecs::{Buffer, Entity, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
-use super::considerations::{Combine, Input, Utility};
+use super::considerations::{Combine, Utility};
 use super::curve::Curve;
 use super::reasoner::{Reasoner, ReasonerError, Select};
 use crate::action::{ActionSet, LoadError, error_about, load_file, read_ron, write_ron};
@@ -146,16 +146,13 @@ impl ReasonerFile {
     ) -> Result<Reasoner, LoadError> {
         let input = |name: &str| {
             let place = inputs.iter().position(|&known| known == name);
-            place.map(Input).ok_or_else(|| {
+            place.ok_or_else(|| {
                 let known = inputs.join(", ");
                 let problem = format!("there is no input {name:?}; there are {known}");
                 error_about(text, None, name, 0, problem)
             })
         };
         let mut reasoner = Reasoner::new().select(self.select);
-        for (place, name) in inputs.iter().enumerate() {
-            reasoner = reasoner.input((*name).to_owned(), Input(place));
-        }
         for (place, entry) in self.options.iter().enumerate() {
             if self.options[..place].iter().any(|other| other.name == entry.name) {
                 let problem = format!("the option {:?} is defined twice", entry.name);
@@ -165,7 +162,8 @@ impl ReasonerFile {
             for it in &entry.considerations {
                 let curve = it.curve.curve();
                 let curve = if it.inverted { curve.inverted() } else { curve };
-                utility = utility.weighted(it.weight, input(&it.input)?, curve);
+                let named = (input(&it.input)?, it.input.clone().into());
+                utility = utility.consider(it.weight, named, curve);
             }
             utility = utility.weight(entry.weight).rank(entry.rank).inertia(entry.inertia);
             utility = utility.momentum(entry.momentum).cooldown(entry.cooldown);
@@ -173,7 +171,7 @@ impl ReasonerFile {
                 utility = utility.compensated();
             }
             if let Some((name, at_most)) = &entry.until {
-                utility = utility.until(input(name)?, *at_most);
+                utility = utility.until_at(input(name)?, *at_most);
             }
             reasoner = reasoner.option(entry.name.clone(), utility);
         }

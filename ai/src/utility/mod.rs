@@ -20,16 +20,16 @@
 //!
 //! ```
 //! use formic_ai::prelude::*;
-//! use formic_ai::utility::{Curve, Reasoner, Utility};
+//! use formic_ai::utility::{Curve, Input, Reasoner, Utility};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! # #[derive(Component, Clone)] struct Play;
 //! let hungry = Curve::exponential(2.0);
 //! let tired = Curve::fast_then_slow(4.0);
 //! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep).action("play", Play);
-//! let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+//! let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
 //! let play = Utility::sum().weighted(0.4, hunger, hungry.clone().inverted());
-//! let cats = cats
+//! let cats = Reasoner::new()
 //!     .option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
 //!     .option("play", play.weighted(0.6, tiredness, tired.clone().inverted()))
 //!     .option("sleep", Utility::of(tiredness, tired).until(tiredness, 0.0))

@@ -1,12 +1,13 @@
 //! Reasoners: the options of an agent, and the choice among them.
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::considerations::{BATCH, Input, Utility};
+use super::considerations::{BATCH, Utility};
 use crate::action::ActionSet;
 use crate::explain::Label;
+
+debug_as_text!(ReasonerError);
 
 /// How one of the options is chosen by their scores. Only options of the highest rank that has a
 /// score above 0 are in it.
@@ -27,12 +28,12 @@ pub enum Select {
 ///
 /// ```
 /// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Reasoner, Utility};
+/// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
 /// # #[derive(Component, Clone)] struct Eat;
 /// # #[derive(Component, Clone)] struct Sleep;
 /// let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
-/// let (cat, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
-/// let cat = cat
+/// let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
+/// let cat = Reasoner::new()
 ///     .option("eat", Utility::of(hunger, Curve::exponential(2.0)).inertia(0.2))
 ///     .option("sleep", Utility::of(tiredness, Curve::fast_then_slow(4.0)))
 ///     .bind(&actions)?;
@@ -50,8 +51,6 @@ pub struct Reasoner {
     has_cooldowns: bool,
     /// Whether not all options have the same rank.
     has_ranks: bool,
-    /// What inputs are called in records.
-    input_names: BTreeMap<usize, Label>,
 }
 
 /// Whether a score above 0 is higher than the best so far; of equals it is the one that runs.
@@ -84,14 +83,14 @@ pub(super) struct OptionSpec {
 }
 
 /// Why options do not make a [`Reasoner`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReasonerError {
     /// There is nothing to choose from.
     #[error("a reasoner needs at least one option")]
     NoOptions,
-    /// An option names no action of the plan.
-    #[error("the option {0:?} names no action of the plan")]
+    /// An option names no action of the set.
+    #[error("the option {0:?} names no action of the set")]
     UnknownAction(String),
     /// An option has a curve, weight, inertia or momentum that is not a number, or is negative, or
     /// has weights that add up to nothing.
@@ -162,16 +161,7 @@ impl Reasoner {
             input_count: 0,
             has_cooldowns: false,
             has_ranks: false,
-            input_names: BTreeMap::new(),
         }
-    }
-
-    /// No options yet, and inputs with the names that [records](crate::explain) call them by. What
-    /// decides gives their values in this order.
-    #[must_use]
-    pub fn with_inputs<const N: usize>(names: [&'static str; N]) -> (Self, [Input; N]) {
-        let named = (0..).zip(names).map(|(place, name)| (place, name.into()));
-        (Self { input_names: named.collect(), ..Self::new() }, core::array::from_fn(Input))
     }
 
     /// Adds an option: to carry out the action of this name.
@@ -193,13 +183,6 @@ impl Reasoner {
         self
     }
 
-    /// What an input is called in [records](crate::explain): `hunger`, and not `input 0`.
-    #[must_use]
-    pub fn input(mut self, name: impl Into<Label>, input: Input) -> Self {
-        self.input_names.insert(input.0, name.into());
-        self
-    }
-
     /// Finds the actions of the options in a plan, and checks that all can be computed with.
     ///
     /// # Errors
@@ -216,7 +199,6 @@ impl Reasoner {
             if !option.utility.is_sound() {
                 return Err(ReasonerError::NotANumber(name()));
             }
-            option.utility.name_inputs(&self.input_names);
             let action = actions.find(&option.name);
             option.action = action.ok_or_else(|| ReasonerError::UnknownAction(name()))?;
         }
@@ -241,6 +223,11 @@ impl Reasoner {
         self.input_count
     }
 
+    /// Whether every option has found its action.
+    pub(super) fn is_bound(&self) -> bool {
+        !self.options.is_empty() && self.options.iter().all(|option| option.action != usize::MAX)
+    }
+
     /// Whether any option has a cooldown: agents need [`Cooldown`](super::Cooldown)s then.
     #[must_use]
     pub const fn has_cooldowns(&self) -> bool {
@@ -263,10 +250,10 @@ impl Reasoner {
     /// use formic_ai::prelude::*;
     /// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
     /// # #[derive(Component, Clone)] struct Chase;
-    /// const NEARNESS: Input = Input(0);
+    /// let [nearness] = Input::named(["nearness"]);
     /// let actions = ActionSet::new().action("chase", Chase);
     /// let cat = Reasoner::new()
-    ///     .option("chase", Utility::of(NEARNESS, Curve::linear(1.0, 0.0)))
+    ///     .option("chase", Utility::of(nearness, Curve::linear(1.0, 0.0)))
     ///     .bind(&actions)?;
     /// let mut world = World::new();
     /// let [far, near] = [world.spawn(()), world.spawn(())];

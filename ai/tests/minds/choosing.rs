@@ -78,7 +78,8 @@ fn minds(actions: &ActionSet) -> Minds {
     let machine = MachineBuilder::new()
         .state(State::new("at work").action("haul"))
         .transition(Transition::new("at work", "at work").when_done());
-    let reasoner = Reasoner::new().option("haul", Utility::of(Input(0), Curve::linear(1.0, 0.0)));
+    let reasoner = Reasoner::new()
+        .option("haul", Utility::of(Input::named(["need"])[0], Curve::linear(1.0, 0.0)));
     Minds {
         tree: Tree::parse("haul", &Library::new(actions)).unwrap(),
         machine: machine.build(actions).unwrap(),

@@ -301,13 +301,13 @@ fn draw_utility(dice: &mut Dice, text: &mut String) -> Utility {
             field(text, "inverted", &true);
         }
         utility = Some(match utility {
-            None => Utility::of(Input(input), curve),
+            None => Utility::of(Input::named(INPUTS)[input], curve),
             Some(utility) if dice.is() => {
                 let weight = dice.float();
                 field(text, "weight", &weight);
-                utility.weighted(weight, Input(input), curve)
+                utility.weighted(weight, Input::named(INPUTS)[input], curve)
             }
-            Some(utility) => utility.and(Input(input), curve),
+            Some(utility) => utility.and(Input::named(INPUTS)[input], curve),
         });
         *text += "), ";
     }
@@ -340,7 +340,7 @@ fn draw_utility(dice: &mut Dice, text: &mut String) -> Utility {
     }
     if dice.is() {
         let (input, at_most) = (dice.below(3) as usize, dice.0.between(0.0, 1.0));
-        utility = utility.until(Input(input), at_most);
+        utility = utility.until(Input::named(INPUTS)[input], at_most);
         field(text, "until", &(INPUTS[input], at_most));
     }
     utility
@@ -353,9 +353,6 @@ fn draw_reasoner(dice: &mut Dice, actions: &ActionSet) -> (Reasoner, String) {
         let select = dice.pick(&[Select::Highest, Select::FirstAbove(0.3), Select::WeightedRandom]);
         reasoner = reasoner.select(select);
         field(&mut text, "select", &select);
-    }
-    for (place, name) in INPUTS.into_iter().enumerate() {
-        reasoner = reasoner.input(name, Input(place));
     }
     text += "options: [";
     for number in 0..1 + dice.below(3) as usize {

@@ -136,11 +136,12 @@ fn deed(number: usize, key: u64) -> Deed {
 
 fn shared() -> Shared {
     let actions = actions(0);
-    let plain = |input| Utility::of(Input(input), Curve::linear(1.0, 0.0));
+    let inputs = Input::named(["a", "b", "c", "d"]);
+    let plain = |input: usize| Utility::of(inputs[input], Curve::linear(1.0, 0.0));
     let reasoner = Reasoner::new()
         .select(Select::Highest)
         .option("a0", plain(0).inertia(0.2))
-        .option("a1", plain(1).until(Input(2), 0.3))
+        .option("a1", plain(1).until(inputs[2], 0.3))
         .option("both", plain(3));
     let library = Library::<Seen>::new(&actions)
         .condition("high", |senses| senses.inputs[0] > 0.6)

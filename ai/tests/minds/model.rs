@@ -4,9 +4,9 @@ use bytemuck::NoUninit;
 use formic_ai::action::{self, Ended};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-const SEEDS: u64 = if cfg!(miri) { 2 } else { 60 };
+const SEEDS: u64 = if cfg!(miri) { 2 } else { 40 };
 const TICKS: u64 = if cfg!(miri) { 6 } else { 40 };
 const KINDS: usize = 3;
 
@@ -317,11 +317,12 @@ fn play(seed: u64, layout: Layout) -> u64 {
 fn agents_do_what_the_interpreter_says_in_any_layout_on_any_threads() {
     for seed in 0..SEEDS {
         for (backwards, scattered) in [(false, 0), (true, 0), (false, 5), (true, 3)] {
-            let hashes = [0, 1, 2, 3].map(|workers| {
-                // The interpreter has its say in each of them.
-                play(seed, Layout { workers, backwards, scattered })
-            });
-            assert_eq!(hashes, [hashes[0]; 4], "seed {seed}");
+            let workers = if scattered == 0 { &[0, 1, 2, 3][..] } else { &[0, 3] };
+            // The interpreter has its say in each of them.
+            let hashes =
+                workers.iter().map(|&workers| play(seed, Layout { workers, backwards, scattered }));
+            let hashes: BTreeSet<u64> = hashes.collect();
+            assert_eq!(hashes.len(), 1, "seed {seed}");
         }
     }
 }

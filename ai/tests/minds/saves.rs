@@ -170,7 +170,7 @@ fn begin(preference: Preference) -> (World, Schedule, Vec<Entity>) {
 
 /// Whether a planner is in the midst of a search: what is written says so.
 fn is_searching(world: &World, agent: Entity) -> bool {
-    !bytes_of(world, agent).starts_with(&[0])
+    bytes_of(world, agent).len() > 1
 }
 
 fn bytes_of(world: &World, agent: Entity) -> Vec<u8> {
@@ -298,7 +298,7 @@ fn altered_bytes_of_a_plan_in_the_making_are_refused_or_begin_a_new_one() {
             assert!(!is_read, "{len} of {} bytes", good.len());
         }
     }
-    assert!(refused > 50 && taken > 200, "{refused} refused, {taken} taken");
+    assert!(refused > 200 && taken > 100, "{refused} refused, {taken} taken");
 }
 
 #[test]

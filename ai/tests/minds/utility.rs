@@ -25,9 +25,18 @@ fn reasoner(select: Select, options: impl IntoIterator<Item = Utility>) -> Reaso
     reasoner.bind(&actions(count)).unwrap()
 }
 
+#[test]
+#[should_panic(expected = "the reasoner knows no actions yet: call `bind` on it")]
+fn an_agent_is_not_driven_by_a_reasoner_that_was_not_bound() {
+    let mut world = World::new();
+    let agent = actions(1).spawn(&mut world, ()).unwrap();
+    let unbound = Reasoner::new().option("0", plain(0));
+    _ = UtilityAgent::drive(&mut world, agent, &unbound, 7);
+}
+
 /// What the input says.
 fn plain(input: usize) -> Utility {
-    Utility::of(Input(input), Curve::linear(1.0, 0.0))
+    Utility::of(INPUTS[input], Curve::linear(1.0, 0.0))
 }
 
 fn curves(a: f32, b: f32) -> Vec<Curve> {
@@ -128,7 +137,7 @@ fn random_curve(random: &mut RandomStream) -> Curve {
     if random.below(2) == 0 { curve } else { curve.inverted() }
 }
 
-const INPUTS: u64 = 4;
+const INPUTS: [Input; 4] = Input::named(["a", "b", "c", "d"]);
 
 /// One of those that are worked out for many agents at once.
 fn cheap_curve(random: &mut RandomStream) -> Curve {
@@ -147,7 +156,7 @@ fn random_utility(random: &mut RandomStream) -> Utility {
 
 fn utility_of(random: &mut RandomStream, curve: fn(&mut RandomStream) -> Curve) -> Utility {
     let start = [Utility::sum, Utility::minimum, Utility::maximum];
-    let input = |random: &mut RandomStream| Input(random.below(INPUTS) as usize);
+    let input = |random: &mut RandomStream| INPUTS[random.below(4) as usize];
     let mut utility = match random.below(5) {
         kind @ 0..3 => start[kind as usize](),
         _ => Utility::of(input(random), curve(random)),
@@ -165,8 +174,8 @@ fn utility_of(random: &mut RandomStream, curve: fn(&mut RandomStream) -> Curve) 
     utility
 }
 
-fn random_inputs(random: &mut RandomStream) -> [f32; INPUTS as usize] {
-    [(); INPUTS as usize].map(|()| match random.below(12) {
+fn random_inputs(random: &mut RandomStream) -> [f32; INPUTS.len()] {
+    [(); INPUTS.len()].map(|()| match random.below(12) {
         0 => ODD[random.below(ODD.len() as u64) as usize],
         _ => random.next_f32(),
     })
@@ -224,20 +233,20 @@ fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
         let options: Vec<Utility> = (0..2 + random.below(3))
             .map(|_| {
                 let mut curve = || cheap[random.below(4) as usize].clone();
-                let utility = Utility::of(Input(0), curve()).and(Input(1), curve().inverted());
-                let utility = [utility, Utility::of(Input(2), curve())];
+                let utility = Utility::of(INPUTS[0], curve()).and(INPUTS[1], curve().inverted());
+                let utility = [utility, Utility::of(INPUTS[2], curve())];
                 let utility = utility[random.below(2) as usize].clone();
                 let utility = utility.inertia(random.between(0.0, 0.2)).momentum(1.25);
                 let utility = utility.cooldown(random.below(3) as u32);
                 let utility = utility.rank(random.below(2) as i32);
                 match random.below(3) {
-                    0 => utility.until(Input(1), 0.25),
+                    0 => utility.until(INPUTS[1], 0.25),
                     _ => utility,
                 }
             })
             .collect();
         // An option that is never worth anything and takes long to find out about.
-        let idle = Utility::of(Input(0), Curve::logistic(9.0, 0.5)).weight(0.0);
+        let idle = Utility::of(INPUTS[0], Curve::logistic(9.0, 0.5)).weight(0.0);
         let with_idle = options.iter().cloned().chain([idle]).collect();
         let mut stages = [options, with_idle].map(|it| Stage::new(3, Select::Highest, it));
         for tick in 0..60 {
@@ -258,7 +267,7 @@ fn agents_that_decide_in_batches_decide_as_each_does_by_itself() {
                 let utility = utility_of(random, cheap_curve);
                 let utility = if random.below(2) == 0 { utility.weight(1.0) } else { utility };
                 match random.below(3) {
-                    0 => utility.until(Input(random.below(INPUTS) as usize), random.next_f32()),
+                    0 => utility.until(INPUTS[random.below(4) as usize], random.next_f32()),
                     _ => utility,
                 }
             })
@@ -297,11 +306,11 @@ fn random_rank(utility: &Utility) -> bool {
 fn one_more_consideration_never_raises_an_uncompensated_product() {
     for seed in 0..500 {
         let random = &mut RandomStream::new(seed);
-        let mut utility = Utility::of(Input(0), random_curve(random));
+        let mut utility = Utility::of(INPUTS[0], random_curve(random));
         let inputs = random_inputs(random);
         let mut score = utility.score(&inputs);
         for input in [1, 2, 3] {
-            utility = utility.and(Input(input), random_curve(random));
+            utility = utility.and(INPUTS[input], random_curve(random));
             let next = utility.score(&inputs);
             assert!(next <= score, "seed {seed}");
             score = next;
@@ -311,7 +320,7 @@ fn one_more_consideration_never_raises_an_uncompensated_product() {
 
 #[test]
 fn compensation_makes_good_for_the_number_of_factors() {
-    let pair = plain(0).and(Input(1), Curve::linear(1.0, 0.0));
+    let pair = plain(0).and(INPUTS[1], Curve::linear(1.0, 0.0));
     assert!((pair.score(&[0.5, 0.5]) - 0.25).abs() < 1e-6);
     assert!((pair.compensated().score(&[0.5, 0.5]) - (0.25 + 0.75 * 0.5 * 0.25)).abs() < 1e-6);
     assert_eq!(plain(0).compensated().score(&[0.5]), 0.5);
@@ -337,7 +346,7 @@ struct Stage {
 }
 
 #[derive(Component)]
-struct Senses([f32; INPUTS as usize]);
+struct Senses([f32; INPUTS.len()]);
 #[derive(Component, Clone)]
 struct Doing {
     ticks: u32,
@@ -359,7 +368,7 @@ impl Processor for Work {
 }
 
 fn spawn(world: &mut World, actions: &ActionSet, reasoner: &Reasoner) -> Entity {
-    let agent = actions.spawn(world, Senses([0.0; INPUTS as usize])).unwrap();
+    let agent = actions.spawn(world, Senses([0.0; INPUTS.len()])).unwrap();
     UtilityAgent::drive(world, agent, reasoner, 7).unwrap();
     agent
 }
@@ -418,7 +427,7 @@ fn with_inertia_a_rival_must_be_better_by_more_than_the_bonus() {
 
 #[test]
 fn an_option_is_carried_through_until_its_input_is_down() {
-    let options = vec![plain(0).until(Input(0), 0.125), plain(1).weight(0.5)];
+    let options = vec![plain(0).until(INPUTS[0], 0.125), plain(1).weight(0.5)];
     let mut stage = Stage::new(1_000, Select::Highest, options);
     assert_eq!(stage.tick([0.75, 1.0, 0.0]), Some(0));
     assert_eq!(stage.tick([0.25, 1.0, 0.0]), Some(0));
@@ -483,7 +492,7 @@ fn an_input_that_is_not_a_number_scores_0_whatever_its_curve() {
     for curve in curves.into_iter().flat_map(|curve| [curve.clone(), curve.inverted()]) {
         assert_eq!(curve.at(f32::NAN), 0.0, "{curve}");
         // In a batch, beside another option.
-        let options = vec![Utility::of(Input(0), curve), plain(1)];
+        let options = vec![Utility::of(INPUTS[0], curve), plain(1)];
         let mut stage = Stage::new(1_000, Select::Highest, options);
         assert_eq!(stage.tick([f32::NAN, 0.0, 0.0]), None);
         assert_eq!(stage.tick([f32::NAN, 0.001, 0.0]), Some(1));
@@ -567,12 +576,12 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(bind("fly", plain(0)), ReasonerError::UnknownAction("fly".into()));
     assert_eq!(bind("0", Utility::sum()), ReasonerError::NoConsiderations("0".into()));
     let broken = [
-        Utility::of(Input(0), Curve::linear(f32::NAN, 0.0)),
-        Utility::of(Input(0), Curve::normal(0.5, 0.0)),
+        Utility::of(INPUTS[0], Curve::linear(f32::NAN, 0.0)),
+        Utility::of(INPUTS[0], Curve::normal(0.5, 0.0)),
         plain(0).weight(f32::INFINITY),
         plain(0).inertia(-1.0),
-        Utility::sum().weighted(0.0, Input(0), Curve::step(0.5)),
-        plain(0).until(Input(0), f32::NAN),
+        Utility::sum().weighted(0.0, INPUTS[0], Curve::step(0.5)),
+        plain(0).until(INPUTS[0], f32::NAN),
     ];
     for utility in broken {
         assert_eq!(bind("0", utility), ReasonerError::NotANumber("0".into()));

@@ -6,6 +6,8 @@ use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent, 
 
 use super::stage::{Senses, Stage, actions};
 
+const INPUTS: [Input; 3] = Input::named(["hunger", "tiredness", "boredom"]);
+
 struct Cats(Reasoner);
 
 fn think(mut minds: UtilityAgents<&'static Senses>, cats: Res<Cats>) {
@@ -13,7 +15,7 @@ fn think(mut minds: UtilityAgents<&'static Senses>, cats: Res<Cats>) {
 }
 
 fn stage(reasoner: Reasoner) -> Stage {
-    let reasoner = reasoner.input("hunger", Input(0)).bind(&actions()).unwrap();
+    let reasoner = reasoner.bind(&actions()).unwrap();
     let drive = |world: &mut World, agent| {
         UtilityAgent::drive(world, agent, &reasoner, 1).unwrap();
         world.insert_resource(Cats(reasoner));
@@ -22,14 +24,14 @@ fn stage(reasoner: Reasoner) -> Stage {
 }
 
 fn plain(input: usize) -> Utility {
-    Utility::of(Input(input), Curve::linear(1.0, 0.0))
+    Utility::of(INPUTS[input], Curve::linear(1.0, 0.0))
 }
 
 fn cats() -> Reasoner {
     Reasoner::new()
-        .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
+        .option("eat", Utility::of(INPUTS[0], Curve::exponential(2.0)))
         .option("sleep", plain(1).inertia(0.25))
-        .option("play", Utility::sum().weighted(0.5, Input(1), Curve::linear(1.0, 0.0).inverted()))
+        .option("play", Utility::sum().weighted(0.5, INPUTS[1], Curve::linear(1.0, 0.0).inverted()))
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn a_choice_is_told_when_it_changes_with_what_it_was_made_of() {
     stage.ticks(2);
     assert_eq!(
         stage.sentences(),
-        ["Tick 3: Cat chose sleep 0.60 over play 0.40: input 1 0.60 -> linear 1 -> 0.60; eat \
+        ["Tick 3: Cat chose sleep 0.60 over play 0.40: tiredness 0.60 -> linear 1 -> 0.60; eat \
           stopped: interrupted by sleep."]
     );
     // By inertia it stays until the other one is better by more than that.
@@ -113,7 +115,7 @@ fn ranks_and_cooldowns_are_told() {
 fn the_record_says_what_was_chosen_however_it_is_selected() {
     for select in [Select::Highest, Select::FirstAbove(0.2), Select::WeightedRandom] {
         let curve = Curve::logistic(10.0, 0.5);
-        let dear = |input| Utility::of(Input(input), curve.clone());
+        let dear = |input| Utility::of(INPUTS[input], curve.clone());
         let options =
             Reasoner::new().option("eat", dear(0)).option("sleep", dear(1)).select(select);
         let mut stage = stage(options);

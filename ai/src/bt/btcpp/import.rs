@@ -1,0 +1,557 @@
+//! Trees from XML.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use formic_ecs::QueryData;
+use roxmltree::{Attribute, Document, Node as Element};
+
+use super::table::{NODES, has, is_keep_running, parallel_differs, why_refused};
+use crate::bt::node::{Node, Op};
+use crate::bt::parse::{ParseError, ParseProblem};
+use crate::bt::tree::{Tree, TreeError};
+use crate::library::Library;
+
+impl<Q: QueryData> Tree<Q> {
+    /// Makes a tree from the XML of BehaviorTree.CPP; see [`Node::parse_btcpp`].
+    ///
+    /// # Errors
+    /// Returns an error if the text is no such tree, if a node has no counterpart, or if the tree
+    /// makes no sense with this library.
+    pub fn parse_btcpp(
+        text: &str,
+        library: &Library<Q>,
+        tick: Duration,
+    ) -> Result<Self, TreeError> {
+        Self::new(&Node::parse_btcpp(text, library, tick)?, library)
+    }
+}
+
+impl Node {
+    /// Reads the main tree of an XML file of BehaviorTree.CPP, version 4. Times are rounded up to
+    /// whole ticks of this length. What cannot be said with our nodes is an error: `docs/ai.md` has
+    /// the table.
+    ///
+    /// A leaf is the action, condition or effect of the library that has its name. Ports are part of
+    /// the name, sorted and written as in the file, those of subtrees replaced by what they stand for
+    /// in the main tree; so are the codes of scripts.
+    ///
+    /// ```
+    /// use formic_ai::bt::{Library, Node};
+    /// use formic_ai::prelude::*;
+    /// # use core::time::Duration;
+    /// # #[derive(Component, Clone)] struct Move;
+    /// let actions = ActionSet::new().action("MoveBase goal=\"{home}\"", Move);
+    /// let library = Library::<()>::new(&actions).condition("BatteryOK", |()| true);
+    /// let xml = r#"
+    ///     <root BTCPP_format="4" main_tree_to_execute="Main">
+    ///         <BehaviorTree ID="Main"><SubTree ID="Go" target="{home}"/></BehaviorTree>
+    ///         <BehaviorTree ID="Go">
+    ///             <ReactiveSequence><BatteryOK/><MoveBase goal="{target}"/></ReactiveSequence>
+    ///         </BehaviorTree>
+    ///     </root>"#;
+    /// let tick = Duration::from_millis(50);
+    /// let node = Node::parse_btcpp(xml, &library, tick)?;
+    /// assert_eq!(
+    ///     node,
+    ///     Node::sequence([Node::condition("BatteryOK"), Node::action("MoveBase goal=\"{home}\"")])
+    /// );
+    /// let exported = node.to_btcpp(tick)?;
+    /// assert_eq!(Node::parse_btcpp(&exported, &library, tick)?, node);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the text is no such tree, a node has no counterpart, or a leaf is not in
+    /// the library.
+    pub fn parse_btcpp<Q: QueryData>(
+        text: &str,
+        library: &Library<Q>,
+        tick: Duration,
+    ) -> Result<Self, ParseError> {
+        let document = Document::parse(text).map_err(|error| {
+            let at = error.pos();
+            let problem = ParseProblem::Malformed(error.to_string());
+            ParseError { line: at.row, column: at.col, problem }
+        })?;
+        let finds: [&dyn Fn(&str) -> bool; 3] = [
+            &|name| library.find_action(name).is_some(),
+            &|name| library.find_condition(name).is_some(),
+            &|name| library.find_effect(name).is_some(),
+        ];
+        let mut import = Import {
+            document: &document,
+            finds,
+            tick,
+            trees: HashMap::new(),
+            models: HashMap::new(),
+            open: Vec::new(),
+            depth: 0,
+            count: 0,
+        };
+        import.main_tree()
+    }
+}
+
+/// A tree that is being read.
+struct OpenTree<'a> {
+    id: &'a str,
+    /// What its ports stand for in the main tree.
+    ports: HashMap<&'a str, String>,
+    /// `_autoremap`: the others are those of the tree that uses it.
+    remaps_all: bool,
+}
+
+struct Import<'a, 'x> {
+    document: &'a Document<'x>,
+    /// Whether the library has an action, a condition, an effect of a name.
+    finds: [&'a dyn Fn(&str) -> bool; 3],
+    tick: Duration,
+    trees: HashMap<&'a str, Element<'a, 'x>>,
+    models: HashMap<&'a str, Element<'a, 'x>>,
+    /// The trees that are being read, each used by the one before.
+    open: Vec<OpenTree<'a>>,
+    depth: usize,
+    count: usize,
+}
+
+type Parsed<T> = Result<T, ParseError>;
+
+impl<'a, 'x> Import<'a, 'x> {
+    fn error(&self, at: Element<'_, '_>, problem: ParseProblem) -> ParseError {
+        let at = self.document.text_pos_at(at.range().start);
+        ParseError { line: at.row, column: at.col, problem }
+    }
+
+    fn expected(
+        &self,
+        at: Element<'_, '_>,
+        expected: &'static str,
+        found: impl Into<String>,
+    ) -> ParseError {
+        self.error(at, ParseProblem::Expected { expected, found: found.into() })
+    }
+
+    fn refused(&self, at: Element<'_, '_>, node: &str, why: &'static str) -> ParseError {
+        self.error(at, ParseProblem::NoCounterpart { node: node.into(), why })
+    }
+
+    fn id(&self, element: Element<'a, 'x>) -> Parsed<&'a str> {
+        element.attribute("ID").ok_or_else(|| self.expected(element, "the attribute ID", "none"))
+    }
+
+    fn main_tree(&mut self) -> Parsed<Node> {
+        let root = self.document.root_element();
+        if root.tag_name().name() != "root" || root.attribute("BTCPP_format") != Some("4") {
+            return Err(self.expected(root, "<root BTCPP_format=\"4\">", root.tag_name().name()));
+        }
+        let mut first = Vec::new();
+        for element in elements(root) {
+            match element.tag_name().name() {
+                "BehaviorTree" => {
+                    let id = element.attribute("ID").unwrap_or_default();
+                    if self.trees.insert(id, element).is_some() {
+                        return Err(self.error(element, ParseProblem::DefinedTwice(id.into())));
+                    }
+                    first.push(element);
+                }
+                "TreeNodesModel" => {
+                    for model in elements(element) {
+                        self.models.insert(self.id(model)?, model);
+                    }
+                }
+                other => return Err(self.unknown(element, other)),
+            }
+        }
+        let main = match (root.attribute("main_tree_to_execute"), &first[..]) {
+            (Some(id), _) => self.tree(root, id)?,
+            (None, [only]) => *only,
+            (None, found) => {
+                let found = format!("{} trees", found.len());
+                return Err(self.expected(root, "main_tree_to_execute", found));
+            }
+        };
+        self.tree_root(main, HashMap::new(), false)
+    }
+
+    fn unknown(&self, at: Element<'_, '_>, id: &str) -> ParseError {
+        match why_refused(id) {
+            Some(why) => self.refused(at, id, why),
+            None => self.expected(at, "a node of the library or of BehaviorTree.CPP", id),
+        }
+    }
+
+    fn tree(&self, at: Element<'_, '_>, id: &str) -> Parsed<Element<'a, 'x>> {
+        let unknown = || self.error(at, ParseProblem::UnknownSubtree(id.into()));
+        self.trees.get(id).copied().ok_or_else(unknown)
+    }
+
+    fn tree_root(
+        &mut self,
+        tree: Element<'a, 'x>,
+        ports: HashMap<&'a str, String>,
+        remaps_all: bool,
+    ) -> Parsed<Node> {
+        let id = tree.attribute("ID").unwrap_or_default();
+        self.attributes(tree, &["ID"])?;
+        if let Some(from) = self.open.iter().position(|open| open.id == id) {
+            let way = self.open[from..].iter().map(|open| open.id).chain([id]);
+            let way = way.map(String::from).collect();
+            return Err(self.error(tree, ParseProblem::CyclicSubtree(way)));
+        }
+        self.open.push(OpenTree { id, ports, remaps_all });
+        let [root] = self.children::<1>(tree, "one node")?;
+        self.open.pop();
+        Ok(root)
+    }
+
+    /// Its attributes, but for those that mean nothing, sorted; others than these are an error.
+    fn attributes(&self, at: Element<'a, 'x>, known: &[&str]) -> Parsed<Vec<Attribute<'a, 'x>>> {
+        let mut found = Vec::new();
+        for attribute in at.attributes() {
+            let name = attribute.name();
+            if ["name", "_description", "_uid", "_fullpath"].contains(&name) {
+                continue;
+            }
+            if name.starts_with('_') && name != "_autoremap" {
+                let why = "conditions and scripts beside a node are not run: write nodes";
+                return Err(self.refused(at, name, why));
+            }
+            if !known.is_empty() && !known.contains(&name) {
+                return Err(self.expected(at, "another attribute", name));
+            }
+            found.push(attribute);
+        }
+        found.sort_by_key(Attribute::name);
+        Ok(found)
+    }
+
+    fn all_children(&mut self, at: Element<'a, 'x>) -> Parsed<Vec<Node>> {
+        elements(at).map(|child| self.node(child)).collect()
+    }
+
+    fn children<const N: usize>(
+        &mut self,
+        at: Element<'a, 'x>,
+        expected: &'static str,
+    ) -> Parsed<[Node; N]> {
+        let children = self.all_children(at)?;
+        let found = format!("{} nodes", children.len());
+        children.try_into().map_err(|_| self.expected(at, expected, found))
+    }
+
+    fn node(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        self.depth += 1;
+        self.count += 1;
+        if self.depth > Node::DEPTH_MAX {
+            return Err(self.error(at, ParseProblem::TooDeep));
+        }
+        if self.count > Node::COUNT_MAX {
+            return Err(self.error(at, ParseProblem::TooLarge));
+        }
+        let tag = at.tag_name().name();
+        let node = match tag {
+            "SubTree" => self.subtree(at)?,
+            "Action" | "Condition" | "Control" | "Decorator" => {
+                let id = self.id(at)?;
+                self.named(at, id, Some(tag))?
+            }
+            id => self.named(at, id, None)?,
+        };
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn subtree(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let id = self.id(at)?;
+        let tree = self.tree(at, id)?;
+        let mut ports = HashMap::new();
+        let attributes = self.attributes(at, &[])?;
+        let given = attributes.iter().map(|port| (port.name(), port.value()));
+        let model = self.models.get(id).filter(|model| model.has_tag_name("SubTree"));
+        let defaults = model.into_iter().flat_map(|model| elements(*model));
+        let defaults = defaults.filter_map(|it| it.attribute("name").zip(it.attribute("default")));
+        for (port, value) in defaults.chain(given) {
+            if port != "ID" && port != "_autoremap" {
+                ports.insert(port, self.resolve(at, port, value)?);
+            }
+        }
+        let remaps_all = match at.attribute("_autoremap") {
+            None | Some("false" | "0") => false,
+            Some("true" | "1") => true,
+            Some(other) => return Err(self.expected(at, "true or false", other)),
+        };
+        self.tree_root(tree, ports, remaps_all)
+    }
+
+    /// What the value of a port is in the main tree.
+    fn resolve(&self, at: Element<'_, '_>, port: &str, value: &str) -> Parsed<String> {
+        let entry = value.trim().strip_prefix('{').and_then(|value| value.strip_suffix('}'));
+        let Some(entry) = entry.map(|entry| if entry == "=" { port } else { entry }) else {
+            return Ok(value.into());
+        };
+        let subtrees = self.open.iter().skip(1).rev().filter(|_| !entry.starts_with('@'));
+        for subtree in subtrees {
+            if let Some(value) = subtree.ports.get(entry) {
+                return Ok(value.clone());
+            }
+            if !subtree.remaps_all || entry.starts_with('_') {
+                let why = "each use of a subtree has its own: make it a port";
+                return Err(self.refused(at, entry, why));
+            }
+        }
+        Ok(format!("{{{entry}}}"))
+    }
+
+    /// A number of times or children that stands in a port, or its default.
+    fn number(&self, at: Element<'_, '_>, port: &'static str, default: &str) -> Parsed<i64> {
+        let value = at.attribute(port).unwrap_or(default);
+        if value.is_empty() {
+            return Err(self.expected(at, port, "none"));
+        }
+        let is_number = |number: &i64| (-1..=i64::from(u32::MAX)).contains(number);
+        let number = value.trim().parse().ok().filter(is_number);
+        number.ok_or_else(|| self.error(at, ParseProblem::BadNumber(value.into())))
+    }
+
+    /// A number from 1, or `None` for -1, which is no end.
+    fn times(&self, at: Element<'_, '_>, port: &'static str) -> Parsed<Option<u32>> {
+        match self.number(at, port, "")? {
+            -1 => Ok(None),
+            0 => Err(self.error(at, ParseProblem::BadNumber("0".into()))),
+            times => Ok(u32::try_from(times).ok()),
+        }
+    }
+
+    fn ticks(&self, at: Element<'_, '_>, port: &'static str) -> Parsed<u32> {
+        let tick = self.tick.as_nanos().max(1);
+        let bad = || {
+            let value = at.attribute(port).unwrap_or_default();
+            self.error(at, ParseProblem::BadNumber(value.into()))
+        };
+        let length = u128::try_from(self.number(at, port, "")?).map_err(|_| bad())? * 1_000_000;
+        u32::try_from(length.div_ceil(tick)).map_err(|_| bad())
+    }
+
+    /// A node that is no subtree.
+    fn named(&mut self, at: Element<'a, 'x>, id: &'a str, kind: Option<&str>) -> Parsed<Node> {
+        let Some((_, ports, op)) = NODES.iter().find(|(other, ..)| *other == id) else {
+            return self.leaf(at, id, kind);
+        };
+        let known: Vec<&str> = ports.iter().copied().chain(["ID"]).collect();
+        self.attributes(at, &known)?;
+        let Some(op) = *op else {
+            return match id {
+                "IfThenElse" => self.if_then(at),
+                "WhileDoElse" => self.while_do_else(at),
+                "KeepRunningUntilFailure" => Ok(self.child(at)?.until_failure().invert()),
+                "Delay" => {
+                    let wait = Node::wait(self.ticks(at, "delay_msec")?);
+                    Ok(Node::sequence_memory([wait, self.child(at)?]))
+                }
+                _ => self.switch(at, id),
+            };
+        };
+        let mut node = Node::new(op);
+        match op {
+            Op::Parallel => return self.parallel(at),
+            Op::Repeat => node.numbers[0] = self.times(at, "num_cycles")?.unwrap_or(0),
+            Op::Retry => match self.times(at, "num_attempts")? {
+                Some(tries) => node.numbers[0] = tries,
+                None => node.op = Op::UntilSuccess,
+            },
+            Op::Timeout => match self.ticks(at, "msec")? {
+                0 => return self.child(at),
+                ticks => node.numbers[0] = ticks,
+            },
+            Op::Wait => node.numbers[0] = self.ticks(at, "msec")?,
+            Op::Once if at.attribute("then_skip") != Some("false") => {
+                return Err(self.refused(at, id, "it skips: say then_skip=\"false\""));
+            }
+            _ => {}
+        }
+        if op.is_composite() {
+            node.children = self.some_children(at)?;
+        } else if op.is_decorator() {
+            node.children = vec![self.child(at)?];
+        } else {
+            let [] = self.children(at, "no children")?;
+        }
+        // Here this is success.
+        let is_success = op == Op::Invert && is_keep_running(&node.children[0]);
+        if is_success {
+            return Ok(node.children[0].children.swap_remove(0));
+        }
+        Ok(node)
+    }
+
+    fn child(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let [child] = self.children(at, "one child")?;
+        Ok(child)
+    }
+
+    fn if_then(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        if elements(at).count() == 3 {
+            let why = "no node here remembers which branch it took: WhileDoElse asks again";
+            return Err(self.refused(at, "IfThenElse", why));
+        }
+        let branch: [Node; 2] = self.children(at, "two children")?;
+        Ok(Node::sequence_memory(branch))
+    }
+
+    fn some_children(&mut self, at: Element<'a, 'x>) -> Parsed<Vec<Node>> {
+        let children = self.all_children(at)?;
+        if children.is_empty() {
+            return Err(self.expected(at, "children", "none"));
+        }
+        Ok(children)
+    }
+
+    fn parallel(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let children = self.some_children(at)?;
+        let count = children.len() as u64;
+        let mut counts = [0; 2];
+        for (place, (port, default)) in
+            [("success_count", "-1"), ("failure_count", "1")].into_iter().enumerate()
+        {
+            counts[place] = match self.number(at, port, default)? {
+                -1 => u32::try_from(count).unwrap_or(u32::MAX),
+                number => u32::try_from(number).unwrap_or_default(),
+            };
+            if !(1..=count).contains(&u64::from(counts[place])) {
+                return Err(self.expected(
+                    at,
+                    "a count of its children",
+                    counts[place].to_string(),
+                ));
+            }
+        }
+        let node = Node::parallel(counts[0], counts[1], children);
+        match parallel_differs(&node) {
+            Some(why) => Err(self.refused(at, "Parallel", why)),
+            None => Ok(node),
+        }
+    }
+
+    fn while_do_else(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let mut children = self.some_children(at)?;
+        let otherwise = if children.len() == 3 { children.pop() } else { None };
+        let Ok([ask, then]) = <[Node; 2]>::try_from(children) else {
+            return Err(self.expected(at, "two or three children", "another number"));
+        };
+        if !is_pure(&ask) {
+            let why = "its first child is to be made of conditions, which take no time";
+            return Err(self.refused(at, "WhileDoElse", why));
+        }
+        match otherwise {
+            None => Ok(Node::sequence([ask, then])),
+            Some(otherwise) => self.choice(at, vec![(ask, then)], otherwise),
+        }
+    }
+
+    fn switch(&mut self, at: Element<'a, 'x>, id: &str) -> Parsed<Node> {
+        let mut children = self.some_children(at)?;
+        let cases = usize::from(id.as_bytes()[6] - b'0');
+        let otherwise = children.pop().filter(|_| children.len() == cases);
+        let Some(otherwise) = otherwise else {
+            return Err(self.expected(at, "a child for each case and one more", "another number"));
+        };
+        let variable = at.attribute("variable").unwrap_or_default();
+        let variable = self.resolve(at, "variable", variable)?;
+        let mut branches = Vec::new();
+        for (place, child) in children.into_iter().enumerate() {
+            let port = format!("case_{}", place + 1);
+            let Some(case) = at.attribute(&port[..]) else {
+                return Err(self.expected(at, "a value for each case", "none"));
+            };
+            let case = self.resolve(at, &port, case)?;
+            let name = named_ports("SwitchCase", [("case", &case), ("variable", &variable)]);
+            branches.push((self.found(at, name, Some("Condition"))?, child));
+        }
+        self.choice(at, branches, otherwise)
+    }
+
+    /// The first branch whose condition holds. As a branch that fails is followed by asking again, no
+    /// effect in it may change the answer.
+    fn choice(
+        &self,
+        at: Element<'_, '_>,
+        branches: Vec<(Node, Node)>,
+        otherwise: Node,
+    ) -> Parsed<Node> {
+        let mut before: Vec<Node> = Vec::new();
+        let mut all = Vec::new();
+        for (ask, then) in branches {
+            if has(&then, &[Op::Effect]) {
+                let why = "a branch with an effect could change its own condition";
+                return Err(self.refused(at, at.tag_name().name(), why));
+            }
+            let not = ask.clone().invert();
+            all.push(Node::sequence(before.iter().cloned().chain([ask, then])));
+            before.push(not);
+        }
+        all.push(Node::sequence(before.into_iter().chain([otherwise])));
+        Ok(Node::selector(all))
+    }
+
+    fn leaf(&mut self, at: Element<'a, 'x>, id: &'a str, kind: Option<&str>) -> Parsed<Node> {
+        if at.has_children() && elements(at).next().is_some() || why_refused(id).is_some() {
+            return Err(self.unknown(at, id));
+        }
+        if self.open.len() > 1 && ["Script", "ScriptCondition"].contains(&id) {
+            let why = "its names are those of a subtree: let a leaf with ports do it";
+            return Err(self.refused(at, id, why));
+        }
+        let mut ports = Vec::new();
+        for port in self.attributes(at, &[])? {
+            if port.name() == "ID" && kind.is_some() {
+                continue;
+            }
+            ports.push((port.name(), self.resolve(at, port.name(), port.value())?));
+        }
+        let name = named_ports(id, ports.iter().map(|(port, value)| (*port, value)));
+        let model = self.models.get(id).map(|model| model.tag_name().name());
+        self.found(at, name, kind.or(model))
+    }
+
+    /// The leaf of the library that has this name.
+    fn found(&self, at: Element<'_, '_>, name: String, kind: Option<&str>) -> Parsed<Node> {
+        let wanted = match kind {
+            None => [true; 3],
+            Some("Condition") => [false, true, false],
+            Some("Action") => [true, false, true],
+            Some(_) => [false; 3],
+        };
+        let mut places = (0..3).filter(|&place| wanted[place] && (self.finds[place])(&name));
+        let place = places.next();
+        if places.next().is_some() {
+            return Err(self.expected(at, "a name that only one entry of the library has", name));
+        }
+        match place {
+            Some(0) => Ok(Node::action(name)),
+            Some(1) => Ok(Node::condition(name)),
+            Some(_) => Ok(Node::effect(name)),
+            None => Err(self.expected(at, "the name of a leaf in the library", name)),
+        }
+    }
+}
+
+fn elements<'a, 'x>(at: Element<'a, 'x>) -> impl Iterator<Item = Element<'a, 'x>> {
+    at.children().filter(Element::is_element)
+}
+
+/// Whether it takes no time and changes nothing.
+fn is_pure(node: &Node) -> bool {
+    use Op::{Condition, Fail, ForceFailure, ForceSuccess, Invert, Selector, Sequence, Succeed};
+    let pure = [Condition, Succeed, Fail, Invert, ForceSuccess, ForceFailure, Sequence, Selector];
+    pure.contains(&node.op) && node.children.iter().all(is_pure)
+}
+
+/// The name of a leaf with ports: `MoveBase goal="{home}"`.
+fn named_ports<'p>(id: &str, ports: impl IntoIterator<Item = (&'p str, &'p String)>) -> String {
+    ports.into_iter().fold(id.into(), |mut name, (port, value)| {
+        _ = write!(name, " {port}=\"{}\"", value.replace('&', "&amp;").replace('"', "&quot;"));
+        name
+    })
+}
