@@ -31,8 +31,8 @@ fn grow(mut cats: Query<'_, &mut Needs>) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let actions =
         ActionSet::new().action("eat", Pastime).action("sleep", Pastime).action("play", Pastime);
-    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
-    let cats = cats
+    let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
+    let cats = Reasoner::new()
         .option("eat", Utility::of(hunger, Curve::exponential(2.0)))
         .option("sleep", Utility::of(tiredness, Curve::linear(1.0, 0.0)))
         .option("play", Utility::of(tiredness, Curve::linear(-1.0, 1.0)))

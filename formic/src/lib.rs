@@ -61,7 +61,9 @@ pub mod inspect;
 mod paths;
 
 #[cfg(all(feature = "ai", feature = "nav"))]
-pub use self::paths::note_paths;
+pub use self::paths::{note_paths, why};
+#[cfg(all(feature = "ai", not(feature = "nav")))]
+pub use formic_ai::why;
 
 /// The names that most programs need, in one `use`.
 ///

@@ -1,8 +1,10 @@
-//! The path requests of agents in the log of their decisions.
+//! The path requests of agents among the reasons for what they do.
 
-use formic_ai::explain::{Candidate, DecisionRecorder, Engine, Verdict};
+use formic_ai::explain::{Candidate, DecisionLog, DecisionRecorder, Engine, Verdict};
+use formic_ecs::{Entity, World};
 use formic_jobs::ComponentLookup;
 use formic_nav::{PathRequest, RequestStatus, Unreachable};
+use glam::Vec2;
 
 /// A system that writes down what agents that are watched ask of [`nav`](crate::nav), and how it
 /// answers, whenever that changes. Add it behind [`nav::systems::search`](crate::nav::systems::search);
@@ -33,22 +35,60 @@ pub fn note_paths(requests: ComponentLookup<'_, &PathRequest>, recorder: Decisio
     for agent in log.agents() {
         let Ok(request) = requests.get(agent) else { continue };
         let Some(goal) = request.last_goal() else { continue };
-        let answer = match request.status() {
-            RequestStatus::Idle => "taken back".to_owned(),
-            RequestStatus::Pending => "it is looked for".to_owned(),
-            RequestStatus::Found => "found".to_owned(),
-            RequestStatus::Arrived => "it is there".to_owned(),
-            RequestStatus::Partial(why) => format!("only as near as it gets, {}", because(why)),
-            RequestStatus::Nearby(why) => format!("it is as near as it gets, {}", because(why)),
-            RequestStatus::Unreachable(why) => format!("no way, {}", because(why)),
-        };
-        let cell = goal.floor();
-        let text = format!("a way to ({}, {}): {answer}", cell.x, cell.y);
         // The number tells a request from the next for the same goal.
-        let number = i32::try_from(request.number()).unwrap_or(i32::MAX);
-        let way = Candidate::new(text, Verdict::Chosen).rank(number);
-        log.note_change(agent, recorder.tick(), Engine::Paths, way);
+        let (number, status) = (request.number(), request.status());
+        log.note_change((agent, recorder.tick()), Engine::Paths, &(number, status), || {
+            let rank = i32::try_from(number).unwrap_or(i32::MAX);
+            Candidate::new(answer(goal, status), Verdict::Chosen).rank(rank)
+        });
     }
+}
+
+/// Why an entity does what it does, as [`ai::why`](crate::ai::why) says it; and of one whose decisions are
+/// not written down, what it asked of [`nav`](crate::nav) last and how that was answered.
+///
+/// ```
+/// use formic::nav::{self, Grid, MoveRule, Terrain};
+/// use formic::prelude::*;
+///
+/// let grid = Grid::from_fn(8, 8, |cell| cell.x != 3)?;
+/// let mut world = World::new();
+/// nav::systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+/// let imp = world.spawn(nav::systems::agent(Vec2::new(0.5, 0.5), 4.0));
+/// world.get_mut::<PathRequest>(imp)?.ask(Vec2::new(4.5, 7.5));
+/// let mut schedule = nav::systems::add(Schedule::builder()).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// let why = ["entity 0 asked for a way to (4, 7): no way, what lies between is closed."];
+/// assert_eq!(formic::why(&world, imp), why);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn why(world: &World, entity: Entity) -> Vec<String> {
+    let request = world.get::<PathRequest>(entity).ok();
+    let asked = request.and_then(|it| Some(answer(it.last_goal()?, it.status())));
+    let Some(asked) = asked else { return formic_ai::why(world, entity) };
+    let nothing = DecisionLog::new();
+    let log = world.resource::<DecisionLog>().unwrap_or(&nothing);
+    let mut said = log.sentences(entity);
+    if said.is_empty() {
+        said.push(format!("{} asked for {asked}.", log.name(entity)));
+    }
+    said
+}
+
+/// What was asked for, and how it was answered.
+fn answer(goal: Vec2, status: RequestStatus) -> String {
+    let answer = match status {
+        RequestStatus::Idle => "taken back".to_owned(),
+        RequestStatus::Pending => "it is looked for".to_owned(),
+        RequestStatus::Found => "found".to_owned(),
+        RequestStatus::Arrived => "it is there".to_owned(),
+        RequestStatus::Partial(why) => format!("only as near as it gets, {}", because(why)),
+        RequestStatus::Nearby(why) => format!("it is as near as it gets, {}", because(why)),
+        RequestStatus::Unreachable(why) => format!("no way, {}", because(why)),
+    };
+    let cell = goal.floor();
+    format!("a way to ({}, {}): {answer}", cell.x, cell.y)
 }
 
 /// As a designer says it.

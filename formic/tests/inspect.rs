@@ -568,7 +568,7 @@ fn a_bogus_entity_is_an_error_and_takes_no_memory() {
         };
         assert_eq!(program.post(path, body).0, 404, "{path}");
     }
-    for text in ["", "0", "-1", "1v1", "99999999999999999999999"] {
+    for text in ["", "0", "-1", "1v", "v1", "1v1v1", "1v0", "99999999999999999999999"] {
         assert_eq!(program.post("/api/select", json!({ "entity": text })).0, 400, "{text}");
     }
     assert_eq!(program.get("/api/state")["state_hash"], hash);
@@ -578,7 +578,13 @@ fn a_bogus_entity_is_an_error_and_takes_no_memory() {
         program.post("/api/select", json!({ "entity": cat })),
         (200, json!({ "entity": cat }))
     );
-    assert!(program.get(&format!("/api/entity?id={cat}"))["why"][0].is_string());
+    let told = program.get(&format!("/api/entity?id={cat}"));
+    assert!(told["why"][0].is_string());
+    // It has a second name.
+    let bits: u64 = cat.parse().unwrap();
+    let called = Entity::from_bits(bits).unwrap().to_string();
+    assert!(called.contains('v'), "{called}");
+    assert_eq!(program.get(&format!("/api/entity?id={called}")), told);
 }
 
 #[test]

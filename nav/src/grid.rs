@@ -15,6 +15,8 @@ use crate::grid::change::{Change, ChangeKind, ChangeLog, GridVersion};
 use crate::grid::plane::BitPlane;
 use crate::link::{Link, Links};
 
+debug_as_text!(GridSizeError);
+
 /// The longest side that a grid may have, in cells.
 pub const SIDE_MAX: u32 = 16_384;
 /// The greatest number of cells that a grid may have.
@@ -438,7 +440,7 @@ impl Census {
 }
 
 /// A grid cannot have this size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GridSizeError {
     /// Cells per row that were asked for.
     pub width: u32,

@@ -78,6 +78,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use(debug_as_text)]
+extern crate formic_ecs;
+
 mod agent;
 mod avoid;
 mod bytes;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+debug_as_text!(LoadError);
+
 /// A map or scenario file could not be used.
 ///
 /// Displays as `file:line: reason`, in one line.
@@ -14,7 +16,6 @@ use std::path::Path;
 /// assert_eq!(error.to_string(), "cave.map:1: the first line is not `type octile`");
 /// assert_eq!(error.line, Some(1));
 /// ```
-#[derive(Debug)]
 pub struct LoadError {
     /// The file, as it was named by the caller.
     pub file: String,

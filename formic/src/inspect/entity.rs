@@ -96,7 +96,7 @@ impl Session {
         };
         let mut why = view.why(entity);
         if why.is_empty() {
-            why = formic_ai::why(world, entity);
+            why = crate::why(world, entity);
         }
         value["why"] = json!(why);
         value["noun"] = json!(view.noun(entity));
@@ -232,7 +232,10 @@ pub(super) fn component_of(
 /// The living entity of a text.
 pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
     let Some(entity) = entity_of(text) else {
-        return Err(Answer::error(400, "an entity is a number of 64 bits, as text"));
+        return Err(Answer::error(
+            400,
+            "an entity is called 12v3, or by the number that `Entity::to_bits` gives",
+        ));
     };
     match world.contains(entity) {
         true => Ok(entity),

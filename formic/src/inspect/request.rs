@@ -127,7 +127,10 @@ impl Session {
                 Answer::error(405, &format!("{path} takes {wanted}"))
             }
             (path, _) => match host.answer(request) {
-                None => Answer::error(404, &format!("there is no {path}; try /api/state")),
+                None => {
+                    let known = PATHS.join(", ");
+                    Answer::error(404, &format!("there is no {path}, but {known}"))
+                }
                 Some((_, true)) => {
                     self.begin(host);
                     self.state(host)
@@ -259,7 +262,13 @@ pub(super) fn entity_text(entity: Entity) -> String {
     entity.to_bits().to_string()
 }
 
-/// The entity of such a text.
+/// The entity of such a text, or of one as an [`Entity`] is written: `12v3`.
 pub(super) fn entity_of(text: &str) -> Option<Entity> {
-    text.parse().ok().and_then(Entity::from_bits)
+    let bits = match text.split_once('v') {
+        None => text.parse().ok()?,
+        Some((index, generation)) => {
+            u64::from(generation.parse::<u32>().ok()?) << 32 | u64::from(index.parse::<u32>().ok()?)
+        }
+    };
+    Entity::from_bits(bits)
 }

@@ -60,7 +60,7 @@ pub trait View {
     }
 
     /// Why an agent does what it does, in whole sentences; the page adds what
-    /// [`why`](formic_ai::why) knows if there are none.
+    /// [`why`](crate::why) knows if there are none.
     fn why(&self, agent: Entity) -> Vec<String> {
         _ = agent;
         Vec::new()

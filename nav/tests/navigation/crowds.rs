@@ -177,12 +177,7 @@ fn one_that_waits_for_a_way_has_been_blocked_for_as_long_as_before() {
     let agent = add(&mut sim, west, east, 2.0, 0.45);
     add(&mut sim, east, west, 2.0, 0.45);
     let blocked = |sim: &Sim| sim.world.get::<Avoid>(agent).unwrap().blocked_seconds();
-    for _ in 0..100 {
-        if blocked(&sim) > 0.5 {
-            break;
-        }
-        sim.tick();
-    }
+    sim.ticks_until(100, |sim| blocked(sim) > 0.5);
     // Off its path, with no answer in the ticks to come.
     let before = blocked(&sim);
     sim.world.insert_resource(SearchBudget { expansions: 0 });

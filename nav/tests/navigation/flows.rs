@@ -298,12 +298,7 @@ fn one_whose_field_is_not_there_yet_has_been_blocked_for_as_long_as_before() {
     let agent = spawn(&mut sim, Cell::new(0, 0), east);
     spawn(&mut sim, Cell::new(7, 0), west);
     let blocked = |sim: &Sim| sim.world.get::<Avoid>(agent).unwrap().blocked_seconds();
-    for _ in 0..100 {
-        if blocked(&sim) > 0.5 {
-            break;
-        }
-        sim.tick();
-    }
+    sim.ticks_until(100, |sim| blocked(sim) > 0.5);
     let before = blocked(&sim);
     fields(&mut sim).expansions_per_tick = 0;
     let other = add_field(&mut sim, &[Cell::new(6, 0)]);

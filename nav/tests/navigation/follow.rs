@@ -179,6 +179,9 @@ fn an_agent_that_somebody_carries_off_asks_again_from_there() {
 /// Whether the straight line between two places stays clear of solid cells, judged edge by edge of each
 /// solid cell around, in exact arithmetic of wider numbers.
 fn is_in_the_open(sim: &Sim, from: Vec2, to: Vec2) -> bool {
+    let [low, high] = [from.min(to), from.max(to)].map(|it| Cell::containing(it).unwrap());
+    let rows = low.y.saturating_sub(1)..=high.y + 1;
+    let columns = low.x.saturating_sub(1)..=high.x + 1;
     let [from, to] = [from, to].map(|it| [f64::from(it.x), f64::from(it.y)]);
     let solid = |cell: &Cell| !sim.terrain().is_open(*cell);
     let crosses = |cell: Cell| {
@@ -197,7 +200,8 @@ fn is_in_the_open(sim: &Sim, from: Vec2, to: Vec2) -> bool {
         }
         part.0 < part.1
     };
-    !sim.terrain().grid().cells().filter(solid).any(crosses)
+    let around = rows.flat_map(|y| columns.clone().map(move |x| Cell::new(x, y)));
+    !around.filter(solid).any(crosses)
 }
 
 #[test]

@@ -46,6 +46,16 @@ impl Sim {
         (0..count).for_each(|_| self.tick());
     }
 
+    /// Ticks until something holds, but no more than this many.
+    pub(crate) fn ticks_until(&mut self, count_max: usize, holds: impl Fn(&Self) -> bool) {
+        for _ in 0..count_max {
+            if holds(self) {
+                return;
+            }
+            self.tick();
+        }
+    }
+
     pub(crate) fn spawn(&mut self, x: f32, y: f32, speed: f32) -> Entity {
         self.world.spawn(systems::agent(Vec2::new(x, y), speed))
     }
