@@ -144,7 +144,7 @@ fn sentences(
     let view = view_of(simulation, world);
     let asked = log.sentences(agent).is_empty() && world.contains(agent);
     let seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
-    if seen.is_empty() { formic_ai::why(world, agent) } else { seen }
+    if seen.is_empty() { formic::why(world, agent) } else { seen }
 }
 
 /// How many agents are named as an example.

@@ -20,5 +20,6 @@ chapters! {
     ways = "09_ways.md",
     swarm = "10_swarm.md",
     saving = "11_saving.md",
+    events = "events.md",
     differ = "differ.md",
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -45,8 +45,13 @@ fn program(names: &[&str]) -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser with a profile of this name, or says why there is none.
-    pub(crate) fn start(profile: &str) -> Result<Self, String> {
+    /// A browser with a profile of this name, or none where it says that `what` is skipped, and why.
+    pub(crate) fn start(profile: &str, what: &str) -> Option<Self> {
+        let started = Self::try_start(profile);
+        started.map_err(|why| eprintln!("SKIPPED {what}: {why}")).ok()
+    }
+
+    fn try_start(profile: &str) -> Result<Self, String> {
         let driver = program(&["chromedriver"]).ok_or("there is no chromedriver")?;
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let browser = program(&names).ok_or("there is no Chromium")?;
@@ -124,6 +129,10 @@ impl Browser {
         answer["value"].clone()
     }
 
+    pub(crate) fn visit(&self, address: SocketAddr) {
+        self.call("POST", "/url", &json!({ "url": format!("http://{address}/") }));
+    }
+
     /// What a script returns.
     pub(crate) fn script(&self, script: &str) -> Value {
         self.call("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
@@ -147,7 +156,7 @@ impl Browser {
     }
 
     /// Moves the mouse to a place in the window and clicks there.
-    pub(crate) fn click_at(&self, x: i64, y: i64) {
+    fn click_at(&self, x: i64, y: i64) {
         let actions = json!([
             { "type": "pointerMove", "duration": 0, "x": x, "y": y },
             { "type": "pointerDown", "button": 0 },
@@ -156,6 +165,13 @@ impl Browser {
         let mouse =
             json!({ "actions": [{ "type": "pointer", "id": "mouse", "actions": actions }] });
         self.call("POST", "/actions", &mouse);
+    }
+
+    /// Clicks where the first agent is on the map.
+    pub(crate) fn click_first_agent(&self) {
+        let place = self.script(FIRST_AGENT);
+        let [x, y] = [0, 1].map(|axis| place[axis].as_i64().expect("a number"));
+        self.click_at(x, y);
     }
 
     pub(crate) fn press(&self, key: &str) {
@@ -213,7 +229,7 @@ const COLOURS: &str = "
     return seen.size;";
 
 /// Where the first agent is in the window.
-pub(crate) const FIRST_AGENT: &str = "
+const FIRST_AGENT: &str = "
     const map = document.getElementById('map').getBoundingClientRect();
     const ratio = document.getElementById('map').width / map.width;
     const x = marks.x[0] / 65535 * head.width * camera.scale + camera.x;
@@ -228,15 +244,9 @@ const CORNER: &str = "
 
 #[test]
 fn the_page_shows_a_world_and_does_what_it_is_told() {
-    let browser = match Browser::start("browser-profile") {
-        Ok(browser) => browser,
-        Err(why) => {
-            eprintln!("SKIPPED the page in a browser: {why}");
-            return;
-        }
-    };
+    let Some(browser) = Browser::start("browser-profile", "the page in a browser") else { return };
     let server = serve("dungeon", 120);
-    browser.call("POST", "/url", &json!({ "url": format!("http://{}/", server.address) }));
+    browser.visit(server.address);
     browser.wait_until("document.title === 'Formic: dungeon' && marks.count === 120");
     what_it_says_and_draws(&browser);
     what_a_click_does(&browser);
@@ -264,9 +274,7 @@ fn what_it_says_and_draws(browser: &Browser) {
 fn what_a_click_does(browser: &Browser) {
     browser.click("#step-tick");
     browser.wait_until("head.tick === 1");
-    let place = browser.script(FIRST_AGENT);
-    let [x, y] = [0, 1].map(|axis| place[axis].as_i64().expect("a number"));
-    browser.click_at(x, y);
+    browser.click_first_agent();
     browser.wait_until("document.getElementById('agent').innerText.includes('Position')");
     let panel = browser.text_of("agent");
     for part in

@@ -13,7 +13,7 @@ use formic::inspect::Inspector;
 use formic::prelude::*;
 use serde_json::json;
 
-use crate::browser::{Browser, FIRST_AGENT};
+use crate::browser::Browser;
 use crate::serve::serve;
 use crate::support::scratch;
 
@@ -96,19 +96,14 @@ impl Film<'_> {
 
 #[test]
 fn a_first_visit_ends_in_a_reason() {
-    let browser = match Browser::start("visit-profile") {
-        Ok(browser) => browser,
-        Err(why) => {
-            eprintln!("SKIPPED the film of a first visit: {why}");
-            return;
-        }
-    };
+    let started = Browser::start("visit-profile", "the film of a first visit");
+    let Some(browser) = started else { return };
     browser.call("POST", "/window/rect", &json!({ "width": 1000, "height": 640 }));
     let mut film = Film { browser: &browser, size: (0, 0), pictures: Vec::new() };
     let begin = Instant::now();
 
     let server = serve("dungeon", 120);
-    browser.call("POST", "/url", &json!({ "url": format!("http://{}/", server.address) }));
+    browser.visit(server.address);
     browser.wait_until("document.title === 'Formic: dungeon' && marks.count === 120");
     film.caption("cargo run --release -- serve");
     browser.click("#play");
@@ -117,9 +112,7 @@ fn a_first_visit_ends_in_a_reason() {
     browser.press(" ");
     browser.wait_until("!head.running");
     film.caption("Click on an imp: why does it do that?");
-    let place = browser.script(FIRST_AGENT);
-    let [x, y] = [0, 1].map(|axis| place[axis].as_i64().expect("a number"));
-    browser.click_at(x, y);
+    browser.click_first_agent();
     browser.wait_until("document.getElementById('agent').innerText.includes('because')");
     film.take(6);
 
@@ -127,7 +120,7 @@ fn a_first_visit_ends_in_a_reason() {
     let (leave, over) = mpsc::channel();
     let own = thread::spawn(move || own_world(&opened, &over).expect("it opens"));
     let address = address.recv().expect("it opens");
-    browser.call("POST", "/url", &json!({ "url": format!("http://{address}/") }));
+    browser.visit(address);
     browser.wait_until("typeof head === 'object' && head !== null");
     browser.click("nav [data-tab=entities]");
     browser.wait_until("document.querySelectorAll('#found .entity').length === 20");

@@ -89,7 +89,7 @@ fn run<Marker>(
 }
 
 fn reasoner() -> Reasoner {
-    let (hunger, tiredness) = (Input(0), Input(1));
+    let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
     let (hungry, tired) = (Curve::exponential(2.0), Curve::fast_then_slow(4.0));
     let play = Utility::sum().weighted(0.4, hunger, hungry.clone().inverted()).weighted(
         0.6,

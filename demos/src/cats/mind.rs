@@ -1,7 +1,7 @@
 //! The options of cats, and their scores.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgents};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgents};
 
 use super::actions::{Eat, Play, Sleep};
 use super::needs::{Hunger, Tiredness};
@@ -34,13 +34,14 @@ pub(super) fn tiredness_curve() -> Curve {
 /// is neither hungry nor tired.
 pub(super) fn reasoner() -> Reasoner {
     let [hunger_weight, tiredness_weight] = PLAY_WEIGHTS;
-    let (cats, [hunger, tiredness]) = Reasoner::with_inputs(["hunger", "tiredness"]);
+    let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
     let play = Utility::sum().weighted(hunger_weight, hunger, hunger_curve().inverted()).weighted(
         tiredness_weight,
         tiredness,
         tiredness_curve().inverted(),
     );
-    cats.option("eat", Utility::of(hunger, hunger_curve()).until(hunger, 0.0))
+    Reasoner::new()
+        .option("eat", Utility::of(hunger, hunger_curve()).until(hunger, 0.0))
         .option("sleep", Utility::of(tiredness, tiredness_curve()).until(tiredness, 0.0))
         .option("play", play)
         .bind(&actions())

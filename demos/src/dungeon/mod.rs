@@ -6,7 +6,7 @@
 //! game adds to it.
 //!
 //! ```text
-//!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> walkers::watch
+//!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> walkers::watch, note_paths
 //! ```
 //!
 //! * `works`: digs tunnels and bricks up corridors, by a script that follows from

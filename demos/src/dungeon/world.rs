@@ -140,7 +140,7 @@ impl Dungeon {
         systems::insert_resources(&mut world, terrain);
         SaveRules::of(&mut world).save_part(saved::numbers(), Works::to_save, Works::load);
         let schedule = systems::add(Schedule::builder().add(work.before(systems::block_cells)))
-            .add(watch.after(systems::search));
+            .add((watch, formic::note_paths).after(systems::search));
         Ok(Self {
             engine: Engine::new(setup, world, schedule)?,
             open_count_at_start,

@@ -1,7 +1,7 @@
 //! Utility: what scores most. The wolf outranks everything; the rest is a matter of degree.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Reasoner, Utility, UtilityAgent, UtilityAgents};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 use formic_jobs::SaveRules;
 
 use super::actions;
@@ -29,14 +29,14 @@ pub(super) const MIND: Mind = Mind {
 struct Foragers(Reasoner);
 
 fn reasoner(actions: &ActionSet) -> Reasoner {
-    let (foragers, [hunger, tiredness, wolf, berries]) =
-        Reasoner::with_inputs(["hunger", "tiredness", "wolf", "berries"]);
+    let [hunger, tiredness, wolf, berries] =
+        Input::named(["hunger", "tiredness", "wolf", "berries"]);
     let hide = Utility::of(wolf, Curve::step(0.5)).rank(1);
     let eat = Utility::of(hunger, Curve::linear(1.5, 0.0)).and(berries, Curve::step(0.1));
     let sleep = Utility::of(tiredness, Curve::exponential(2.0)).until(tiredness, 0.0);
     // The emptier the basket, the more it is worth; a full one is no reason to go on.
     let gather = Utility::of(berries, Curve::linear(-0.5, 0.5));
-    foragers
+    Reasoner::new()
         .option("gather", gather.inertia(0.05))
         .option("eat", eat.inertia(0.2))
         .option("sleep", sleep)

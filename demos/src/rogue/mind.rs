@@ -11,13 +11,6 @@ use super::things::{
     Bow, Cell, Closed, Foe, Hands, Health, Hero, Opaque, Potion, Solid, Stairs, TheHero,
 };
 
-/// 1 beside the hero, 0 far away.
-const NEAR: Input = Input(0);
-/// 0 unharmed, 1 almost dead.
-const WOUNDS: Input = Input(1);
-/// 1 with a clear shot at the hero.
-const SHOT: Input = Input(2);
-
 const ATTACK: usize = 0;
 const FLEE: usize = 1;
 const SHOOT: usize = 2;
@@ -27,14 +20,16 @@ pub(super) struct Minds([Reasoner; 3]);
 
 impl Minds {
     pub(super) fn new() -> Self {
-        let always = |worth| Utility::of(NEAR, Curve::linear(0.0, worth));
+        // 1 beside the hero and 0 far away, 0 unharmed and 1 almost dead, 1 with a clear shot.
+        let [near, wounds, shot] = Input::named(["near", "wounds", "shot"]);
+        let always = |worth| Utility::of(near, Curve::linear(0.0, worth));
         let mind = |flee: Utility, shoot: Utility| {
-            let attack = Utility::of(NEAR, Curve::linear(0.3, 0.4));
+            let attack = Utility::of(near, Curve::linear(0.3, 0.4));
             Reasoner::new().option("attack", attack).option("flee", flee).option("shoot", shoot)
         };
-        let hurt = Utility::of(WOUNDS, Curve::exponential(2.0));
-        let crowded = Utility::of(NEAR, Curve::exponential(6.0));
-        let shot = Utility::of(SHOT, Curve::linear(0.9, 0.0));
+        let hurt = Utility::of(wounds, Curve::exponential(2.0));
+        let crowded = Utility::of(near, Curve::exponential(6.0));
+        let shot = Utility::of(shot, Curve::linear(0.9, 0.0));
         // Rats know no fear, goblins do once they bleed, archers keep their distance.
         Self([mind(always(0.0), always(0.0)), mind(hurt, always(0.0)), mind(crowded, shot)])
     }

@@ -18,7 +18,7 @@ from formic import envs as _registers  # noqa: F401
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-SECONDS = 2.0
+SECONDS = 3.0
 
 
 def rate(count, step):
@@ -56,7 +56,7 @@ def steps(count=256):
     for name in ("formic/Foragers-v0", "formic/Dungeon-v0"):
         for threads in sorted({0, others}):
             rate_of = of_vector(formic.make_vec(name, count, threads))
-            rows.append((f"`{name}` by `formic.make_vec`, {threads + 1} threads", rate_of))
+            rows.append((f"`{name}` by `formic.make_vec`, {'one thread' if threads == 0 else f'{threads + 1} threads'}", rate_of))
         rows.append((f"`{name}` one by one (`SyncVectorEnv`)", of_vector(gymnasium.make_vec(name, count, vectorization_mode="sync"))))
     text = "`CartPole-v1`, vectorised by numpy (Gymnasium's own)"
     rows.append((text, of_vector(gymnasium.make_vec("CartPole-v1", count, vectorization_mode="vector_entry_point"))))

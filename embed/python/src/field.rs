@@ -81,17 +81,16 @@ struct Wolf {
     scores: [f32; 3],
 }
 
-const NEARNESS: Input = Input(0);
-const TIREDNESS: Input = Input(1);
 const CHASE: u32 = 0;
 const PROWL: u32 = 2;
 
 /// How wolves decide.
 pub(crate) fn wolf_mind() -> Reasoner {
+    let [nearness, tiredness] = Input::named(["nearness", "tiredness"]);
     Reasoner::new()
-        .option("chase", Utility::of(NEARNESS, Curve::linear(0.8, 0.1)))
-        .option("rest", Utility::of(TIREDNESS, Curve::exponential(2.0)))
-        .option("prowl", Utility::of(NEARNESS, Curve::linear(0.0, 0.2)))
+        .option("chase", Utility::of(nearness, Curve::linear(0.8, 0.1)))
+        .option("rest", Utility::of(tiredness, Curve::exponential(2.0)))
+        .option("prowl", Utility::of(nearness, Curve::linear(0.0, 0.2)))
 }
 
 /// The tick, the place of what was chosen, and the scores of all options with their names.

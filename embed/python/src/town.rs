@@ -27,7 +27,6 @@ struct Kind(u8);
 #[repr(transparent)]
 struct Happy(u8);
 
-const ALIKE: Input = Input(0);
 const EMPTY: u8 = 2;
 
 /// What lies where.
@@ -139,7 +138,8 @@ impl Town {
             }
         }
         world.spawn_batch(residents);
-        let stay = Utility::of(ALIKE, Curve::step(homophily));
+        let [alike] = Input::named(["alike"]);
+        let stay = Utility::of(alike, Curve::step(homophily));
         world.insert_resource(Streets { side, cells, empty, random, stay });
         let mut begin =
             Schedule::builder().add(look).build(&mut world).map_err(|error| failed(&error))?;

@@ -133,6 +133,12 @@ def test_times_of_a_run_are_no_divergence(program):
     assert len(fleet.Report(answers).divergences()) == 1
 
 
+def test_a_hash_is_no_figure(program):
+    figures = [{"state_hash": str(it), "behaviour_hash": 10**18 + it, "ants": it} for it in (3, 4)]
+    answers = [fleet.Answer(job, it) for job, it in zip(jobs(program, 3)[::2], figures, strict=True)]
+    assert [row[1] for row in fleet.Report(answers).table()] == ["ants"]
+
+
 def test_a_second_answer_that_differs_is_a_divergence(program, monkeypatch):
     monkeypatch.setenv("FLEET_TEST_FLAKY", "1")
     wanted = jobs(program, 20)

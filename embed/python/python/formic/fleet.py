@@ -210,9 +210,11 @@ class Report:
             groups.setdefault(" ".join(answer.job.arguments), []).append(answer.figures)
         for arguments, runs in sorted(groups.items()):
             for figure in runs[0]:
+                if figure in {"seed", "threads"} or figure.endswith("hash"):
+                    continue
                 values = [run.get(figure) for run in runs]
                 numbers = [it for it in values if isinstance(it, int | float) and it is not True]
-                if len(set(numbers)) > 1 and figure not in {"seed", "threads"}:
+                if len(set(numbers)) > 1:
                     mean, deviation = statistics.fmean(numbers), statistics.stdev(numbers)
                     yield arguments, figure, len(numbers), mean, deviation, min(numbers), max(numbers)
 
