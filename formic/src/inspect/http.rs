@@ -1,10 +1,14 @@
-//! Just enough of HTTP/1.1 for one page and its requests, and no more.
+//! The requests of a connection and their answers: limits on size and time around `httparse`.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
+use httparse::{EMPTY_HEADER, Error, Status};
+
 /// The most bytes of a request line and its headers.
 const HEAD_BYTES_MAX: usize = 16 << 10;
+/// The most headers of a request.
+const HEADER_COUNT_MAX: usize = 100;
 /// The most bytes of a body: most are some dozen, a recording has 70 for each hash.
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// How long a request may take to arrive once it has begun.
@@ -78,18 +82,18 @@ impl Inbox {
             self.read_more(stream, &mut waits, patience)?;
         }
         waits.since = Instant::now();
-        let head_bytes = loop {
-            let end = head_end(&self.bytes);
-            if let Some(end) = end.filter(|&end| end <= HEAD_BYTES_MAX) {
-                break end;
+        let (mut request, head_bytes) = loop {
+            let head = parse_head(&self.bytes)?;
+            let head_bytes = head.as_ref().map_or(self.bytes.len(), |&(_, len)| len);
+            if head_bytes > HEAD_BYTES_MAX {
+                return Err(HEAD_TOO_LONG);
             }
-            if end.is_some() || self.bytes.len() > HEAD_BYTES_MAX {
-                return Err(NoRequest::Refused(431, "the head of the request is too long"));
+            if let Some(head) = head {
+                break head;
             }
             self.read_more(stream, &mut waits, REQUEST_SECONDS_MAX)?;
         };
-        let head: Vec<u8> = self.bytes.drain(..head_bytes).collect();
-        let mut request = parse_head(&head)?;
+        self.bytes.drain(..head_bytes);
         let body_bytes = body_length(&request)?;
         while self.bytes.len() < body_bytes {
             self.read_more(stream, &mut waits, REQUEST_SECONDS_MAX)?;
@@ -138,47 +142,36 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-/// Where the head ends: behind the first empty line.
-fn head_end(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
-}
+const HEAD_TOO_LONG: NoRequest = NoRequest::Refused(431, "the head of the request is too long");
 
-fn parse_head(head: &[u8]) -> Result<HttpRequest, NoRequest> {
+/// The request and the length of its head, if that is there to its end.
+fn parse_head(bytes: &[u8]) -> Result<Option<(HttpRequest, usize)>, NoRequest> {
     const BAD: NoRequest = NoRequest::Refused(400, "that is no HTTP request");
-    let text = std::str::from_utf8(head).map_err(|_| BAD)?;
-    // Clients may send an empty line before a request.
-    let mut lines = text.trim_start_matches("\r\n").split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (Some(method), Some(target), Some(version), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(BAD);
-    };
-    if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
-        return Err(NoRequest::Refused(505, "HTTP/1.1 is spoken here"));
-    }
-    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
-    if method.is_empty() || !is_plain(method) || !target.starts_with('/') || !is_plain(target) {
+    let mut headers = [EMPTY_HEADER; HEADER_COUNT_MAX];
+    let mut head = httparse::Request::new(&mut headers);
+    let status = head.parse(bytes).map_err(|error| match error {
+        Error::Version => NoRequest::Refused(505, "HTTP/1.1 is spoken here"),
+        Error::TooManyHeaders => HEAD_TOO_LONG,
+        _ => BAD,
+    })?;
+    let Status::Complete(len) = status else { return Ok(None) };
+    let (method, target) = (head.method.unwrap_or_default(), head.path.unwrap_or_default());
+    if !target.starts_with('/') || !target.is_ascii() {
         return Err(BAD);
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let mut headers = Vec::new();
-    for line in lines.filter(|line| !line.is_empty()) {
-        let (name, value) = line.split_once(':').ok_or(BAD)?;
-        if name.is_empty() || !is_plain(name) {
-            return Err(BAD);
-        }
-        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-    }
     let mut request = HttpRequest {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
-        headers,
         ..HttpRequest::default()
     };
-    request.closes = version == "HTTP/1.0" || request.header_has("connection", "close");
-    Ok(request)
+    for header in head.headers {
+        let value = std::str::from_utf8(header.value).map_err(|_| BAD)?;
+        request.headers.push((header.name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    request.closes = head.version == Some(0) || request.header_has("connection", "close");
+    Ok(Some((request, len)))
 }
 
 fn body_length(request: &HttpRequest) -> Result<usize, NoRequest> {
@@ -288,7 +281,8 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused_by_its_fault() {
         let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(HEAD_BYTES_MAX));
-        let cases: [(&[u8], Option<u16>); 17] = [
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(HEADER_COUNT_MAX + 1));
+        let cases: [(&[u8], Option<u16>); 20] = [
             (b"", None),
             (b"GET / HTTP/1.1\r\n", None),
             (b"GET /\r\n\r\n", Some(400)),
@@ -297,7 +291,7 @@ mod tests {
             (b"GET http://a/ HTTP/1.1\r\n\r\n", Some(400)),
             (b"GET /\x01 HTTP/1.1\r\n\r\n", Some(400)),
             (b"\xff\xfe HTTP/1.1\r\n\r\n", Some(400)),
-            (b"\r\n\r\n", Some(400)),
+            (b"\r\n\r\n", None),
             (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\n: x\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", Some(400)),
@@ -305,7 +299,10 @@ mod tests {
             (b"GET / HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n", Some(413)),
             (b"GET / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", Some(413)),
             (b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", Some(501)),
+            (b"GET /\xc3\xa4 HTTP/1.1\r\n\r\n", Some(400)),
+            (b"GET / HTTP/1.1\r\nX: \xff\r\n\r\n", Some(400)),
             (long.as_bytes(), Some(431)),
+            (many.as_bytes(), Some(431)),
         ];
         for (bytes, expected) in cases {
             assert_eq!(status(bytes), expected, "{}", String::from_utf8_lossy(bytes));
