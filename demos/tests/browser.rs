@@ -130,7 +130,11 @@ impl Browser {
     }
 
     pub(crate) fn visit(&self, address: SocketAddr) {
-        self.call("POST", "/url", &json!({ "url": format!("http://{address}/") }));
+        self.open_page(&format!("http://{address}/"));
+    }
+
+    pub(crate) fn open_page(&self, url: &str) {
+        self.call("POST", "/url", &json!({ "url": url }));
     }
 
     /// What a script returns.
@@ -284,6 +288,13 @@ fn what_a_click_does(browser: &Browser) {
     }
     // The ring around the selected imp.
     browser.wait_until("selected !== null");
+    browser.script("window.first = chosen;");
+    browser.press("]");
+    browser.wait_until("pickBeside.last === 0 && chosen === first");
+    browser.press("]");
+    browser.wait_until("chosen !== null && chosen !== first");
+    browser.press("[");
+    browser.wait_until("chosen === first");
     browser.click("#play");
     browser.wait_until("head.running && head.tick > 15");
     browser.wait_until("document.getElementById('play').textContent === 'Pause'");

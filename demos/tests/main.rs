@@ -19,6 +19,7 @@ mod rogue;
 mod save;
 mod serve;
 mod shell;
+mod static_page;
 mod support;
 mod villagers;
 mod visit;
