@@ -71,12 +71,17 @@ impl fmt::Display for ScheduleError {
             }
             Self::Contradiction { system, wanted } => {
                 let wanted = wanted.join(" and ");
-                write!(f, "{system} asks for {wanted} twice, once of them to write")
+                write!(
+                    f,
+                    "{system} asks for {wanted} twice, once of them to write, which filters do not \
+                     part: let one parameter do both"
+                )
             }
             Self::UnknownSystem { system, other } => {
                 write!(
                     f,
-                    "{system} is ordered relative to {other}, which is not added to the schedule"
+                    "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \
+                     what adds it with others of its crate"
                 )
             }
             Self::WritingCondition { condition, system } => {

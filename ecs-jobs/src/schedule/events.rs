@@ -227,7 +227,7 @@ impl<T: Send + Sync + 'static> Events<T> {
         };
         if !is_dropped {
             // Also while there are none: whether a game can be saved is not to depend on the moment.
-            rules.whole::<T>().map_err(unsaved)?;
+            rules.whole::<T>().map_err(|_| unsaved(Unsaved::rule_for_events(type_name::<T>())))?;
             let mut event_bytes = Vec::new();
             for event in &self.log {
                 event_bytes.clear();
@@ -497,6 +497,10 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
 
     fn visit_state(cursor: &mut EventCursor, archive: &mut StateArchive<'_>) {
         cursor.visit_state(type_name::<T>(), archive);
+        archive.note_lost::<T>(|world| {
+            let end = world.resource::<Events<T>>().map_or(0, |events| events.end());
+            end.saturating_sub(cursor.next)
+        });
     }
 }
 

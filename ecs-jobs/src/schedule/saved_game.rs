@@ -164,7 +164,7 @@ impl Save {
         }
         for (number, node) in schedule.nodes.iter().enumerate() {
             let mut slot = node.slot.lock();
-            let mut archive = StateArchive::saving(rules, &node.info.name, &mut problems);
+            let mut archive = StateArchive::saving(rules, &node.info.name, &mut problems, world);
             slot.visit_state(&mut archive);
             let bytes = archive.into_bytes();
             save.push(SYSTEM, &schedule.name_in_save(number), bytes);

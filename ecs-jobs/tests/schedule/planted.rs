@@ -188,6 +188,31 @@ fn events_that_are_not_saved_count_as_read_and_do_not_keep_a_game_from_loading()
 }
 
 #[test]
+fn rebuilt_events_that_a_system_had_still_to_read_are_reported_by_the_load() {
+    struct Shout;
+    fn shout(mut shouts: EventWriter<Shout>) {
+        (0..3).for_each(|_| shouts.send(Shout));
+    }
+    fn hear(mut shouts: EventReader<Shout>) {
+        _ = shouts.read().count();
+    }
+    let build = || {
+        game(|systems, rules| {
+            rules.rebuild::<Shout>();
+            systems.add((hear, shout).chain())
+        })
+    };
+    let mut first = build();
+    run(&mut first, 1);
+    let save = Save::of(&first.0, &first.1).expect("all of it has rules");
+    let mut second = build();
+    let report = save.load(&mut second.0, &mut second.1).expect("it fits");
+    assert!(!report.is_exact());
+    let [lost] = &report.dropped[..] else { panic!("{report}") };
+    assert!(lost.starts_with("3 unread ") && lost.contains("Shout"), "{report}");
+}
+
+#[test]
 fn events_of_a_loaded_game_are_aged_by_the_schedule_that_writes_them_alone() {
     fn shout(mut shouts: EventWriter<u64>) {
         shouts.send(7);

@@ -33,6 +33,14 @@ impl Unsaved {
         )
     }
 
+    pub(super) fn rule_for_events(name: &str) -> String {
+        let name = name::of_type(name);
+        format!(
+            "say how with `SaveRules::of(&mut world)` and `.save(Codec::<{name}>::serde())`, or \
+             `.rebuild::<{name}>()` if those that no system has read yet may be lost"
+        )
+    }
+
     pub(super) fn unwritable(what: String) -> Self {
         Self { what, remedy: "its codec failed to write the value that is there now".into() }
     }

@@ -175,7 +175,8 @@ impl SaveRules {
     }
 
     /// Values of type `T` are not saved: a game that is loaded has those that it was built with.
-    /// For what is made from files, or from other things.
+    /// For what is made from files, or from other things. Events of such a type are lost if a system
+    /// has not read them when the game is saved, which a [load reports](crate::LoadReport::dropped).
     pub fn rebuild<T: Send + Sync + 'static>(&mut self) -> &mut Self {
         let nothing = |_: &mut T, _: &World| ();
         self.set::<T>(

@@ -27,6 +27,7 @@ enum Mode<'a> {
     Save {
         out: Vec<u8>,
         problems: &'a mut Vec<Unsaved>,
+        world: &'a World,
     },
     Load {
         entries: Vec<Option<Entry<'a>>>,
@@ -44,8 +45,9 @@ impl<'a> StateArchive<'a> {
         rules: &'a SaveRules,
         system: &'a str,
         problems: &'a mut Vec<Unsaved>,
+        world: &'a World,
     ) -> Self {
-        Self { rules, system, mode: Mode::Save { out: Vec::new(), problems } }
+        Self { rules, system, mode: Mode::Save { out: Vec::new(), problems, world } }
     }
 
     /// Reads everything, and writes it where it belongs if there is a world; else nothing changes.
@@ -103,7 +105,7 @@ impl<'a> StateArchive<'a> {
     }
 
     fn put(&mut self, what: &str, written: Result<Vec<u8>, CodecError>) {
-        let Mode::Save { out, problems } = &mut self.mode else { return };
+        let Mode::Save { out, problems, .. } = &mut self.mode else { return };
         match written {
             Ok(bytes) => {
                 put_text(out, what);
@@ -202,6 +204,17 @@ impl<'a> StateArchive<'a> {
             }
             Ok(())
         });
+    }
+
+    /// How many values of a type are left out of the save that the system would have come upon, if the
+    /// type is [rebuilt](SaveRules::rebuild). No load has a place for this, so that it is reported as
+    /// dropped.
+    pub(in crate::schedule) fn note_lost<T: 'static>(&mut self, count: impl Fn(&World) -> u64) {
+        let Mode::Save { world, .. } = &self.mode else { return };
+        let count = if self.rules.drops::<T>() { count(world) } else { 0 };
+        if count > 0 {
+            self.put(&format!("{count} unread {}", type_name::<T>()), Ok(Vec::new()));
+        }
     }
 
     /// Something that cannot be saved, and what to do about it: the whole game cannot be.
