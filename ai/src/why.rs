@@ -1,8 +1,8 @@
 //! The explanation of any entity, whatever it is.
 
-use formic_ecs::{Entity, World};
+use formic_ecs::{Buffer, Entity, World};
 
-use crate::action::{Action, ActionNames, Body};
+use crate::action::{Action, ActionNames, Body, OwnedAction, is_carried_out};
 use crate::activity::Blocking;
 use crate::explain::DecisionLog;
 
@@ -32,12 +32,18 @@ use crate::explain::DecisionLog;
 pub fn why(world: &World, entity: Entity) -> Vec<String> {
     let nothing = DecisionLog::new();
     let log = world.resource::<DecisionLog>().unwrap_or(&nothing);
-    let decided = log.sentences(entity);
-    if !decided.is_empty() {
-        return decided;
+    let mut said = log.sentences(entity);
+    if said.is_empty() {
+        said.push(undecided(world, log, entity));
     }
+    said.extend(not_carried_out(world, entity));
+    said
+}
+
+/// What an entity is of which the log has no decisions.
+fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     let name = log.name(entity);
-    vec![if !world.contains(entity) {
+    if !world.contains(entity) {
         format!("{name} is no more, and decided nothing before.")
     } else if let Ok(action) = world.get::<Action>(entity) {
         format!("{name} is {}, which decides about it.", described(world, log, action))
@@ -57,7 +63,29 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
             }
             None => format!("{name} has neither actions nor activities and decides nothing."),
         }
-    }]
+    }
+}
+
+/// What the agent has begun and no system will ever do.
+fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
+    let (Ok(body), Ok(owned)) = (world.get::<Body>(agent), world.get::<Buffer<OwnedAction>>(agent))
+    else {
+        return Vec::new();
+    };
+    let names = world.resource::<ActionNames>().ok();
+    let is_idle = |&index: &usize| {
+        let action = owned[index].entity();
+        !world.has::<Body>(action) && !is_carried_out(world, action)
+    };
+    let idle = body.running().filter(is_idle);
+    let sentence = |index| {
+        let name = names.and_then(|names| names.name(body, index));
+        let name = name.map_or_else(|| format!("action {index}"), |name| name.to_string());
+        format!(
+            "No system carries out {name}: the schedule needs one with `Actions` of its component, added by `.as_action()`."
+        )
+    };
+    idle.map(sentence).collect()
 }
 
 /// `the action walk of Guard#0`.

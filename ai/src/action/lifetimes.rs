@@ -1,20 +1,21 @@
 //! Lifetimes: actions go with the body that they are in.
 
-use formic_ecs::{Buffer, Entity, Remove, World};
+use formic_ecs::{Buffer, Component, Entity, Remove, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, OwnedAction, Reported};
 use super::components::{Action, ActionFlags, ActionResult, Executing};
 
-/// Whether a world has been told what goes with what.
-struct Linked;
+/// A world that has this has been told what goes with what. The kinds of actions that a system has been
+/// built for, by the names of their components.
+struct Linked(Vec<&'static str>);
 
 /// Has actions go with the body that they are in, and a body learn of an action that goes.
 pub(super) fn link_lifetimes(world: &mut World) {
     if world.resource::<Linked>().is_ok() {
         return;
     }
-    world.insert_resource(Linked);
+    world.insert_resource(Linked(Vec::new()));
     // A game that is loaded links its own, when the systems of actions are built.
     SaveRules::of(world).rebuild::<Linked>();
     world.observe::<Remove, Body>(|world, event| {
@@ -33,6 +34,22 @@ pub(super) fn link_lifetimes(world: &mut World) {
             _ = world.set_enabled::<Reported>(action.owner, true);
         }
     });
+}
+
+/// Notes that a system carries out actions with the component `T`.
+pub(super) fn link_kind<T: Component>(world: &mut World) {
+    link_lifetimes(world);
+    let Ok(Linked(kinds)) = world.resource_mut() else { return };
+    if !kinds.contains(&T::name()) {
+        kinds.push(T::name());
+    }
+}
+
+/// Whether a system has been built that carries out this action.
+pub(crate) fn is_carried_out(world: &World, action: Entity) -> bool {
+    let Ok(Linked(kinds)) = world.resource::<Linked>() else { return false };
+    let components = world.components_of(action).unwrap_or_default();
+    components.iter().any(|(name, _)| kinds.contains(&name.as_str()))
 }
 
 /// Lets go of an action whose owner loses its body: it is despawned, at once if nothing was begun,

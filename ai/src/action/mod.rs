@@ -108,6 +108,7 @@ pub use self::data::{Kinds, LoadError};
 pub(crate) use self::data::{
     error_about, error_at_line, load_file, read_file, read_ron, write_ron,
 };
+pub(crate) use self::lifetimes::is_carried_out;
 pub(crate) use self::mind::give_mind;
 pub use self::mind::link_mind;
 pub use self::names::{ActionNames, NamingRecorder};

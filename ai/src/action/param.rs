@@ -13,7 +13,7 @@ use formic_jobs::{
 
 use super::carry::{Carried, Serial, Turn};
 use super::components::{Action, Executing, Finished};
-use super::lifetimes::link_lifetimes;
+use super::lifetimes::link_kind;
 use super::processor::{ActionChunk, Extras, SerialProcessor, WideProcessor};
 use super::report::{Owner, Report, deliver};
 
@@ -73,7 +73,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     type Item<'a> = Actions<'a, T, X>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        link_lifetimes(world);
+        link_kind::<T>(world);
         let executing = Executed::<T, X>::init(world, access);
         ActionsState {
             executing,
