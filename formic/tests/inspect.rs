@@ -728,6 +728,13 @@ fn an_address_of_other_machines_is_refused() {
     assert!(error.to_string().contains("this machine alone"), "{error}");
 }
 
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let first = Inspector::bind("127.0.0.1:0").expect("some port is free");
+    let error = Inspector::bind(first.address()).expect_err("it is taken");
+    assert!(error.to_string().starts_with(&first.address().to_string()), "{error}");
+}
+
 /// Ends the example if the test fails before it is done with it.
 struct Example(std::process::Child);
 

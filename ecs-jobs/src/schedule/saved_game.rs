@@ -434,7 +434,10 @@ impl Save {
     /// Returns the error of the system if the file cannot be read, and one with a [`MalformedSave`]
     /// inside if it is no save.
     pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
-        let bytes = fs::read(path)?;
+        let path = path.as_ref();
+        let bytes = fs::read(path).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?;
         Self::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 }

@@ -512,6 +512,8 @@ fn a_save_that_cannot_be_written_leaves_the_old_one_and_nothing_else() {
     let folder = folder("cannot_be_written");
     let [old, new] = two_saves();
     let path = folder.join("game.save");
+    let error = Save::read(&path).unwrap_err();
+    assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     // What a crash has left there before is written over.
     std::fs::write(folder.join("game.save.new"), b"half a save").unwrap();
     old.write(&path).unwrap();

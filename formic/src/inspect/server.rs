@@ -89,7 +89,11 @@ pub(super) struct Server {
 impl Server {
     /// Listens at an address of this machine.
     pub(super) fn bind(address: impl ToSocketAddrs, link: Link) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+        let wanted: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
+        let listener = TcpListener::bind(&wanted[..]).map_err(|error| {
+            let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+            io::Error::new(error.kind(), format!("{}: {error}", wanted.join(", ")))
+        })?;
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() {
             let text = "the inspector listens to this machine alone: 127.0.0.1, or [::1]";
