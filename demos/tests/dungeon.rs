@@ -223,6 +223,6 @@ fn bad_cheats_are_refused_with_their_place() {
 fn an_imp_says_what_it_asked_for_and_how_that_ended() {
     let output = run(&["dungeon", "--ticks", "1000", "--explain", "5"]);
     let said = text(&output.stdout);
-    assert!(said.contains("Imp#5 asked for a way to (43, 88): found."), "{said}");
-    assert!(said.contains("Imp#5 asked for a way to (43, 88): it is there."), "{said}");
+    assert!(said.contains("Imp#5 asked for a path to (43, 88): found."), "{said}");
+    assert!(said.contains("Imp#5 asked for a path to (43, 88): arrived."), "{said}");
 }

@@ -26,7 +26,7 @@ use glam::Vec2;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
 /// assert_eq!(
 ///     formic::ai::why(&world, imp),
-///     ["Tick 0: Imp#0 asked for a way to (4, 7): no way, what lies between is closed."]
+///     ["Tick 0: Imp#0 asked for a path to (4, 7): none, no open route leads there."]
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,7 +58,7 @@ pub fn note_paths(requests: ComponentLookup<'_, &PathRequest>, recorder: Decisio
 /// world.get_mut::<PathRequest>(imp)?.ask(Vec2::new(4.5, 7.5));
 /// let mut schedule = nav::systems::add(Schedule::builder()).build(&mut world)?;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// let why = ["entity 0 asked for a way to (4, 7): no way, what lies between is closed."];
+/// let why = ["entity 0 asked for a path to (4, 7): none, no open route leads there."];
 /// assert_eq!(formic::why(&world, imp), why);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -79,26 +79,26 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
 /// What was asked for, and how it was answered.
 fn answer(goal: Vec2, status: RequestStatus) -> String {
     let answer = match status {
-        RequestStatus::Idle => "taken back".to_owned(),
-        RequestStatus::Pending => "it is looked for".to_owned(),
+        RequestStatus::Idle => "withdrawn".to_owned(),
+        RequestStatus::Pending => "being searched".to_owned(),
         RequestStatus::Found => "found".to_owned(),
-        RequestStatus::Arrived => "it is there".to_owned(),
-        RequestStatus::Partial(why) => format!("only as near as it gets, {}", because(why)),
-        RequestStatus::Nearby(why) => format!("it is as near as it gets, {}", because(why)),
-        RequestStatus::Unreachable(why) => format!("no way, {}", because(why)),
+        RequestStatus::Arrived => "arrived".to_owned(),
+        RequestStatus::Partial(why) => format!("found for part of the way, {}", because(why)),
+        RequestStatus::Nearby(why) => format!("arrived as near as it gets, {}", because(why)),
+        RequestStatus::Unreachable(why) => format!("none, {}", because(why)),
     };
     let cell = goal.floor();
-    format!("a way to ({}, {}): {answer}", cell.x, cell.y)
+    format!("a path to ({}, {}): {answer}", cell.x, cell.y)
 }
 
 /// As a designer says it.
 fn because(why: Unreachable) -> String {
     match why {
-        Unreachable::StartOutside => "it stands outside of the map".to_owned(),
+        Unreachable::StartOutside => "it stands outside the map".to_owned(),
         Unreachable::StartBlocked => "it stands in a wall".to_owned(),
-        Unreachable::GoalOutside => "that is outside of the map".to_owned(),
-        Unreachable::GoalBlocked => "that is in a wall".to_owned(),
-        Unreachable::Disconnected => "what lies between is closed".to_owned(),
+        Unreachable::GoalOutside => "that is outside the map".to_owned(),
+        Unreachable::GoalBlocked => "that is inside a wall".to_owned(),
+        Unreachable::Disconnected => "no open route leads there".to_owned(),
         other => other.to_string(),
     }
 }

@@ -47,19 +47,19 @@ fn every_answer_is_told_once_and_in_the_tick_of_the_answer() {
         schedule.run(&mut world, &pool);
     }
     let said = formic::ai::why(&world, imp);
-    let arrived = said[2].strip_suffix(": it is there.").expect("it has arrived");
-    assert!(arrived.ends_with("Imp#0 asked for a way to (4, 7)"), "{arrived}");
+    let arrived = said[2].strip_suffix(": arrived.").expect("it has arrived");
+    assert!(arrived.ends_with("Imp#0 asked for a path to (4, 7)"), "{arrived}");
     let rest: Vec<&str> =
         said.iter().enumerate().filter(|it| it.0 != 2).map(|it| &**it.1).collect();
     assert_eq!(
         rest,
         [
-            "Tick 0: Imp#0 asked for a way to (4, 7): no way, what lies between is closed.",
-            "Tick 5: Imp#0 asked for a way to (4, 7): found.",
-            "Tick 190: Imp#0 asked for a way to (0, 0): found.",
-            "Tick 195: Imp#0 asked for a way to (0, 0): taken back.",
-            "Tick 196: Imp#0 asked for a way to (3, 5): no way, that is in a wall.",
-            "Tick 198: Imp#0 asked for a way to (3, 5): no way, that is in a wall.",
+            "Tick 0: Imp#0 asked for a path to (4, 7): none, no open route leads there.",
+            "Tick 5: Imp#0 asked for a path to (4, 7): found.",
+            "Tick 190: Imp#0 asked for a path to (0, 0): found.",
+            "Tick 195: Imp#0 asked for a path to (0, 0): withdrawn.",
+            "Tick 196: Imp#0 asked for a path to (3, 5): none, that is inside a wall.",
+            "Tick 198: Imp#0 asked for a path to (3, 5): none, that is inside a wall.",
         ]
     );
 }

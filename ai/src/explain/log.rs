@@ -313,11 +313,11 @@ impl DecisionLog {
     /// let imp = world.spawn(());
     /// let log = DecisionLog::watching(imp, "Imp", 16);
     /// for (tick, state) in [(0, "looked for"), (1, "looked for"), (2, "found")] {
-    ///     let way = || Candidate::new(format!("a way to the mine: {state}"), Verdict::Chosen);
-    ///     log.note_change((imp, tick), Engine::Paths, &state, way);
+    ///     let path = || Candidate::new(format!("a path to the mine: {state}"), Verdict::Chosen);
+    ///     log.note_change((imp, tick), Engine::Paths, &state, path);
     /// }
     /// let second = &log.sentences(imp)[1];
-    /// assert_eq!(second, "Tick 2: Imp#0 asked for a way to the mine: found.");
+    /// assert_eq!(second, "Tick 2: Imp#0 asked for a path to the mine: found.");
     /// ```
     pub fn note_change(
         &self,

@@ -25,7 +25,7 @@ pub const SPAWN_MAX: u32 = 10_000;
 pub enum Cheat {
     /// Opens a tile.
     Dig(Cell),
-    /// Makes a tile solid. Who stands on it is put aside.
+    /// Makes a tile solid. An agent that stands on it is pushed out.
     Fill(Cell),
     /// Spawns imps on an open tile.
     Spawn {

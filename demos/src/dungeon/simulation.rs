@@ -132,7 +132,7 @@ fn paths_line(stats: &PathStatsSum) -> String {
 
 fn imps_line(stats: &PathStatsSum) -> String {
     format!(
-        "{} walks ended at their goal, {} imps put aside by a new wall",
+        "{} walks reached their goal, new walls pushed imps out {} times",
         grouped(stats.arrivals),
         grouped(stats.pushed_out),
     )

@@ -44,7 +44,7 @@ impl View for Dungeon {
                 Kind::new("rests", Colour([150, 160, 180])),
                 Kind::new("walks", Colour::WHITE),
                 Kind::new("waits for a path", Colour([255, 214, 90])),
-                Kind::new("found no way", Colour([255, 98, 98])),
+                Kind::new("no path", Colour([255, 98, 98])),
             ],
         }
     }
@@ -89,11 +89,22 @@ impl View for Dungeon {
         let Ok(request) = world.get::<PathRequest>(agent) else { return Vec::new() };
         let mut lines = vec![self.doing(agent, request)];
         if let Ok(stats) = world.get::<PathStats>(agent) {
-            lines.push(format!(
-                "So far it arrived {} times; {} paths were broken by an edit on the way, {} goals \
-                 could not be reached, and walls put it aside {} times.",
-                stats.arrivals, stats.paths_broken, stats.paths_unreachable, stats.pushed_out
-            ));
+            let all = [
+                (stats.arrivals, "reached its goal"),
+                (stats.paths_broken, "lost its path to an edit"),
+                (stats.paths_unreachable, "found no path"),
+                (stats.pushed_out, "was pushed out of a new wall"),
+            ];
+            let known = all.iter().filter(|(count, _)| *count > 0);
+            let known: Vec<String> = known
+                .map(|(count, what)| match count {
+                    1 => format!("{what} once"),
+                    _ => format!("{what} {count} times"),
+                })
+                .collect();
+            if !known.is_empty() {
+                lines.push(format!("So far it {}.", known.join(", ")));
+            }
         }
         lines
     }
@@ -143,19 +154,19 @@ impl Dungeon {
                      and then chooses where to go."
                 )
             }
-            RequestStatus::Arrived => format!(
-                "It rests for {rest_seconds:.1} s more, because it has come to its goal{goal}."
-            ),
+            RequestStatus::Arrived => {
+                format!("It rests for {rest_seconds:.1} s more, because it reached its goal{goal}.")
+            }
             RequestStatus::Pending => format!(
                 "It stands still, because the search has not answered its request for a path to\
                  {goal} yet: the budget of a tick goes to those who asked before."
             ),
             RequestStatus::Found => format!(
-                "It walks to{goal}, {cells_ahead} cells ahead, because it chose that place of its \
-                 region when its last rest was over."
+                "It walks to{goal}, {cells_ahead} cells ahead, because it picked that place of its \
+                 region when it had rested."
             ),
             RequestStatus::Partial(reason) => format!(
-                "It walks as near to{goal} as there is a way, {cells_ahead} cells ahead, because it \
+                "It walks as near to{goal} as it can, {cells_ahead} cells ahead, because it \
                  cannot get there: {reason}."
             ),
             RequestStatus::Nearby(reason) => format!(

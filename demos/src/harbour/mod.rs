@@ -178,7 +178,7 @@ impl Simulation for Harbour {
             .line(
                 "errands",
                 format!(
-                    "{} done, the longest in {} ticks; {} had no way",
+                    "{} done, the longest in {} ticks; {} found no path",
                     grouped(stats.arrivals),
                     grouped(self.longest()),
                     grouped(stats.paths_unreachable),
@@ -187,7 +187,7 @@ impl Simulation for Harbour {
             .line(
                 "carts",
                 format!(
-                    "{}, which broke {} paths and put {} agents aside",
+                    "{}, which broke {} paths and pushed agents out {} times",
                     CARTS.len(),
                     grouped(stats.paths_broken),
                     grouped(stats.pushed_out),

@@ -228,7 +228,7 @@ impl Rogue {
                 Vec2::new(number(way.0), number(way.1)).normalize_or_zero().dot(wanted)
             };
             let best = WAYS.into_iter().max_by(|one, other| along(one).total_cmp(&along(other)));
-            best.ok_or_else(|| "there is no way".to_owned())
+            best.ok_or_else(|| "there is no path".to_owned())
         };
         match name {
             "walk" => {
@@ -236,7 +236,7 @@ impl Rogue {
                 let is_blocked =
                     |cell| now.cell(cell).any::<Solid>() && !now.cell(cell).any::<Closed>();
                 let step = first_step(&now, from, |cell| cell == target, is_blocked);
-                step.map(Command::Go).ok_or_else(|| "there is no way that is known".to_owned())
+                step.map(Command::Go).ok_or_else(|| "no path there is known".to_owned())
             }
             "shoot" => towards().map(Command::Shoot),
             "close" => towards().map(Command::Close),

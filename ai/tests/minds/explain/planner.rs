@@ -116,11 +116,11 @@ fn that_there_is_nothing_to_do_is_not_told_again_after_a_way_was() {
     stage.sense([1.0, 1.0, 0.0]);
     stage.ticks(1);
     let log = stage.world.resource::<DecisionLog>().unwrap();
-    let way = || Candidate::new("a way to (4, 7): found", Verdict::Chosen);
+    let way = || Candidate::new("a path to (4, 7): found", Verdict::Chosen);
     log.note_change((stage.agent, 1), Engine::Paths, &true, way);
     stage.ticks(9);
     let sentences = stage.sentences();
     assert_eq!(sentences.len(), 2, "{sentences:?}");
     assert!(sentences[0].contains("does nothing"), "{sentences:?}");
-    assert_eq!(sentences[1], "Tick 1: Cat asked for a way to (4, 7): found.");
+    assert_eq!(sentences[1], "Tick 1: Cat asked for a path to (4, 7): found.");
 }
