@@ -111,7 +111,13 @@ pub(crate) fn help_once(
     if let Some(visit) = shared.enter(&mut is_let_in) {
         context.note_fed(shared);
         let work = visit.work();
-        while context.inside(work.group(), || work.run_one(context.slot)) && !stop() {}
+        let left = Left { shared, work };
+        while context.inside(work.group(), || work.run_one(context.slot)) {
+            if stop() {
+                return true;
+            }
+        }
+        std::mem::forget(left);
         return true;
     }
     // The half itself notes which group its thief is now working for.
@@ -119,6 +125,21 @@ pub(crate) fn help_once(
     context.note_fed(shared);
     half.run();
     true
+}
+
+/// Tells of the work that a visitor leaves in a group when it is to stop, or when the host's condition
+/// panics: jobs of a graph that it has made ready wake no thread, and the owner may sleep.
+struct Left<'a> {
+    shared: &'a Shared,
+    work: &'a dyn Work,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        if self.work.has_work() {
+            self.shared.announce_work(self.work.group(), 1);
+        }
+    }
 }
 
 /// An owner that waits for its group.

@@ -2,9 +2,9 @@
 //! hosts in the middle of a job.
 
 use crate::support::{pool, wait_until, within};
-use formic_jobs::{Pool, Threads};
+use formic_jobs::{JobGraph, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -182,4 +182,52 @@ fn a_payload_that_panics_when_dropped_does_not_come_out_of_the_end_of_the_pool()
     let pool = pool(1);
     pool.schedule(|| resume_unwind(Box::new(Bad)));
     assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_ok());
+}
+
+/// Jobs of a graph that get ready wake no thread if they take next to nothing: the thread that made
+/// them ready is to run them, and has other things to do by then.
+#[test]
+fn a_host_that_leaves_a_graph_tells_its_caller_of_the_jobs_that_it_has_made_ready() {
+    within(LONG, || {
+        let time = Arc::new(AtomicU64::new(0));
+        let look = Arc::clone(&time);
+        let clock = move || Duration::from_nanos(look.load(SeqCst));
+        let pool = Pool::builder().threads(Threads::Host(1)).clock(clock).build().unwrap();
+        let [is_last, is_over, is_taken, has_ended] = [(); 4].map(|()| AtomicBool::new(false));
+        let (caller, ran) = (std::thread::current().id(), AtomicUsize::new(0));
+        let mut graph = JobGraph::builder();
+        let heavy = ["heavy", "as heavy"].map(|name| {
+            graph.add(name, &[], |_| {
+                time.fetch_add(1_000_000, SeqCst);
+                match (is_last.load(SeqCst), std::thread::current().id() == caller) {
+                    (false, _) => {}
+                    (true, true) => wait_until(|| is_taken.load(SeqCst)),
+                    (true, false) => {
+                        is_taken.store(true, SeqCst);
+                        // Until the caller sleeps.
+                        pause(100);
+                    }
+                }
+            })
+        });
+        for name in ["light", "as light"] {
+            graph.add(name, &heavy, |_| {
+                ran.fetch_add(1, SeqCst);
+                is_over.store(is_last.load(SeqCst), SeqCst);
+            });
+        }
+        let mut graph = graph.build().unwrap();
+        std::thread::scope(|threads| {
+            // In these it is learned what the jobs take.
+            (0..4).for_each(|_| graph.run(&pool));
+            is_last.store(true, SeqCst);
+            threads.spawn(|| {
+                pool.run_until(|| is_over.load(SeqCst));
+                wait_until(|| has_ended.load(SeqCst));
+            });
+            graph.run(&pool);
+            has_ended.store(true, SeqCst);
+        });
+        assert_eq!(ran.load(SeqCst), 10);
+    });
 }
