@@ -59,7 +59,10 @@ impl Futures {
     /// by the thread that polls it.
     pub(crate) fn drop_all(&self) {
         let all = std::mem::take(&mut *self.0.lock());
-        all.values().filter_map(StdWeak::upgrade).for_each(|task| task.drop_future());
+        // The waker of a thread that waits may panic.
+        all.values().filter_map(StdWeak::upgrade).for_each(|task| {
+            catch(|| task.drop_future()).unwrap_or_else(discard);
+        });
     }
 }
 
@@ -91,6 +94,8 @@ struct State<T> {
     /// None while it is polled, and when it has ended.
     future: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     output: Option<Result<T, Payload>>,
+    /// Whether there is a [`FutureTask`], which may ask for the output.
+    has_handle: bool,
     /// Who waits for the output.
     waiter: Option<Waker>,
 }
@@ -165,10 +170,16 @@ impl<T: Send + 'static> Task<T> {
         self.end(Some(output));
     }
 
-    /// Tells the thread that waits. There is no output if the pool has gone.
+    /// Tells the thread that waits. There is no output if the pool has gone. One that no code can ask for
+    /// goes at once: wakers that are left over would drop it, perhaps behind a lock that it takes.
     fn end(&self, output: Option<Result<T, Payload>>) {
         let mut state = self.state.lock();
-        (state.turn, state.output) = (Turn::Ended, output);
+        state.turn = Turn::Ended;
+        if !state.has_handle {
+            drop(state);
+            return discard(output);
+        }
+        state.output = output;
         let waiter = state.waiter.take();
         drop(state);
         if let Some(waiter) = waiter {
@@ -223,6 +234,7 @@ impl<T: Send + 'static> FutureTask<T> {
             turn: Turn::Queued,
             future: Some(Box::pin(future)),
             output: None,
+            has_handle: true,
             waiter: None,
         };
         let (shared, state) = (downgrade(shared), Mutex::new(state));
@@ -240,6 +252,16 @@ impl<T: Send + 'static> FutureTask<T> {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.state.lock().turn == Turn::Ended
+    }
+}
+
+impl<T> Drop for FutureTask<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.has_handle = false;
+        let left = (state.output.take(), state.waiter.take());
+        drop(state);
+        drop(left);
     }
 }
 

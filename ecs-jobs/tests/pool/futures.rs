@@ -2,9 +2,10 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -176,6 +177,49 @@ fn a_future_that_waits_is_dropped_with_its_pool_and_what_awaits_it_panics() {
         let payload = outcome.expect_err("there is no output");
         assert!(payload.downcast_ref::<&str>().expect("a text").contains("its pool has gone"));
         kept.lock().unwrap().take().expect("it was polled").wake();
+    }
+}
+
+#[test]
+fn where_a_waker_panics_at_the_end_of_a_pool_all_futures_are_dropped() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            resume_unwind(Box::new("planned"));
+        }
+    }
+    for pool in pools() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let [first, second] = [(); 2].map(|()| waits_for_ever(&dropped));
+        let mut tasks = [first.0, second.0].map(|future| pool.spawn_future(future));
+        pool.run_until(|| [&first.1, &second.1].iter().all(|kept| kept.lock().unwrap().is_some()));
+        let bad = Waker::from(Arc::new(Bad));
+        for task in &mut tasks {
+            assert!(Pin::new(task).poll(&mut Context::from_waker(&bad)).is_pending());
+        }
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_ok());
+        assert_eq!(dropped.load(Ordering::Relaxed), 2);
+    }
+}
+
+#[test]
+fn an_output_that_no_code_awaits_is_not_kept_by_wakers_that_are_left_over() {
+    for pool in pools() {
+        let (dropped, wakers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let spawn = || {
+            let (inside, mut output) = (Arc::clone(&wakers), Some(Noted(Arc::clone(&dropped))));
+            pool.spawn_future(poll_fn(move |context| {
+                inside.lock().unwrap().push(context.waker().clone());
+                output.take().map_or(Poll::Pending, Poll::Ready)
+            }))
+        };
+        drop(spawn());
+        let task = spawn();
+        pool.flush();
+        assert!(task.is_done());
+        drop(task);
+        // Their thread may hold a lock that the drop of an output takes.
+        assert_eq!((wakers.lock().unwrap().len(), dropped.load(Ordering::Relaxed)), (2, 2));
     }
 }
 
