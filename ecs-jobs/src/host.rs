@@ -27,8 +27,7 @@ pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
             // The sums cost more than a job, before each of which this is asked.
-            let is_over =
-                |has_job: bool| !has_job && shared.ready.is_empty() && shared.slots.all_ended();
+            let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
             work_until(shared, context, (false, main), None, is_over);
         });
     }
@@ -62,10 +61,16 @@ struct HostGoal<'a, C> {
     is_reached: bool,
 }
 
+impl<C: FnMut(bool) -> bool> HostGoal<'_, C> {
+    fn look(&mut self, has_job: bool) -> bool {
+        self.is_reached = self.is_reached || (self.condition)(has_job);
+        self.is_reached
+    }
+}
+
 impl<C: FnMut(bool) -> bool> Goal for HostGoal<'_, C> {
     fn is_reached(&mut self) -> bool {
-        self.is_reached = self.is_reached || (self.condition)(false);
-        self.is_reached
+        self.look(!self.shared.ready.is_empty())
     }
 
     fn help(&mut self) -> bool {
@@ -91,7 +96,8 @@ impl<C: FnMut(bool) -> bool> Goal for HostGoal<'_, C> {
     }
 
     fn has_news(&mut self) -> bool {
-        self.is_reached() || self.is_worth_a_look()
+        // What is in the queue may be an id of no use, and taken out by a thread that tells no other.
+        self.is_worth_a_look() || self.look(false)
     }
 
     fn tag(&self) -> Tag {

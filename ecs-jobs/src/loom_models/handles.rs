@@ -8,9 +8,9 @@ use super::{explore, explore_within};
 use crate::complete::{Help, wait_for_job};
 use crate::context::WorkerContext;
 use crate::host::{run_until, wait_for_all};
-use crate::run_job::{Main, Next, add_job, cancel_job, run_job};
+use crate::run_job::{Main, Next, add_job, cancel_job, run_job, take_any};
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
+use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Priority, Slots};
 use crate::stored_job::StoredJob;
 use crate::sync::Deadline;
 use crate::worker::run_worker;
@@ -407,6 +407,28 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
             deed.see();
             wait_for_all(shared, Main::Run);
         });
+    });
+}
+
+/// A thread that takes the id of a job out of the queue which a waiting thread has run already tells no
+/// other of it.
+#[test]
+fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
+    explore_within(3..=3, "flush against an id of no use", || {
+        let shared = hosted();
+        let (job, old) = (on_main(&shared), on_main(&shared));
+        run_by_hand(&shared, old);
+        let other = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                // It was published, and run before it came into the queue.
+                shared.queue(old, Priority::Frame);
+                run_by_hand(&shared, job);
+                assert!(take_any(&shared).is_none(), "nothing is ready");
+            }
+        });
+        wait_for_all(&shared, Main::Leave);
+        other.join().unwrap();
     });
 }
 
