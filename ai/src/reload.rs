@@ -1,18 +1,19 @@
 //! Minds that are read again from their files while the game runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use formic_ecs::{Entity, World};
+use formic_ecs::{EnabledBitMut, Entity, World};
 
-use crate::action::{Body, LoadError, Switching, read_file};
+use crate::action::{Body, LoadError, read_file};
 
 /// A mind that can take the place of an older one while agents follow that.
 pub trait Reload: Sized + Send + Sync + 'static {
-    /// Has an agent that followed `old` follow this: what is in both under the same name stays as
-    /// it is, and what is no more ends as interrupted.
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity);
+    /// Has agents that followed `old` follow this: what is in both under the same name stays as it
+    /// is, and what is no more ends as interrupted. Each agent is listed once; those that are not in
+    /// the world or have another mind are left out.
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]);
 }
 
 type Read<M> = Box<dyn Fn(&str) -> Result<M, LoadError> + Send + Sync>;
@@ -102,7 +103,8 @@ impl<M: Reload> MindFile<M> {
     }
 
     /// Looks whether the file has changed and, if it is in order, has these agents follow it from now
-    /// on, all at once: to be called between two runs of a schedule. Whether they do.
+    /// on, all at once and in whatever order they are listed: to be called between two runs of a
+    /// schedule. Whether they do.
     ///
     /// # Panics
     /// Panics if the world has no such resource.
@@ -114,7 +116,11 @@ impl<M: Reload> MindFile<M> {
         let is_changed = changed.is_some();
         if let Some(mind) = changed {
             let old = std::mem::replace(&mut file.mind, mind);
-            agents.iter().for_each(|&agent| file.mind.take_over(&old, world, agent));
+            // Once each, and in about the order in which they lie in memory.
+            let mut agents = agents.to_vec();
+            agents.sort_unstable();
+            agents.dedup();
+            file.mind.take_over(&old, world, &agents);
         }
         world.insert_resource(file);
         is_changed
@@ -146,17 +152,33 @@ pub fn load_folder<M>(
     Ok(minds)
 }
 
+/// Where the names of an older mind are in a new one.
+pub(crate) struct Renamed(Vec<Option<u32>>);
+
+impl Renamed {
+    pub(crate) fn new<'a>(
+        old: impl Iterator<Item = &'a str>,
+        new: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let places: HashMap<&str, u32> = new.zip(0..).collect();
+        Self(old.map(|name| places.get(name).copied()).collect())
+    }
+
+    /// The new place of what was at `old`, if it is still there.
+    pub(crate) fn get(&self, old: u32) -> Option<u32> {
+        *self.0.get(old as usize)?
+    }
+}
+
 /// Halts what an agent is at `before` and not `after`, and begins what is new.
 pub(crate) fn exchange(
-    world: &mut World,
-    agent: Entity,
-    before: &BTreeSet<usize>,
-    after: &BTreeSet<usize>,
+    (body, switching): (&mut Body, &mut EnabledBitMut<'_>),
+    before: impl Iterator<Item = usize> + Clone,
+    after: impl Iterator<Item = usize> + Clone,
 ) {
-    let Ok(body) = world.get_mut::<Body>(agent) else { return };
-    before.difference(after).for_each(|&action| body.halt(action));
-    after.difference(before).for_each(|&action| body.begin(action));
+    before.clone().filter(|&it| after.clone().all(|kept| kept != it)).for_each(|it| body.halt(it));
+    after.filter(|&it| before.clone().all(|kept| kept != it)).for_each(|it| body.begin(it));
     if body.is_switching() {
-        _ = world.set_enabled::<Switching>(agent, true);
+        switching.set(true);
     }
 }

@@ -59,7 +59,9 @@ impl TreeAgent {
         seed: u64,
     ) -> Result<(), ComponentError> {
         let mind = Self { active: 0, ticks: 0, entry: 0, result: 0 };
-        give_mind::<Self>(world, agent, (mind, Buffer::from_iter(tree.memories(seed))))
+        let mut memories = Buffer::new();
+        tree.reset(&mut memories, seed);
+        give_mind::<Self>(world, agent, (mind, memories))
     }
 
     /// Begins with the root, as if no node remembered anything.
@@ -145,19 +147,23 @@ impl TreeAgent {
 }
 
 impl<Q: QueryData> Tree<Q> {
-    /// What its nodes remember of an agent that has just come.
-    /// Memories of nodes, and behind them the words that say which beyond the 64th are in use.
+    /// How many memories of nodes there are, and behind them words that say which beyond the 64th are
+    /// in use.
     fn memory_count(&self) -> usize {
         self.slot_count() + self.slot_count().saturating_sub(1) / 64
     }
 
-    pub(super) fn memories(&self, seed: u64) -> Vec<NodeMemory> {
-        let mut memories = vec![NodeMemory(0); self.memory_count()];
+    /// Has its nodes remember what they do of an agent that has just come.
+    pub(super) fn reset(&self, memories: &mut Buffer<NodeMemory>, seed: u64) {
+        memories.clear();
+        memories.extend(core::iter::repeat_n(NodeMemory(0), self.memory_count()));
+        if memories.is_empty() {
+            return;
+        }
         for node in self.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
             let slot = usize::from(node.slot);
             memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();
         }
-        memories
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use formic_ecs::{Buffer, Entity, QueryData, World};
+use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 
 use super::agent::{NodeMemory, TreeAgent};
 use super::tree::{Tree, TreeError};
@@ -40,24 +40,26 @@ impl<Q: QueryData> Tree<Q> {
     }
 }
 
+type Row = (
+    &'static mut TreeAgent,
+    &'static mut Body,
+    &'static mut Buffer<NodeMemory>,
+    EnabledMut<Switching>,
+);
+
 /// Actions that are in both trees go on, if the new one comes by them in its next tick. What nodes
 /// remember is forgotten: which node is which cannot be told.
 impl<Q: QueryData + 'static> Reload for Tree<Q> {
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        if !world.has::<TreeAgent>(agent) {
-            return;
-        }
-        if let Ok(memories) = world.get_mut::<Buffer<NodeMemory>>(agent) {
-            memories.clear();
-            memories.extend(self.memories(agent.to_bits()));
-        }
-        if let Ok(mind) = world.get_mut::<TreeAgent>(agent) {
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
+        let mut view = world.view::<Row>();
+        for &agent in agents {
+            let Ok((mind, body, memories, mut switching)) = view.get_mut(agent) else { continue };
+            self.reset(memories, agent.to_bits());
             mind.forget();
-        }
-        let Ok(body) = world.get_mut::<Body>(agent) else { return };
-        body.halt_all_but(&old.whole.actions, &self.whole.actions);
-        if body.is_switching() {
-            _ = world.set_enabled::<Switching>(agent, true);
+            body.halt_all_but(&old.whole.actions, &self.whole.actions);
+            if body.is_switching() {
+                switching.set(true);
+            }
         }
     }
 }

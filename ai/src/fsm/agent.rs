@@ -11,7 +11,7 @@ use formic_ecs::{
 use super::machine::{Machine, NONE};
 use super::transition::EVENTS_MAX;
 use crate::action::give_mind;
-use crate::bits::Bits;
+use crate::bits::{Bits, set_bits};
 
 /// On an agent that follows a state machine: its innermost state, and what it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +152,17 @@ impl FsmAgent {
             Some(more) if event >= 64 => more.has(event as usize),
             _ => event < 64 && self.first.events >> event & 1 == 1,
         }
+    }
+
+    /// Has the events that it was sent be others, or none.
+    pub(super) fn rename_events(&mut self, renamed: impl Fn(u32) -> Option<u32>) {
+        let mut sent = self.more.as_deref().copied().unwrap_or(Bits::NONE);
+        sent.0[0] = self.first.events;
+        self.forget_events();
+        let events = (0..).zip(sent.0).flat_map(|(number, word)| {
+            set_bits(word).filter_map(move |bit| u32::try_from(64 * number + bit).ok())
+        });
+        events.filter_map(renamed).for_each(|event| self.send(event));
     }
 
     /// Forgets the events that it was sent.

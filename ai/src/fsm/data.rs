@@ -1,9 +1,9 @@
 //! Machines as data: files of states and transitions.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::Path;
 
-use formic_ecs::{Buffer, Entity, QueryData, World};
+use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
@@ -11,9 +11,9 @@ use super::builder::{MachineBuilder, MachineError};
 use super::machine::{Machine, NONE};
 use super::state::{History, State};
 use super::transition::Transition;
-use crate::action::{LoadError, error_about, load_file, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, error_about, load_file, read_ron, write_ron};
 use crate::library::Library;
-use crate::reload::{Reload, exchange};
+use crate::reload::{Reload, Renamed, exchange};
 
 /// A machine as it is written in a file, in RON. What it names is looked up when a
 /// [`Machine`] is made of it: actions, conditions and effects in a [`Library`].
@@ -262,30 +262,43 @@ impl<Q: QueryData + 'static> Machine<Q> {
     }
 }
 
+type Row = (
+    &'static mut FsmAgent,
+    &'static mut Body,
+    &'static mut Buffer<StateMemory>,
+    EnabledMut<StateChanged>,
+    EnabledMut<Switching>,
+);
+
 /// An agent stays in the state of the same name, with what it remembers of others; where that is no
 /// more, it begins with the initial state.
 impl<Q: QueryData + 'static> Reload for Machine<Q> {
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        let Ok(mind) = world.get::<FsmAgent>(agent) else { return };
-        let mind = mind.clone();
-        let renamed = |state: u16| {
-            let name = (state != NONE).then(|| old.name(usize::from(state)))?;
-            u16::try_from(self.find(name)?).ok()
-        };
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
+        let states = Renamed::new(old.state_names(), self.state_names());
+        let renamed = |state: u16| u16::try_from(states.get(state.into())?).ok();
         let is_innermost = |state: &u16| self.states[usize::from(*state)].initial == NONE;
-        let state = renamed(mind.first.state).filter(is_innermost);
-        let actions = |machine: &Self, state: Option<u16>| -> BTreeSet<usize> {
-            let Some(state) = state else { return BTreeSet::new() };
-            let actions = machine.way(state).map(|it| machine.states[usize::from(it)].action);
-            actions.flatten().map(usize::from).collect()
+        // Of two events of one name it is the first.
+        let events = self.event_names.iter().rev();
+        let events: HashMap<&str, u32> = events.map(|(&event, name)| (&**name, event)).collect();
+        let renamed_event = |event: u32| match old.event_names.get(&event) {
+            Some(name) => events.get(&**name).copied(),
+            None => Some(event),
         };
-        let before = actions(old, mind.state().map(|_| mind.first.state));
-        exchange(world, agent, &before, &actions(self, state));
-        if let Ok(memory) = world.get_mut::<Buffer<StateMemory>>(agent) {
-            let histories = |it: &Self| if it.has_history { it.state_count() } else { 0 };
-            let old_memory: Vec<StateMemory> = memory.iter().copied().collect();
-            let (lasts, stack) = old_memory.split_at(histories(old).min(old_memory.len()));
-            let mut new = vec![StateMemory(NONE); histories(self)];
+        let histories = |it: &Self| if it.has_history { it.state_count() } else { 0 };
+        let mut new = Vec::new();
+        let mut view = world.view::<Row>();
+        for &agent in agents {
+            let Ok((mind, body, memory, changed, switching)) = view.get_mut(agent) else {
+                continue;
+            };
+            let (mut changed, mut switching) = (changed, switching);
+            let state = renamed(mind.first.state).filter(is_innermost);
+            let (before, after) =
+                (old.actions_of(mind.first.state), self.actions_of(state.unwrap_or(NONE)));
+            exchange((body, &mut switching), before, after);
+            let (lasts, stack) = memory.split_at(histories(old).min(memory.len()));
+            new.clear();
+            new.resize(histories(self), StateMemory(NONE));
             for (outer, last) in (0..).zip(lasts) {
                 if let (Some(outer), Some(last)) = (renamed(outer), renamed(last.0)) {
                     let is_inside = self.states[usize::from(last)].parent == outer;
@@ -297,20 +310,23 @@ impl<Q: QueryData + 'static> Reload for Machine<Q> {
             let stack = stack.iter().filter_map(|it| renamed(it.0)).filter(is_innermost);
             new.extend(stack.map(StateMemory));
             memory.clear();
-            memory.extend(new);
-        }
-        if let Ok(mind) = world.get_mut::<FsmAgent>(agent) {
+            memory.extend(new.iter().copied());
             mind.first.state = state.unwrap_or(NONE);
-            // Events are known by their names as well.
-            let sent = (0..FsmAgent::EVENTS_MAX).filter(|&event| mind.was_sent(event));
-            let sent: Vec<u32> = sent.collect();
-            mind.forget_events();
-            let renamed = sent.into_iter().filter_map(|event| match old.event_names.get(&event) {
-                Some(name) => self.event(name),
-                None => Some(event),
-            });
-            renamed.for_each(|event| mind.send(event));
+            mind.rename_events(renamed_event);
+            changed.set(false);
         }
-        _ = world.set_enabled::<StateChanged>(agent, false);
+    }
+}
+
+impl<Q: QueryData> Machine<Q> {
+    fn state_names(&self) -> impl Iterator<Item = &str> {
+        self.states.iter().map(|state| &*state.name)
+    }
+
+    /// The actions of a state and those that it lies in; none where there is no such state.
+    fn actions_of(&self, state: u16) -> impl Iterator<Item = usize> + Clone {
+        let state = Some(state).filter(|&state| usize::from(state) < self.states.len());
+        let way = state.into_iter().flat_map(|state| self.way(state));
+        way.filter_map(|it| self.states[usize::from(it)].action).map(usize::from)
     }
 }

@@ -110,7 +110,7 @@ impl<Q: QueryData> Machine<Q> {
     }
 
     /// A state and those that it lies in, outwards.
-    pub(super) fn way(&self, state: u16) -> impl Iterator<Item = u16> {
+    pub(super) fn way(&self, state: u16) -> impl Iterator<Item = u16> + Clone {
         let outer = |&at: &u16| Some(self.states[usize::from(at)].parent);
         std::iter::successors(Some(state), move |at| outer(at).filter(|&outer| outer != NONE))
     }

@@ -1,11 +1,9 @@
 //! The mind of an agent that plans, and the system argument that has all of them plan.
 
-use std::collections::BTreeSet;
-
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{
-    Buffer, Codec, Component, ComponentError, EnabledMut, Entity, HashRule, HashState, Or,
-    QueryData, With, World,
+    Buffer, Codec, Component, ComponentError, EnabledBitMut, EnabledMut, Entity, HashRule,
+    HashState, Or, QueryData, With, World,
 };
 use formic_jobs::Query;
 
@@ -17,7 +15,7 @@ use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
 };
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
-use crate::reload::exchange;
+use crate::reload::{Renamed, exchange};
 
 /// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -453,28 +451,23 @@ impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
 /// Has an agent that is at a step of a plan by `old` follow it by `new`, if that has all of its
 /// operators and `is_wanted`. Whether it does; it has no plan then otherwise.
 pub(crate) fn exchange_steps<Q: QueryData, P: OperatorSet>(
-    (old, new): (&Sensors<Q, P>, &Sensors<Q, P>),
-    (world, agent): (&mut World, Entity),
-    step: usize,
+    (old, new, operators): (&Sensors<Q, P>, &Sensors<Q, P>, &Renamed),
+    (body, switching, steps): (&mut Body, &mut EnabledBitMut<'_>, &mut Buffer<PlannedStep>),
+    step: u32,
     is_wanted: bool,
 ) -> bool {
-    let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return false };
-    let before: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
-    let renamed = |&operator: &usize| {
-        let name = old.planner().operators().get(operator)?.name();
-        new.planner().operators().iter().position(|other| other.name() == name)
+    let action = |sensors: &Sensors<Q, P>, steps: &[PlannedStep]| {
+        let operator = steps.get(step as usize).map(|step| step.operator());
+        let known = operator.filter(|&it| it < sensors.planner().operators().len());
+        known.map(|operator| sensors.action(operator)).into_iter()
     };
-    let kept: Option<Vec<usize>> = before.iter().map(renamed).collect();
-    let kept = kept.filter(|_| is_wanted);
-    let is_kept = kept.is_some();
-    let kept = kept.unwrap_or_default();
-    let action = |sensors: &Sensors<Q, P>, steps: &[usize]| -> BTreeSet<usize> {
-        steps.get(step).map(|&operator| sensors.action(operator)).into_iter().collect()
-    };
-    exchange(world, agent, &action(old, &before), &action(new, &kept));
-    if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
+    let before = action(old, steps);
+    let is_kept = is_wanted && steps.iter().all(|step| operators.get(step.0).is_some());
+    if is_kept {
+        steps.iter_mut().for_each(|step| step.0 = operators.get(step.0).unwrap_or(step.0));
+    } else {
         steps.clear();
-        steps.extend(kept.into_iter().map(PlannedStep::new));
     }
+    exchange((body, switching), before, action(new, steps));
     is_kept
 }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use formic_ecs::{Entity, QueryData, World};
+use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
-use super::agent::{GoapAgent, PlannerState, Replan, exchange_steps};
+use super::agent::{GoapAgent, PlannedStep, PlannerState, Replan, exchange_steps};
 use super::facts::{Condition, Effect, Fact, Facts};
 use super::operator::{Goal, Operator};
 use super::planner::{Planner, PlannerBuilder, PlannerError};
 use super::sensors::Sensors;
-use crate::action::{LoadError, error_about, load_file, read_ron, write_ron};
-use crate::reload::Reload;
+use crate::action::{Body, LoadError, Switching, error_about, load_file, read_ron, write_ron};
+use crate::reload::{Reload, Renamed};
 
 /// A planner as it is written in a file, in RON. Where the facts come from is said by
 /// [`Sensors`](super::Sensors), in code.
@@ -226,30 +226,40 @@ impl Planner {
     }
 }
 
+type Row = (
+    &'static mut GoapAgent,
+    &'static mut Body,
+    &'static mut Buffer<PlannedStep>,
+    &'static mut PlannerState,
+    EnabledMut<Switching>,
+    EnabledMut<Replan>,
+);
+
 /// A plan is gone on with where its goal and all of its operators are still there; where one is not,
 /// it is dropped. What an agent was thinking about it thinks about anew.
 impl<Q: QueryData + 'static> Reload for Sensors<Q> {
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        let Ok(&mind) = world.get::<GoapAgent>(agent) else { return };
-        let goal = mind.goal().and_then(|goal| {
-            let name = old.planner().goals[goal].name();
-            self.planner().goals.iter().position(|other| other.name() == name)
-        });
-        let goal = goal.and_then(|goal| u32::try_from(goal).ok());
-        let (sensors, whose) = ((old, self), (&mut *world, agent));
-        let is_kept = exchange_steps(sensors, whose, mind.step(), goal.is_some());
-        if let Ok(mind) = world.get_mut::<GoapAgent>(agent) {
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
+        let (before, after) = (&old.planner().goals, &self.planner().goals);
+        let goals = Renamed::new(before.iter().map(Goal::name), after.iter().map(Goal::name));
+        let operators = old.renamed(self);
+        let mut view = world.view::<Row>();
+        for &agent in agents {
+            let Ok((mind, body, steps, state, mut switching, mut replan)) = view.get_mut(agent)
+            else {
+                continue;
+            };
+            let goal = goals.get(mind.goal);
+            let whose = (body, &mut switching, steps);
+            let is_kept = exchange_steps((old, self, &operators), whose, mind.step, goal.is_some());
             mind.candidate = 0;
             (mind.goal, mind.step) = match goal {
                 Some(goal) if is_kept => (goal, mind.step),
                 _ => (u32::MAX, 0),
             };
-        }
-        if let Ok(state) = world.get_mut::<PlannerState>(agent) {
             state.0 = None;
-        }
-        if !is_kept {
-            _ = world.set_enabled::<Replan>(agent, true);
+            if !is_kept {
+                replan.set(true);
+            }
         }
     }
 }

@@ -5,9 +5,10 @@ use std::fmt;
 use formic_ecs::QueryData;
 
 use super::facts::Fact;
-use super::operator::OperatorSet;
+use super::operator::{Operator, OperatorSet};
 use super::planner::{Planner, PlannerError};
 use crate::action::ActionSet;
+use crate::reload::Renamed;
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
@@ -113,6 +114,12 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     /// The action that carries out an operator.
     pub(crate) fn action(&self, operator: usize) -> usize {
         self.actions[operator]
+    }
+
+    /// Where its operators are among those of another planner.
+    pub(crate) fn renamed(&self, new: &Self) -> Renamed {
+        let (before, after) = (self.planner.operators(), new.planner.operators());
+        Renamed::new(before.iter().map(Operator::name), after.iter().map(Operator::name))
     }
 
     /// See [`rest`](Self::rest).

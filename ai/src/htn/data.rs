@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use formic_ecs::{Buffer, Entity, QueryData, World};
+use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{HtnAgent, HtnState, PlannedTask};
 use super::domain::{Domain, DomainBuilder, Method, PAUSE as PAUSE_TASK, Preference};
-use crate::action::{LoadError, load_file, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, load_file, read_ron, write_ron};
 use crate::goap::{
     ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors, exchange_steps,
 };
-use crate::reload::Reload;
+use crate::reload::{Reload, Renamed};
 
 /// A domain as it is written in a file, in RON.
 ///
@@ -125,31 +125,42 @@ impl Domain {
     }
 }
 
+type Row = (
+    &'static mut HtnAgent,
+    &'static mut Body,
+    &'static mut Buffer<PlannedStep>,
+    &'static mut Buffer<PlannedTask>,
+    &'static mut HtnState,
+    EnabledMut<Switching>,
+    EnabledMut<Replan>,
+);
+
 /// A plan is gone on with where all of its operators, and the tasks behind its pause, are still there;
 /// where one is not, it is dropped.
 impl<Q: QueryData + 'static> Reload for Sensors<Q, Domain> {
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        let Ok(&mind) = world.get::<HtnAgent>(agent) else { return };
-        let Ok(tasks) = world.get::<Buffer<PlannedTask>>(agent) else { return };
-        let task = |task: u32| match task {
-            PAUSE_TASK => Some(PAUSE_TASK),
-            task => self.planner().find_task(old.planner().task_name(task)),
-        };
-        let rest: Option<Vec<u32>> = tasks.iter().map(|it| task(it.0)).collect();
-        let (sensors, whose) = ((old, self), (&mut *world, agent));
-        let is_kept = exchange_steps(sensors, whose, mind.step(), rest.is_some());
-        if let (Ok(mind), false) = (world.get_mut::<HtnAgent>(agent), is_kept) {
-            mind.step = 0;
-        }
-        if let Ok(tasks) = world.get_mut::<Buffer<PlannedTask>>(agent) {
-            tasks.clear();
-            tasks.extend(rest.into_iter().flatten().filter(|_| is_kept).map(PlannedTask));
-        }
-        if let Ok(state) = world.get_mut::<HtnState>(agent) {
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
+        let operators = old.renamed(self);
+        let tasks = Renamed::new(old.planner().task_names(), self.planner().task_names());
+        let task = |task: u32| if task == PAUSE_TASK { Some(task) } else { tasks.get(task) };
+        let mut view = world.view::<Row>();
+        for &agent in agents {
+            let Ok((mind, body, steps, rest, state, mut switching, mut replan)) =
+                view.get_mut(agent)
+            else {
+                continue;
+            };
+            let is_wanted = rest.iter().all(|it| task(it.0).is_some());
+            let whose = (body, &mut switching, &mut *steps);
+            if exchange_steps((old, self, &operators), whose, mind.step, is_wanted) {
+                rest.iter_mut().for_each(|it| it.0 = task(it.0).unwrap_or(it.0));
+            } else {
+                rest.clear();
+                mind.step = 0;
+            }
             state.0 = None;
-        }
-        if world.get::<Buffer<PlannedStep>>(agent).is_ok_and(|steps| steps.is_empty()) {
-            _ = world.set_enabled::<Replan>(agent, true);
+            if steps.is_empty() {
+                replan.set(true);
+            }
         }
     }
 }

@@ -305,11 +305,10 @@ impl Domain {
         }
     }
 
-    /// The number of a task.
-    pub(super) fn find_task(&self, name: &str) -> Option<u32> {
+    /// The names of all tasks, by their numbers.
+    pub(super) fn task_names(&self) -> impl Iterator<Item = &str> {
         let operators = self.operators.iter().map(Operator::name);
-        let mut names = operators.chain(self.compounds.iter().map(|it| it.name.as_str()));
-        names.position(|other| other == name).map(number)
+        operators.chain(self.compounds.iter().map(|it| it.name.as_str()))
     }
 
     /// The methods of a task; none where it is an operator.

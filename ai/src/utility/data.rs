@@ -1,17 +1,18 @@
 //! Reasoners as data: files of options and their considerations.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use formic_ecs::{Buffer, Entity, World};
+use formic_ecs::{Buffer, EnabledMut, Entity, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::{Combine, Utility};
 use super::curve::Curve;
 use super::reasoner::{Reasoner, ReasonerError, Select};
-use crate::action::{ActionSet, LoadError, error_about, load_file, read_ron, write_ron};
-use crate::reload::{Reload, exchange};
+use crate::action::{
+    ActionSet, Body, LoadError, Switching, error_about, load_file, read_ron, write_ron,
+};
+use crate::reload::{Reload, Renamed, exchange};
 
 /// A reasoner as it is written in a file, in RON.
 ///
@@ -211,32 +212,48 @@ impl Reasoner {
     }
 }
 
+type Row = (
+    &'static mut UtilityAgent,
+    &'static mut Body,
+    Option<&'static mut Buffer<Cooldown>>,
+    EnabledMut<Switching>,
+);
+
 /// The option of the same name goes on, and its cooldowns; where it is no more, it is halted.
 impl Reload for Reasoner {
-    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
-        let Ok(&mind) = world.get::<UtilityAgent>(agent) else { return };
-        let current = mind.current().and_then(|option| {
-            let name = old.names().nth(option)?;
-            self.names().position(|other| other == name)
-        });
-        let action = |reasoner: &Self, option: Option<usize>| -> BTreeSet<usize> {
-            option.map(|option| reasoner.options[option].action).into_iter().collect()
+    fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
+        let options = Renamed::new(old.names(), self.names());
+        let action = |reasoner: &Self, option: u32| {
+            reasoner.options.get(option as usize).map(|option| option.action).into_iter()
         };
-        exchange(world, agent, &action(old, mind.current()), &action(self, current));
-        if let Ok(mind) = world.get_mut::<UtilityAgent>(agent) {
-            mind.current = current.and_then(|it| u32::try_from(it).ok()).unwrap_or(NONE);
+        let cooldowns = if self.has_cooldowns() { self.options.len() } else { 0 };
+        let mut new = Vec::new();
+        let mut without = Vec::new();
+        let mut view = world.view::<Row>();
+        for &agent in agents {
+            let Ok((mind, body, left, mut switching)) = view.get_mut(agent) else { continue };
+            let current = options.get(mind.current).unwrap_or(NONE);
+            exchange((body, &mut switching), action(old, mind.current), action(self, current));
+            mind.current = current;
+            match left {
+                None if cooldowns > 0 => without.push(agent),
+                None => {}
+                Some(left) => {
+                    new.clear();
+                    new.resize(cooldowns, Cooldown(0));
+                    for (option, &cooldown) in (0..).zip(left.iter()) {
+                        let place = options.get(option).and_then(|it| new.get_mut(it as usize));
+                        place.into_iter().for_each(|place| *place = cooldown);
+                    }
+                    left.clear();
+                    left.extend(new.iter().copied());
+                }
+            }
         }
-        if self.has_cooldowns() {
-            let left: Vec<Cooldown> = match world.get::<Buffer<Cooldown>>(agent) {
-                Ok(cooldowns) => cooldowns.iter().copied().collect(),
-                Err(_) => Vec::new(),
-            };
-            let cooldown = |name: &str| {
-                let place = old.names().position(|other| other == name);
-                place.and_then(|place| left.get(place)).copied().unwrap_or_default()
-            };
-            let cooldowns: Buffer<Cooldown> = self.names().map(cooldown).collect();
-            drop(world.insert(agent, cooldowns));
+        drop(view);
+        for agent in without {
+            let none: Buffer<Cooldown> = self.names().map(|_| Cooldown(0)).collect();
+            drop(world.insert(agent, none));
         }
     }
 }

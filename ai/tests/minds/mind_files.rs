@@ -113,6 +113,13 @@ fn running(stage: &Stage) -> Vec<usize> {
     (0..3).filter(|&action| body.is_running(action)).collect()
 }
 
+/// The cat with another order of states, and one that is new.
+fn reordered() -> String {
+    let new = "(name: \"washing\"), (name: \"sleeping\", action: \"sleep\"), (name: \"awake\", history: Shallow)";
+    let text = CAT.replacen("(name: \"awake\", history: Shallow)", new, 1);
+    text.replacen("        (name: \"sleeping\", action: \"sleep\"),\n    ]", "    ]", 1)
+}
+
 #[test]
 fn an_agent_stays_in_the_state_of_the_same_name_and_goes_on_with_its_action() {
     let (mut stage, path) = cat("stays.ron");
@@ -120,11 +127,7 @@ fn an_agent_stays_in_the_state_of_the_same_name_and_goes_on_with_its_action() {
     stage.ticks(3);
     assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]));
     assert!(!reload(&mut stage), "nothing has changed");
-    // Another order of states, and one that is new.
-    let new = "(name: \"washing\"), (name: \"sleeping\", action: \"sleep\"), (name: \"awake\", history: Shallow)";
-    let text = CAT.replacen("(name: \"awake\", history: Shallow)", new, 1);
-    let text = text.replacen("        (name: \"sleeping\", action: \"sleep\"),\n    ]", "    ]", 1);
-    std::fs::write(&path, &text).unwrap();
+    std::fs::write(&path, reordered()).unwrap();
     assert!(reload(&mut stage));
     assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]));
     stage.ticks(2);
@@ -140,6 +143,35 @@ fn an_agent_stays_in_the_state_of_the_same_name_and_goes_on_with_its_action() {
     stage.world.get_mut::<FsmAgent>(agent).unwrap().send(0);
     stage.ticks(1);
     assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]), "its history is kept");
+}
+
+#[test]
+fn each_agent_of_a_crowd_is_taken_over_once_however_it_is_listed() {
+    let (mut stage, path) = cat("crowd.ron");
+    let machine = Machine::parse(CAT, &library()).unwrap();
+    let mut cats = vec![stage.agent];
+    for hunger in [1.0, 0.0, 1.0, 0.0] {
+        let cat = stage.world.spawn(Senses { inputs: [hunger, 0.0, 0.0], end: None });
+        actions().attach(&mut stage.world, cat).unwrap();
+        FsmAgent::drive(&mut stage.world, cat, &machine).unwrap();
+        cats.push(cat);
+    }
+    stage.ticks(3);
+    let gone = cats.pop().unwrap();
+    stage.world.despawn(gone).unwrap();
+    let stone = stage.world.spawn(());
+    std::fs::write(&path, reordered()).unwrap();
+    let listed: Vec<Entity> =
+        cats.iter().rev().chain(&[stone, gone]).chain(&cats).copied().collect();
+    assert!(MindFile::<Machine<&'static Senses>>::reload(&mut stage.world, &listed));
+    for _ in 0..2 {
+        for (place, &cat) in cats.iter().enumerate() {
+            stage.agent = cat;
+            let expected = if place % 2 == 1 { ("eating", 0) } else { ("playing", 2) };
+            assert_eq!((state(&stage), running(&stage)), (expected.0.into(), vec![expected.1]));
+        }
+        stage.ticks(2);
+    }
 }
 
 #[test]
@@ -230,6 +262,46 @@ fn an_option_goes_on_where_it_is_still_there_and_is_halted_where_it_is_not() {
     assert_eq!((current(&stage), running(&stage)), (None, vec![]));
     stage.ticks(1);
     assert_eq!(running(&stage), [0]);
+}
+
+#[test]
+fn cooldowns_are_forgotten_by_a_reasoner_without_and_are_given_by_one_with_them() {
+    let text = |select: &str, cooldown: u32| {
+        let option = |name: &str, input: &str| {
+            format!(
+                "(name: \"{name}\", considerations: [(input: \"{input}\", curve: Linear(1.0, 0.0))], \
+                 cooldown: {cooldown})"
+            )
+        };
+        let (eat, sleep) = (option("eat", "hunger"), option("sleep", "tired"));
+        format!("(select: {select}, options: [{eat}, {sleep}])")
+    };
+    let path = file("cooldowns.ron");
+    std::fs::write(&path, text("Highest", 0)).unwrap();
+    let inputs = ["hunger", "tired", "bored"];
+    let mind = MindFile::load(&path, move |text| Reasoner::parse(text, &inputs, &actions()));
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        UtilityAgent::drive(world, agent, mind.mind(), 0).unwrap();
+        world.insert_resource(mind);
+    };
+    let mut stage = Stage::new(drive, |minds| minds.add(think.as_mind()));
+    let reload = |stage: &mut Stage, text: String| {
+        std::fs::write(&path, text).unwrap();
+        assert!(MindFile::<Reasoner>::reload(&mut stage.world, &[stage.agent]));
+    };
+    stage.sense([0.8, 0.2, 0.0]);
+    stage.ticks(2);
+    assert_eq!(running(&stage), [0]);
+    reload(&mut stage, text("Highest", 100));
+    stage.sense([0.2, 0.8, 0.0]);
+    stage.ticks(2);
+    stage.sense([0.8, 0.2, 0.0]);
+    stage.ticks(2);
+    assert_eq!(running(&stage), [1], "it has eaten");
+    reload(&mut stage, text("FirstAbove(0.1)", 0));
+    stage.ticks(2);
+    assert_eq!(running(&stage), [0], "there are no cooldowns any more");
 }
 
 fn plan(mut planners: Planners<&'static Senses>, file: Res<MindFile<Sensors<&'static Senses>>>) {
