@@ -5,7 +5,7 @@
 //! what that is.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ai::action::Ended;
+use formic_ai::action::{Ended, load_file};
 use formic_ai::prelude::*;
 use serde::Deserialize;
 
@@ -234,7 +234,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .kind::<AddItem>("AddItem")
         .kind::<RemoveItem>("RemoveItem");
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/plans/worker.ron");
-    let work = Sequence::load(file, &kinds)?;
+    let work = load_file(file, |text| Sequence::parse(text, &kinds))?;
     let mut world = World::new();
     let body =
         (Position { x: 0.0, y: 0.0 }, Speed(25.0), Animator::default(), Buffer::<Stack>::new());

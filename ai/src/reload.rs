@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use formic_ecs::{EnabledBitMut, Entity, World};
 
-use crate::action::{Body, LoadError, read_file};
+use crate::action::{Body, LoadError, load_file, read_file};
 
 /// A mind that can take the place of an older one while agents follow that.
 pub trait Reload: Sized + Send + Sync + 'static {
@@ -146,7 +146,7 @@ pub fn load_folder<M>(
             continue;
         }
         let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
-        let mind = read(name, &read_file(&path)?).map_err(|error| error.in_file(&path))?;
+        let mind = load_file(&path, |text| read(name, text))?;
         minds.insert(name.to_owned(), mind);
     }
     Ok(minds)

@@ -208,11 +208,24 @@ fn format() -> ron::Options {
     ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
 }
 
-/// Reads a mind from a file.
-pub(crate) fn load_file<T>(
-    path: &Path,
+/// Reads a mind, or actions, from a file: whatever `parse` makes of its text.
+///
+/// ```no_run
+/// use formic_ai::action::load_file;
+/// use formic_ai::prelude::*;
+/// # fn f(kinds: Kinds) -> Result<(), formic_ai::action::LoadError> {
+/// let work = load_file("minds/work.ron", |text| Sequence::parse(text, &kinds))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or that of `parse` with the name of the file.
+pub fn load_file<T>(
+    path: impl AsRef<Path>,
     parse: impl FnOnce(&str) -> Result<T, LoadError>,
 ) -> Result<T, LoadError> {
+    let path = path.as_ref();
     parse(&read_file(path)?).map_err(|error| error.in_file(path))
 }
 
@@ -246,14 +259,6 @@ pub(crate) fn read_file(path: &Path) -> Result<String, LoadError> {
 }
 
 impl ActionSet {
-    /// Reads a plan from a file, see [`ActionSet::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no plan.
-    pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), |text| Self::parse(text, kinds))
-    }
-
     /// Reads a plan from text in RON: `(actions: [..])`, each action with a `name`, a `kind` and,
     /// where its filter component has fields, `with` these. The composites `Sequence`, `Race` and
     /// `Join` have `parts` instead, which are actions.
@@ -267,14 +272,6 @@ impl ActionSet {
 }
 
 impl Sequence {
-    /// Reads a plan and how it is carried out from a file, see [`Sequence::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no sequence.
-    pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), |text| Self::parse(text, kinds))
-    }
-
     /// Reads a plan from text, as [`ActionSet::parse`] does, and beside its `actions` an `on_failure`:
     /// `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
     ///

@@ -1,24 +1,14 @@
 //! Trees as files, read again while the game runs.
 
-use std::path::Path;
-
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 
 use super::agent::{NodeMemory, TreeAgent};
 use super::tree::{Tree, TreeError};
-use crate::action::{Body, LoadError, Switching, error_at_line, load_file};
+use crate::action::{Body, LoadError, Switching, error_at_line};
 use crate::library::Library;
 use crate::reload::Reload;
 
 impl<Q: QueryData> Tree<Q> {
-    /// Makes a tree of a file, see [`Node::parse`](super::Node::parse).
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, is no tree, or makes no sense with this library.
-    pub fn load(path: impl AsRef<Path>, library: &Library<Q>) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), |text| Self::read(text, library))
-    }
-
     /// [`parse`](Self::parse) with the error of a file: for a
     /// [`MindFile`](crate::reload::MindFile).
     ///

@@ -1,7 +1,6 @@
 //! Machines as data: files of states and transitions.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use super::builder::{MachineBuilder, MachineError};
 use super::machine::{Machine, NONE};
 use super::state::{History, State};
 use super::transition::Transition;
-use crate::action::{Body, LoadError, Switching, error_about, load_file, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, error_about, read_ron, write_ron};
 use crate::library::Library;
 use crate::reload::{Reload, Renamed, exchange};
 
@@ -251,14 +250,6 @@ impl<Q: QueryData + 'static> Machine<Q> {
     /// line, column and name.
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
         MachineFile::parse(text)?.build(text, library)
-    }
-
-    /// Makes a machine of a file, see [`MachineFile::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no machine.
-    pub fn load(path: impl AsRef<Path>, library: &Library<Q>) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), |text| Self::parse(text, library))
     }
 }
 

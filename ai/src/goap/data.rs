@@ -1,7 +1,5 @@
 //! Planners as data: files of facts, operators and goals.
 
-use std::path::Path;
-
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +8,7 @@ use super::facts::{Condition, Effect, Fact, Facts};
 use super::operator::{Goal, Operator};
 use super::planner::{Planner, PlannerBuilder, PlannerError};
 use super::sensors::Sensors;
-use crate::action::{Body, LoadError, Switching, error_about, load_file, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, error_about, read_ron, write_ron};
 use crate::reload::{Reload, Renamed};
 
 /// A planner as it is written in a file, in RON. Where the facts come from is said by
@@ -215,14 +213,6 @@ impl Planner {
     /// name.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         PlannerFile::parse(text)?.build(text)
-    }
-
-    /// Makes a planner of a file, see [`PlannerFile::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no planner.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), Self::parse)
     }
 }
 

@@ -1,13 +1,11 @@
 //! Domains as data: files of facts, operators and methods.
 
-use std::path::Path;
-
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{HtnAgent, HtnState, PlannedTask};
 use super::domain::{Domain, DomainBuilder, Method, PAUSE as PAUSE_TASK, Preference};
-use crate::action::{Body, LoadError, Switching, load_file, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, read_ron, write_ron};
 use crate::goap::{
     ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors, exchange_steps,
 };
@@ -114,14 +112,6 @@ impl Domain {
     /// name.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         DomainFile::parse(text)?.build(text)
-    }
-
-    /// Makes a domain of a file, see [`DomainFile::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no domain.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), Self::parse)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Reasoners as data: files of options and their considerations.
 
-use std::path::Path;
-
 use formic_ecs::{Buffer, EnabledMut, Entity, World};
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +7,7 @@ use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::{Combine, Utility};
 use super::curve::Curve;
 use super::reasoner::{Reasoner, ReasonerError, Select};
-use crate::action::{
-    ActionSet, Body, LoadError, Switching, error_about, load_file, read_ron, write_ron,
-};
+use crate::action::{ActionSet, Body, LoadError, Switching, error_about, read_ron, write_ron};
 use crate::reload::{Reload, Renamed, exchange};
 
 /// A reasoner as it is written in a file, in RON.
@@ -197,18 +193,6 @@ impl Reasoner {
     /// there; with line, column and name.
     pub fn parse(text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, LoadError> {
         ReasonerFile::parse(text)?.build(text, inputs, actions)
-    }
-
-    /// Makes a reasoner of a file, see [`ReasonerFile::parse`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is no reasoner.
-    pub fn load(
-        path: impl AsRef<Path>,
-        inputs: &[&str],
-        actions: &ActionSet,
-    ) -> Result<Self, LoadError> {
-        load_file(path.as_ref(), |text| Self::parse(text, inputs, actions))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ActionSet` files: what they say is what is spawned, and what is wrong is said with its place.
 
-use formic_ai::action::LoadError;
+use formic_ai::action::{LoadError, load_file};
 use formic_ai::prelude::*;
 use serde::Deserialize;
 
@@ -59,10 +59,11 @@ fn a_file_is_read_from_disk_and_its_name_is_in_the_error() {
     let (good, bad) = (folder.join("miner.ron"), folder.join("bad.ron"));
     std::fs::write(&good, MINER).unwrap();
     std::fs::write(&bad, "(actions: [)").unwrap();
-    assert!(Sequence::load(&good, &kinds()).is_ok());
-    let error = ActionSet::load(&bad, &kinds()).unwrap_err().to_string();
+    assert!(load_file(&good, |text| Sequence::parse(text, &kinds())).is_ok());
+    let actions = |path| load_file(path, |text| ActionSet::parse(text, &kinds()));
+    let error = actions(&bad).unwrap_err().to_string();
     assert!(error.contains("bad.ron: line 1, column 12"), "{error}");
-    let missing = ActionSet::load(folder.join("none.ron"), &kinds()).unwrap_err();
+    let missing = actions(&folder.join("none.ron")).unwrap_err();
     assert!(matches!(missing, LoadError::Io { .. }), "{missing}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
