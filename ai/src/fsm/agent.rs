@@ -102,8 +102,8 @@ impl FsmAgent {
     ) -> Result<(), ComponentError> {
         let first = First { events: 0, updates: 0, state: NONE, refused: 0 };
         let mind = Self { first, more: None };
-        let histories = if machine.has_history { machine.state_count() } else { 0 };
-        let memory: Buffer<StateMemory> = (0..histories).map(|_| StateMemory(NONE)).collect();
+        let memory: Buffer<StateMemory> =
+            (0..machine.histories()).map(|_| StateMemory(NONE)).collect();
         let changed = StateChanged { from: NONE, to: NONE };
         give_mind::<Self>(world, agent, (mind, memory, changed))?;
         world.set_enabled::<StateChanged>(agent, false)?;

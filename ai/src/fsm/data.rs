@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::builder::{MachineBuilder, MachineError};
 use super::machine::{Machine, NONE};
-use super::state::{History, State};
-use super::transition::Transition;
+use super::state::{Do, History, State};
+use super::transition::{Ask, Goes, Transition, Trigger};
 use crate::action::{Body, LoadError, Switching, error_about, read_ron, write_ron};
+use crate::explain::Label;
 use crate::library::Library;
 use crate::reload::{Reload, Renamed, exchange};
 
@@ -124,11 +125,18 @@ impl MachineFile {
         let unknown = |what: &str, key: &str, name: &str| {
             error_about(text, Some(key), name, 0, format!("there is no {what} {name:?}"))
         };
-        let condition = |key: &str, name: &str| {
-            library.find_condition(name).ok_or_else(|| unknown("condition", key, name))
+        let effect = |key: &str, name: &Option<String>| -> Result<Option<Do<Q>>, LoadError> {
+            let Some(name) = name else { return Ok(None) };
+            let place = library.find_effect(name).ok_or_else(|| unknown("effect", key, name))?;
+            let entries = library.entries.clone();
+            Ok(Some(Box::new(move |item| (entries.effects[place].1)(item))))
         };
-        let effect = |key: &str, name: &str| {
-            library.find_effect(name).ok_or_else(|| unknown("effect", key, name))
+        let condition = |name: &Option<String>| -> Result<Option<Ask<Q>>, LoadError> {
+            let Some(name) = name else { return Ok(None) };
+            let place = library.find_condition(name);
+            let place = place.ok_or_else(|| unknown("condition", "when", name))?;
+            let entries = library.entries.clone();
+            Ok(Some(Box::new(move |item| (entries.conditions[place].1)(item))))
         };
         let mut builder = MachineBuilder::new();
         for (number, event) in (0..).zip(&self.events) {
@@ -139,70 +147,61 @@ impl MachineFile {
             builder = builder.event(number, event.clone());
         }
         for entry in &self.states {
-            let mut state = State::new(entry.name.clone()).history(entry.history);
-            if let Some(parent) = &entry.inside {
-                state = state.inside(parent.clone());
+            let StateEntry { name, inside, initial, action, history, on_enter, on_exit } = entry;
+            if let Some(action) = action.as_ref().filter(|it| library.find_action(it).is_none()) {
+                return Err(unknown("action", "action", action));
             }
-            if let Some(child) = &entry.initial {
-                state = state.initial(child.clone());
-            }
-            if let Some(action) = &entry.action {
-                if library.find_action(action).is_none() {
-                    return Err(unknown("action", "action", action));
-                }
-                state = state.action(action.clone());
-            }
-            if let Some(name) = &entry.on_enter {
-                let (entries, place) = (library.entries.clone(), effect("on_enter", name)?);
-                state = state.on_enter(move |item| (entries.effects[place].1)(item));
-            }
-            if let Some(name) = &entry.on_exit {
-                let (entries, place) = (library.entries.clone(), effect("on_exit", name)?);
-                state = state.on_exit(move |item| (entries.effects[place].1)(item));
-            }
-            builder = builder.state(state);
+            builder = builder.state(State {
+                name: name.clone(),
+                inside: inside.clone(),
+                initial: initial.clone(),
+                action: action.clone(),
+                history: *history,
+                enter: effect("on_enter", on_enter)?,
+                exit: effect("on_exit", on_exit)?,
+            });
         }
         for entry in &self.transitions {
-            let mut transition = match (&entry.from, &entry.to, entry.interrupts) {
-                (Some(from), Some(to), false) => Transition::new(from.clone(), to.clone()),
-                (Some(from), Some(to), true) => Transition::interrupt(from.clone(), to.clone()),
-                (None, Some(to), false) => Transition::from_any(to.clone()),
-                (None, Some(to), true) => Transition::interrupt_any(to.clone()),
-                (Some(from), None, false) => Transition::back(from.clone()),
-                (from, None, _) => {
-                    let name = from.as_deref().unwrap_or("");
+            let TransitionEntry { from, to, interrupts, trigger, on, after, when, priority } =
+                entry;
+            let about = |key, problem| {
+                let name = from.as_deref().or(to.as_deref()).unwrap_or("");
+                error_about(text, key, name, 0, problem)
+            };
+            let to = match to {
+                Some(to) if *interrupts => Goes::Push(to.clone()),
+                Some(to) => Goes::To(to.clone()),
+                None if from.is_some() && !interrupts => Goes::Back,
+                None => {
                     let problem = "a transition without `to` leads back: it has `from`, and does \
                                    not interrupt";
-                    return Err(error_about(text, Some("from"), name, 0, problem));
+                    return Err(about(Some("from"), problem));
                 }
             };
-            transition = transition.priority(entry.priority);
-            match entry.trigger {
-                TriggerEntry::Always => {}
-                TriggerEntry::Done => transition = transition.when_done(),
-                TriggerEntry::Failed => transition = transition.when_failed(),
-            }
-            if let Some(updates) = entry.after {
-                transition = transition.after(updates);
-            }
-            if let Some(event) = &entry.on {
+            let event = |event: &String| {
                 let place = self.events.iter().position(|known| known == event);
                 let number = place.and_then(|place| u32::try_from(place).ok());
-                transition = transition.on(number.ok_or_else(|| unknown("event", "on", event))?);
-            }
-            let has_trigger = entry.trigger != TriggerEntry::Always;
-            let waits = [entry.on.is_some(), entry.after.is_some(), has_trigger];
-            if waits.iter().filter(|waits| **waits).count() > 1 {
-                let name = entry.from.as_deref().or(entry.to.as_deref()).unwrap_or("");
-                let problem = "a transition waits for one of `on`, `after` and `trigger`";
-                return Err(error_about(text, None, name, 0, problem));
-            }
-            if let Some(name) = &entry.when {
-                let (entries, place) = (library.entries.clone(), condition("when", name)?);
-                transition = transition.when(move |item| (entries.conditions[place].1)(item));
-                transition = transition.called(name.clone());
-            }
-            builder = builder.transition(transition);
+                number.ok_or_else(|| unknown("event", "on", event))
+            };
+            let trigger = match (trigger, on, after) {
+                (TriggerEntry::Always, None, None) => Trigger::Always,
+                (TriggerEntry::Done, None, None) => Trigger::Done,
+                (TriggerEntry::Failed, None, None) => Trigger::Failed,
+                (TriggerEntry::Always, Some(on), None) => Trigger::Event(event(on)?),
+                (TriggerEntry::Always, None, Some(updates)) => Trigger::After(*updates),
+                _ => {
+                    let problem = "a transition waits for one of `on`, `after` and `trigger`";
+                    return Err(about(None, problem));
+                }
+            };
+            builder = builder.transition(Transition {
+                from: from.clone(),
+                to,
+                guard: condition(when)?,
+                trigger,
+                priority: *priority,
+                name: when.clone().map(Label::from),
+            });
         }
         builder.build_with(|name| library.find_action(name)).map_err(|error| {
             let (key, name, nth) = match &error {
@@ -275,7 +274,6 @@ impl<Q: QueryData + 'static> Reload for Machine<Q> {
             Some(name) => events.get(&**name).copied(),
             None => Some(event),
         };
-        let histories = |it: &Self| if it.has_history { it.state_count() } else { 0 };
         let mut new = Vec::new();
         let mut view = world.view::<Row>();
         for &agent in agents {
@@ -287,9 +285,9 @@ impl<Q: QueryData + 'static> Reload for Machine<Q> {
             let (before, after) =
                 (old.actions_of(mind.first.state), self.actions_of(state.unwrap_or(NONE)));
             exchange((body, &mut switching), before, after);
-            let (lasts, stack) = memory.split_at(histories(old).min(memory.len()));
+            let (lasts, stack) = memory.split_at(old.histories().min(memory.len()));
             new.clear();
-            new.resize(histories(self), StateMemory(NONE));
+            new.resize(self.histories(), StateMemory(NONE));
             for (outer, last) in (0..).zip(lasts) {
                 if let (Some(outer), Some(last)) = (renamed(outer), renamed(last.0)) {
                     let is_inside = self.states[usize::from(last)].parent == outer;

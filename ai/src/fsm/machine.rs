@@ -109,6 +109,11 @@ impl<Q: QueryData> Machine<Q> {
         self.states.len()
     }
 
+    /// How many places of a memory are for histories; the interruptions come after them.
+    pub(super) fn histories(&self) -> usize {
+        if self.has_history { self.state_count() } else { 0 }
+    }
+
     /// A state and those that it lies in, outwards.
     pub(super) fn way(&self, state: u16) -> impl Iterator<Item = u16> + Clone {
         let outer = |&at: &u16| Some(self.states[usize::from(at)].parent);

@@ -47,12 +47,7 @@ impl<Q: QueryData> Situation<'_, Q> {
         self.body.ended(usize::from(action))
     }
 
-    /// How many places of the memory are for histories; the interruptions come after them.
-    fn histories(&self) -> usize {
-        if self.machine.has_history { self.machine.state_count() } else { 0 }
-    }
-
     pub(super) fn interruptions(&self) -> usize {
-        self.memory.len().saturating_sub(self.histories())
+        self.memory.len().saturating_sub(self.machine.histories())
     }
 }

@@ -116,7 +116,11 @@ impl<'a> FileFacts<'a> {
         self.facts.find(name).ok_or_else(|| error_about(self.text, None, name, 0, problem()))
     }
 
-    pub(crate) fn condition(&self, (name, test): &ConditionEntry) -> Result<Condition, LoadError> {
+    pub(crate) fn conditions(&self, all: &[ConditionEntry]) -> Result<Vec<Condition>, LoadError> {
+        all.iter().map(|condition| self.condition(condition)).collect()
+    }
+
+    fn condition(&self, (name, test): &ConditionEntry) -> Result<Condition, LoadError> {
         let fact = self.find(name)?;
         Ok(match *test {
             TestEntry::Is(holds) => fact.is(holds),
@@ -138,14 +142,10 @@ impl<'a> FileFacts<'a> {
     }
 
     pub(crate) fn operator(&self, entry: &OperatorEntry) -> Result<Operator, LoadError> {
-        let mut operator = Operator::new(entry.name.clone()).cost(entry.cost);
-        for condition in &entry.when {
-            operator = operator.when(self.condition(condition)?);
-        }
-        for effect in &entry.then {
-            operator = operator.then(self.effect(effect)?);
-        }
-        Ok(operator)
+        let effects =
+            entry.then.iter().map(|effect| self.effect(effect)).collect::<Result<_, _>>()?;
+        let (name, conditions) = (entry.name.clone(), self.conditions(&entry.when)?);
+        Ok(Operator { name, conditions, effects, cost: entry.cost })
     }
 
     /// What is wrong with the whole, at the name that it is about.
@@ -195,11 +195,8 @@ impl PlannerFile {
             builder = builder.operator(known.operator(entry)?);
         }
         for entry in &self.goals {
-            let mut goal = Goal::new(entry.name.clone()).priority(entry.priority);
-            for condition in &entry.when {
-                goal = goal.when(known.condition(condition)?);
-            }
-            builder = builder.goal(goal);
+            let (name, conditions) = (entry.name.clone(), known.conditions(&entry.when)?);
+            builder = builder.goal(Goal { name, conditions, priority: entry.priority });
         }
         builder.build().map_err(|error| known.error(&error))
     }

@@ -91,14 +91,13 @@ impl DomainFile {
             builder = builder.operator(known.operator(entry)?);
         }
         for entry in &self.methods {
-            let mut method = Method::new(entry.of.clone(), entry.name.clone());
-            for condition in &entry.when {
-                method = method.when(known.condition(condition)?);
-            }
-            for task in &entry.tasks {
-                method = if task == PAUSE { method.pause() } else { method.task(task.clone()) };
-            }
-            builder = builder.method(method);
+            let task = |task: &String| (task != PAUSE).then(|| task.clone());
+            builder = builder.method(Method {
+                compound: entry.of.clone(),
+                name: entry.name.clone(),
+                conditions: known.conditions(&entry.when)?,
+                tasks: entry.tasks.iter().map(task).collect(),
+            });
         }
         builder.build(&self.root).map_err(|error| known.error(&error))
     }

@@ -19,11 +19,11 @@ use crate::goap::{Condition, Facts, Operator, OperatorSet, PlannerError, hold};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
-    compound: String,
-    name: String,
-    conditions: Vec<Condition>,
+    pub(super) compound: String,
+    pub(super) name: String,
+    pub(super) conditions: Vec<Condition>,
     /// `None` is a pause.
-    tasks: Vec<Option<String>>,
+    pub(super) tasks: Vec<Option<String>>,
 }
 
 impl Method {
