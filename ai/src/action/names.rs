@@ -1,9 +1,9 @@
 //! The names of actions, for records and for viewers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use formic_ecs::{Codec, CodecError, Res, World};
+use formic_ecs::{Codec, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
@@ -28,8 +28,21 @@ pub struct ActionNames {
     layouts: HashMap<u32, Arc<[Label]>>,
 }
 
+type SavedLayouts = BTreeMap<u32, Vec<String>>;
+
 impl ActionNames {
-    const CODEC: Codec<Self> = Codec::custom(write, read);
+    const CODEC: Codec<Self> = Codec::custom(
+        |names, bytes| {
+            let text = |names: &Arc<[Label]>| names.iter().map(ToString::to_string).collect();
+            let layouts = names.layouts.iter().map(|(&layout, names)| (layout, text(names)));
+            Codec::serde().write(&layouts.collect::<SavedLayouts>(), bytes)
+        },
+        |bytes| {
+            let saved = Codec::<SavedLayouts>::serde().read(bytes)?.into_iter();
+            let labels = |names: Vec<String>| names.into_iter().map(Label::from).collect();
+            Ok(Self { layouts: saved.map(|(layout, names)| (layout, labels(names))).collect() })
+        },
+    );
 
     /// What an action of a body is called, if its names are known.
     #[must_use]
@@ -52,43 +65,6 @@ impl ActionNames {
             names.into_iter().map(|name| short(name).to_owned().into()).collect()
         });
     }
-}
-
-fn write(names: &ActionNames, out: &mut Vec<u8>) -> Result<(), CodecError> {
-    let mut layouts: Vec<_> = names.layouts.iter().collect();
-    layouts.sort_unstable_by_key(|&(layout, _)| layout);
-    put_count(layouts.len(), out)?;
-    for (layout, names) in layouts {
-        out.extend(layout.to_le_bytes());
-        put_count(names.len(), out)?;
-        for name in names.iter() {
-            put_count(name.len(), out)?;
-            out.extend(name.as_bytes());
-        }
-    }
-    Ok(())
-}
-
-fn read(bytes: &mut &[u8]) -> Result<ActionNames, CodecError> {
-    let number = |bytes: &mut &[u8]| Codec::<u32>::plain().read(bytes);
-    let mut read = ActionNames::default();
-    for _ in 0..number(bytes)? {
-        let (layout, mut names) = (number(bytes)?, Vec::new());
-        for _ in 0..number(bytes)? {
-            let len = usize::try_from(number(bytes)?).map_err(|_| CodecError)?;
-            let (name, rest) = bytes.split_at_checked(len).ok_or(CodecError)?;
-            *bytes = rest;
-            let name = std::str::from_utf8(name).map_err(|_| CodecError)?;
-            names.push(Label::from(name.to_owned()));
-        }
-        read.layouts.insert(layout, names.into());
-    }
-    Ok(read)
-}
-
-fn put_count(count: usize, out: &mut Vec<u8>) -> Result<(), CodecError> {
-    out.extend(u32::try_from(count).map_err(|_| CodecError)?.to_le_bytes());
-    Ok(())
 }
 
 /// Of the path of a type its last part.
