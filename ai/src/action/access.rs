@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use formic_ecs::{Claim, ClaimError, QueryData, World};
-use formic_jobs::{
-    ExclusiveLookup, ParamError, RunContext, StateArchive, SystemAccess, SystemParam,
-};
+use formic_ecs::{Claim, ClaimError, QueryData};
+use formic_jobs::{ExclusiveLookup, SystemParam};
 
 use super::processor::Agent;
 
@@ -52,33 +50,10 @@ use super::processor::Agent;
 /// assert_eq!(world.get::<Gold>(imp)?.0, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct AgentAccess<'a, Q: QueryData>(ExclusiveLookup<'a, Q>);
+#[derive(SystemParam)]
+pub struct AgentAccess<'a, Q: QueryData + 'static>(ExclusiveLookup<'a, Q>);
 
-impl<Q: QueryData + 'static> SystemParam for AgentAccess<'_, Q> {
-    type State = <ExclusiveLookup<'static, Q> as SystemParam>::State;
-    type Item<'a> = AgentAccess<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        ExclusiveLookup::<'static, Q>::init(world, access)
-    }
-
-    fn fetch<'a>(
-        state: &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<AgentAccess<'a, Q>, ParamError> {
-        ExclusiveLookup::<'static, Q>::fetch(state, context).map(AgentAccess)
-    }
-
-    fn finish(state: &mut Self::State, context: RunContext<'_>) {
-        ExclusiveLookup::<'static, Q>::finish(state, context);
-    }
-
-    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
-        ExclusiveLookup::<'static, Q>::visit_state(state, archive);
-    }
-}
-
-impl<Q: QueryData> AgentAccess<'_, Q> {
+impl<Q: QueryData + 'static> AgentAccess<'_, Q> {
     /// The components of the agent, until the claim is dropped.
     ///
     /// # Errors
@@ -92,7 +67,7 @@ impl<Q: QueryData> AgentAccess<'_, Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for AgentAccess<'_, Q> {
+impl<Q: QueryData + 'static> fmt::Debug for AgentAccess<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
