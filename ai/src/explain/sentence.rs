@@ -83,7 +83,7 @@ impl Decision {
             }
         }
         for Stopped { what, why } in &self.stopped {
-            write!(out, "; {what} {}", EndingText(why))?;
+            write!(out, "; {what} {why}")?;
         }
         self.write_sleep(out, name)?;
         out.push('.');
@@ -187,24 +187,16 @@ impl fmt::Display for Scored<'_> {
     }
 }
 
-struct EndingText<'a>(&'a Ending);
-
-impl fmt::Display for EndingText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Ending::Success => f.write_str("is done"),
-            Ending::Failed { error: None } => f.write_str("has failed"),
-            Ending::Failed { error: Some(error) } => write!(f, "has failed: {error}"),
-            Ending::Interrupted { by: None } => f.write_str("stopped: interrupted"),
-            Ending::Interrupted { by: Some(by) } => write!(f, "stopped: interrupted by {by}"),
-            Ending::Replanned { why } => write!(f, "stopped: a new plan, because {why}"),
-        }
-    }
-}
-
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        EndingText(self).fmt(f)
+        match self {
+            Self::Success => f.write_str("is done"),
+            Self::Failed { error: None } => f.write_str("has failed"),
+            Self::Failed { error: Some(error) } => write!(f, "has failed: {error}"),
+            Self::Interrupted { by: None } => f.write_str("stopped: interrupted"),
+            Self::Interrupted { by: Some(by) } => write!(f, "stopped: interrupted by {by}"),
+            Self::Replanned { why } => write!(f, "stopped: a new plan, because {why}"),
+        }
     }
 }
 
