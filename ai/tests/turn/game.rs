@@ -73,7 +73,7 @@ pub(crate) fn put(world: &mut World, parts: &[&dyn Part]) -> Entity {
     thing
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Deed {
     Walk(Entity, i32, i32),
     Open(Entity),

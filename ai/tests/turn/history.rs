@@ -109,18 +109,6 @@ fn a_script_is_read_and_a_malformed_one_says_in_which_line() {
 }
 
 #[test]
-fn a_malformed_log_says_in_which_line() {
-    for (text, expected) in [
-        ("- - - anything 7\n0 - - anything 7", "line 2: \"0\" is no entity"),
-        ("- xyz - anything 7", "line 1: \"xyz\" is no state hash"),
-        ("- - x anything 7", "line 1: \"x\" is no number of steps"),
-        ("- - -", "line 1: \"\" is nothing that can be done"),
-    ] {
-        assert_eq!(text.parse::<TurnLog<Deed>>().unwrap_err().to_string(), expected);
-    }
-}
-
-#[test]
 fn a_turn_that_was_broken_off_is_replayed_to_where_it_ended() {
     // A soldier marches on by reactions, an arrow flies in real time, and both are seen.
     let begin = || {
@@ -147,7 +135,8 @@ fn a_turn_that_was_broken_off_is_replayed_to_where_it_ended() {
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert!(matches!(end.stopped, Some(Stopped::Interrupted { .. })));
-        let log: TurnLog<Deed> = turns.log().to_string().parse().unwrap();
+        let log = ron::to_string(turns.log()).unwrap();
+        let log: TurnLog<Deed> = ron::from_str(&log).unwrap();
         let (mut again, mut replayed, _) = begin();
         assert_eq!(replayed.replay(&mut again, &log), Ok(()), "{frames} frames");
         assert_eq!(replayed.log(), turns.log());

@@ -187,9 +187,9 @@ fn begin(seed: u64) -> (World, Turns<Deed>) {
 fn the_log_leads_to_the_same_state_again() {
     for seed in seeds() {
         let (world, turns) = play(seed, 3);
-        let text = turns.log().to_string();
+        let text = ron::to_string(turns.log()).unwrap();
         let (mut other_world, mut others) = begin(seed);
-        others.replay(&mut other_world, &text.parse().unwrap()).unwrap();
+        others.replay(&mut other_world, &ron::from_str(&text).unwrap()).unwrap();
         assert_eq!(others.state_hash(&other_world), turns.state_hash(&world));
         assert_eq!(others.log(), turns.log());
     }
