@@ -7,7 +7,7 @@ use formic_ecs::{
 };
 use formic_jobs::Query;
 
-use super::operator::OperatorSet;
+use super::operator::{Goal, OperatorSet};
 use super::planner::{NoPlan, Plan, Planner, Planning};
 use super::record::{Watch, plan_record, verdict_of};
 use super::sensors::Sensors;
@@ -189,8 +189,10 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
             reported.set(false);
             let log = log.filter(|log| log.is_watched(entity));
             let watch = log.map(|log| Watch::new(log, tick, entity));
-            let follower = Follower { agent, body, steps, sensors, item: &item, watch };
-            let mut mind = Mind { follower, thoughts };
+            let GoapAgent { goal, step, candidate, rest, plans, failures } = agent;
+            let counts = Counts { step, rest, plans, failures };
+            let follower = Follower { counts, body, steps, sensors, item: &item, watch };
+            let mut mind = Mind { follower, goal, candidate, thoughts };
             if mind.take_end() || replan.get() {
                 let is_done = mind.think(states);
                 replan.set(!is_done);
@@ -202,18 +204,10 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     }
 }
 
-impl AtStep for GoapAgent {
-    fn step_mut(&mut self) -> &mut u32 {
-        &mut self.step
-    }
-
-    fn failures_mut(&mut self) -> &mut u32 {
-        &mut self.failures
-    }
-}
-
 struct Mind<'m, 'i, Q: QueryData> {
-    follower: Follower<'m, 'i, GoapAgent, Q, Planner>,
+    follower: Follower<'m, 'i, Q, Planner>,
+    goal: &'m mut u32,
+    candidate: &'m mut u32,
     thoughts: &'m mut PlannerState,
 }
 
@@ -221,20 +215,15 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
     /// Takes the end of its action, if it has one, and goes on with its plan. Whether it has to think.
     fn take_end(&mut self) -> bool {
         let goals = &self.follower.planner().goals;
-        let goal = self
-            .follower
-            .agent
-            .goal()
-            .and_then(|goal| goals.get(goal))
-            .map_or("", |goal| goal.name());
+        let goal = goals.get(*self.goal as usize).map_or("", Goal::name);
         let Some(end) = self.follower.take_end(goal) else { return false };
         // Whatever it was thinking about has changed.
         self.thoughts.0 = None;
-        self.follower.agent.candidate = 0;
+        *self.candidate = 0;
         if end == StepEnd::GoesOn {
             return false;
         }
-        self.follower.agent.goal = NONE;
+        *self.goal = NONE;
         true
     }
 
@@ -249,17 +238,16 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
 
     /// Thinks on. Whether it has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
-        if self.follower.agent.rest > 0 {
-            self.follower.agent.rest -= 1;
+        if self.follower.rests() {
             return false;
         }
         let planner = self.follower.planner();
-        while let Some(&goal) = planner.order.get(self.follower.agent.candidate as usize) {
+        while let Some(&goal) = planner.order.get(*self.candidate as usize) {
             let follower = &self.follower;
             if self.thoughts.0.is_none() {
                 if planner.holds(goal, |fact| follower.value(fact)) {
                     self.note(goal, Verdict::Holds);
-                    self.follower.agent.candidate += 1;
+                    *self.candidate += 1;
                     continue;
                 }
                 let cost = |operator| follower.sensors.cost_of(operator, follower.item);
@@ -291,9 +279,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 Ok(plan) => {
                     let dropped = self.follower.follow(&plan.operators);
                     self.note(goal, Verdict::Chosen);
-                    let agent = &mut *self.follower.agent;
-                    (agent.candidate, agent.plans) = (0, agent.plans.wrapping_add(1));
-                    agent.goal = u32::try_from(goal).unwrap_or(NONE);
+                    (*self.candidate, *self.goal) = (0, u32::try_from(goal).unwrap_or(NONE));
                     if let Some(watch) = self.follower.watch.take() {
                         let steps = (&plan.operators[..], plan.cost);
                         let record = plan_record(&planner.operators, steps, searched);
@@ -308,20 +294,17 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 }
                 Err(why) => {
                     self.note(goal, verdict_of(why));
-                    self.follower.agent.candidate += 1;
+                    *self.candidate += 1;
                 }
             }
         }
         // There is nothing to do, or nothing that it can do.
         let running = self.follower.running();
-        let agent = &mut *self.follower.agent;
-        (agent.candidate, agent.goal) = (0, NONE);
-        agent.rest = self.follower.sensors.ticks_of_rest();
+        (*self.candidate, *self.goal) = (0, NONE);
         if let Some(watch) = self.follower.watch.take() {
             watch.no_plan(running.map(|operator| &planner.operators[operator]));
         }
-        self.follower.drop_plan();
-        self.follower.body.halt_all();
+        self.follower.give_up();
         false
     }
 
@@ -333,15 +316,17 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
     }
 }
 
-/// An agent that is at a step of its plan.
-pub(crate) trait AtStep {
-    fn step_mut(&mut self) -> &mut u32;
-    fn failures_mut(&mut self) -> &mut u32;
+/// What agents that plan count, in whichever way they do.
+pub(crate) struct Counts<'m> {
+    pub(crate) step: &'m mut u32,
+    pub(crate) rest: &'m mut u32,
+    pub(crate) plans: &'m mut u32,
+    pub(crate) failures: &'m mut u32,
 }
 
 /// An agent with its plan, and what it senses.
-pub(crate) struct Follower<'m, 'i, A, Q: QueryData, P> {
-    pub(crate) agent: &'m mut A,
+pub(crate) struct Follower<'m, 'i, Q: QueryData, P> {
+    pub(crate) counts: Counts<'m>,
     pub(crate) body: &'m mut Body,
     pub(crate) steps: &'m mut Buffer<PlannedStep>,
     pub(crate) sensors: &'m Sensors<Q, P>,
@@ -361,7 +346,7 @@ pub(crate) enum StepEnd {
     Failed,
 }
 
-impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
+impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
     pub(crate) fn planner(&self) -> &'m P {
         self.sensors.planner()
     }
@@ -378,7 +363,7 @@ impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
     /// The operator that its plan is at. A plan that was saved with a planner of more operators is
     /// dropped.
     pub(crate) fn operator(&mut self) -> Option<usize> {
-        let step = *self.agent.step_mut() as usize;
+        let step = *self.counts.step as usize;
         let operator = self.steps.get(step)?.operator();
         if operator >= self.planner().operators().len() {
             self.drop_plan();
@@ -393,9 +378,23 @@ impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
         self.body.is_running(self.sensors.action(operator)).then_some(operator)
     }
 
-    pub(crate) fn drop_plan(&mut self) {
+    /// Whether it rests for this tick.
+    pub(crate) const fn rests(&mut self) -> bool {
+        let is_resting = *self.counts.rest > 0;
+        *self.counts.rest = self.counts.rest.saturating_sub(1);
+        is_resting
+    }
+
+    /// Does nothing, and rests.
+    pub(crate) fn give_up(&mut self) {
+        *self.counts.rest = self.sensors.ticks_of_rest();
+        self.drop_plan();
+        self.body.halt_all();
+    }
+
+    fn drop_plan(&mut self) {
         self.steps.clear();
-        *self.agent.step_mut() = 0;
+        *self.counts.step = 0;
     }
 
     /// Takes the end of the action that its plan is at, if it has one, and begins the next step. A
@@ -408,19 +407,17 @@ impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
             watch.action_ended(&operators[operator], result == ActionResult::Success);
         }
         if result == ActionResult::Success {
-            *self.agent.step_mut() += 1;
+            *self.counts.step += 1;
         } else {
-            let failures = self.agent.failures_mut();
-            *failures = failures.wrapping_add(1);
+            *self.counts.failures = self.counts.failures.wrapping_add(1);
             self.drop_plan();
             return Some(StepEnd::Failed);
         }
         let next = self.operator();
         if let Some(next) = next.filter(|&next| self.can_begin(next)) {
             self.body.begin(self.sensors.action(next));
-            let step = *self.agent.step_mut();
             if let Some(watch) = &self.watch {
-                watch.next_step(goal, &operators[next], step);
+                watch.next_step(goal, &operators[next], *self.counts.step);
             }
             return Some(StepEnd::GoesOn);
         }
@@ -436,6 +433,7 @@ impl<'m, A: AtStep, Q: QueryData, P: OperatorSet> Follower<'m, '_, A, Q, P> {
     pub(crate) fn follow(&mut self, operators: &[usize]) -> Option<usize> {
         let running = self.running();
         self.drop_plan();
+        *self.counts.plans = self.counts.plans.wrapping_add(1);
         self.steps.extend(operators.iter().map(|&operator| PlannedStep::new(operator)));
         if running.is_some() && running == self.operator() {
             return None;

@@ -69,7 +69,7 @@ mod search_input;
 mod sensors;
 mod state;
 
-pub(crate) use self::agent::{AtStep, Called, Follower, StepEnd, exchange_steps};
+pub(crate) use self::agent::{Called, Counts, Follower, StepEnd, exchange_steps};
 pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan};
 pub use self::data::PlannerFile;
 pub(crate) use self::data::{ConditionEntry, FileFacts, OperatorEntry};

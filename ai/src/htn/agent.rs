@@ -12,7 +12,7 @@ use super::search::{Plan, Planning};
 use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
 use crate::explain::{Candidate, DecisionRecorder, Label, Verdict};
 use crate::goap::{
-    AtStep, Called, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
+    Called, Counts, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
     verdict_of,
 };
 
@@ -125,7 +125,9 @@ impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
             reported.set(false);
             let log = log.filter(|log| log.is_watched(entity));
             let watch = log.map(|log| Watch::new(log, tick, entity));
-            let follower = Follower { agent, body, steps, sensors, item: &item, watch };
+            let HtnAgent { step, rest, plans, failures } = agent;
+            let counts = Counts { step, rest, plans, failures };
+            let follower = Follower { counts, body, steps, sensors, item: &item, watch };
             let mut mind = Mind { follower, tasks, state };
             if mind.take_end() || replan.get() {
                 let is_done = mind.think(states);
@@ -138,18 +140,8 @@ impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
     }
 }
 
-impl AtStep for HtnAgent {
-    fn step_mut(&mut self) -> &mut u32 {
-        &mut self.step
-    }
-
-    fn failures_mut(&mut self) -> &mut u32 {
-        &mut self.failures
-    }
-}
-
 struct Mind<'m, 'i, Q: QueryData> {
-    follower: Follower<'m, 'i, HtnAgent, Q, Domain>,
+    follower: Follower<'m, 'i, Q, Domain>,
     tasks: &'m mut Buffer<PlannedTask>,
     state: &'m mut HtnState,
 }
@@ -169,8 +161,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
 
     /// Thinks on. Whether it has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
-        if self.follower.agent.rest > 0 {
-            self.follower.agent.rest -= 1;
+        if self.follower.rests() {
             return false;
         }
         let domain = self.follower.planner();
@@ -222,9 +213,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                     let verdict = nothing.map_or_else(verdict_of, |_| Verdict::Holds);
                     let running = self.follower.running();
                     self.no_plan(verdict, running);
-                    self.follower.agent.rest = self.follower.sensors.ticks_of_rest();
-                    self.follower.drop_plan();
-                    self.follower.body.halt_all();
+                    self.follower.give_up();
                     return false;
                 }
             }
@@ -254,6 +243,5 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         }
         self.tasks.clear();
         self.tasks.extend(plan.rest.iter().map(|&task| PlannedTask(task)));
-        self.follower.agent.plans = self.follower.agent.plans.wrapping_add(1);
     }
 }
