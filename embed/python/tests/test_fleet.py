@@ -60,6 +60,62 @@ def test_answers_come_in_the_order_of_the_jobs(program):
     assert fleet.map(wanted, program)[5].steady == answers[5].steady
 
 
+def test_a_job_of_another_program_is_refused_here(program):
+    other = fleet.Job(fleet.hash_of(sys.executable), ("ants",), 1, 5)
+    with pytest.raises(fleet.FleetError, match="is not the program of job"):
+        fleet.map([other], program)
+
+
+def test_a_program_that_is_built_anew_meanwhile_gives_no_answers(program, tmp_path, monkeypatch):
+    changing = tmp_path / "changing"
+    shutil.copy(program, changing)
+    wanted, run_job = jobs(changing, 3), fleet.run_job
+
+    def build(*arguments, **more):
+        with changing.open("a") as file:
+            file.write("# of another version\n")
+        return run_job(*arguments, **more)
+
+    monkeypatch.setattr(fleet, "run_job", build)
+    with pytest.raises(fleet.FleetError, match="another program than when this began"):
+        fleet.map(wanted, changing)
+
+
+def test_without_ray_there_is_one_clear_error(program, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(fleet.FleetError, match="pip install ray"):
+        fleet.map(jobs(program, 1), program, on="ray")
+    with pytest.raises(fleet.FleetError, match="on moon: there are threads and ray"):
+        fleet.map(jobs(program, 1), program, on="moon")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"arguments": [1]}, {"arguments": 7}, {"seed": "1"}, {"seed": 1.5}, {"seed": True}, {"ticks": None},
+        {"save": 1}, {"program": None}, {"of_another_version": 1},
+    ],
+)  # fmt: skip
+def test_a_job_is_read_as_it_was_written_or_not_at_all(program, change):
+    (job,) = jobs(program, 1)
+    assert fleet.Job.from_json(job.to_json()) == job
+    with pytest.raises((ValueError, TypeError)):
+        fleet.Job.from_json(json.dumps({**json.loads(job.to_json()), **change}))
+    for text in ["", "7", "null", "[]", '"job"', "{}"]:
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            fleet.Job.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "change", [{"figures": {}}, {"figures": None}, {"error": 7}, {"copy": "1"}, {"job": {}}, {"job": None}, {"of_another_version": 1}]
+)
+def test_an_answer_is_read_as_it_was_written_or_not_at_all(program, change):
+    answer = fleet.run_job(jobs(program, 1)[0], program)
+    assert fleet.Answer.from_json(answer.to_json()) == answer
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        fleet.Answer.from_json(json.dumps({**json.loads(answer.to_json()), **change}))
+
+
 def test_ray_gives_the_answers_that_threads_give(program):
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
@@ -380,18 +436,85 @@ def test_a_job_that_the_server_forgot_is_queued_again(server, program):
     assert report.stdout.startswith("5 jobs, 6 answers, 0 failed"), report
 
 
-def test_what_is_no_job_is_thrown_out(server, program):
+def test_what_is_no_job_or_no_answer_is_thrown_out(server, program):
     import asyncio
 
     submit(server, program, "--seeds", "0:2", "ants")
+    poison = fleet.Job(fleet.hash_of(program), ("ants", 7), 1, 5).to_json().encode()
 
     async def disturb():
         async with fleet.Fleet.connect(server.url, "fleet") as found:
             await found._js.publish(found._jobs, b"what is this")
+            await found._js.publish(found._jobs, poison)
+            await found._js.publish(f"{found._answers}.none", b"and this")
 
     asyncio.run(disturb())
     work = run(server, "work", "--program", str(program), "--once")
     assert work.stdout == "2 answered\n" and "this is no job: b'what is this'" in work.stderr
+    assert work.stderr.count("this is no job") == 2
+    report = run(server, "report", "--wait")
+    assert report.stdout.startswith("2 jobs, 2 answers, 0 failed") and report.returncode == 0
+    assert "this is no answer: b'and this'" in report.stderr
+
+
+def test_a_worker_whose_program_is_built_anew_ends_and_loses_nothing(server, program, tmp_path):
+    changing = tmp_path / "changing"
+    shutil.copy(program, changing)
+    submit(server, changing, "--seeds", "0:12", "ants")
+    work = subprocess.Popen(
+        command(server, "work", "--program", str(changing), "--once"),
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "FLEET_TEST_SECONDS": "1"},
+    )  # fmt: skip
+    while run(server, "report").stdout.startswith("12 jobs wait"):
+        assert work.poll() is None
+    with changing.open("a") as file:
+        file.write("# of another version\n")
+    said = work.communicate()[1]
+    assert work.returncode == 2 and "is another program than when this began" in said, said
+    before = int(run(server, "report").stdout.split()[0])
+    assert 0 < before < 12
+    assert run(server, "work", "--program", str(program), "--once").stdout == f"{before} answered\n"
+    assert run(server, "report").stdout.startswith("12 jobs, 12 answers, 0 failed")
+
+
+def test_a_program_that_cannot_be_run_is_one_clear_error(server, program, tmp_path):
+    dull = tmp_path / "dull"
+    shutil.copyfile(program, dull)
+    submit(server, dull, "--seeds", "0:1", "ants")
+    work = run(server, "work", "--program", str(dull), "--once")
+    assert work.returncode == 2 and work.stderr == f"error: {dull}: Permission denied\n"
+    assert run(server, "report").stdout.startswith("1 jobs wait for an answer")
+    here = [sys.executable, "-m", "formic.fleet", "run", "--program", str(dull), "ants"]
+    here = subprocess.run(here, capture_output=True, text=True)
+    assert here.returncode == 2 and here.stderr == f"error: {dull}: Permission denied\n"
+
+
+def test_a_save_that_was_not_written_is_a_failure_of_its_job(server, program, tmp_path):
+    forgetful = tmp_path / "forgetful"
+    forgetful.write_text(program.read_text().replace("if given.save:", "if False:"))
+    forgetful.chmod(0o755)
+    submit(server, forgetful, "--seeds", "0:1", "--save", "ants")
+    assert run(server, "work", "--program", str(forgetful), "--once").stdout == "1 answered\n"
+    report = run(server, "report")
+    assert report.returncode == 1 and "it wrote no save: No such file or directory" in report.stdout
+
+
+def test_a_worker_with_a_full_disk_says_so_and_loses_nothing(server, program):
+    resource = pytest.importorskip("resource")
+
+    def full():
+        # No file of the worker or of its program can grow.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    work = ["work", "--program", str(program), "--once"]
+    submit(server, program, "--seeds", "0:1", "ants")
+    assert run(server, *work, preexec_fn=full).stdout == "1 answered\n"
+    submit(server, program, "--seeds", "0:1", "--save", "ants")
+    ended = run(server, *work, preexec_fn=full)
+    assert ended.returncode == 2 and ended.stderr.startswith("error: no room for a save: "), ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert run(server, *work).stdout == "1 answered\n"
+    assert run(server, "report").stdout.startswith("2 jobs, 2 answers, 0 failed")
 
 
 def test_a_worker_waits_for_its_server(server, program):

@@ -77,7 +77,11 @@ class Job:
     @staticmethod
     def from_json(text: str | bytes) -> Job:
         fields = json.loads(text)
-        return Job(**{**fields, "arguments": tuple(fields["arguments"])})
+        job = Job(**{**fields, "arguments": tuple(fields["arguments"])})
+        texts, numbers = (job.program, *job.arguments), (job.seed, job.ticks)
+        if not (all(type(it) is str for it in texts) and all(type(it) is int for it in numbers) and type(job.save) is bool):
+            raise ValueError(f"this is no job: {text!r}")
+        return job
 
     def __str__(self) -> str:
         return f"{' '.join(self.arguments)} --seed {self.seed} --ticks {self.ticks}"
@@ -109,7 +113,11 @@ class Answer:
     @staticmethod
     def from_json(text: str | bytes) -> Answer:
         fields = json.loads(text)
-        return Answer(**{**fields, "job": Job.from_json(json.dumps(fields["job"]))})
+        answer = Answer(**{**fields, "job": Job.from_json(json.dumps(fields["job"]))})
+        is_good = answer.error is None and type(answer.figures) is dict and type(answer.figures.get("state_hash")) is str
+        if not (is_good or type(answer.error) is str) or type(answer.copy) is not int:
+            raise ValueError(f"this is no answer: {text!r}")
+        return answer
 
 
 def hash_of(program: str | Path) -> str:
@@ -118,6 +126,20 @@ def hash_of(program: str | Path) -> str:
         return hashlib.sha256(Path(program).read_bytes()).hexdigest()
     except OSError as error:
         raise FleetError(f"{program}: {error.strerror or error}") from error
+
+
+def _state_of(program: str | Path) -> tuple[int, ...]:
+    """What is another after the program was built anew."""
+    try:
+        state = os.stat(program)
+    except OSError as error:
+        raise FleetError(f"{program}: {error.strerror or error}") from error
+    return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def _expect_unchanged(program: str | Path, state: tuple[int, ...]) -> None:
+    if _state_of(program) != state:
+        raise FleetError(f"{program} is another program than when this began: begin again")
 
 
 def _command(job: Job, program: str | Path, copy: int, save: Path | None = None) -> list[str]:
@@ -161,19 +183,24 @@ def map(
 ) -> list[Answer]:
     """Runs jobs and returns their answers in the same order: on threads here, or ``on="ray"``."""
     jobs = list(jobs)
-    expected = hash_of(program)
+    state, expected = _state_of(program), hash_of(program)
     for job in jobs:
         if job.program != expected:
             raise FleetError(f"{program} is not the program of job {job.id}")
     if on == "ray":
-        import ray  # type: ignore[import-not-found, unused-ignore]
-
+        try:
+            import ray  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise FleetError("on ray: `pip install ray`") from error
         remote: Any = ray.remote(run_job)
-        return list(ray.get([remote.remote(job, str(program), copy) for job in jobs]))
-    if on != "threads":
+        answers = list(ray.get([remote.remote(job, str(program), copy) for job in jobs]))
+    elif on == "threads":
+        with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            answers = list(pool.map(functools.partial(run_job, program=program, copy=copy), jobs))
+    else:
         raise FleetError(f"on {on}: there are threads and ray")
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        return list(pool.map(functools.partial(run_job, program=program, copy=copy), jobs))
+    _expect_unchanged(program, state)
+    return answers
 
 
 class Report:
@@ -396,7 +423,11 @@ class Fleet:
 
     async def answers(self) -> list[Answer]:
         """All answers there are."""
-        self._read_answers += [Answer.from_json(it.data) for it in await self._read("answers")]
+        for message in await self._read("answers"):
+            try:
+                self._read_answers.append(Answer.from_json(message.data))
+            except (ValueError, TypeError, KeyError):
+                print(f"this is no answer: {message.data[:80]!r}", file=sys.stderr)
         return list(self._read_answers)
 
     async def _settle(self) -> int:
@@ -438,7 +469,7 @@ class Fleet:
         """
         from nats.errors import Error
 
-        expected, done = hash_of(program), 0
+        state, expected, done = _state_of(program), hash_of(program), 0
         workers = await self._persist(lambda: self._subscribe())
         while True:
             try:
@@ -465,6 +496,8 @@ class Fleet:
                 continue
             running = self._run(job, program, copy)
             answer = await self._with_signs_of_life(message, running)
+            # The job is given to another worker.
+            _expect_unchanged(program, state)
             subject, text = f"{self._answers}.{job.id}", answer.to_json().encode()
             # The answer is kept before the job goes: one who dies in between leaves both.
             await self._persist(lambda: self._js.publish(subject, text))
@@ -485,11 +518,19 @@ class Fleet:
         return task.result()
 
     async def _run(self, job: Job, program: str | Path, copy: int) -> Answer:
-        with tempfile.TemporaryDirectory(prefix="formic-") as folder:
-            save = Path(folder, "save") if job.save else None
+        with contextlib.ExitStack() as folders:
+            save = None
+            if job.save:
+                try:
+                    save = Path(folders.enter_context(tempfile.TemporaryDirectory(prefix="formic-")), "save")
+                except OSError as error:
+                    raise FleetError(f"no room for a save: {error.strerror or error}") from error
             pipe = asyncio.subprocess.PIPE
             command = _command(job, program, copy, save)
-            process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+            try:
+                process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+            except OSError as error:
+                raise FleetError(f"{program}: {error.strerror or error}") from error
             try:
                 out, err = await process.communicate()
             finally:
@@ -497,7 +538,11 @@ class Fleet:
                     process.kill()
             answer = _answer(job, copy, process.returncode or 0, out, err)
             if save is not None and answer.error is None:
-                data, store = save.read_bytes(), await self._saves()
+                try:
+                    data = save.read_bytes()
+                except OSError as error:
+                    return dataclasses.replace(answer, figures={}, error=f"it wrote no save: {error.strerror or error}")
+                store = await self._saves()
                 await self._persist(lambda: store.put(job.id, data))
                 figures = {**answer.figures, "save": hashlib.sha256(data).hexdigest()}
                 answer = dataclasses.replace(answer, figures=figures)
