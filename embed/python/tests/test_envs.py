@@ -179,6 +179,43 @@ def test_bad_input_is_one_clear_error(call):
         call()
 
 
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (FormicError, lambda envs: envs.reset(seed=[1, 2])),
+        (FormicError, lambda envs: envs.reset(seed=[1, 2, 3, 4])),
+        (gymnasium.error.Error, lambda envs: envs.reset(seed=[1, 2, -3])),
+        (gymnasium.error.Error, lambda envs: envs.reset(seed=-7)),
+        (FormicError, lambda envs: envs.step(np.zeros(3))),
+        (FormicError, lambda envs: envs.step(np.array(["north"] * 3))),
+        (FormicError, lambda envs: envs.step(None)),
+        (FormicError, lambda envs: envs.step(np.zeros(2, int))),
+        (FormicError, lambda envs: envs.step(np.zeros((3, 2), int))),
+        (FormicError, lambda envs: envs.unwrapped.reasons(3)),
+        (OverflowError, lambda envs: envs.unwrapped.reasons(-1)),
+        (TypeError, lambda envs: Foragers().step(1.5)),
+        (TypeError, lambda envs: Foragers().step("north")),
+    ],
+)
+def test_a_call_that_is_refused_changes_no_episode(error, call):
+    envs, others = make_vec(num_envs=3, threads=1), make_vec(num_envs=3)
+    for it in (envs, others):
+        it.reset(seed=4)
+    with pytest.raises(error):
+        call(envs)
+    for _ in range(3):
+        for it in (envs, others):
+            it.step(np.full(3, 2))
+        assert envs.unwrapped.state_hashes() == others.unwrapped.state_hashes()
+
+
+def test_a_seed_may_be_a_number_of_numpy():
+    envs = make_vec(num_envs=2)
+    first, _ = envs.reset(seed=3)
+    again, _ = envs.reset(seed=np.int64(3))
+    assert np.array_equal(first, again)
+
+
 def _stepped(action, kind=Foragers):
     env = kind()
     env.reset(seed=1)

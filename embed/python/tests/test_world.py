@@ -16,6 +16,8 @@ def world():
     world.register("Hunger", "f8", enableable=True)
     world.register("Color", ("u1", (3,)), tracked=True)
     world.register("Ant")
+    world.register("Cell", [("x", "i2"), ("y", "i2")])
+    world.register("Name", "S4")
     return world
 
 
@@ -41,6 +43,14 @@ def test_values_come_back_as_they_were_given(world):
     world.despawn(ants)
     assert len(world) == 0 and ants[0] not in world
     world.check()
+
+
+def test_numbers_that_fit_may_be_of_other_types(world):
+    ants = world.spawn(3, Cell=(1.0, 2.0), Name=b"ant", Color=[1.0, 2.0, 3.0])
+    world.insert(ants[1:], "Cell", np.array([(3, 4), (5, 6)], VECTOR))
+    world.insert(ants[2:], "Cell", [(np.int64(7), True)])
+    assert [world.get(it, "Cell").tolist() for it in ants] == [(1, 2), (3, 4), (7, 1)]
+    assert world.get(int(ants[0]), "Name") == b"ant"
 
 
 def test_a_value_of_one_stands_for_all(world):
@@ -105,8 +115,16 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (formic.FormicError, lambda w, a: w.set_parent(a[0], a[0])),
         (formic.FormicError, lambda w, a: w.set_enabled(a, "Position", False)),
         (formic.FormicError, lambda w, a: w.query("mut Position", "Position").entities()),
-        (TypeError, lambda w, a: w.register("Name", "O")),
-        (TypeError, lambda w, a: w.register("Name", [("first", "O")])),
+        (TypeError, lambda w, a: w.register("Any", "O")),
+        (TypeError, lambda w, a: w.register("Any", [("first", "O")])),
+        (TypeError, lambda w, a: w.get(float(a[0]), "Position")),
+        (TypeError, lambda w, a: w.set(str(a[0]), "Position", (3, 4))),
+        (TypeError, lambda w, a: w.has(None, "Position")),
+        (TypeError, lambda w, a: w.set_parent(a[0], float(a[1]))),
+        (TypeError, lambda w, a: w.children(float(a[0]))),
+        (TypeError, lambda w, a: 1.5 in w),
+        (TypeError, lambda w, a: w.spawn(2.0)),
+        (TypeError, lambda w, a: w.restore("a text")),
         (TypeError, lambda w, a: w.query("Ant")),
         (TypeError, lambda w, a: w.query(without="Hunger")),
         (TypeError, lambda w, a: w.despawn([0.5])),
@@ -116,6 +134,11 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (ValueError, lambda w, a: w.spawn(2, Hunger=["five", "six"])),
         (ValueError, lambda w, a: w.spawn(2, Color=(1.5, 2, 3))),
         (ValueError, lambda w, a: w.insert(a, "Color", np.array([300, 2, 3]))),
+        (ValueError, lambda w, a: w.insert(a, "Cell", (1.5, 2))),
+        (ValueError, lambda w, a: w.insert(a, "Cell", [(1, 2), (3, 4.5)])),
+        (ValueError, lambda w, a: w.insert(a, "Cell", np.array([(1.5, 2), (3, 4)], VECTOR))),
+        (ValueError, lambda w, a: w.insert(a, "Name", b"a long name")),
+        (OverflowError, lambda w, a: w.insert(a, "Cell", (1, 70_000))),
         (OverflowError, lambda w, a: w.spawn(-1)),
         (formic.FormicError, lambda w, a: w.spawn(10**9, Position=(0, 0))),
         (formic.FormicError, lambda w, a: w.spawn(2**70)),

@@ -26,6 +26,7 @@ threads. ``reasons`` says why each wolf or guard did what it did, ``render`` dra
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -126,7 +127,7 @@ class _One(gymnasium.Env[np.ndarray, np.int64]):
         return self._fields.look()[0][0, 0], {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        self._fields.step([int(action)])
+        self._fields.step([operator.index(action)])
         seen, rewards, caught, over = self._fields.look()
         ended = bool(caught[0, 0])
         return seen[0, 0], float(rewards[0, 0]), ended, bool(over[0]) and not ended, {}
@@ -182,10 +183,12 @@ class _Many(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         if seed is not None or not self._random:
-            if isinstance(seed, int):
-                seeds: list[int | None] = [seed + number for number in range(self.num_envs)]
+            if isinstance(seed, int | np.integer):
+                seeds: list[int | None] = [int(seed) + number for number in range(self.num_envs)]
             else:
-                seeds = seed or [None] * self.num_envs
+                seeds = [None] * self.num_envs if seed is None else list(seed)
+            if len(seeds) != self.num_envs:
+                raise _formic.FormicError(f"{self.num_envs} seeds, not {len(seeds)}")
             # The generators that single environments have, so that these are the same episodes.
             self._random = [gymnasium.utils.seeding.np_random(it)[0] for it in seeds]
         self._fields.reset(self._seeds(range(self.num_envs)))

@@ -68,9 +68,8 @@ class World:
         given = np.asarray(values)
         if given.dtype != base:
             before, given = given, np.asarray(values, base)
-            # Numpy would cut them off.
-            if base.kind in "iu" and before.dtype.kind in "iuf" and (given != before).any():
-                raise ValueError(f"{name}: {base} does not hold values of {before.dtype} as they are")
+            if _is_cut(base, before, given, values):
+                raise ValueError(f"{name}: {base} does not hold these values as they are")
         try:
             whole = np.broadcast_to(given, (count, *shape))
         except ValueError:
@@ -108,21 +107,21 @@ class World:
 
     def is_enabled(self, entity: int, name: str) -> bool:
         """Whether a component that the entity has is on."""
-        return self._world.is_enabled(int(entity), name)
+        return self._world.is_enabled(operator.index(entity), name)
 
     def has(self, entity: int, name: str) -> bool:
         """Whether the entity has the component, on or off."""
-        return self._world.has(int(entity), name)
+        return self._world.has(operator.index(entity), name)
 
     def get(self, entity: int, name: str) -> Any:
         """A copy of the value that an entity has of a component."""
         dtype = self.dtype(name)
-        value = np.frombuffer(self._world.get(int(entity), name), dtype.base)
+        value = np.frombuffer(self._world.get(operator.index(entity), name), dtype.base)
         return value.reshape(dtype.shape)[()].copy()
 
     def set(self, entity: int, name: str, value: npt.ArrayLike) -> None:
         """Writes the value of a component that an entity has."""
-        self._world.set(int(entity), name, self._bytes(name, value, 1))
+        self._world.set(operator.index(entity), name, self._bytes(name, value, 1))
 
     def query(
         self,
@@ -158,19 +157,19 @@ class World:
         return self._world.count()
 
     def __contains__(self, entity: int) -> bool:
-        return self._world.contains(int(entity))
+        return self._world.contains(operator.index(entity))
 
     def set_parent(self, child: int, parent: int | None) -> None:
         """Makes an entity the child of another, or of none: it is despawned with it."""
-        self._world.set_parent(int(child), None if parent is None else int(parent))
+        self._world.set_parent(operator.index(child), None if parent is None else operator.index(parent))
 
     def parent(self, child: int) -> int | None:
         """The parent of an entity."""
-        return self._world.parent(int(child))
+        return self._world.parent(operator.index(child))
 
     def children(self, parent: int) -> Entities:
         """The children of an entity."""
-        return np.frombuffer(self._world.children(int(parent)), np.uint64)
+        return np.frombuffer(self._world.children(operator.index(parent)), np.uint64)
 
     def clear(self) -> None:
         """Takes all entities out."""
@@ -195,6 +194,23 @@ class World:
     def check(self) -> None:
         """Verifies every invariant of the store."""
         self._world.check()
+
+
+def _is_cut(base: np.dtype[Any], before: Any, given: Any, values: Any) -> bool:
+    """Whether numpy cut values off to make whole numbers, truth values or texts of them."""
+    if base.names is None:
+        kinds = {"i": "iufb", "u": "iufb", "b": "iufb", "U": "U", "S": "S"}.get(base.kind, "")
+        return before.dtype.kind in kinds + "O" * bool(kinds) and bool((given != before).any())
+    if before.dtype.names is None:
+        # Tuples: once more as they are, without nested ones.
+        before = np.asarray(values, [(name, "O") for name in base.names])
+    parts: list[tuple[np.dtype[Any], Any, Any]] = []
+    if before.dtype.names == base.names:
+        for name in base.names:
+            dtype = base[name].base
+            if dtype.names is None and base[name].shape == ():
+                parts.append((dtype, before[name], given[name]))
+    return any(_is_cut(dtype, was, now, None) for dtype, was, now in parts)
 
 
 def _entities(entities: Some) -> memoryview:
