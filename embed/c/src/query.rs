@@ -76,8 +76,8 @@ pub struct fm_run {
 pub(crate) struct QueryState {
     pub(crate) query: DynamicQuery,
     pub(crate) columns: Arc<[Column]>,
-    /// How many runs it gave the last time.
-    pub(crate) last_len: usize,
+    /// The lists of the last lease that was released, or of the last run of a system, for the next.
+    pub(crate) kept: Runs,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,26 +99,31 @@ enum How {
 /// Runs whose addresses the caller has.
 #[derive(Debug)]
 pub(crate) struct Lease {
+    query: fm_query,
     columns: Arc<[Column]>,
     runs: Runs,
 }
 
-/// The lists that the caller reads; they stay where they are until this goes.
-#[derive(Debug)]
+/// The lists that the caller reads; they stay where they are until they are filled anew.
+#[derive(Debug, Default)]
 pub(crate) struct Runs {
     pub(crate) runs: Vec<fm_run>,
-    _addresses: Vec<*mut c_void>,
-    _masks: Vec<Vec<u64>>,
+    addresses: Vec<*mut c_void>,
+    masks: Vec<Vec<u64>>,
+    /// The structure of the world that the lists are of, if they depend on nothing else.
+    structure: Option<u64>,
 }
 
 // SAFETY: the addresses are kept for the caller and never followed here.
 unsafe impl Send for Runs {}
 
 impl Runs {
-    pub(crate) fn of(rows: DynamicRows<'_>, columns: &[Column], last_len: &mut usize) -> Self {
-        let mut runs = Vec::with_capacity(*last_len);
-        let mut addresses = Vec::<*mut c_void>::with_capacity(*last_len * columns.len());
-        let mut masks = Vec::new();
+    pub(crate) fn fill(&mut self, rows: DynamicRows<'_>, columns: &[Column]) {
+        let Self { runs, addresses, masks, structure } = self;
+        *structure = None;
+        runs.clear();
+        addresses.clear();
+        masks.clear();
         rows.for_each_run(|mut run| {
             let entities = run.entities().as_ptr().cast();
             runs.push(fm_run { rows: run.row_count(), entities, columns: ptr::null() });
@@ -144,8 +149,6 @@ impl Runs {
         for (place, run) in runs.iter_mut().enumerate() {
             run.columns = addresses[place * columns.len()..].as_ptr();
         }
-        *last_len = runs.len();
-        Self { runs, _addresses: addresses, _masks: masks }
     }
 }
 
@@ -241,7 +244,7 @@ pub(crate) fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState,
         };
     }
     let query = builder.build(&state.world).map_err(Failure::argument)?;
-    Ok(QueryState { query, columns: columns.into(), last_len: 0 })
+    Ok(QueryState { query, columns: columns.into(), kept: Runs::default() })
 }
 
 /// Frees a query. Its leases stay.
@@ -295,14 +298,31 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
             state.expect_readable(column.id)?;
         }
     }
+    let structure = state.structure.get();
     let found = state.queries.get_mut(query)?;
     let rows = state.world.query_by_id(&mut found.query).map_err(Failure::argument)?;
-    let runs = Runs::of(rows.since(since), &columns, &mut found.last_len);
-    Ok(Lease { columns, runs })
+    let mut runs = core::mem::take(&mut found.kept);
+    if runs.structure == Some(structure) {
+        rows.mark_written();
+    } else {
+        runs.fill(rows.since(since), &columns);
+        let is_whole = columns.iter().all(|it| it.is_values()) && found.query.is_whole();
+        runs.structure = is_whole.then_some(structure);
+    }
+    Ok(Lease { query, columns, runs })
 }
 
 /// Ends a lease. What it lent must not be used any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_lease_release(world: fm_world, lease: fm_lease) -> fm_status {
-    call(|| with(world, |state| state.leases.remove(lease).map(drop)))
+    call(|| {
+        with(world, |state| {
+            let Lease { query, runs, .. } = state.leases.remove(lease)?;
+            // It may have been freed meanwhile.
+            if let Ok(found) = state.queries.get_mut(query) {
+                found.kept = runs;
+            }
+            Ok(())
+        })
+    })
 }

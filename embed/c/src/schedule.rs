@@ -16,7 +16,7 @@ use formic_jobs::{
 use crate::ffi;
 use crate::handles::Shared;
 use crate::mind::HostMind;
-use crate::query::{QueryState, Runs, build, fm_run, fm_term};
+use crate::query::{QueryState, build, fm_run, fm_term};
 use crate::status::{Failure, call, fm_status};
 use crate::world::{away, fm_world, with};
 
@@ -135,13 +135,15 @@ impl System for HostSystem {
         }
         let found = context.cell.query_by_id(&mut self.query.query);
         let mut rows = found.expect("the schedule keeps others away");
-        let lent =
-            Runs::of(rows.rows().since(since), &self.query.columns, &mut self.query.last_len);
+        let mut lent = core::mem::take(&mut self.query.kept);
+        lent.fill(rows.rows().since(since), &self.query.columns);
         let (user, tick) = (self.user.0, context.tick);
         let run = self.run.expect("fm_schedule_new() has looked");
         // SAFETY: the host gave the function for this; until it has returned `lent` holds the lists and
         // `rows` the columns.
         unsafe { run(user, tick, lent.runs.as_ptr(), lent.runs.len()) };
+        drop(rows);
+        self.query.kept = lent;
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {

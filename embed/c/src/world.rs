@@ -1,6 +1,7 @@
 //! Worlds.
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
+use core::cell::Cell;
 use core::ffi::c_char;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -35,6 +36,8 @@ pub(crate) struct WorldState {
     pub(crate) buffers: Table<CommandBuffer>,
     /// The world is not here but in a run of a schedule.
     pub(crate) running: bool,
+    /// Counts what may have been changes of structure: the addresses of rows are good for one number.
+    pub(crate) structure: Cell<u64>,
 }
 
 impl WorldState {
@@ -46,12 +49,14 @@ impl WorldState {
         Ok(())
     }
 
-    /// For changes of structure: no column may be leased, as rows move.
+    /// For changes of structure: no column may be leased, as rows move. What queries have kept about rows
+    /// is out of date.
     pub(crate) fn expect_no_lease(&self) -> Result<(), Failure> {
         let count = self.leases.values().count();
         if count > 0 {
             return Err(Failure::leased(format!("{count} leases are not released")));
         }
+        self.structure.set(self.structure.get() + 1);
         Ok(())
     }
 
@@ -141,6 +146,7 @@ pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
             leases: Table::new("lease"),
             buffers: Table::new("command buffer"),
             running: false,
+            structure: Cell::new(0),
         });
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, world) }

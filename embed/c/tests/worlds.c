@@ -80,6 +80,72 @@ static void test_columns_are_written_in_place(void) {
     OK(fm_world_free(world));
 }
 
+/* The lists of a lease that was released serve the next one: never those of other rows. */
+static void test_a_later_lease_has_the_rows_of_its_time(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, FM_TRACKED), on = tag(world, "On", FM_ENABLEABLE), mark = tag(world, "Mark", 0);
+    spawn_all(world, pos);
+    fm_term write[] = {{pos, FM_WRITE}}, read[] = {{pos, FM_READ}}, marked[] = {{pos, FM_READ}, {mark, FM_WITH}},
+            changed[] = {{pos, FM_READ}, {pos, FM_CHANGED}}, lit[] = {{pos, FM_READ}, {on, FM_WITHOUT}};
+    fm_query writer, reader, marks, changes, dark;
+    OK(fm_query_new(world, write, 1, &writer));
+    OK(fm_query_new(world, read, 1, &reader));
+    OK(fm_query_new(world, marked, 2, &marks));
+    OK(fm_query_new(world, changed, 2, &changes));
+    OK(fm_query_new(world, lit, 2, &dark));
+    uint64_t before;
+    for (int round = 0; round < 3; round++) {
+        OK(fm_world_version(world, &before));
+        CHECK(moved(world, reader, 0, 0) == COUNT && moved(world, changes, before, 0) == 0);
+        CHECK(moved(world, writer, 0, 1) == COUNT && moved(world, changes, before, 0) == COUNT);
+    }
+    /* Two at a time have lists of their own. */
+    fm_lease one, two;
+    const fm_run *runs, *others;
+    size_t runs_len, others_len;
+    OK(fm_query_lease(world, reader, 0, &one, &runs, &runs_len));
+    OK(fm_query_lease(world, reader, 0, &two, &others, &others_len));
+    CHECK(runs != others && runs_len == others_len && runs[0].columns[0] == others[0].columns[0]);
+    OK(fm_lease_release(world, one));
+    CHECK(((Position *)others[0].columns[0])[1].x == 4);
+    OK(fm_lease_release(world, two));
+    /* Rows go, come, move and are switched off. */
+    CHECK(moved(world, marks, 0, 0) == 0 && moved(world, dark, 0, 0) == COUNT);
+    OK(fm_despawn(world, entities, 10));
+    CHECK(moved(world, reader, 0, 0) == COUNT - 10 && moved(world, writer, 0, 0) == COUNT - 10);
+    OK(fm_insert(world, &entities[10], 7, mark, NULL));
+    OK(fm_insert(world, &entities[17], 3, on, NULL));
+    CHECK(moved(world, marks, 0, 0) == 7 && moved(world, reader, 0, 0) == COUNT - 10);
+    CHECK(moved(world, dark, 0, 0) == COUNT - 13);
+    OK(fm_set_enabled(world, &entities[17], 2, on, false));
+    CHECK(moved(world, dark, 0, 0) == COUNT - 11);
+    OK(fm_remove(world, &entities[10], 7, mark));
+    CHECK(moved(world, marks, 0, 0) == 0);
+    fm_blob blob;
+    OK(fm_snapshot(world, &blob));
+    const uint8_t *bytes;
+    size_t len;
+    OK(fm_blob_bytes(blob, &bytes, &len));
+    OK(fm_world_clear(world));
+    CHECK(moved(world, reader, 0, 0) == 0);
+    OK(fm_restore(world, bytes, len));
+    CHECK(moved(world, reader, 0, 0) == COUNT - 10);
+    OK(fm_blob_free(blob));
+    fm_commands commands;
+    size_t failures;
+    OK(fm_commands_new(world, &commands));
+    OK(fm_commands_despawn(world, commands, entities[100]));
+    OK(fm_commands_play(world, commands, &failures));
+    CHECK(moved(world, reader, 0, 0) == COUNT - 11);
+    /* A query that was freed takes no lists back. */
+    OK(fm_query_lease(world, reader, 0, &one, &runs, &runs_len));
+    OK(fm_query_free(world, reader));
+    OK(fm_lease_release(world, one));
+    OK(fm_world_check(world));
+    OK(fm_world_free(world));
+}
+
 static void test_switched_off_rows_are_passed_over(void) {
     fm_world world;
     OK(fm_world_new(&world));
@@ -283,6 +349,7 @@ static void test_paths_go_round_walls(void) {
 int main(void) {
     CHECK(fm_version() == FM_VERSION);
     test_columns_are_written_in_place();
+    test_a_later_lease_has_the_rows_of_its_time();
     test_switched_off_rows_are_passed_over();
     test_changes_are_found_since_a_version();
     test_commands_wait_until_they_are_played();

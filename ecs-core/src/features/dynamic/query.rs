@@ -147,6 +147,17 @@ impl DynamicQuery {
         &self.access
     }
 
+    /// Whether all rows of the archetypes that matched when it was last asked are handed out, with the
+    /// same terms, whatever is disabled or written: no component that it names can be disabled there,
+    /// and it does not ask for what has changed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.matches.iter().all(|found| {
+            let mut slots = found.slots.iter().flatten();
+            found.narrowing.is_empty() && slots.all(|slot| slot.bits.get().is_none())
+        })
+    }
+
     /// Looks at the archetypes that have appeared since the last time.
     pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> Result<(), DynamicQueryError> {
         if self.world != source.world {

@@ -92,6 +92,42 @@ impl<'w> DynamicRows<'w> {
         }
     }
 
+    /// Notes that all columns which the query writes are written, as handing them out by
+    /// [`for_each_run`](Self::for_each_run) does: for a host that kept the addresses of rows that
+    /// [are whole chunks](DynamicQuery::is_whole), and that no change of structure has moved since.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let gold = world.register::<Gold>();
+    /// let mut write = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let mut changed = DynamicQuery::builder().changed(gold).build(&world)?;
+    /// let before = world.version();
+    /// assert_eq!(world.query_by_id(&mut changed)?.since(before).count(), 0);
+    /// world.query_by_id(&mut write)?.mark_written();
+    /// assert_eq!(world.query_by_id(&mut changed)?.since(before).count(), 1);
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
+    /// ```
+    pub fn mark_written(self) {
+        let Self { source, query } = self;
+        for found in query.matches() {
+            let chunks = &source.archetypes[found.archetype].chunks;
+            let terms = query.terms().iter().zip(&found.slots);
+            for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
+                for chunk in 0..chunks.used_count() {
+                    let chunk = ChunkRef { chunks, chunk, moment: source.moment };
+                    chunk.record(slot.column()).stamps().mark(source.moment.version);
+                    if let Some(versions) = slot.row_versions(&chunk) {
+                        versions.changed.mark_run(0..chunk.len(), source.moment);
+                    }
+                }
+            }
+        }
+    }
+
     /// How many rows match.
     #[must_use]
     pub fn count(&self) -> usize {
