@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use parking_lot::{ReentrantMutex, RwLock};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
@@ -13,35 +14,45 @@ use crate::status::{Failure, fm_status};
 pub(crate) struct Table<T> {
     what: &'static str,
     slots: SlotMap<DefaultKey, T>,
+    /// What handles have in the upper half of their place, other than those of the tables before: one of
+    /// another world, or of another kind, is found to be none.
+    mark: u64,
 }
+
+static TABLES: AtomicU16 = AtomicU16::new(0);
 
 impl<T> Table<T> {
     pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, slots: SlotMap::new() }
+        let mark = u64::from(TABLES.fetch_add(1, Ordering::Relaxed)) << 16;
+        Self { what, slots: SlotMap::new(), mark }
     }
 
     pub(crate) fn insert(&mut self, value: T) -> u64 {
-        self.slots.insert(value).data().as_ffi()
+        self.slots.insert(value).data().as_ffi() ^ self.mark
+    }
+
+    fn key(&self, handle: u64) -> DefaultKey {
+        KeyData::from_ffi(handle ^ self.mark).into()
     }
 
     fn stale(&self, handle: u64) -> Failure {
-        let text = format!("{handle:#x} is no {} that is in use", self.what);
-        Failure::new(fm_status::FM_BAD_HANDLE, text)
+        stale(self.what, handle)
     }
 
     pub(crate) fn get(&self, handle: u64) -> Result<&T, Failure> {
-        self.slots.get(key(handle)).ok_or_else(|| self.stale(handle))
+        self.slots.get(self.key(handle)).ok_or_else(|| self.stale(handle))
     }
 
     pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut T, Failure> {
-        if !self.slots.contains_key(key(handle)) {
+        let key = self.key(handle);
+        if !self.slots.contains_key(key) {
             return Err(self.stale(handle));
         }
-        Ok(&mut self.slots[key(handle)])
+        Ok(&mut self.slots[key])
     }
 
     pub(crate) fn remove(&mut self, handle: u64) -> Result<T, Failure> {
-        self.slots.remove(key(handle)).ok_or_else(|| self.stale(handle))
+        self.slots.remove(self.key(handle)).ok_or_else(|| self.stale(handle))
     }
 
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
@@ -49,8 +60,8 @@ impl<T> Table<T> {
     }
 }
 
-fn key(handle: u64) -> DefaultKey {
-    KeyData::from_ffi(handle).into()
+fn stale(what: &str, handle: u64) -> Failure {
+    Failure::new(fm_status::FM_BAD_HANDLE, format!("{handle:#x} is no {what} that is in use"))
 }
 
 /// Things that any thread may ask for by their handle, one thread at a time.
@@ -115,7 +126,7 @@ impl<T> Shared<T> {
     }
 
     fn none(&self, handle: u64) -> Failure {
-        Table::<T>::new(self.what).stale(handle)
+        stale(self.what, handle)
     }
 
     fn busy(&self) -> Failure {

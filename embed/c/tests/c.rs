@@ -77,6 +77,14 @@ fn bad_handles_arguments_and_bytes_are_errors_in_c() {
     }
 }
 
+/// `attack-c FIRST SEEDS STEPS` makes more of them.
+#[test]
+fn calls_drawn_by_lot_end_with_a_status_and_leave_worlds_whole() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/attack.c"], "attack-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
 #[test]
 fn a_world_is_freed_or_leased_and_never_both() {
     if let Some(said) = run("gcc", &["-std=c11", "-pthread"], &["tests/threads.c"], "threads-c") {

@@ -1,6 +1,10 @@
 // The C++ header: typed columns, exceptions, and no leak.
 #include "formic.hpp"
 
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "check.h"
 
 struct Position {
@@ -29,7 +33,52 @@ static void stroll(void *speed, std::uint64_t, const fm_run *runs, std::size_t l
     }
 }
 
+static void fail_in_system(void *, std::uint64_t, const fm_run *, std::size_t) { throw std::runtime_error("a system"); }
+static void fail_in_drop(void *, void *) { throw std::runtime_error("a drop function"); }
+static void fail_in_log(void *, std::uint32_t, const char *) { throw std::runtime_error("the log"); }
+
+// The program ends in f: an exception that leaves a function of the host goes through nothing of the library.
+template <class F> static void ends(F f) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        std::fclose(stderr);
+        try {
+            f();
+        } catch (...) {
+            _exit(2);
+        }
+        _exit(3);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void test_exceptions_end_the_program() {
+    formic::World world;
+    ends([&] {
+        auto pool = formic::make_pool(0);
+        auto schedule = world.schedule({{"fail", nullptr, 0, fail_in_system, nullptr, 1}});
+        schedule.run(pool);
+    });
+    ends([&] {
+        const fm_component_desc desc = {"Fails", 1, 1, 0, nullptr, 0, fail_in_drop, nullptr};
+        fm_component fails = 0;
+        OK(fm_component_register(world.handle(), &desc, &fails));
+        const std::uint8_t value[1] = {0}, *column = value;
+        fm_entity entity = 0;
+        OK(fm_spawn(world.handle(), &fails, 1, &column, 1, &entity));
+        fm_despawn(world.handle(), &entity, 1);
+    });
+    ends([] {
+        OK(fm_log_to(fail_in_log, nullptr));
+        fm_world_check(0);
+    });
+}
+
 int main() {
+    test_exceptions_end_the_program();
     formic::World world;
     auto position = world.component<Position>("Position", 0, {{"x", FM_F32, 0}, {"y", FM_F32, 4}});
     auto velocity = world.component<Velocity>("Velocity");

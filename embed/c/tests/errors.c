@@ -88,6 +88,26 @@ int main(void) {
     FAILS(FM_LEASED, fm_world_clear(world));
     FAILS(FM_LEASED, fm_world_free(world));
     OK(fm_state_hash(world, &hash, &uncovered));
+    /* Handles of another world, and of another kind. */
+    fm_world elsewhere;
+    fm_query theirs;
+    fm_commands recorded;
+    OK(fm_world_new(&elsewhere));
+    OK(fm_component_register(elsewhere, &desc, &empty));
+    OK(fm_query_new(elsewhere, read, 1, &theirs));
+    OK(fm_commands_new(elsewhere, &recorded));
+    fm_lease stranger;
+    FAILS(FM_BAD_HANDLE, fm_query_lease(world, theirs, 0, &stranger, &runs, &runs_len));
+    FAILS(FM_BAD_HANDLE, fm_query_lease(elsewhere, reader, 0, &stranger, &runs, &runs_len));
+    FAILS(FM_BAD_HANDLE, fm_query_free(world, theirs));
+    FAILS(FM_BAD_HANDLE, fm_lease_release(elsewhere, lease));
+    FAILS(FM_BAD_HANDLE, fm_lease_release(world, reader));
+    FAILS(FM_BAD_HANDLE, fm_query_free(world, lease));
+    FAILS(FM_BAD_HANDLE, fm_commands_free(world, recorded));
+    FAILS(FM_BAD_HANDLE, fm_world_check(reader));
+    FAILS(FM_BAD_HANDLE, fm_blob_free(world));
+    FAILS(FM_BAD_HANDLE, fm_pool_free(world));
+    OK(fm_world_free(elsewhere));
     OK(fm_lease_release(world, lease));
     FAILS(FM_BAD_HANDLE, fm_lease_release(world, lease));
     OK(fm_lease_release(world, second));
