@@ -76,6 +76,14 @@ def test_a_full_town_stays_as_it_is():
     assert np.array_equal(town.board(), before) and len(town) == 100
 
 
+def test_a_short_run_learns_to_forage():
+    pytest.importorskip("gymnasium")
+    learn = load("learn")
+    weights = learn.learn(updates=40, num_envs=64, threads=1, seed=1)
+    by_chance, learned = (learn.play(it, 64, 1, seed=1000).mean() for it in (np.zeros_like(weights), weights))
+    assert learned > by_chance + 1
+
+
 def test_mesa_comes_to_the_same_end():
     pytest.importorskip("mesa")
     schelling = load("schelling")
