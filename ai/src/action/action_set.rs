@@ -1,6 +1,7 @@
 //! Laying out the actions of an agent, and taking them away again.
 
 use std::fmt;
+use std::sync::Arc;
 
 use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, World};
 
@@ -30,13 +31,14 @@ debug_as_text!(ActionSetError);
 /// assert!(world.is_empty(), "it takes its actions along");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ActionSet {
     actions: Vec<ActionSpec>,
     /// The number of its names, see [`layout_with`].
     layout: u32,
 }
 
+#[derive(Clone)]
 struct ActionSpec {
     name: String,
     spawn: SpawnAction,
@@ -44,7 +46,7 @@ struct ActionSpec {
     problem: Option<ActionSetError>,
 }
 
-pub(super) type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
+pub(super) type SpawnAction = Arc<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
 
 impl fmt::Debug for ActionSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,7 +140,7 @@ impl ActionSet {
     pub fn tagged<T: Component + Clone>(mut self, tag: T) -> Self {
         let tagged = |ActionSpec { name, spawn, problem }| {
             let tag = tag.clone();
-            let spawn: SpawnAction = Box::new(move |world, action| {
+            let spawn: SpawnAction = Arc::new(move |world, action| {
                 let entity = spawn(world, action);
                 if world.insert(entity, tag.clone()).is_err() {
                     unreachable!("the action was just spawned");
@@ -175,7 +177,7 @@ impl ActionSet {
             parts.spawn_actions(world, action.agent, entity);
             entity
         };
-        self.push(name.into(), Box::new(spawn), problem)
+        self.push(name.into(), Arc::new(spawn), problem)
     }
 
     /// How many actions there are.
@@ -306,7 +308,7 @@ pub(super) fn spawn_action<T: Component + Clone, B: Bundle + Clone + Send + Sync
     filter: T,
     extras: B,
 ) -> SpawnAction {
-    Box::new(move |world, action| {
+    Arc::new(move |world, action| {
         let entity = world.spawn((action, Executing, Finished, filter.clone()));
         put_to_sleep(world, entity);
         if world.insert(entity, extras.clone()).is_err() {
