@@ -7,6 +7,7 @@ mod command_line;
 mod diff;
 mod dungeon;
 mod fleet;
+mod guide;
 mod harbour;
 mod layers;
 mod live;
