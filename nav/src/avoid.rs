@@ -41,9 +41,9 @@ use glam::Vec2;
 use crate::agent::{Facing, Position, Speed, TimeStep};
 use crate::avoid::body::{Avoid, Crowding, NOWHERE};
 use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX, Window};
-use crate::avoid::half_plane::{HalfPlane, PLANE_COUNT_MAX, nearest};
-use crate::avoid::reciprocal::{Disc, LANE_COUNT, Other, half_planes};
-use crate::avoid::walls::slide;
+use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, nearest};
+use crate::avoid::reciprocal::{Disc, Other, half_planes};
+use crate::avoid::walls::{add_half_planes, slide};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::direction::Direction;
@@ -257,7 +257,7 @@ struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    fn choose<'m, N: Iterator<Item = &'m Member>>(
+    fn choose<N: Iterator<Item = usize>>(
         &self,
         body: &Member,
         neighbours: impl FnOnce() -> N,
@@ -271,26 +271,24 @@ impl Surroundings<'_> {
         }
         let own = body.disc();
         let goal = body.goal + body.half_span;
-        let mut planes = Planes::default();
+        let mut planes = HalfPlanes::new();
         let (grid, radius) = (self.terrain.grid(), body.radius);
-        walls::half_planes(grid, body.position, radius, self.seconds, speed, |plane| {
-            planes.add(plane);
-        });
-        let hard_count = planes.count;
+        add_half_planes(grid, body.position, radius, self.seconds, speed, &mut planes);
+        let hard_count = planes.four_count();
         let (mut touches_crowd, mut is_taken) = (false, false);
-        let is_at_rest = body.is_at_rest();
+        let (is_at_rest, is_special) = (body.is_at_rest(), body.is_special());
         let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
         let mut others = [Other { disc: own, share: 0.5, side: 1.0 }; OTHER_COUNT_MAX];
         let mut count = 0;
-        for other in neighbours() {
-            let disc = other.disc();
-            let side = if body.entity.to_bits() < other.entity.to_bits() { 1.0 } else { -1.0 };
-            let (rests, other_rests) = (is_at_rest, other.is_at_rest());
-            let mut share = if other.is_obstacle { 1.0 } else { 0.5 };
+        for place in neighbours() {
+            let seen = self.crowd.seen(place);
+            let disc = seen.disc;
+            let side = if body.entity.to_bits() < seen.entity.to_bits() { 1.0 } else { -1.0 };
+            let mut share = if seen.is_obstacle { 1.0 } else { 0.5 };
             // Most are on their ways, and so are those around them.
-            if !other.is_obstacle
-                && (rests || other_rests || body.is_squeezing || other.is_squeezing)
-            {
+            if !seen.is_obstacle && (is_special || seen.is_special) {
+                let other = &self.crowd.members()[place];
+                let (rests, other_rests) = (is_at_rest, other.is_at_rest());
                 let gap = own.position.distance(disc.position) - own.radius - disc.radius;
                 let has_same_goal = is_same_cell(other.goal, body.goal);
                 if gap < TOUCH && other_rests {
@@ -318,14 +316,11 @@ impl Surroundings<'_> {
             count += 1;
         }
         for four in others[..count.next_multiple_of(LANE_COUNT)].chunks_exact(LANE_COUNT) {
-            let found = half_planes(&own, std::array::from_fn(|lane| &four[lane]), self.seconds);
-            // Most leave all velocities that there are.
-            let counts =
-                found.into_iter().take(count).filter(|plane| plane.violation(Vec2::ZERO) > -speed);
-            counts.for_each(|plane| planes.add(plane));
+            let four = half_planes(&own, std::array::from_fn(|lane| &four[lane]), self.seconds);
+            planes.add_four(&four, count, speed);
             count = count.saturating_sub(LANE_COUNT);
         }
-        let velocity = nearest(&planes.list[..planes.count], hard_count, speed, wish);
+        let velocity = nearest(&planes, hard_count, speed, wish);
         // By rounding it may be a little more.
         let velocity = velocity.clamp_length_max(speed);
         let crowding = match touches_crowd {
@@ -365,23 +360,3 @@ fn is_same_cell(a: Vec2, b: Vec2) -> bool {
 
 /// The most others that a body heeds, as many as fill lanes.
 const OTHER_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.next_multiple_of(LANE_COUNT);
-
-/// The constraints of one agent.
-struct Planes {
-    list: [HalfPlane; PLANE_COUNT_MAX],
-    count: usize,
-}
-
-impl Default for Planes {
-    fn default() -> Self {
-        let all = HalfPlane { point: Vec2::ZERO, direction: Vec2::X };
-        Self { list: [all; PLANE_COUNT_MAX], count: 0 }
-    }
-}
-
-impl Planes {
-    fn add(&mut self, plane: HalfPlane) {
-        self.list[self.count] = plane;
-        self.count += 1;
-    }
-}

@@ -23,6 +23,8 @@ pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
 /// The most members of one cell that a body looks at. More than four bodies of the usual
 /// size have no room in one: only a press has more, and there these are near enough.
 const LOOKED_AT_MAX: usize = 16;
+/// Where no more members of a strip are in sight, all are looked at, without a look at cells.
+const SPARSE_MAX: usize = 32;
 /// A cell is divided by so many along each side, to sort its members.
 const PARTS: f32 = 4.0;
 
@@ -54,6 +56,11 @@ impl Member {
         self.wish == Vec2::ZERO
     }
 
+    /// Whether those around it have to look at more than its disc.
+    pub(crate) fn is_special(&self) -> bool {
+        self.is_at_rest() || self.is_squeezing
+    }
+
     /// As others see it.
     pub(crate) fn disc(&self) -> Disc {
         let radius = self.radius + self.half_span + SKIN;
@@ -61,18 +68,25 @@ impl Member {
     }
 }
 
-/// Cell, part of the cell, entity, and the place among the members as they were added.
-type Key = (Cell, u8, u64, u32);
+/// What is looked at of each neighbour: a part of a [`Member`], for the sake of the cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Seen {
+    pub(crate) entity: Entity,
+    pub(crate) disc: Disc,
+    pub(crate) is_special: bool,
+    pub(crate) is_obstacle: bool,
+}
 
 /// All bodies, in an order that depends on where they are and who they are alone.
 ///
-/// They are sorted by row, column, part of the cell and entity, so that those near each other
-/// lie near each other in memory, and those of a few cells of a row one behind the other. Time
-/// goes with the number of bodies and rows, memory with the greatest index of a body as well, and
-/// neither with the size of the map.
+/// They are sorted by strip, which is a few rows, column, row, part of the cell and entity, so that
+/// those near each other lie near each other in memory, and those of a few columns of a strip one
+/// behind the other. Time goes with the number of bodies and rows, memory with the greatest index of
+/// a body as well, and neither with the size of the map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
     members: Vec<Member>,
+    seen: Vec<Seen>,
     /// The cell of each member, that of its middle.
     cells: Vec<Cell>,
     /// Its middle, apart from the rest: most that are looked at are too far away to count. A few
@@ -83,9 +97,13 @@ pub(crate) struct Crowd {
     places: Vec<u32>,
     /// As they were added.
     added: Vec<Member>,
-    /// In the order of the members: less to move about than they are.
-    keys: Vec<Key>,
-    /// Where the members of each row begin.
+    /// In the order of the members: numbers are quick to sort.
+    ///
+    /// ```text
+    ///   strip 16 | column 16 | row of the strip 2 | part of the cell 4 | place in `added` 26
+    /// ```
+    keys: Vec<u64>,
+    /// Where the members of each strip begin.
     starts: Vec<u32>,
     /// Where the members of the cell of each member end.
     ends: Vec<u32>,
@@ -96,8 +114,25 @@ pub(crate) struct Crowd {
     taken_goals: Vec<Cell>,
 }
 
+/// The rows of a strip: one sees into the strips beside its own, and no farther.
+const STRIP_ROWS: u16 = SIGHT;
+
+const fn strip_of(cell: Cell) -> u16 {
+    cell.y / STRIP_ROWS
+}
+
 /// Where those are that are outside of the map: behind all rows, where none sees them.
 const OUTSIDE: Cell = Cell::new(u16::MAX, u16::MAX);
+
+/// See `Crowd::keys`.
+const PLACE_BITS: u32 = 26;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+
+#[expect(clippy::cast_possible_truncation, reason = "each is cut out of the key")]
+fn cell_of(key: &u64) -> Cell {
+    let (strip, x, row) = ((key >> 48) as u16, (key >> 32) as u16, (key >> 30) as u16 & 3);
+    Cell::new(x, strip * STRIP_ROWS + row)
+}
 
 impl Crowd {
     /// Forgets all, for a map of so many rows.
@@ -116,8 +151,13 @@ impl Crowd {
         let wider = (2.0 * disc.radius) as u16;
         self.sight = self.sight.max(SIGHT + wider);
         let cell = Cell::containing(disc.position).filter(|cell| cell.y < self.row_count);
-        let (place, number) = (count_u32(self.added.len()), member.entity.to_bits());
-        self.keys.push((cell.unwrap_or(OUTSIDE), part(disc.position), number, place));
+        let cell = cell.unwrap_or(OUTSIDE);
+        let place = self.added.len() as u64;
+        assert!(place <= PLACE_MASK, "too many bodies");
+        let strip_and_column = u64::from(strip_of(cell)) << 16 | u64::from(cell.x);
+        let row_and_part =
+            u64::from(cell.y % STRIP_ROWS) << 4 | u64::from(part(cell, disc.position));
+        self.keys.push(strip_and_column << 32 | row_and_part << PLACE_BITS | place);
         self.added.push(member);
     }
 
@@ -125,20 +165,31 @@ impl Crowd {
     pub(crate) fn sort(&mut self) {
         self.taken_goals.sort_unstable();
         self.keys.sort_unstable();
+        let member_at = |&key: &u64| &self.added[(key & PLACE_MASK) as usize];
+        for part in self.keys.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
+            part.sort_unstable_by_key(|key| member_at(key).entity.to_bits());
+        }
         self.members.clear();
-        self.members.extend(self.keys.iter().map(|&(.., place)| self.added[place as usize]));
+        self.members.extend(self.keys.iter().map(member_at));
+        self.seen.clear();
+        self.seen.extend(self.members.iter().map(|member| Seen {
+            entity: member.entity,
+            disc: member.disc(),
+            is_special: member.is_special(),
+            is_obstacle: member.is_obstacle,
+        }));
         self.cells.clear();
-        self.cells.extend(self.keys.iter().map(|&(cell, ..)| cell));
-        let middles = || self.members.iter().map(|member| member.disc().position);
+        self.cells.extend(self.keys.iter().map(cell_of));
+        let middles = || self.seen.iter().map(|seen| seen.disc.position);
         self.xs.clear();
         self.xs.extend(middles().map(|middle| middle.x).chain([f32::INFINITY; 3]));
         self.ys.clear();
         self.ys.extend(middles().map(|middle| middle.y).chain([f32::INFINITY; 3]));
         self.starts.clear();
         for (place, (cell, member)) in (0..).zip(self.cells.iter().zip(&self.members)) {
-            // Rows without members begin where the next one does.
-            let row = usize::from(cell.y.min(self.row_count));
-            while self.starts.len() <= row {
+            // Strips without members begin where the next one does.
+            let strip = usize::from(strip_of(*cell).min(self.strip_count()));
+            while self.starts.len() <= strip {
                 self.starts.push(place);
             }
             if !member.is_obstacle {
@@ -147,7 +198,7 @@ impl Crowd {
                 self.places[index] = place;
             }
         }
-        self.starts.resize(usize::from(self.row_count) + 1, count_u32(self.members.len()));
+        self.starts.resize(usize::from(self.strip_count()) + 1, count_u32(self.members.len()));
         self.ends.clear();
         for cell in self.cells.chunk_by(Cell::eq) {
             self.ends.resize(self.ends.len() + cell.len(), count_u32(self.ends.len() + cell.len()));
@@ -156,6 +207,14 @@ impl Crowd {
 
     pub(crate) fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    pub(crate) fn seen(&self, place: usize) -> &Seen {
+        &self.seen[place]
+    }
+
+    const fn strip_count(&self) -> u16 {
+        self.row_count.div_ceil(STRIP_ROWS)
     }
 
     /// The place among the members of an entity that was added as no obstacle.
@@ -178,19 +237,19 @@ impl Crowd {
         at..self.ends[at] as usize
     }
 
-    /// The members of a row.
-    fn row(&self, row: u16) -> Range<usize> {
-        let start = |row: usize| self.starts[row] as usize;
-        start(usize::from(row))..start(usize::from(row) + 1)
+    /// The members of a strip.
+    fn strip(&self, strip: u16) -> Range<usize> {
+        let start = |strip: usize| self.starts[strip] as usize;
+        start(usize::from(strip))..start(usize::from(strip) + 1)
     }
 }
 
-/// The members in sight of one row.
+/// The members in sight of one strip.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    row: u16,
+    strip: u16,
     members: Range<usize>,
-    /// Where those of the row end.
+    /// Where those of the strip end.
     end: usize,
 }
 
@@ -198,9 +257,10 @@ pub(crate) struct Window {
 #[derive(Debug)]
 pub(crate) struct Lookout<'a> {
     crowd: &'a Crowd,
-    /// The cell that the windows are around.
-    cell: Cell,
-    /// The own row, those beside it, and so on.
+    /// The strip and the column that the windows are around.
+    strip: u16,
+    column: u16,
+    /// The own strip, those beside it, and so on.
     windows: &'a mut Vec<Window>,
 }
 
@@ -208,7 +268,7 @@ impl<'a> Lookout<'a> {
     /// One that uses the memory of `windows`.
     pub(crate) fn new(crowd: &'a Crowd, windows: &'a mut Vec<Window>) -> Self {
         windows.clear();
-        Self { crowd, cell: OUTSIDE, windows }
+        Self { crowd, strip: u16::MAX, column: u16::MAX, windows }
     }
 
     /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of
@@ -216,28 +276,26 @@ impl<'a> Lookout<'a> {
     ///
     /// In a press those are the nearest of the ones that are looked at: in each cell
     /// [`LOOKED_AT_MAX`], those whose place in it is most like the place of the member in its own.
-    pub(crate) fn neighbours(&mut self, place: usize) -> impl Iterator<Item = &'a Member> {
+    pub(crate) fn neighbours(&mut self, place: usize) -> impl Iterator<Item = usize> {
         let crowd = self.crowd;
-        if self.cell != crowd.cells[place] {
-            self.move_to(crowd.cells[place]);
-        }
+        self.move_to(crowd.cells[place]);
         let position = Vec2::new(crowd.xs[place], crowd.ys[place]);
         let out_of_sight = key(f32::from(crowd.sight * crowd.sight), 0);
         let entries = [out_of_sight; NEIGHBOUR_COUNT_MAX];
         let mut found = Nearest { crowd, position, place, entries };
         let mut own_cell = place..place + 1;
         let mut rank = 0.0;
-        for Window { row, members, .. } in &*self.windows {
-            let gap_y = gap(position.y, *row);
-            if gap_y * gap_y >= found.reach() {
+        for Window { strip, members, .. } in &*self.windows {
+            let gap_y = gap(position.y, strip * STRIP_ROWS, STRIP_ROWS);
+            if members.is_empty() || gap_y * gap_y >= found.reach() {
                 continue;
             }
-            if members.len() <= LOOKED_AT_MAX {
+            if members.len() <= SPARSE_MAX {
                 found.look_at(members.clone());
                 continue;
             }
             // The own cell first, for then what is behind the nearest ones needs no look.
-            if *row == self.cell.y {
+            if *strip == self.strip {
                 own_cell = crowd.cell_of(place, members.start);
                 if own_cell.len() > LOOKED_AT_MAX {
                     rank = (place - own_cell.start) as f32 / own_cell.len() as f32;
@@ -247,7 +305,8 @@ impl<'a> Lookout<'a> {
             let mut at = members.start;
             while at < members.end {
                 let cell = at..crowd.ends[at] as usize;
-                let gap_x = gap(position.x, crowd.cells[at].x);
+                let Cell { x, y } = crowd.cells[at];
+                let (gap_x, gap_y) = (gap(position.x, x, 1), gap(position.y, y, 1));
                 if gap_x * gap_x + gap_y * gap_y < found.reach() && cell != own_cell {
                     found.look_at_cell(cell.clone(), rank);
                 }
@@ -255,50 +314,55 @@ impl<'a> Lookout<'a> {
             }
         }
         let near = found.entries.into_iter().take_while(move |&entry| entry < out_of_sight);
-        near.map(|entry| &crowd.members[place_of(entry)])
+        near.map(|entry| place_of(entry.to_bits()))
     }
 
     /// Moves the windows on to a cell.
     fn move_to(&mut self, cell: Cell) {
+        let (strip, column) = (strip_of(cell), cell.x);
+        if (strip, column) == (self.strip, self.column) {
+            return;
+        }
         let crowd = self.crowd;
         let (first, last) =
-            (cell.x.saturating_sub(crowd.sight), cell.x.saturating_add(crowd.sight));
-        if cell.y != self.cell.y {
+            (column.saturating_sub(crowd.sight), column.saturating_add(crowd.sight));
+        if strip != self.strip {
             self.windows.clear();
-            let beside = (1..=crowd.sight)
-                .flat_map(|distance| [cell.y.checked_add(distance), cell.y.checked_sub(distance)]);
-            let rows = once(cell.y).chain(beside.flatten()).filter(|&row| row < crowd.row_count);
-            self.windows.extend(rows.map(|row| {
-                let Range { start, end } = crowd.row(row);
+            let beside = (1..=crowd.sight.div_ceil(STRIP_ROWS))
+                .flat_map(|distance| [strip.checked_add(distance), strip.checked_sub(distance)]);
+            let strips = once(strip).chain(beside.flatten());
+            self.windows.extend(strips.filter(|&strip| strip < crowd.strip_count()).map(|strip| {
+                let Range { start, end } = crowd.strip(strip);
                 let start = start + crowd.cells[start..end].partition_point(|cell| cell.x < first);
-                Window { row, members: start..start, end }
+                Window { strip, members: start..start, end }
             }));
         }
         for Window { members, end, .. } in &mut *self.windows {
-            let count = |start, is_passed: &dyn Fn(u16) -> bool| {
-                crowd.cells[start..*end].iter().take_while(|cell| is_passed(cell.x)).count()
-            };
-            members.start += count(members.start, &|x| x < first);
+            while members.start < *end && crowd.cells[members.start].x < first {
+                members.start += 1;
+            }
             members.end = members.end.max(members.start);
-            members.end += count(members.end, &|x| x <= last);
+            while members.end < *end && crowd.cells[members.end].x <= last {
+                members.end += 1;
+            }
         }
-        self.cell = cell;
+        (self.strip, self.column) = (strip, column);
     }
 }
 
-/// How far a coordinate is from a row or column of cells.
-fn gap(at: f32, row: u16) -> f32 {
-    let low = f32::from(row);
-    (low - at).max(at - low - 1.0).max(0.0)
+/// How far a coordinate is from so many rows or columns of cells.
+fn gap(at: f32, first: u16, count: u16) -> f32 {
+    let (low, high) = (f32::from(first), f32::from(first + count));
+    (low - at).max(at - high).max(0.0)
 }
 
 /// The part of its cell that a position is in, in an order in which those that follow each
 /// other are near.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a few parts")]
-fn part(position: Vec2) -> u8 {
-    let along = |value: f32| (value.fract() * PARTS) as u8;
-    let (x, y) = (along(position.x), along(position.y));
-    y * PARTS as u8 + if y % 2 == 0 { x } else { PARTS as u8 - 1 - x }
+fn part(cell: Cell, position: Vec2) -> u8 {
+    let along = |value: f32, cell: u16| ((value - f32::from(cell)) * PARTS) as u8;
+    let (x, y) = (along(position.x, cell.x), along(position.y, cell.y));
+    (y * PARTS as u8 + if y % 2 == 0 { x } else { PARTS as u8 - 1 - x }) & 15
 }
 
 /// The nearest of the members that were looked at around one.
@@ -317,8 +381,8 @@ fn key(distance: f32, place: usize) -> f64 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is the place")]
-const fn place_of(key: f64) -> usize {
-    key.to_bits() as u32 as usize
+const fn place_of(key: u64) -> usize {
+    key as u32 as usize
 }
 
 impl Nearest<'_> {
@@ -336,28 +400,28 @@ impl Nearest<'_> {
         self.look_at(first..cell.end.min(first + LOOKED_AT_MAX));
     }
 
-    /// Looks at all of these but the one in the middle.
+    /// Looks at all of these but the one in the middle, no more than [`SPARSE_MAX`].
+    ///
+    /// Without branches on what counts, which cannot be foreseen.
     fn look_at(&mut self, places: Range<usize>) {
-        for first in places.clone().step_by(4) {
+        let mut keys = [0.0; SPARSE_MAX + 4];
+        let mut count = 0;
+        for first in (0..places.len().div_ceil(4)).map(|four| places.start + 4 * four) {
             let x = Vec4::from_slice(&self.crowd.xs[first..]) - self.position.x;
             let y = Vec4::from_slice(&self.crowd.ys[first..]) - self.position.y;
             let squares = x * x + y * y;
-            // A bit for each that counts, without the one in the middle and what is behind the last.
-            let mut near = squares.cmple(Vec4::splat(self.reach())).bitmask();
-            near &= (1 << (places.end - first).min(4)) - 1;
-            if (first..first + 4).contains(&self.place) {
-                near &= !(1 << (self.place - first));
-            }
-            while near != 0 {
-                let lane = near.trailing_zeros() as usize;
-                self.insert(key(squares[lane], first + lane));
-                near &= near - 1;
+            let near = squares.cmple(Vec4::splat(self.reach())).bitmask();
+            for (lane, square) in squares.to_array().into_iter().enumerate() {
+                let place = first + lane;
+                keys[count] = key(square, place);
+                let counts = (near >> lane & 1 != 0) & (place < places.end) & (place != self.place);
+                count += usize::from(counts);
             }
         }
+        keys[..count].iter().for_each(|&key| self.insert(key));
     }
 
-    /// Puts an entry where it belongs, and drops the last. Without branches: which are before it
-    /// cannot be foreseen.
+    /// Puts an entry where it belongs, and drops the last.
     fn insert(&mut self, entry: f64) {
         let before = self.entries;
         let least = |a: f64, b: f64| if a < b { a } else { b };

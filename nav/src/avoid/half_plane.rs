@@ -8,10 +8,14 @@
 //! Constraints are taken in the order in which they are given and not in random order,
 //! for the sake of determinism; there are a dozen of them.
 
-use glam::Vec2;
+use glam::{BVec4A, Vec2, Vec4};
 
 /// What is less apart than this counts as parallel.
 const PARALLEL: f32 = 1e-5;
+/// Half-planes that are worked out side by side.
+pub(crate) const LANE_COUNT: usize = 4;
+/// The most fours of half-planes that a body has: eight of walls and ten of others.
+const FOUR_COUNT_MAX: usize = 5;
 
 /// The velocities to the left of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,6 +25,36 @@ pub(crate) struct HalfPlane {
     pub(crate) direction: Vec2,
 }
 
+/// A vector for each lane.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Vectors {
+    pub(crate) x: Vec4,
+    pub(crate) y: Vec4,
+}
+
+/// Four half-planes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Four {
+    pub(crate) points: Vectors,
+    pub(crate) directions: Vectors,
+}
+
+/// The half-planes of a body, in their order. Those of walls come first, and fill fours of their
+/// own: lanes that are left over have all velocities that there are.
+#[derive(Clone, Debug)]
+pub(crate) struct HalfPlanes {
+    fours: [Four; FOUR_COUNT_MAX],
+    /// The lanes in use.
+    count: usize,
+}
+
+/// So far away that it excludes no velocity.
+const ALL: HalfPlane = HalfPlane { point: Vec2::new(0.0, -1e30), direction: Vec2::X };
+const ALL_FOUR: Four = Four {
+    points: Vectors { x: Vec4::ZERO, y: Vec4::splat(ALL.point.y) },
+    directions: Vectors { x: Vec4::ONE, y: Vec4::ZERO },
+};
+
 impl HalfPlane {
     /// The velocities that have at least `least` in the direction of `normal`, which has
     /// length one.
@@ -29,22 +63,110 @@ impl HalfPlane {
     }
 
     /// How far a velocity is outside; less than zero inside.
-    pub(crate) fn violation(&self, velocity: Vec2) -> f32 {
+    fn violation(&self, velocity: Vec2) -> f32 {
         self.direction.perp_dot(self.point - velocity)
+    }
+}
+
+impl Vectors {
+    pub(crate) const fn splat(value: Vec2) -> Self {
+        Self { x: Vec4::splat(value.x), y: Vec4::splat(value.y) }
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Self {
+        Self { x: self.x - other.x, y: self.y - other.y }
+    }
+
+    pub(crate) fn dot(self, other: Self) -> Vec4 {
+        self.x * other.x + self.y * other.y
+    }
+
+    pub(crate) fn perp_dot(self, other: Self) -> Vec4 {
+        self.x * other.y - self.y * other.x
+    }
+
+    fn get(&self, lane: usize) -> Vec2 {
+        Vec2::new(self.x[lane], self.y[lane])
+    }
+
+    fn set(&mut self, lane: usize, value: Vec2) {
+        (self.x[lane], self.y[lane]) = (value.x, value.y);
+    }
+}
+
+impl Four {
+    /// How far a velocity is outside of each.
+    fn violations(&self, velocity: Vec2) -> Vec4 {
+        self.directions.perp_dot(self.points.minus(Vectors::splat(velocity)))
+    }
+
+    fn get(&self, lane: usize) -> HalfPlane {
+        HalfPlane { point: self.points.get(lane), direction: self.directions.get(lane) }
+    }
+
+    /// The lanes of which a bit is set; the others have all velocities.
+    fn select(&self, lanes: BVec4A) -> Self {
+        let select = |of: Vectors, all: Vectors| Vectors {
+            x: Vec4::select(lanes, of.x, all.x),
+            y: Vec4::select(lanes, of.y, all.y),
+        };
+        Self {
+            points: select(self.points, ALL_FOUR.points),
+            directions: select(self.directions, ALL_FOUR.directions),
+        }
+    }
+}
+
+/// The first so many lanes.
+fn first_lanes(count: usize) -> BVec4A {
+    Vec4::new(0.0, 1.0, 2.0, 3.0).cmplt(Vec4::splat(count as f32))
+}
+
+impl HalfPlanes {
+    pub(crate) const fn new() -> Self {
+        Self { fours: [ALL_FOUR; FOUR_COUNT_MAX], count: 0 }
+    }
+
+    pub(crate) fn push(&mut self, plane: HalfPlane) {
+        let four = &mut self.fours[self.count / LANE_COUNT];
+        four.points.set(self.count % LANE_COUNT, plane.point);
+        four.directions.set(self.count % LANE_COUNT, plane.direction);
+        self.count += 1;
+    }
+
+    fn get(&self, place: usize) -> HalfPlane {
+        self.fours[place / LANE_COUNT].get(place % LANE_COUNT)
+    }
+
+    /// Adds the first so many of four, but those that leave all velocities of up to `speed_max`: most
+    /// do.
+    pub(crate) fn add_four(&mut self, four: &Four, lane_count: usize, speed_max: f32) {
+        let leaves_less = four.violations(Vec2::ZERO).cmpgt(Vec4::splat(-speed_max));
+        let lanes = first_lanes(lane_count) & leaves_less;
+        if !lanes.any() {
+            return;
+        }
+        let number = self.four_count();
+        self.fours[number] = four.select(lanes);
+        self.count = (number + 1) * LANE_COUNT;
+    }
+
+    /// How many fours there are; the last may have lanes left.
+    pub(crate) const fn four_count(&self) -> usize {
+        self.count.div_ceil(LANE_COUNT)
     }
 }
 
 /// The velocity of at most `speed_max` nearest to `wish` among those inside of all half-planes.
 ///
-/// The first `hard_count` of them are kept whatever happens; standing still must be
+/// The first `hard_count` fours of them are kept whatever happens; standing still must be
 /// allowed by them. Where the others leave nothing, the greatest violation of these is as small as
 /// it can be.
-pub(crate) fn nearest(planes: &[HalfPlane], hard_count: usize, speed_max: f32, wish: Vec2) -> Vec2 {
-    let (done, velocity) = solve(planes, speed_max, Aim::At(wish));
-    if done == planes.len() {
-        return velocity;
+pub(crate) fn nearest(planes: &HalfPlanes, hard_count: usize, speed_max: f32, wish: Vec2) -> Vec2 {
+    match solve(planes, speed_max, Aim::At(wish)) {
+        (None, velocity) => velocity,
+        (Some(failed), velocity) => least_bad(planes, hard_count, failed, speed_max, velocity),
     }
-    least_bad(planes, hard_count, done, speed_max, velocity)
 }
 
 /// What is optimal.
@@ -56,53 +178,63 @@ enum Aim {
     Along(Vec2),
 }
 
-/// Takes one half-plane after the other. Returns how many of them could be satisfied
-/// together, all of them if things went well, and the optimum of these.
-fn solve(planes: &[HalfPlane], speed_max: f32, aim: Aim) -> (usize, Vec2) {
+/// Takes one half-plane after the other. Returns the optimum of all of them, or the place of the
+/// first that cannot be satisfied together with those before it, and the optimum of these.
+fn solve(planes: &HalfPlanes, speed_max: f32, aim: Aim) -> (Option<usize>, Vec2) {
     let mut velocity = match aim {
         Aim::At(wish) => wish.clamp_length_max(speed_max),
         Aim::Along(direction) => direction * speed_max,
     };
-    for (place, plane) in planes.iter().enumerate() {
-        if plane.violation(velocity) <= 0.0 {
-            continue;
-        }
-        // The optimum lies on this line now.
-        match on_line(plane, &planes[..place], speed_max, aim) {
-            Some(better) => velocity = better,
-            None => return (place, velocity),
+    for number in 0..planes.four_count() {
+        let mut left = 0b1111;
+        loop {
+            let violated = planes.fours[number].violations(velocity).cmpgt(Vec4::ZERO);
+            let violated = violated.bitmask() & left;
+            if violated == 0 {
+                break;
+            }
+            // The optimum lies on this line now.
+            let place = number * LANE_COUNT + violated.trailing_zeros() as usize;
+            match on_line(planes, place, speed_max, aim) {
+                Some(better) => velocity = better,
+                None => return (Some(place), velocity),
+            }
+            left = 0b1110 << violated.trailing_zeros();
         }
     }
-    (planes.len(), velocity)
+    (None, velocity)
 }
 
-/// The optimum on the line of a half-plane within the disc and the `others`.
-fn on_line(line: &HalfPlane, others: &[HalfPlane], speed_max: f32, aim: Aim) -> Option<Vec2> {
+/// The optimum on the line of the half-plane at a place, within the disc and those before it.
+fn on_line(planes: &HalfPlanes, place: usize, speed_max: f32, aim: Aim) -> Option<Vec2> {
+    let line = planes.get(place);
     let middle = line.point.dot(line.direction);
     let discriminant = middle * middle + speed_max * speed_max - line.point.length_squared();
     if discriminant < 0.0 {
         return None;
     }
     let reach = discriminant.sqrt();
-    let (mut low, mut high) = (-middle - reach, -middle + reach);
-    for other in others {
-        let slope = line.direction.perp_dot(other.direction);
-        let offset = other.direction.perp_dot(line.point - other.point);
-        if slope.abs() <= PARALLEL {
-            if offset < 0.0 {
-                return None;
-            }
-            continue;
+    let (mut lows, mut highs) = (Vec4::splat(-middle - reach), Vec4::splat(-middle + reach));
+    let (point, direction) = (Vectors::splat(line.point), Vectors::splat(line.direction));
+    let (parallel, no_end) = (Vec4::splat(PARALLEL), Vec4::INFINITY);
+    for number in 0..=place / LANE_COUNT {
+        let mut others = planes.fours[number];
+        if number == place / LANE_COUNT {
+            others = others.select(first_lanes(place % LANE_COUNT));
         }
-        let at = offset / slope;
-        if slope > 0.0 {
-            high = high.min(at);
-        } else {
-            low = low.max(at);
-        }
-        if low > high {
+        let slopes = direction.perp_dot(others.directions);
+        let offsets = others.directions.perp_dot(point.minus(others.points));
+        let is_parallel = slopes.abs().cmple(parallel);
+        if (is_parallel & offsets.cmplt(Vec4::ZERO)).any() {
             return None;
         }
+        let ends = offsets / slopes;
+        highs = highs.min(Vec4::select(slopes.cmpgt(parallel), ends, no_end));
+        lows = lows.max(Vec4::select(slopes.cmplt(-parallel), ends, -no_end));
+    }
+    let (low, high) = (lows.max_element(), highs.min_element());
+    if low > high {
+        return None;
     }
     let at = match aim {
         Aim::At(wish) => line.direction.dot(wish - line.point).max(low).min(high),
@@ -115,7 +247,7 @@ fn on_line(line: &HalfPlane, others: &[HalfPlane], speed_max: f32, aim: Aim) -> 
 /// Goes on from the half-plane that could not be satisfied: a linear program in three
 /// dimensions, the third of which is the violation.
 fn least_bad(
-    planes: &[HalfPlane],
+    planes: &HalfPlanes,
     hard_count: usize,
     begin: usize,
     speed_max: f32,
@@ -123,24 +255,22 @@ fn least_bad(
 ) -> Vec2 {
     let mut velocity = velocity;
     let mut violation = 0.0;
-    let mut edges = [HalfPlane { point: Vec2::ZERO, direction: Vec2::X }; PLANE_COUNT_MAX];
-    for (place, plane) in planes.iter().enumerate().skip(begin.max(hard_count)) {
+    let soft = hard_count * LANE_COUNT;
+    for place in begin.max(soft)..planes.count {
+        let plane = planes.get(place);
         if plane.violation(velocity) <= violation {
             continue;
         }
-        edges[..hard_count].copy_from_slice(&planes[..hard_count]);
-        let mut edge_count = hard_count;
-        for other in &planes[hard_count..place] {
-            // Where both are violated by as much.
-            if let Some(edge) = bisector(plane, other) {
-                edges[edge_count] = edge;
-                edge_count += 1;
-            }
-        }
+        let mut edges = HalfPlanes::new();
+        edges.fours[..hard_count].copy_from_slice(&planes.fours[..hard_count]);
+        edges.count = soft;
+        let others = (soft..place).map(|place| planes.get(place));
+        // Where both are violated by as much.
+        let bisectors = others.filter(|&other| other != ALL).filter_map(|it| bisector(&plane, &it));
+        bisectors.for_each(|edge| edges.push(edge));
         let inward = Vec2::new(-plane.direction.y, plane.direction.x);
-        let (done, better) = solve(&edges[..edge_count], speed_max, Aim::Along(inward));
         // It fails by rounding alone, and then what there was is as good.
-        if done == edge_count {
+        if let (None, better) = solve(&edges, speed_max, Aim::Along(inward)) {
             velocity = better;
         }
         violation = plane.violation(velocity);
@@ -162,6 +292,3 @@ fn bisector(plane: &HalfPlane, other: &HalfPlane) -> Option<HalfPlane> {
     let direction = (other.direction - plane.direction).try_normalize()?;
     Some(HalfPlane { point, direction })
 }
-
-/// The most half-planes that a body has: eight of walls and ten of others.
-pub(crate) const PLANE_COUNT_MAX: usize = 18;

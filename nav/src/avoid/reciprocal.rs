@@ -7,12 +7,10 @@
 
 use glam::{Vec2, Vec4};
 
-use crate::avoid::half_plane::HalfPlane;
+use crate::avoid::half_plane::{Four, LANE_COUNT, Vectors};
 
 /// How far ahead collisions are foreseen, in seconds.
 const HORIZON_SECONDS: f32 = 1.0;
-/// Bodies that are worked out side by side.
-pub(crate) const LANE_COUNT: usize = 4;
 
 /// A body as others see it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -35,11 +33,7 @@ pub(crate) struct Other {
 
 /// The velocities that `own` may choose so that it does not meet the others, if these do
 /// their part as well.
-pub(crate) fn half_planes(
-    own: &Disc,
-    others: [&Other; LANE_COUNT],
-    seconds: f32,
-) -> [HalfPlane; LANE_COUNT] {
+pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32) -> Four {
     let lanes = |value: fn(&Other) -> f32| Vec4::from_array(others.map(value));
     let offset = Vectors {
         x: lanes(|other| other.disc.position.x) - own.position.x,
@@ -85,24 +79,14 @@ pub(crate) fn half_planes(
     let change_x = Vec4::select(is_disc, outward.x * way_out, leg.x * along_leg - velocity.x);
     let change_y = Vec4::select(is_disc, outward.y * way_out, leg.y * along_leg - velocity.y);
     let share = lanes(|other| other.share);
-    let (point_x, point_y) = (own.velocity.x + change_x * share, own.velocity.y + change_y * share);
-    let direction_x = Vec4::select(is_disc, outward.y, leg.x);
-    let direction_y = Vec4::select(is_disc, -outward.x, leg.y);
-    std::array::from_fn(|lane| HalfPlane {
-        point: Vec2::new(point_x[lane], point_y[lane]),
-        direction: Vec2::new(direction_x[lane], direction_y[lane]),
-    })
-}
-
-/// A vector for each lane.
-#[derive(Clone, Copy)]
-struct Vectors {
-    x: Vec4,
-    y: Vec4,
-}
-
-impl Vectors {
-    fn dot(self, other: Self) -> Vec4 {
-        self.x * other.x + self.y * other.y
+    Four {
+        points: Vectors {
+            x: own.velocity.x + change_x * share,
+            y: own.velocity.y + change_y * share,
+        },
+        directions: Vectors {
+            x: Vec4::select(is_disc, outward.y, leg.x),
+            y: Vec4::select(is_disc, -outward.x, leg.y),
+        },
     }
 }

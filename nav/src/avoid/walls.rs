@@ -2,9 +2,9 @@
 
 use glam::Vec2;
 
-use crate::avoid::half_plane::HalfPlane;
+use crate::avoid::half_plane::{HalfPlane, HalfPlanes};
 use crate::cell::Cell;
-use crate::direction::{Direction, ORTHOGONAL};
+use crate::direction::{ORTHOGONAL, members};
 use crate::grid::Grid;
 use crate::path::prune::ONWARD;
 
@@ -13,25 +13,21 @@ const PIECE_MAX: f32 = 0.5;
 /// The most pieces of a motion; what is farther is not walked in one tick.
 const PIECE_COUNT_MAX: u16 = 64;
 
-/// The half-planes of velocities that keep a body of `radius` out of the solid cells
+/// Adds the half-planes of velocities that keep a body of `radius` out of the solid cells
 /// around it for the next `seconds`. Those of walls out of reach are left out.
-pub(crate) fn half_planes(
+pub(crate) fn add_half_planes(
     grid: &Grid,
     position: Vec2,
     radius: f32,
     seconds: f32,
     speed_max: f32,
-    mut add: impl FnMut(HalfPlane),
+    planes: &mut HalfPlanes,
 ) {
     let Some(cell) = Cell::containing(position).filter(|&cell| grid.contains(cell)) else { return };
     let ring = grid.ring(cell);
-    let is_open = |direction: Direction| ring & direction.bit() != 0;
     let corner = Vec2::new(f32::from(cell.x), f32::from(cell.y));
     let inside = position - corner;
-    for direction in Direction::ALL {
-        if is_open(direction) {
-            continue;
-        }
+    for direction in members(!ring) {
         let (dx, dy) = direction.offset();
         let away = Vec2::new(-f32::from(dx), -f32::from(dy));
         let (normal, distance) = if direction.is_diagonal() {
@@ -50,7 +46,7 @@ pub(crate) fn half_planes(
         // Who is too near already may stay so, or there might be no way out of a corner.
         let least = ((radius - distance) / seconds).min(0.0);
         if least > -speed_max {
-            add(HalfPlane::beyond(normal, least));
+            planes.push(HalfPlane::beyond(normal, least));
         }
     }
 }

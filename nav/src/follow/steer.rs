@@ -30,7 +30,8 @@ pub(crate) enum Steering {
     Strayed,
 }
 
-/// Moves the route on to where the agent is, and says where to go from there.
+/// Moves the route on to where the agent is, and says where to go from there. The path has to be
+/// legal.
 pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Terrain) -> Steering {
     let Some(at) = Cell::containing(position) else { return Steering::Strayed };
     let count = route.path().cells().len();
@@ -45,7 +46,10 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     if route.link(next) == Some(at) {
         return Steering::Cross(to);
     }
-    if to != at && path_cost(terrain.grid(), terrain.rule(), &[at, to]).is_err() {
+    // A step of the path itself is known to be legal.
+    let is_step = next == route.behind() + 1 && route.path().cells()[route.behind()] == at;
+    let is_legal = || path_cost(terrain.grid(), terrain.rule(), &[at, to]).is_ok();
+    if to != at && !is_step && !is_legal() {
         return Steering::Strayed;
     }
     let is_last = next + 1 == count;

@@ -54,8 +54,8 @@ fn neighbours_are_the_nearest_ones_of_all() {
                 .collect();
             expected.sort_by(|&a, &b| square(a).total_cmp(&square(b)).then(a.cmp(&b)));
             expected.truncate(NEIGHBOUR_COUNT_MAX);
-            let found = lookout.neighbours(place).map(|other| crowd.place(other.entity));
-            assert_eq!(found.collect::<Vec<_>>(), expected, "round {round}");
+            assert_eq!(crowd.seen(place).disc, own.disc());
+            assert_eq!(lookout.neighbours(place).collect::<Vec<_>>(), expected, "round {round}");
         }
     }
 }
