@@ -1,42 +1,46 @@
 //! Regions: the connected components of the open cells, exact under edits.
 //!
 //! Two cells are mutually reachable if and only if they are of one region, so
-//! that the question costs two array reads and no search. An edit does work that
+//! that the question costs a few array reads and no search. An edit does work that
 //! is local to it:
 //!
 //! * Sectors of 32 x 32 cells are in *pieces*: what hangs together within the sector
-//!   (`region/pieces.rs`). An edit joins or splits pieces of its own sector alone.
-//! * Regions are sets of pieces (`region/table.rs`). *Digging* a cell merges the regions
-//!   around it, by moving the pieces of the smaller ones into the largest.
-//! * *Filling* a cell first asks whether its neighbours still hang together
+//!   (`region/pieces.rs`). Within larger and larger squares they are in *groups*, and in the whole map
+//!   in regions (`region/hierarchy.rs`).
+//! * *Digging* a cell merges the nodes of each level around it in its square, by moving what the
+//!   smaller ones have into the largest.
+//! * *Filling* a cell first asks on each level whether its neighbours in the square still hang together
 //!   through the ring of eight around it (see `region/ring.rs`); if so, nothing
-//!   can have split. If not, floods over pieces from each side run in lock-step until only
-//!   one is left (`region/flood.rs`), and the finished parts become regions.
+//!   can have split there. If not, floods over the nodes of the level below from each side run in
+//!   lock-step until only one is left (`region/flood.rs`), and the finished parts become nodes.
 //!
-//! No edit ever makes a pass over the map.
+//! No edit ever makes a pass over the map. A flood goes over what a square has at its border and that
+//! of the squares in it, so even a cut through a maze takes work that grows with the side of the map
+//! and not with its area.
 
 pub(crate) mod event;
 pub(crate) mod flood;
+pub(crate) mod hierarchy;
 pub(crate) mod pieces;
 pub(crate) mod ring;
 pub(crate) mod sector;
-pub(crate) mod table;
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use formic_ecs::{CodecError, RandomStream};
 
-use crate::bytes::Saved;
+use crate::bytes::{Saved, get_count, get_u32, put};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
-use crate::grid::Grid;
 use crate::grid::change::GridVersion;
+use crate::grid::{Grid, count_u32};
 use crate::region::event::{EventLog, RegionEvent, RegionId};
 use crate::region::flood::Flood;
+use crate::region::hierarchy::Hierarchy;
 use crate::region::pieces::Pieces;
 use crate::region::ring::representatives;
-use crate::region::sector::SECTOR_PLACES;
-use crate::region::table::RegionTable;
+use crate::region::sector::{SECTOR_PLACES, directions_inside};
 use crate::rng::pick;
 
 /// The regions of a grid. Owned and kept in step by [`Terrain`](crate::Terrain),
@@ -56,9 +60,19 @@ use crate::rng::pick;
 #[derive(Clone, Debug)]
 pub struct Regions {
     pieces: Pieces,
-    table: RegionTable,
+    hierarchy: Hierarchy,
+    /// By the number of the node on the top level.
+    slots: Vec<Slot>,
+    count: usize,
     flood: Flood,
     events: EventLog,
+}
+
+/// What there is of a region beside its node.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    generation: NonZeroU32,
+    version: GridVersion,
 }
 
 /// How often a cell is drawn at random before the cells are counted.
@@ -68,29 +82,68 @@ impl Regions {
     /// The regions of a grid, by one flood over it. Regions are numbered in
     /// reading order of their first cells.
     pub(crate) fn new(grid: &Grid, connectivity: Connectivity) -> Self {
-        let pieces = Pieces::new(grid, connectivity);
-        let mut table = RegionTable::default();
-        for piece in grid.cells().filter_map(|cell| pieces.at(cell)) {
-            if table.region_of(piece).is_none() {
-                let region = table.create(grid.version());
-                table.insert(region, piece);
-                table.flood(region, &pieces);
-            }
-        }
-        Self { pieces, table, flood: Flood::default(), events: EventLog::default() }
+        let mut regions = Self::empty(grid, connectivity);
+        let Self { pieces, hierarchy, .. } = &mut regions;
+        pieces.build(grid, hierarchy);
+        hierarchy.build(grid.cells().filter_map(|cell| pieces.at(cell)));
+        regions.count = hierarchy.number_end(hierarchy.top());
+        let slot = Slot { generation: NonZeroU32::MIN, version: grid.version() };
+        regions.slots = vec![slot; regions.count];
+        regions
     }
 
+    fn empty(grid: &Grid, connectivity: Connectivity) -> Self {
+        let pieces = Pieces::new(grid, connectivity);
+        let hierarchy = Hierarchy::new(pieces.sectors);
+        let (flood, events) = (Flood::default(), EventLog::default());
+        Self { pieces, hierarchy, slots: Vec::new(), count: 0, flood, events }
+    }
+
+    /// Level by level the numbers that are free, and what each number has; of regions their
+    /// generations and versions, too.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        self.pieces.write(out);
-        self.table.write(out);
+        let (hierarchy, top) = (&self.hierarchy, self.hierarchy.top());
+        hierarchy.write_free(0, out);
+        self.pieces.write(hierarchy.number_end(0), out);
+        for level in 1..=top {
+            hierarchy.write_free(level, out);
+            let number_end = hierarchy.number_end(level);
+            put(out, number_end as u64);
+            for number in 0..count_u32(number_end) {
+                if level == top {
+                    let Slot { generation, version } = self.slots[number as usize];
+                    put(out, generation.get().into());
+                    version.write(out);
+                }
+                hierarchy.write_members(level, number, out);
+            }
+        }
         self.events.write(out);
     }
 
     /// The regions of a grid.
     pub(crate) fn read(bytes: &mut &[u8], grid: &Grid, connectivity: Connectivity) -> Saved<Self> {
-        let pieces = Pieces::read(bytes, grid, connectivity)?;
-        let (table, events) = (RegionTable::read(bytes, &pieces)?, EventLog::read(bytes)?);
-        let regions = Self { pieces, table, flood: Flood::default(), events };
+        let mut regions = Self::empty(grid, connectivity);
+        let Self { pieces, hierarchy, slots, .. } = &mut regions;
+        hierarchy.read_free(0, bytes)?;
+        pieces.read(bytes, grid, hierarchy)?;
+        let top = hierarchy.top();
+        for level in 1..=top {
+            hierarchy.read_free(level, bytes)?;
+            for _ in 0..get_count(bytes, 8)? {
+                if level == top {
+                    let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
+                    slots.push(Slot { generation, version: GridVersion::read(bytes)? });
+                }
+                hierarchy.read_members(level, bytes)?;
+            }
+            if !hierarchy.is_free_right(level) {
+                return Err(CodecError);
+            }
+            hierarchy.relink(level)?;
+        }
+        regions.count = regions.ids().count();
+        regions.events = EventLog::read(bytes)?;
         regions.check(grid).map_err(|_| CodecError)?;
         Ok(regions)
     }
@@ -103,43 +156,55 @@ impl Regions {
 
     /// How many regions there are.
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.table.region_count()
+    pub const fn count(&self) -> usize {
+        self.count
     }
 
     /// All regions, in the order of their slots.
     pub fn ids(&self) -> impl Iterator<Item = RegionId> + '_ {
-        self.table.ids()
+        let all = (0..count_u32(self.slots.len())).map(|slot| self.id(slot));
+        all.filter(|&region| self.is_live(region))
     }
 
     /// The cells of a region in no particular (but deterministic) order; none if
     /// the region is no more. Reads the sectors that the region is in.
     pub fn cells(&self, region: RegionId) -> impl Iterator<Item = Cell> + '_ {
-        (0..self.place_count(region)).filter_map(move |place| self.cell_at(region, place))
+        (0..self.piece_count(region)).map(move |rank| self.piece_at(region, rank)).flat_map(
+            move |piece| (0..SECTOR_PLACES).filter_map(move |place| self.cell_at(piece, place)),
+        )
     }
 
     /// How many cells a region has; none if the region is no more.
     #[must_use]
     pub fn cell_count(&self, region: RegionId) -> usize {
-        self.table.cell_count(region) as usize
+        let hierarchy = &self.hierarchy;
+        let count = || hierarchy.cell_count(hierarchy.top(), region.slot) as usize;
+        if self.is_live(region) { count() } else { 0 }
     }
 
-    /// All cells of a region are at places below this.
-    pub(crate) fn place_count(&self, region: RegionId) -> usize {
-        self.table.pieces(region).len() * SECTOR_PLACES
+    /// How many pieces a region has; none if the region is no more.
+    pub(crate) fn piece_count(&self, region: RegionId) -> usize {
+        let hierarchy = &self.hierarchy;
+        let count = || hierarchy.piece_count(hierarchy.top(), region.slot);
+        if self.is_live(region) { count() } else { 0 }
     }
 
-    /// The cell of a region at a place, if there is one.
-    pub(crate) fn cell_at(&self, region: RegionId, place: usize) -> Option<Cell> {
-        let piece = self.table.pieces(region)[place / SECTOR_PLACES];
-        self.pieces.cell_at(piece, place % SECTOR_PLACES)
+    /// The piece of a region with so many before it.
+    pub(crate) fn piece_at(&self, region: RegionId, rank: usize) -> u32 {
+        self.hierarchy.piece_at(region.slot, rank)
+    }
+
+    /// The cell of a piece at a place of its sector, if there is one.
+    pub(crate) fn cell_at(&self, piece: u32, place: usize) -> Option<Cell> {
+        self.pieces.cell_at(self.hierarchy.sector(piece), piece, place)
     }
 
     /// A cell of a region, chosen by 64 random bits, or `None` if the region is no more. Every
     /// cell is as likely as any other.
     ///
-    /// Draws places of the sectors that the region is in until one is of the region: once or
-    /// twice in wide ones. Only where 64 draws in a row fail, the cells are counted.
+    /// Counts cells down from the region to a piece. On maps of up to 256 x 256 cells places of the
+    /// sectors that the region is in are drawn first until one is of the region, at most 64 times:
+    /// once or twice in wide ones.
     ///
     /// ```
     /// # use formic_nav::{Cell, Grid, MoveRule, Terrain};
@@ -151,18 +216,26 @@ impl Regions {
     /// ```
     #[must_use]
     pub fn random_cell(&self, region: RegionId, random: u64) -> Option<Cell> {
-        let (place_count, cell_count) = (self.place_count(region), self.cell_count(region));
+        let cell_count = self.cell_count(region);
         if cell_count == 0 {
             return None;
         }
         let mut stream = RandomStream::new(random);
-        for _ in 0..DRAW_COUNT_MAX {
-            let cell = self.cell_at(region, pick(stream.next_u64(), place_count));
-            if cell.is_some() {
-                return cell;
+        // With groups in between, to find a piece takes as long as to find the very cell.
+        if self.hierarchy.top() == 1 {
+            let place_count = self.piece_count(region) * SECTOR_PLACES;
+            for _ in 0..DRAW_COUNT_MAX {
+                let place = pick(stream.next_u64(), place_count);
+                let piece = self.piece_at(region, place / SECTOR_PLACES);
+                let cell = self.cell_at(piece, place % SECTOR_PLACES);
+                if cell.is_some() {
+                    return cell;
+                }
             }
         }
-        self.cells(region).nth(pick(stream.next_u64(), cell_count))
+        let rank = pick(stream.next_u64(), cell_count);
+        let (piece, rank) = self.hierarchy.piece_of_cell(region.slot, rank);
+        (0..SECTOR_PLACES).filter_map(|place| self.cell_at(piece, place)).nth(rank)
     }
 
     /// The version of the grid when a region last gained or lost a cell, or
@@ -172,7 +245,7 @@ impl Regions {
     /// unreachable: there is no point in asking again.
     #[must_use]
     pub fn version(&self, region: RegionId) -> Option<GridVersion> {
-        self.table.version(region)
+        self.is_live(region).then(|| self.slots[region.slot()].version)
     }
 
     /// How many events were forgotten because they were not drained in time.
@@ -187,138 +260,203 @@ impl Regions {
 
     /// The region of a cell inside the grid.
     pub(crate) fn region_inside(&self, cell: Cell) -> Option<RegionId> {
-        self.table.region_of(self.pieces.at(cell)?)
+        Some(self.id(self.hierarchy.ancestor(self.pieces.at(cell)?, self.hierarchy.top())))
     }
 
     /// Whether two cells inside the grid are open and of one region.
     #[inline]
     pub(crate) fn is_same(&self, a: Cell, b: Cell) -> bool {
-        let pieces = self.pieces.at(a).zip(self.pieces.at(b));
-        pieces.is_some_and(|(a, b)| a == b || self.table.is_same(a, b))
+        self.pieces.at(a).zip(self.pieces.at(b)).is_some_and(|(a, b)| self.hierarchy.is_same(a, b))
+    }
+
+    fn id(&self, slot: u32) -> RegionId {
+        RegionId { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    fn is_live(&self, region: RegionId) -> bool {
+        let slot = self.slots.get(region.slot());
+        slot.is_some_and(|slot| slot.generation == region.generation)
+            && self.hierarchy.cell_count(self.hierarchy.top(), region.slot) > 0
+    }
+
+    /// A node of the top level, to be given cells at once.
+    fn create(&mut self, sector: u32, version: GridVersion) -> RegionId {
+        self.count += 1;
+        let slot = self.hierarchy.create(self.hierarchy.top(), sector);
+        if slot as usize == self.slots.len() {
+            self.slots.push(Slot { generation: NonZeroU32::MIN, version });
+        }
+        self.slots[slot as usize].version = version;
+        self.id(slot)
+    }
+
+    /// Frees the number of a node that has lost everything.
+    fn remove(&mut self, level: usize, node: u32) {
+        if level < self.hierarchy.top() {
+            self.hierarchy.take(level, node);
+            return self.hierarchy.remove(level, node, true);
+        }
+        self.count -= 1;
+        // A slot whose generations are used up is retired, never wrapped.
+        let generation = &mut self.slots[node as usize].generation;
+        let next = generation.checked_add(1);
+        *generation = next.unwrap_or(*generation);
+        self.hierarchy.remove(level, node, next.is_some());
+    }
+
+    /// Of each part of the ring around a cell, as far as it is in the `square` of that level, the node of
+    /// a level.
+    fn around(&self, grid: &Grid, cell: Cell, square: usize, level: usize) -> [Option<u32>; 4] {
+        let inside = grid.ring(cell) & directions_inside(cell, square);
+        let sides = members(representatives(self.connectivity(), inside));
+        let mut around = [None; 4];
+        for (node, side) in around.iter_mut().zip(sides) {
+            let piece = self.pieces.at(side.step_inside(cell));
+            *node = piece.map(|piece| self.hierarchy.ancestor(piece, level));
+        }
+        around
     }
 
     /// Follows the grid after `cell` was dug.
     pub(crate) fn dug(&mut self, grid: &Grid, cell: Cell) {
-        let region = self.merge_around(grid, cell).unwrap_or_else(|| {
-            let region = self.table.create(grid.version());
+        let (top, sector) = (self.hierarchy.top(), count_u32(self.pieces.sectors.sector(cell)));
+        let slot = self.merge_around(grid, top, cell).unwrap_or_else(|| {
+            let region = self.create(sector, grid.version());
             self.events.push(RegionEvent::Created { region });
-            region
+            region.slot
         });
-        let piece = self.join_around(grid, cell).unwrap_or_else(|| {
-            let piece = self.pieces.create_at(cell);
-            self.table.insert(region, piece);
-            piece
-        });
-        self.pieces.add(grid, piece, cell);
-        self.table.resize(region, 1, grid.version());
+        self.slots[slot as usize].version = grid.version();
+        let mut node = slot;
+        for level in (0..top).rev() {
+            node = self.merge_around(grid, level, cell).unwrap_or_else(|| {
+                let created = self.hierarchy.create(level, sector);
+                self.hierarchy.insert(level, created, node);
+                if level == 0 {
+                    self.hierarchy.count_pieces(node, 1);
+                }
+                created
+            });
+        }
+        self.pieces.set(cell, Some(node));
+        self.hierarchy.resize(node, 1);
+        let others = self.pieces.outside(grid, cell);
+        others.for_each(|other| self.hierarchy.change_edges(node, other, 1));
     }
 
     /// Follows the grid after `cell` was filled.
     pub(crate) fn filled(&mut self, grid: &Grid, cell: Cell) {
-        let piece = self.pieces.take(grid, cell);
-        let region = self.table.region_of(piece).expect("every piece is of a region");
-        self.table.resize(region, -1, grid.version());
-        if self.pieces.cell_count(piece) == 0 {
-            self.table.take(piece);
-            if self.table.pieces(region).is_empty() {
-                self.table.remove(region);
-                self.events.push(RegionEvent::Removed { region });
-                return;
+        let piece = self.pieces.set(cell, None).expect("an open cell is of a piece");
+        let others = self.pieces.outside(grid, cell);
+        others.for_each(|other| self.hierarchy.change_edges(piece, other, -1));
+        self.hierarchy.resize(piece, -1);
+        let top = self.hierarchy.top();
+        let region = self.id(self.hierarchy.ancestor(piece, top));
+        self.slots[region.slot()].version = grid.version();
+        let mut node = piece;
+        for level in 0..=top {
+            let parent = self.hierarchy.parent(level, node);
+            if self.hierarchy.cell_count(level, node) == 0 {
+                if level == 0 {
+                    self.hierarchy.count_pieces(parent, -1);
+                }
+                self.remove(level, node);
+                if level == top {
+                    self.events.push(RegionEvent::Removed { region });
+                }
+            } else if level == 0 {
+                self.split_piece(grid, node, cell);
+            } else {
+                self.split(grid, level, node, cell);
             }
-        } else {
-            for part in self.pieces.split(grid, piece, cell).into_iter().flatten() {
-                self.table.insert(region, part);
-            }
-        }
-        let seeds = representatives(self.connectivity(), grid.ring(cell));
-        let seeds = members(seeds).filter_map(|side| self.pieces.at(side.step_inside(cell)));
-        if self.flood.run(&self.pieces, seeds) {
-            self.split(region, grid.version());
+            node = parent;
         }
     }
 
-    /// Merges the regions around a cell into the one of the most pieces, of equals the one of the
-    /// most cells, and returns it.
-    fn merge_around(&mut self, grid: &Grid, cell: Cell) -> Option<RegionId> {
-        let contacts = representatives(self.connectivity(), grid.ring(cell));
-        let mut regions = [None; 4];
-        for (region, side) in regions.iter_mut().zip(members(contacts)) {
-            *region = self.region_inside(side.step_inside(cell));
-        }
-        let size =
-            |table: &RegionTable, region| (table.pieces(region).len(), table.cell_count(region));
-        let mut into = regions[0]?;
-        for region in regions.into_iter().flatten() {
-            if size(&self.table, region) > size(&self.table, into) {
-                into = region;
-            }
-        }
-        for from in regions.into_iter().flatten() {
-            let cell_count = self.table.cell_count(from);
-            // The same region can be in several directions, and is gone after
-            // the first.
-            if from != into && cell_count > 0 {
-                self.table.absorb(into, from);
-                self.events.push(RegionEvent::Merged { into, from, cell_count });
-            }
-        }
-        Some(into)
-    }
-
-    /// Joins the pieces around a cell in its sector, which are of one region, into the largest,
-    /// of equals the first, and returns it.
-    fn join_around(&mut self, grid: &Grid, cell: Cell) -> Option<u32> {
-        let around = self.pieces.around(grid, cell);
+    /// Merges the nodes of a level around a cell, in its square, into the one of the most members, of
+    /// equals the one of the most cells, and returns it.
+    fn merge_around(&mut self, grid: &Grid, level: usize, cell: Cell) -> Option<u32> {
+        let around = self.around(grid, cell, level, level);
+        let size = |hierarchy: &Hierarchy, node| {
+            (hierarchy.member_count(level, node), hierarchy.cell_count(level, node))
+        };
         let mut into = around[0]?;
-        for piece in around.into_iter().flatten() {
-            if self.pieces.cell_count(piece) > self.pieces.cell_count(into) {
-                into = piece;
+        for node in around.into_iter().flatten() {
+            if size(&self.hierarchy, node) > size(&self.hierarchy, into) {
+                into = node;
             }
         }
         for from in around.into_iter().flatten() {
-            if from != into && self.pieces.cell_count(from) > 0 {
-                self.table.take(from);
-                self.pieces.absorb(into, from);
+            let cell_count = self.hierarchy.cell_count(level, from);
+            // The same node can be in several directions, and is gone after the first.
+            if from == into || cell_count == 0 {
+                continue;
             }
+            if level == self.hierarchy.top() {
+                let (into, from) = (self.id(into), self.id(from));
+                self.events.push(RegionEvent::Merged { into, from, cell_count });
+            }
+            if level == 0 {
+                self.pieces.relabel(self.hierarchy.sector(from), from, into);
+                self.hierarchy.count_pieces(self.hierarchy.parent(0, from), -1);
+            }
+            self.hierarchy.absorb(level, into, from);
+            self.remove(level, from);
         }
         Some(into)
     }
 
-    /// Makes a region of each part that the flood has found cut off.
-    fn split(&mut self, from: RegionId, version: GridVersion) {
-        for part in self.flood.cut_off(&self.pieces) {
-            let into = self.table.create(version);
-            let mut cell_count = 0;
-            for &piece in part.flatten() {
-                cell_count += self.pieces.cell_count(piece);
-                self.table.take(piece);
-                self.table.insert(into, piece);
+    /// Makes pieces of what a filled cell has cut off its piece within the sector.
+    fn split_piece(&mut self, grid: &Grid, piece: u32, cell: Cell) {
+        let sector = self.pieces.sectors.sector(cell);
+        for part in self.pieces.cut_off(grid, cell).into_iter().flatten() {
+            let into = self.hierarchy.create(0, count_u32(sector));
+            self.pieces.label(sector, into, part);
+            self.hierarchy.move_cells(piece, into, part.cell_count());
+            for inner in part.places() {
+                let others = self.pieces.outside(grid, self.pieces.sectors.cell_in(sector, inner));
+                others.for_each(|other| self.hierarchy.move_edge(piece, into, other));
             }
-            self.table.recount(from, into, cell_count);
-            self.events.push(RegionEvent::Split { from, into, cell_count });
         }
+    }
+
+    /// Makes nodes of what a filled cell has cut off a node within its square.
+    fn split(&mut self, grid: &Grid, level: usize, node: u32, cell: Cell) {
+        let seeds = self.around(grid, cell, level, level - 1);
+        if seeds[1].is_none()
+            || !self.flood.run(&self.hierarchy, level - 1, seeds.into_iter().flatten())
+        {
+            return;
+        }
+        let kept = self.flood.kept_part(&self.hierarchy, level - 1);
+        let sector = count_u32(self.pieces.sectors.sector(cell));
+        // Out of the way, while it tells the parts.
+        let flood = std::mem::take(&mut self.flood);
+        for part in flood.cut_off(kept) {
+            if level == self.hierarchy.top() {
+                let (from, into) = (self.id(node), self.create(sector, grid.version()));
+                let cell_count = self.hierarchy.move_members(level, node, into.slot, part);
+                self.events.push(RegionEvent::Split { from, into, cell_count });
+            } else {
+                let into = self.hierarchy.create(level, sector);
+                self.hierarchy.insert(level, into, self.hierarchy.parent(level, node));
+                self.hierarchy.move_members(level, node, into, part);
+            }
+        }
+        self.flood = flood;
     }
 
     /// Compares everything with a fresh flood of the grid; takes a pass over it.
     pub(crate) fn check(&self, grid: &Grid) -> Result<(), RegionFault> {
         let fresh = Self::new(grid, self.connectivity());
-        self.pieces.check(grid, &fresh.pieces).map_err(|cell| RegionFault { cell })?;
-        // Equal partitions: the map from fresh regions to kept ones is a
-        // function, and there are as many of the one as of the other.
-        let mut twins = vec![None; fresh.count()];
-        for cell in grid.cells() {
-            if let Some(region) = fresh.region_inside(cell) {
-                let kept = self.region_inside(cell);
-                if *twins[region.slot()].get_or_insert(kept) != kept {
-                    return Err(RegionFault { cell });
-                }
-            }
-        }
-        if fresh.count() == self.count() && self.table.is_sound(&self.pieces) {
-            Ok(())
-        } else {
-            Err(RegionFault { cell: Cell::new(0, 0) })
-        }
+        let piece_count = fresh.hierarchy.number_end(0);
+        let twins = self.pieces.twins(grid, &fresh.pieces, piece_count);
+        let twins = twins.map_err(|cell| RegionFault { cell })?;
+        let fault = |sector: u32| {
+            let cell = self.pieces.sectors.cell_in(sector as usize, 0);
+            RegionFault { cell }
+        };
+        self.hierarchy.check(&fresh.hierarchy, twins).map_err(fault)?;
+        if self.ids().count() == self.count { Ok(()) } else { Err(fault(0)) }
     }
 }
 

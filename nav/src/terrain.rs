@@ -361,7 +361,7 @@ impl Terrain {
         self.regions.region_inside(cell)
     }
 
-    /// Whether there is a path from one cell to another. Four array reads, no search. Where links
+    /// Whether there is a path from one cell to another. A few array reads, no search. Where links
     /// have to be crossed, the first call after an edit looks at all of them.
     #[must_use]
     pub fn reachable(&self, from: Cell, to: Cell) -> bool {

@@ -25,8 +25,8 @@ const LAYERS: &[&str] = &[
     "region::event",
     "region::ring",
     "region::sector",
+    "region::hierarchy",
     "region::pieces",
-    "region::table",
     "region::flood",
     "region",
     "reach",
@@ -157,7 +157,7 @@ fn an_upward_name_is_found() {
 
 #[test]
 fn downward_names_and_comments_are_not() {
-    assert_eq!(violations("region", "use crate::region::table::RegionTable;"), [""; 0]);
+    assert_eq!(violations("region", "use crate::region::hierarchy::Hierarchy;"), [""; 0]);
     assert_eq!(violations("path", "use crate::terrain::Terrain;"), [""; 0]);
     assert_eq!(violations("cell", "    /// See [`Terrain`](crate::Terrain)."), [""; 0]);
 }

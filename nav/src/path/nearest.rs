@@ -3,6 +3,7 @@
 use crate::cell::Cell;
 use crate::cost::{STRAIGHT, distance_units};
 use crate::region::event::RegionId;
+use crate::region::sector::SECTOR_PLACES;
 use crate::terrain::Terrain;
 
 /// Looks for the cell of a region that is nearest to a goal by the steps of the rule; of
@@ -60,11 +61,12 @@ impl Nearest {
             }
         }
         if self.is_sweeping {
+            let mut piece = None;
             while self.done < place_count(terrain, self.region) {
                 if count == count_max {
                     return (None, count);
                 }
-                let cell = cell_at(terrain, self.region, self.done);
+                let cell = cell_at(terrain, self.region, self.done, &mut piece);
                 (self.done, count) = (self.done + 1, count + 1);
                 cell.into_iter().for_each(|cell| self.meet(terrain, cell));
             }
@@ -93,13 +95,24 @@ impl Nearest {
 /// All cells that a region leads to are at places below this.
 fn place_count(terrain: &Terrain, region: RegionId) -> usize {
     let has_links = !terrain.links().is_empty();
-    if has_links { terrain.grid().cell_count() } else { terrain.regions().place_count(region) }
+    let piece_count = || terrain.regions().piece_count(region);
+    if has_links { terrain.grid().cell_count() } else { piece_count() * SECTOR_PLACES }
 }
 
-/// The cell at a place, if the region leads to it.
-fn cell_at(terrain: &Terrain, region: RegionId, place: usize) -> Option<Cell> {
+/// The cell at a place, if the region leads to it. The `piece` is the one of the place before.
+fn cell_at(
+    terrain: &Terrain,
+    region: RegionId,
+    place: usize,
+    piece: &mut Option<u32>,
+) -> Option<Cell> {
     if terrain.links().is_empty() {
-        return terrain.regions().cell_at(region, place);
+        let (regions, inner) = (terrain.regions(), place % SECTOR_PLACES);
+        if inner == 0 {
+            *piece = None;
+        }
+        let piece = piece.get_or_insert_with(|| regions.piece_at(region, place / SECTOR_PLACES));
+        return regions.cell_at(*piece, inner);
     }
     let cell = terrain.grid().cell_at(place);
     terrain.region(cell).filter(|&other| terrain.leads(region, other)).map(|_| cell)

@@ -1,26 +1,25 @@
-//! Floods in lock-step: does a region still hang together, for the price of the
-//! smaller side?
+//! Floods in lock-step: does a node still hang together, for the price of the smaller side?
 //!
-//! One flood starts on each side of a filled cell, and they take turns of a
-//! few pieces. Floods that meet are of one part. A part whose floods have nowhere to
+//! One flood over the members of the node starts on each side of a filled cell, and they take turns
+//! of a few members. Floods that meet are of one part. A part whose floods have nowhere to
 //! go is complete, and once all but one part are, the last needs no more work:
 //! the cost is that of the smaller sides. The idea is that of decremental
 //! connectivity by Even and Shiloach (1981); here every region stays exact under
 //! digging as well.
 
-use crate::region::pieces::Pieces;
+use crate::region::hierarchy::Hierarchy;
 
 /// A neighbourhood falls into four parts at most: one per side, or per corner.
 const PART_COUNT_MAX: usize = 4;
 
-/// The most pieces that a flood takes in a turn. Turns begin at one piece, for most
+/// The most nodes that a flood takes in a turn. Turns begin at one node, for most
 /// cut-off parts are tiny, and get longer, for changing over costs as well.
-const TURN_PIECES_MAX: usize = 16;
+const TURN_LENGTH_MAX: usize = 16;
 
 /// The memory of floods, used again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flood {
-    /// Per piece, `stamp + i` if flood `i` of the current run was there.
+    /// Per node, `stamp + i` if flood `i` of the current run was there.
     marks: Vec<u32>,
     /// A multiple of [`PART_COUNT_MAX`], greater than every older mark.
     stamp: u32,
@@ -28,26 +27,32 @@ pub(crate) struct Flood {
     front_count: usize,
 }
 
-/// One flood: the pieces it has reached, those before `head` explored.
+/// One flood: the nodes it has reached, those before `head` explored.
 #[derive(Clone, Debug, Default)]
 struct Front {
-    pieces: Vec<u32>,
+    nodes: Vec<u32>,
     head: usize,
     /// The lowest flood that this one is known to be of one part with.
     part: usize,
 }
 
 impl Flood {
-    /// Floods from some pieces until it is known which of them hang together.
+    /// Floods from some nodes of a level, all of one parent, over those of this parent, until it is
+    /// known which of them hang together.
     ///
     /// True if there is more than one part; [`Flood::cut_off`] then tells them.
-    pub(crate) fn run(&mut self, pieces: &Pieces, seeds: impl Iterator<Item = u32>) -> bool {
-        self.start(pieces, seeds);
-        let mut turn_pieces = 0;
+    pub(crate) fn run(
+        &mut self,
+        hierarchy: &Hierarchy,
+        level: usize,
+        seeds: impl Iterator<Item = u32>,
+    ) -> bool {
+        self.start(hierarchy, level, seeds);
+        let mut turn_length = 0;
         while !self.is_settled() {
-            turn_pieces = (turn_pieces + 1).min(TURN_PIECES_MAX);
+            turn_length = (turn_length + 1).min(TURN_LENGTH_MAX);
             for i in 0..self.front_count {
-                if self.turn(pieces, i, turn_pieces) {
+                if self.turn(hierarchy, level, i, turn_length) {
                     return self.parts().count() > 1;
                 }
             }
@@ -55,16 +60,16 @@ impl Flood {
         self.parts().count() > 1
     }
 
-    /// Lets one flood take so many pieces. True if the question is settled.
-    fn turn(&mut self, pieces: &Pieces, i: usize, piece_count: usize) -> bool {
-        for _ in 0..piece_count {
-            let Some(&piece) = self.fronts[i].pieces.get(self.fronts[i].head) else { return false };
+    /// Lets one flood take so many nodes. True if the question is settled.
+    fn turn(&mut self, hierarchy: &Hierarchy, level: usize, i: usize, count: usize) -> bool {
+        for _ in 0..count {
+            let Some(&node) = self.fronts[i].nodes.get(self.fronts[i].head) else { return false };
             self.fronts[i].head += 1;
             let mut met = false;
-            for next in pieces.touched(piece) {
+            for next in hierarchy.touched(level, node) {
                 met |= self.reach(i, next);
             }
-            let is_exhausted = self.fronts[i].head == self.fronts[i].pieces.len();
+            let is_exhausted = self.fronts[i].head == self.fronts[i].nodes.len();
             if (met || is_exhausted) && self.is_settled() {
                 return true;
             }
@@ -72,34 +77,33 @@ impl Flood {
         false
     }
 
-    /// The completed parts, all but the one that keeps its region, in a
-    /// deterministic order: each as the lists of its floods.
+    /// All parts but the one that is kept, in a deterministic order: the nodes of each.
     pub(crate) fn cut_off(
         &self,
-        pieces: &Pieces,
-    ) -> impl Iterator<Item = impl Iterator<Item = &[u32]>> {
-        let kept = self.kept_part(pieces);
+        kept: usize,
+    ) -> impl Iterator<Item = impl Iterator<Item = &u32> + Clone> {
         self.parts().filter(move |&part| part != kept).map(|part| {
             let fronts = self.fronts[..self.front_count].iter();
-            fronts.filter(move |front| front.part == part).map(|front| &front.pieces[..])
+            fronts.filter(move |front| front.part == part).flat_map(|front| &front.nodes)
         })
     }
 
-    fn start(&mut self, pieces: &Pieces, seeds: impl Iterator<Item = u32>) {
+    fn start(&mut self, hierarchy: &Hierarchy, level: usize, seeds: impl Iterator<Item = u32>) {
         self.advance_stamp();
-        if self.marks.len() < pieces.number_end() {
-            self.marks.resize(pieces.number_end(), 0);
+        let number_end = hierarchy.number_end(level);
+        if self.marks.len() < number_end {
+            self.marks.resize(number_end, 0);
         }
         self.front_count = 0;
         for seed in seeds {
             let i = self.front_count;
             let mark = &mut self.marks[seed as usize];
-            // Several seeds can be of one piece.
+            // Several seeds can be of one node.
             if *mark < self.stamp {
                 *mark = self.stamp + index_u32(i);
                 let front = &mut self.fronts[i];
-                front.pieces.clear();
-                front.pieces.push(seed);
+                front.nodes.clear();
+                front.nodes.push(seed);
                 (front.head, front.part) = (0, i);
                 self.front_count += 1;
             }
@@ -118,14 +122,14 @@ impl Flood {
         };
     }
 
-    /// Takes a piece into flood `i`. True if it met another flood that was not known to be of
+    /// Takes a node into flood `i`. True if it met another flood that was not known to be of
     /// the same part.
     #[inline]
     fn reach(&mut self, i: usize, next: u32) -> bool {
         let mark = &mut self.marks[next as usize];
         if *mark < self.stamp {
             *mark = self.stamp + index_u32(i);
-            self.fronts[i].pieces.push(next);
+            self.fronts[i].nodes.push(next);
             return false;
         }
         let other = (*mark - self.stamp) as usize;
@@ -149,16 +153,16 @@ impl Flood {
 
     fn is_complete(&self, part: usize) -> bool {
         let mut fronts = self.fronts[..self.front_count].iter();
-        fronts.all(|front| front.part != part || front.head == front.pieces.len())
+        fronts.all(|front| front.part != part || front.head == front.nodes.len())
     }
 
     /// The part that has not been flooded to its end, or else the one of the most cells, of
     /// equals the first.
-    fn kept_part(&self, pieces: &Pieces) -> usize {
+    pub(crate) fn kept_part(&self, hierarchy: &Hierarchy, level: usize) -> usize {
         let size = |part| {
             let fronts = self.fronts[..self.front_count].iter();
-            let all = fronts.filter(|front| front.part == part).flat_map(|front| &front.pieces);
-            all.map(|&piece| pieces.cell_count(piece)).sum()
+            let all = fronts.filter(|front| front.part == part).flat_map(|front| &front.nodes);
+            all.map(|&node| hierarchy.cell_count(level, node)).sum()
         };
         let rank = |part: usize| {
             let size: u32 = if self.is_complete(part) { size(part) } else { u32::MAX };

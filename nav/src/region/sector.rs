@@ -5,6 +5,8 @@ use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
 
 const SIDE: u16 = 32;
+/// Squares of one level along a side of one of the next, as a power of two.
+pub(crate) const LEVEL_SHIFT: usize = 3;
 /// The cells of a sector; those at the edges of a grid have places that it lacks.
 pub(crate) const SECTOR_PLACES: usize = 1024;
 
@@ -33,6 +35,15 @@ impl Sectors {
         ((y >> 5) * self.per_row + (x >> 5)) << 10 | (y & 31) << 5 | x & 31
     }
 
+    pub(crate) fn sector(self, cell: Cell) -> usize {
+        self.place(cell) / SECTOR_PLACES
+    }
+
+    /// The cell at a place of a sector.
+    pub(crate) const fn cell_in(self, sector: usize, inner: usize) -> Cell {
+        self.cell(sector * SECTOR_PLACES + inner)
+    }
+
     /// The cell at a place, which may lie outside of the grid.
     #[expect(clippy::cast_possible_truncation, reason = "sides are at most 16,384")]
     pub(crate) const fn cell(self, place: usize) -> Cell {
@@ -53,19 +64,21 @@ impl Sectors {
     }
 }
 
-/// The directions from a cell that stay in its sector.
-pub(crate) const fn directions_inside(cell: Cell) -> u8 {
+/// The directions from a cell that stay in its square of a level: its sector on level 0, then eight
+/// times as many cells along a side on each.
+pub(crate) const fn directions_inside(cell: Cell, level: usize) -> u8 {
+    let last = (SIDE << (LEVEL_SHIFT * level)) - 1;
     let mut inside = u8::MAX;
-    if cell.x % SIDE == 0 {
+    if cell.x & last == 0 {
         inside &= !0b0010_1001;
     }
-    if cell.x % SIDE == SIDE - 1 {
+    if cell.x & last == last {
         inside &= !0b1001_0100;
     }
-    if cell.y % SIDE == 0 {
+    if cell.y & last == 0 {
         inside &= !0b0000_0111;
     }
-    if cell.y % SIDE == SIDE - 1 {
+    if cell.y & last == last {
         inside &= !0b1110_0000;
     }
     inside

@@ -120,6 +120,51 @@ fn regions_are_exact_when_pieces_split_and_join_along_the_seams_of_sectors() {
 }
 
 #[test]
+fn regions_are_exact_along_the_seams_of_squares_of_all_levels() {
+    let mut rng = Rng::new(19);
+    // One level of groups between pieces and regions, and two of them.
+    for (width, height, seam) in [(300, 270, 256), (2070, 35, 2048)] {
+        for (percent, rule) in [(55, MoveRule::Always), (64, MoveRule::BothFree)] {
+            let mut terrain = Terrain::new(noise::noise(&mut rng, width, height, percent), rule);
+            assert_exact(&terrain);
+            for i in 0..1200 {
+                let mut cell = cells::any_cell(&mut rng, terrain.grid());
+                match rng.below(4) {
+                    0 => cell.x = seam - cell.x % 2,
+                    1 => cell.x = (cell.x / 256 * 256).saturating_sub(cell.x % 2),
+                    2 => cell.y = (cell.y / 256 * 256).saturating_sub(cell.y % 2),
+                    _ => {}
+                }
+                assert!(terrain.dig(cell) || terrain.fill(cell));
+                if i % 120 == 0 {
+                    assert_exact(&terrain);
+                }
+            }
+            assert_exact(&terrain);
+        }
+    }
+}
+
+#[test]
+fn a_wide_maze_is_exact_after_cuts_and_repairs_on_all_levels() {
+    let mut rng = Rng::new(20);
+    for rule in [MoveRule::BothFree, MoveRule::Always] {
+        let grid = maze(&mut rng, 551);
+        let corridor: Vec<Cell> = grid.cells().filter(|&cell| grid.is_open(cell)).collect();
+        let mut terrain = Terrain::new(grid, rule);
+        for round in 0..4 {
+            let cuts: Vec<Cell> = (0..60).map(|_| corridor[rng.below(corridor.len())]).collect();
+            let cut_count = cuts.iter().filter(|&&cell| terrain.fill(cell)).count();
+            assert!(terrain.regions().count() > cut_count / 2, "round {round}");
+            assert_exact(&terrain);
+            cuts.iter().for_each(|&cell| _ = terrain.dig(cell));
+            assert_eq!(terrain.regions().count(), 1);
+            assert_exact(&terrain);
+        }
+    }
+}
+
+#[test]
 fn regions_of_one_wide_mazes_are_exact_after_thousands_of_cuts_and_repairs() {
     let mut rng = Rng::new(13);
     for grid in [serpentine(41), spiral(41), maze(&mut rng, 41)] {
@@ -280,6 +325,23 @@ fn every_cell_of_a_region_can_be_chosen() {
         counts[terrain.grid().index(cell).unwrap()] += 1;
     }
     assert!(counts.iter().all(|count| (120..280).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn every_cell_of_a_region_on_a_wide_map_can_be_chosen() {
+    // Three groups, of which the first has more cells than the others.
+    let grid = Grid::from_fn(520, 3, |Cell { x, y }| y == 0 || x < 40).unwrap();
+    let terrain = Terrain::new(grid, MoveRule::BothFree);
+    let region = terrain.region(Cell::new(519, 0)).unwrap();
+    let mut rng = Rng::new(21);
+    let mut counts = vec![0; terrain.grid().cell_count()];
+    for _ in 0..60_000 {
+        let cell = terrain.regions().random_cell(region, rng.next()).unwrap();
+        counts[terrain.grid().index(cell).unwrap()] += 1;
+    }
+    counts.retain(|&count| count > 0);
+    assert_eq!(counts.len(), 600);
+    assert!(counts.iter().all(|count| (50..160).contains(count)), "{counts:?}");
 }
 
 #[test]

@@ -51,9 +51,11 @@ fn seen(terrain: &mut Terrain) -> (Vec<Option<u8>>, Vec<Vec<Cell>>, Vec<RegionEv
 
 #[test]
 fn a_terrain_that_was_saved_is_edited_with_the_same_results() {
-    for (seed, rule) in (1..).zip(MoveRule::ALL) {
+    // Of the last two, one has a level of groups between pieces and regions, and one has two of them.
+    let sizes = [(70, 33), (70, 33), (300, 9), (2070, 3)];
+    for ((seed, rule), (width, height)) in (1..).zip(MoveRule::ALL).zip(sizes) {
         let mut rng = Rng::new(seed);
-        let grid = noise::noise(&mut rng, 70, 33, 60);
+        let grid = noise::noise(&mut rng, width, height, 60);
         let mut terrain = Terrain::new(grid, rule);
         for round in 0..12 {
             edit(&mut terrain, &mut rng, 400);
@@ -78,20 +80,25 @@ fn a_terrain_that_was_saved_is_edited_with_the_same_results() {
 
 #[test]
 fn no_bytes_make_a_terrain_that_contradicts_itself() {
-    let grid = noise::noise(&mut Rng::new(3), 9, 7, 60);
-    let mut terrain = Terrain::new(grid, MoveRule::BothFree);
-    edit(&mut terrain, &mut Rng::new(1), 30);
-    let mut bytes = Vec::new();
-    Terrain::CODEC.write(&terrain, &mut bytes).unwrap();
-    for len in 0..bytes.len() {
-        assert!(Terrain::CODEC.read(&mut &bytes[..len]).is_err(), "{len} bytes");
-    }
-    for place in 0..bytes.len() {
-        for bit in 0..8 {
-            let mut altered = bytes.clone();
-            altered[place] ^= 1 << bit;
-            if let Ok(read) = Terrain::CODEC.read(&mut altered.as_slice()) {
-                read.check().unwrap();
+    // The second has a level of groups between pieces and regions.
+    for (width, height, percent) in [(9, 7, 60), (260, 1, 98)] {
+        let grid = noise::noise(&mut Rng::new(3), width, height, percent);
+        let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+        edit(&mut terrain, &mut Rng::new(1), 30);
+        let mut bytes = Vec::new();
+        Terrain::CODEC.write(&terrain, &mut bytes).unwrap();
+        for len in 0..bytes.len() {
+            assert!(Terrain::CODEC.read(&mut &bytes[..len]).is_err(), "{len} bytes");
+        }
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut altered = bytes.clone();
+                altered[place] ^= 1 << bit;
+                if let Ok(mut read) = Terrain::CODEC.read(&mut altered.as_slice()) {
+                    read.check().unwrap();
+                    edit(&mut read, &mut Rng::new(2), 20);
+                    read.check().unwrap();
+                }
             }
         }
     }

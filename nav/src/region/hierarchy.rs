@@ -1,0 +1,541 @@
+//! Pieces, what hangs together of them in larger and larger squares, and at last regions.
+//!
+//! ```text
+//!   level 0   pieces    what hangs together within a sector, 32 cells along a side
+//!   level 1   groups    what hangs together within 8 x 8 sectors
+//!   level 2   groups    within 8 x 8 of these squares
+//!   the last  regions   the square is the whole map
+//! ```
+//!
+//! Maps of up to 256 cells along a side have pieces and regions, those of up to 2,048 one level of
+//! groups between them, and larger ones two. A node of one level is a set of nodes of the level
+//! below, its *members*. Nodes of two squares that touch have an *edge*, with the number of pairs of
+//! cells that touch, so that an edit knows when the last of them is gone.
+
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get_count, get_u32, put};
+use crate::grid::count_u32;
+use crate::region::sector::{LEVEL_SHIFT, Sectors};
+
+/// The parent of nodes that have none yet.
+const NONE: u32 = u32::MAX;
+
+/// One node touches another one of its level, by so many pairs of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Edge {
+    to: u32,
+    pair_count: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// A sector in the square of the node.
+    sector: u32,
+    /// Zero if and only if the number of the node is free.
+    cell_count: u32,
+    piece_count: u32,
+    /// Nodes of the level below; a piece has none.
+    members: Vec<u32>,
+    /// The nodes of other squares that this one touches, by number.
+    edges: Vec<Edge>,
+}
+
+/// Where a node is listed: `members[position]` of the parent is the node.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    parent: u32,
+    position: u32,
+}
+
+/// Nodes by their numbers, which are used again.
+///
+/// Invariant: the places of one level and the members of the next are inverse to each other, so
+/// removal by swapping needs no search.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    nodes: Vec<Node>,
+    places: Vec<Place>,
+    /// Numbers to use again, the one freed last on top: that makes numbers deterministic.
+    free: Vec<u32>,
+}
+
+/// All levels, pieces first.
+#[derive(Clone, Debug)]
+pub(crate) struct Hierarchy {
+    sectors: Sectors,
+    levels: Vec<Level>,
+}
+
+impl Node {
+    /// Changes by how many pairs of cells this node touches another one.
+    fn change_edge(&mut self, to: u32, by: i64) {
+        match self.edges.binary_search_by_key(&to, |edge| edge.to) {
+            Ok(at) => {
+                let left = i64::from(self.edges[at].pair_count) + by;
+                self.edges[at].pair_count =
+                    u32::try_from(left).expect("no more pairs than there are");
+                if left == 0 {
+                    self.edges.remove(at);
+                }
+            }
+            Err(at) => {
+                let pair_count = u32::try_from(by).expect("no more pairs than there are");
+                self.edges.insert(at, Edge { to, pair_count });
+            }
+        }
+    }
+}
+
+impl Level {
+    fn change_edge(&mut self, a: u32, b: u32, by: i64) {
+        self.nodes[a as usize].change_edge(b, by);
+        self.nodes[b as usize].change_edge(a, by);
+    }
+
+    fn push(&mut self, node: Node) {
+        self.nodes.push(node);
+        self.places.push(Place { parent: NONE, position: 0 });
+    }
+
+    fn is_listed(&self, node: u32) -> bool {
+        self.places[node as usize].parent != NONE
+    }
+}
+
+impl Hierarchy {
+    /// Levels without nodes.
+    pub(crate) fn new(sectors: Sectors) -> Self {
+        let side = sectors.per_row.max(sectors.count / sectors.per_row.max(1));
+        let mut levels = vec![Level::default(); 2];
+        while side > 1 << (LEVEL_SHIFT * (levels.len() - 1)) {
+            levels.push(Level::default());
+        }
+        Self { sectors, levels }
+    }
+
+    /// The level of the regions.
+    pub(crate) fn top(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    /// The square of a level that a sector is in.
+    fn square(&self, level: usize, sector: u32) -> (usize, usize) {
+        let (sector, shift) = (sector as usize, LEVEL_SHIFT * level);
+        ((sector % self.sectors.per_row) >> shift, (sector / self.sectors.per_row) >> shift)
+    }
+
+    /// Makes nodes of all levels from pieces and their edges. Regions are numbered in the order in
+    /// which `pieces` has them, groups in that of their first members.
+    pub(crate) fn build(&mut self, pieces: impl Iterator<Item = u32>) {
+        for level in 1..self.top() {
+            for member in 0..count_u32(self.number_end(level - 1)) {
+                self.build_node(level, member);
+            }
+            self.link(level);
+        }
+        let top = self.top();
+        for piece in pieces {
+            self.build_node(top, self.ancestor(piece, top - 1));
+        }
+    }
+
+    /// Makes a node of a member that is of none, and of all that it hangs together with. The list of
+    /// the members is the queue of the flood.
+    fn build_node(&mut self, level: usize, member: u32) {
+        if self.levels[level - 1].is_listed(member) {
+            return;
+        }
+        let sector = self.node(level - 1, member).sector;
+        let node = self.create(level, sector);
+        self.insert(level - 1, member, node);
+        let mut head = 0;
+        while let Some(&member) = self.node(level, node).members.get(head) {
+            head += 1;
+            self.count_member(level, node, member);
+            for at in 0..self.node(level - 1, member).edges.len() {
+                let next = self.node(level - 1, member).edges[at].to;
+                let is_inside = self.square(level, self.node(level - 1, next).sector)
+                    == self.square(level, sector);
+                if is_inside && !self.levels[level - 1].is_listed(next) {
+                    self.insert(level - 1, next, node);
+                }
+            }
+        }
+    }
+
+    /// Works out the edges of a level from those of the one below.
+    fn link(&mut self, level: usize) {
+        let [below, level] = &mut self.levels[level - 1..=level] else { return };
+        for (node, place) in below.nodes.iter().zip(&below.places) {
+            for edge in &node.edges {
+                let to = below.places[edge.to as usize].parent;
+                if to != place.parent {
+                    level.nodes[place.parent as usize].change_edge(to, edge.pair_count.into());
+                }
+            }
+        }
+    }
+
+    fn node(&self, level: usize, node: u32) -> &Node {
+        &self.levels[level].nodes[node as usize]
+    }
+
+    fn node_mut(&mut self, level: usize, node: u32) -> &mut Node {
+        &mut self.levels[level].nodes[node as usize]
+    }
+
+    /// All numbers of a level below are those of nodes or free.
+    pub(crate) fn number_end(&self, level: usize) -> usize {
+        self.levels[level].nodes.len()
+    }
+
+    pub(crate) fn sector(&self, piece: u32) -> usize {
+        self.node(0, piece).sector as usize
+    }
+
+    pub(crate) fn cell_count(&self, level: usize, node: u32) -> u32 {
+        self.node(level, node).cell_count
+    }
+
+    pub(crate) fn piece_count(&self, level: usize, node: u32) -> usize {
+        self.node(level, node).piece_count as usize
+    }
+
+    pub(crate) fn member_count(&self, level: usize, node: u32) -> usize {
+        self.node(level, node).members.len()
+    }
+
+    #[inline]
+    pub(crate) fn parent(&self, level: usize, node: u32) -> u32 {
+        self.levels[level].places[node as usize].parent
+    }
+
+    /// The node of a level that a piece is of.
+    #[inline]
+    pub(crate) fn ancestor(&self, piece: u32, level: usize) -> u32 {
+        let levels = self.levels[..level].iter();
+        levels.fold(piece, |node, level| level.places[node as usize].parent)
+    }
+
+    /// Whether two pieces are of one region.
+    #[inline]
+    pub(crate) fn is_same(&self, mut a: u32, mut b: u32) -> bool {
+        for level in &self.levels[..self.levels.len() - 1] {
+            if a == b {
+                return true;
+            }
+            (a, b) = (level.places[a as usize].parent, level.places[b as usize].parent);
+        }
+        a == b
+    }
+
+    /// The nodes with the same parent that a node touches.
+    #[inline]
+    pub(crate) fn touched(&self, level: usize, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let Level { nodes, places, .. } = &self.levels[level];
+        let parent = places[node as usize].parent;
+        let edges = nodes[node as usize].edges.iter().map(|edge| edge.to);
+        edges.filter(move |&to| places[to as usize].parent == parent)
+    }
+
+    /// The piece of a region that has so many before it.
+    pub(crate) fn piece_at(&self, region: u32, rank: usize) -> u32 {
+        let (node, rank) = self.find(region, rank, 1, |node| node.piece_count);
+        self.node(1, node).members[rank]
+    }
+
+    /// The piece of a region with the cell that has so many before it, and how many of these it has.
+    pub(crate) fn piece_of_cell(&self, region: u32, rank: usize) -> (u32, usize) {
+        self.find(region, rank, 0, |node| node.cell_count)
+    }
+
+    /// The node of a level, by the place in a region of something that it has, and the place in it.
+    fn find(
+        &self,
+        region: u32,
+        mut rank: usize,
+        last: usize,
+        size: impl Fn(&Node) -> u32,
+    ) -> (u32, usize) {
+        let mut node = region;
+        for level in (last + 1..=self.top()).rev() {
+            let mut members = self.node(level, node).members.iter().copied();
+            node = loop {
+                let member = members.next().expect("a place below the count of all");
+                let size = size(self.node(level - 1, member)) as usize;
+                if rank < size {
+                    break member;
+                }
+                rank -= size;
+            };
+        }
+        (node, rank)
+    }
+
+    /// A node without cells, to be given some at once, and a parent.
+    pub(crate) fn create(&mut self, level: usize, sector: u32) -> u32 {
+        let node = self.levels[level].free.pop().unwrap_or_else(|| {
+            self.levels[level].push(Node::default());
+            count_u32(self.number_end(level) - 1)
+        });
+        let is_piece = u32::from(level == 0);
+        let it = self.node_mut(level, node);
+        (it.sector, it.cell_count, it.piece_count) = (sector, 0, is_piece);
+        node
+    }
+
+    /// Frees the number of a node without members and edges, if it can be used again.
+    pub(crate) fn remove(&mut self, level: usize, node: u32, is_usable: bool) {
+        self.node_mut(level, node).cell_count = 0;
+        if is_usable {
+            self.levels[level].free.push(node);
+        }
+    }
+
+    /// Lists a node that has no parent. Its cells and pieces are counted by the caller.
+    pub(crate) fn insert(&mut self, level: usize, node: u32, parent: u32) {
+        let members = &mut self.node_mut(level + 1, parent).members;
+        let position = count_u32(members.len());
+        members.push(node);
+        self.levels[level].places[node as usize] = Place { parent, position };
+    }
+
+    /// Takes a node from its parent. Its cells and pieces are counted by the caller.
+    pub(crate) fn take(&mut self, level: usize, node: u32) {
+        let none = Place { parent: NONE, position: 0 };
+        let place = &mut self.levels[level].places[node as usize];
+        let Place { parent, position } = std::mem::replace(place, none);
+        let members = &mut self.node_mut(level + 1, parent).members;
+        members.swap_remove(position as usize);
+        // The last one has moved into the gap, unless it was the gap.
+        if let Some(&moved) = members.get(position as usize) {
+            self.levels[level].places[moved as usize].position = position;
+        }
+    }
+
+    fn count_member(&mut self, level: usize, node: u32, member: u32) {
+        let &Node { cell_count, piece_count, .. } = self.node(level - 1, member);
+        let node = self.node_mut(level, node);
+        node.cell_count += cell_count;
+        node.piece_count += piece_count;
+    }
+
+    /// Counts cells of a piece as more, or less, on all levels.
+    pub(crate) fn resize(&mut self, piece: u32, by: i32) {
+        self.count_up(0, piece, |node| {
+            node.cell_count = node.cell_count.wrapping_add_signed(by);
+        });
+    }
+
+    /// Counts a piece more, or less, of a node of the first level and those above.
+    pub(crate) fn count_pieces(&mut self, node: u32, by: i32) {
+        self.count_up(1, node, |node| {
+            node.piece_count = node.piece_count.wrapping_add_signed(by);
+        });
+    }
+
+    fn count_up(&mut self, from: usize, node: u32, count: impl Fn(&mut Node)) {
+        let mut node = node;
+        for level in &mut self.levels[from..] {
+            count(&mut level.nodes[node as usize]);
+            node = level.places[node as usize].parent;
+        }
+    }
+
+    /// Counts pairs of cells of two pieces that touch, for all levels on which these are of two nodes.
+    pub(crate) fn change_edges(&mut self, a: u32, b: u32, by: i64) {
+        let (mut a, mut b) = (a, b);
+        for level in &mut self.levels {
+            if a == b {
+                return;
+            }
+            level.change_edge(a, b, by);
+            (a, b) = (level.places[a as usize].parent, level.places[b as usize].parent);
+        }
+    }
+
+    /// Gives cells of a piece to a new one, which has the same parent.
+    pub(crate) fn move_cells(&mut self, from: u32, into: u32, cell_count: u32) {
+        self.node_mut(0, from).cell_count -= cell_count;
+        self.node_mut(0, into).cell_count += cell_count;
+        let parent = self.parent(0, from);
+        self.insert(0, into, parent);
+        self.count_pieces(parent, 1);
+    }
+
+    /// Gives a pair of cells that touch from one piece to another one of the same parent.
+    pub(crate) fn move_edge(&mut self, from: u32, into: u32, to: u32) {
+        self.levels[0].change_edge(from, to, -1);
+        self.levels[0].change_edge(into, to, 1);
+    }
+
+    /// Gives members of a node to a new one, which is listed beside it. Returns how many cells they
+    /// have.
+    pub(crate) fn move_members<'a>(
+        &mut self,
+        level: usize,
+        from: u32,
+        into: u32,
+        members: impl Iterator<Item = &'a u32> + Clone,
+    ) -> u32 {
+        for &member in members.clone() {
+            self.take(level - 1, member);
+            self.insert(level - 1, member, into);
+            self.count_member(level, into, member);
+        }
+        let &Node { cell_count, piece_count, .. } = self.node(level, into);
+        let source = self.node_mut(level, from);
+        source.cell_count -= cell_count;
+        source.piece_count -= piece_count;
+        let [below, level] = &mut self.levels[level - 1..=level] else { return cell_count };
+        for &member in members {
+            for edge in &below.nodes[member as usize].edges {
+                let to = below.places[edge.to as usize].parent;
+                if to != into {
+                    level.change_edge(from, to, -i64::from(edge.pair_count));
+                    level.change_edge(into, to, edge.pair_count.into());
+                }
+            }
+        }
+        cell_count
+    }
+
+    /// Gives everything that a node has to another one of its square. The caller removes it, and
+    /// counts the pieces that are no more.
+    pub(crate) fn absorb(&mut self, level: usize, into: u32, from: u32) {
+        // The emptied lists go back, so that their memory serves the number's next node.
+        let mut node = std::mem::take(self.node_mut(level, from));
+        let target = self.node_mut(level, into);
+        target.cell_count += node.cell_count;
+        target.piece_count += if level > 0 { node.piece_count } else { 0 };
+        let first = count_u32(target.members.len());
+        target.members.extend_from_slice(&node.members);
+        for (position, &member) in (first..).zip(&node.members) {
+            self.levels[level - 1].places[member as usize] = Place { parent: into, position };
+        }
+        node.members.clear();
+        for Edge { to, pair_count } in node.edges.drain(..) {
+            let count = i64::from(pair_count);
+            self.node_mut(level, to).change_edge(from, -count);
+            self.levels[level].change_edge(into, to, count);
+        }
+        *self.node_mut(level, from) = node;
+    }
+
+    /// Whether two hierarchies of one grid are alike, but for numbers; `twins` has the piece of this
+    /// one for each of the other. Returns a sector of what differs.
+    pub(crate) fn check(&self, fresh: &Self, mut twins: Vec<u32>) -> Result<(), u32> {
+        for (number, (level, fresh)) in self.levels.iter().zip(&fresh.levels).enumerate() {
+            for (node, &twin) in fresh.nodes.iter().zip(&twins) {
+                let is_alike = level.nodes.get(twin as usize).is_some_and(|kept| {
+                    let edges =
+                        node.edges.iter().map(|edge| (twins[edge.to as usize], edge.pair_count));
+                    let mut edges: Vec<_> = edges.collect();
+                    edges.sort_unstable();
+                    (kept.cell_count, kept.piece_count, kept.members.len())
+                        == (node.cell_count, node.piece_count, node.members.len())
+                        && kept.edges.iter().map(|edge| (edge.to, edge.pair_count)).eq(edges)
+                });
+                if !is_alike {
+                    return Err(node.sector);
+                }
+            }
+            let live_count = level.nodes.iter().filter(|node| node.cell_count > 0).count();
+            if live_count != fresh.nodes.len() {
+                return Err(0);
+            }
+            let Some(above) = self.levels.get(number + 1) else { break };
+            let parents = fresh.nodes.iter().zip(&fresh.places).zip(&twins);
+            let mut next = vec![NONE; fresh.nodes.len()];
+            for ((node, place), &twin) in parents {
+                let kept = level.places[twin as usize];
+                let listed = above.nodes.get(kept.parent as usize);
+                let listed = listed.and_then(|it| it.members.get(kept.position as usize));
+                let twin_of_parent = &mut next[place.parent as usize];
+                if *twin_of_parent == NONE {
+                    *twin_of_parent = kept.parent;
+                }
+                if listed != Some(&twin) || *twin_of_parent != kept.parent {
+                    return Err(node.sector);
+                }
+            }
+            twins = next;
+        }
+        Ok(())
+    }
+
+    /// The numbers of a level that are free, the one freed last at the end.
+    pub(crate) fn write_free(&self, level: usize, out: &mut Vec<u8>) {
+        let free = &self.levels[level].free;
+        put(out, free.len() as u64);
+        free.iter().for_each(|&number| put(out, number.into()));
+    }
+
+    pub(crate) fn read_free(&mut self, level: usize, bytes: &mut &[u8]) -> Saved<()> {
+        for _ in 0..get_count(bytes, 8)? {
+            self.levels[level].free.push(get_u32(bytes)?);
+        }
+        Ok(())
+    }
+
+    /// The members of a node, in their order.
+    pub(crate) fn write_members(&self, level: usize, node: u32, out: &mut Vec<u8>) {
+        let members = &self.node(level, node).members;
+        put(out, members.len() as u64);
+        members.iter().for_each(|&member| put(out, member.into()));
+    }
+
+    /// Reads the next node of a level.
+    pub(crate) fn read_members(&mut self, level: usize, bytes: &mut &[u8]) -> Saved<()> {
+        self.levels[level].push(Node::default());
+        let node = count_u32(self.number_end(level) - 1);
+        for _ in 0..get_count(bytes, 8)? {
+            let member = get_u32(bytes)?;
+            let below = &self.levels[level - 1];
+            let is_new = below.nodes.get(member as usize).is_some_and(|it| it.cell_count > 0)
+                && !below.is_listed(member);
+            if !is_new {
+                return Err(CodecError);
+            }
+            self.node_mut(level, node).sector = self.node(level - 1, member).sector;
+            self.insert(level - 1, member, node);
+            self.count_member(level, node, member);
+        }
+        Ok(())
+    }
+
+    /// The next number of a piece; without cells it is free.
+    pub(crate) fn push_piece(&mut self, sector: usize, cell_count: u32) -> u32 {
+        let sector = count_u32(sector);
+        self.levels[0].push(Node { sector, cell_count, piece_count: 1, ..Node::default() });
+        count_u32(self.number_end(0) - 1)
+    }
+
+    /// Whether the free numbers of a level are those of nodes without cells, each once; those of
+    /// pieces are all of them.
+    pub(crate) fn is_free_right(&self, level: usize) -> bool {
+        let Level { nodes, free, .. } = &self.levels[level];
+        let mut free = free.clone();
+        free.sort_unstable();
+        let is_set = free.windows(2).all(|pair| pair[0] != pair[1]);
+        let is_dead =
+            |&number: &u32| nodes.get(number as usize).is_some_and(|it| it.cell_count == 0);
+        let dead_count = nodes.iter().filter(|node| node.cell_count == 0).count();
+        is_set && free.iter().all(is_dead) && (level > 0 || free.len() == dead_count)
+    }
+
+    /// Works out the edges of a level that was read, if all of the level below are listed.
+    pub(crate) fn relink(&mut self, level: usize) -> Saved<()> {
+        let below = &self.levels[level - 1];
+        let is_listed =
+            |(node, place): (&Node, &Place)| node.cell_count == 0 || place.parent != NONE;
+        if !below.nodes.iter().zip(&below.places).all(is_listed) {
+            return Err(CodecError);
+        }
+        if level < self.top() {
+            self.link(level);
+        }
+        Ok(())
+    }
+}
