@@ -18,6 +18,7 @@
 //! of the squares in it, so even a cut through a maze takes work that grows with the side of the map
 //! and not with its area.
 
+pub(crate) mod chunks;
 pub(crate) mod event;
 pub(crate) mod flood;
 pub(crate) mod hierarchy;
@@ -35,6 +36,7 @@ use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::change::GridVersion;
 use crate::grid::{Grid, count_u32};
+use crate::region::chunks::Chunks;
 use crate::region::event::{EventLog, RegionEvent, RegionId};
 use crate::region::flood::Flood;
 use crate::region::hierarchy::Hierarchy;
@@ -62,7 +64,7 @@ pub struct Regions {
     pieces: Pieces,
     hierarchy: Hierarchy,
     /// By the number of the node on the top level.
-    slots: Vec<Slot>,
+    slots: Chunks<Slot>,
     count: usize,
     flood: Flood,
     events: EventLog,
@@ -88,7 +90,7 @@ impl Regions {
         hierarchy.build(grid.cells().filter_map(|cell| pieces.at(cell)));
         regions.count = hierarchy.number_end(hierarchy.top());
         let slot = Slot { generation: NonZeroU32::MIN, version: grid.version() };
-        regions.slots = vec![slot; regions.count];
+        (0..regions.count).for_each(|_| regions.slots.push(slot));
         regions
     }
 
@@ -96,7 +98,7 @@ impl Regions {
         let pieces = Pieces::new(grid, connectivity);
         let hierarchy = Hierarchy::new(pieces.sectors);
         let (flood, events) = (Flood::default(), EventLog::default());
-        Self { pieces, hierarchy, slots: Vec::new(), count: 0, flood, events }
+        Self { pieces, hierarchy, slots: Chunks::default(), count: 0, flood, events }
     }
 
     /// Level by level the numbers that are free, and what each number has; of regions their

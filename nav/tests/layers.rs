@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "region::event",
     "region::ring",
     "region::sector",
+    "region::chunks",
     "region::hierarchy",
     "region::pieces",
     "region::flood",

@@ -7,6 +7,7 @@
 //! connectivity by Even and Shiloach (1981); here every region stays exact under
 //! digging as well.
 
+use crate::region::chunks::Chunks;
 use crate::region::hierarchy::Hierarchy;
 
 /// A neighbourhood falls into four parts at most: one per side, or per corner.
@@ -20,7 +21,7 @@ const TURN_LENGTH_MAX: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flood {
     /// Per node, `stamp + i` if flood `i` of the current run was there.
-    marks: Vec<u32>,
+    marks: Chunks<u32>,
     /// A multiple of [`PART_COUNT_MAX`], greater than every older mark.
     stamp: u32,
     fronts: [Front; PART_COUNT_MAX],
@@ -91,9 +92,7 @@ impl Flood {
     fn start(&mut self, hierarchy: &Hierarchy, level: usize, seeds: impl Iterator<Item = u32>) {
         self.advance_stamp();
         let number_end = hierarchy.number_end(level);
-        if self.marks.len() < number_end {
-            self.marks.resize(number_end, 0);
-        }
+        (self.marks.len()..number_end).for_each(|_| self.marks.push(0));
         self.front_count = 0;
         for seed in seeds {
             let i = self.front_count;
@@ -116,7 +115,7 @@ impl Flood {
         self.stamp = match self.stamp.checked_add(2 * step) {
             Some(end) => end - step,
             None => {
-                self.marks.fill(0);
+                self.marks.iter_mut().for_each(|mark| *mark = 0);
                 step
             }
         };

@@ -16,6 +16,7 @@ use formic_ecs::CodecError;
 
 use crate::bytes::{Saved, get_count, get_u32, put};
 use crate::grid::count_u32;
+use crate::region::chunks::Chunks;
 use crate::region::sector::{LEVEL_SHIFT, Sectors};
 
 /// The parent of nodes that have none yet.
@@ -54,7 +55,7 @@ struct Place {
 /// removal by swapping needs no search.
 #[derive(Clone, Debug, Default)]
 struct Level {
-    nodes: Vec<Node>,
+    nodes: Chunks<Node>,
     places: Vec<Place>,
     /// Numbers to use again, the one freed last on top: that makes numbers deterministic.
     free: Vec<u32>,
@@ -388,6 +389,9 @@ impl Hierarchy {
         let source = self.node_mut(level, from);
         source.cell_count -= cell_count;
         source.piece_count -= piece_count;
+        if level == self.top() {
+            return cell_count;
+        }
         let [below, level] = &mut self.levels[level - 1..=level] else { return cell_count };
         for &member in members {
             for edge in &below.nodes[member as usize].edges {
