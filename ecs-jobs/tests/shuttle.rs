@@ -17,10 +17,12 @@ use formic_jobs::{JobGraph, JobHandle, Pool, Sharing, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;
+use std::future::poll_fn;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Instant;
 
 /// Tries a model with schedules that are random throughout, and with such that
@@ -319,6 +321,68 @@ fn jobs_that_wait_for_jobs_inside_of_jobs_end() {
         // Jobs hold the pool as well: the last one must not be the one to drop it.
         pool.flush();
     });
+}
+
+/// One future waits for a waker, the next for the first, and one waits for ever.
+#[test]
+fn futures_are_polled_or_dropped_once_when_their_pool_goes() {
+    explore("3 futures, a thread that wakes and the end of a pool of 2", || {
+        let (kept, gone) = (Arc::new(pool(2)), Arc::new(AtomicUsize::new(0)));
+        let wakers = Arc::new(Mutex::new(Vec::new()));
+        let waits = |mut count: usize| {
+            let (note, wakers) = (Noted(Arc::clone(&gone)), Arc::clone(&wakers));
+            let mut output = Some(Noted(Arc::clone(&gone)));
+            poll_fn(move |context| {
+                let _owned = &note;
+                if count == 0 {
+                    return Poll::Ready(output.take());
+                }
+                count -= 1;
+                let mut wakers = wakers.lock().unwrap();
+                wakers.extend([context.waker().clone(), context.waker().clone()]);
+                Poll::Pending
+            })
+        };
+        let first = kept.spawn_future(waits(1));
+        let (own, second) = (waits(0), waits(usize::MAX));
+        let then = kept.spawn_future(async move {
+            drop(first.await);
+            own.await
+        });
+        drop(kept.spawn_future(second));
+        let waking = thread::spawn({
+            let wakers = Arc::clone(&wakers);
+            move || {
+                for _ in 0..4 {
+                    let waker: Option<Waker> = wakers.lock().unwrap().pop();
+                    waker.into_iter().for_each(Waker::wake);
+                    thread::yield_now();
+                }
+            }
+        });
+        // The last reference is a job's or this thread's.
+        let inside = Arc::clone(&kept);
+        kept.schedule(move || drop(inside));
+        drop(kept);
+        waking.join().expect("it ends well");
+        while !then.is_done() {
+            thread::yield_now();
+        }
+        drop(then);
+        let left = std::mem::take(&mut *wakers.lock().unwrap());
+        drop(left);
+        while gone.load(Ordering::Relaxed) < 6 {
+            thread::yield_now();
+        }
+    });
+}
+
+struct Noted(Arc<AtomicUsize>);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 #[test]
