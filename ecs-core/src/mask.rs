@@ -128,36 +128,13 @@ impl Rows {
     #[inline]
     pub(crate) fn keep(&mut self, words: &[AtomicU64], len: usize) {
         // Relaxed: a bit carries no data with it, see `storage::bits`.
-        self.keep_bits(len, |index| words[index].load(Ordering::Relaxed));
+        self.keep_words(len, |index| words[index].load(Ordering::Relaxed));
     }
 
     /// Narrows to the rows with a zero in `words`.
     #[inline]
     pub(crate) fn drop_set(&mut self, words: &[AtomicU64], len: usize) {
-        self.keep_bits(len, |index| !words[index].load(Ordering::Relaxed));
-    }
-
-    /// [`keep_words`](Self::keep_words) for words that are cheap to look at twice: the two answers
-    /// that need no mask come without one.
-    #[inline]
-    fn keep_bits(&mut self, len: usize, word: impl Fn(usize) -> u64) {
-        if matches!(self, Self::All) {
-            let used = len.div_ceil(64);
-            let rows_of = |index: usize| u64::MAX >> (64 - (len - index * 64).min(64));
-            let (mut left, mut gone) = (0, 0);
-            for index in 0..used {
-                left |= word(index) & rows_of(index);
-                gone |= !word(index) & rows_of(index);
-            }
-            if gone == 0 {
-                return;
-            }
-            if left == 0 {
-                *self = Self::None;
-                return;
-            }
-        }
-        self.keep_words(len, word);
+        self.keep_words(len, |index| !words[index].load(Ordering::Relaxed));
     }
 
     /// Narrows to the rows whose bit is one in the words that `word` gives for 64 rows each.

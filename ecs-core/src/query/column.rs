@@ -8,8 +8,8 @@ use core::ptr::NonNull;
 use crate::archetype::Archetype;
 use crate::component::Component;
 use crate::entity::Entity;
-use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
-use crate::sync::{AtomicU64, Ordering};
+use crate::storage::{ChangeWindow, Chunks, ColumnRecord};
+use crate::sync::AtomicU64;
 
 /// One chunk, as a query comes to it.
 #[doc(hidden)]
@@ -272,66 +272,6 @@ impl<T> ChunkAddress<T> {
     /// is used by [`Values::at`] alone.
     pub(crate) fn of_column(record: &ColumnRecord) -> Self {
         Self(record.start().cast())
-    }
-}
-
-/// What views that write a component keep about a chunk.
-///
-/// The start is in the record as well as the stamps are; kept apart it is there a step earlier.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct CachedColumn<T> {
-    start: ChunkAddress<T>,
-    /// The last version that the column was stamped with by way of this: the column has this stamp
-    /// or a later one, since stamps only go up while it stays where it is.
-    stamped: AtomicU64,
-    stamps: ChunkAddress<ColumnStamps>,
-    rows: Option<ChunkAddress<ChunkVersions>>,
-}
-
-impl<T> PartialEq for CachedColumn<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.start == other.start && self.stamps == other.stamps && self.rows == other.rows
-    }
-}
-
-impl<T: Component> CachedColumn<T> {
-    pub(crate) fn new(record: &ColumnRecord, rows: Option<&ChunkVersions>) -> Self {
-        Self {
-            start: ChunkAddress::of_column(record),
-            stamped: AtomicU64::new(0),
-            stamps: ChunkAddress::new(record.stamps()),
-            rows: rows.map(ChunkAddress::new),
-        }
-    }
-
-    /// The column.
-    #[inline]
-    pub(crate) fn values<'w>(&self, token: CacheToken<'w>) -> Values<'w, T> {
-        Values::at(self.start, token)
-    }
-
-    /// Writes down that the column is opened for writing.
-    // Random access comes to the same chunks over and over: it sees here that this was done.
-    #[inline]
-    pub(crate) fn mark(&self, token: CacheToken<'_>, version: u64) {
-        // Relaxed: a thread that sees another version stamps once more, which changes nothing.
-        if self.stamped.load(Ordering::Relaxed) != version {
-            self.mark_column(token, version);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn mark_column(&self, token: CacheToken<'_>, version: u64) {
-        self.stamps.get(token).mark(version);
-        self.stamped.store(version, Ordering::Relaxed);
-    }
-
-    /// The versions of its rows, if they have any.
-    #[inline]
-    pub(crate) fn rows<'w>(&self, token: CacheToken<'w>) -> Option<&'w ChunkVersions> {
-        self.rows.map(|rows| rows.get(token))
     }
 }
 

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 
 use super::access::{Access, Use};
 use super::column::{
-    CacheToken, CachedColumn, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
+    CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
 };
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};

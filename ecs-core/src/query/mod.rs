@@ -21,9 +21,7 @@ pub(crate) use access::{BorrowGuard, Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
-pub use column::{
-    CacheToken, CachedColumn, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
-};
+pub use column::{CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 pub(crate) use cursor::{Source, rows};
 #[doc(hidden)]

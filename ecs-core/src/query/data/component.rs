@@ -3,11 +3,12 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkRef,
-    ChunkVersions, ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts,
-    RowToken, Rows, TermSlot, TermState, Use, Values,
+    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, ChunkRef, ChunkVersions,
+    ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
+    TermSlot, TermState, Use, Values,
 };
 use crate::component::Component;
+use crate::storage::ColumnStamps;
 
 impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;
@@ -104,22 +105,28 @@ impl<T: Component> QueryParts for &mut T {
 
     type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
-    type Cached = CachedColumn<T>;
+    /// Where the column starts, its stamps, and the versions of its rows if it has any. The start is in
+    /// the record as well as the stamps are; kept apart it is there a step earlier.
+    type Cached =
+        (ChunkAddress<T>, ChunkAddress<ColumnStamps>, Option<ChunkAddress<ChunkVersions>>);
 
     fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
         let rows = if T::TRACKED { slots.row_versions(chunk) } else { None };
-        CachedColumn::new(chunk.record(slots.column()), rows)
+        let record = chunk.record(slots.column());
+        let stamps = ChunkAddress::new(record.stamps());
+        (ChunkAddress::of_column(record), stamps, rows.map(ChunkAddress::new))
     }
 
     #[inline]
     fn open_cached<'w>(
-        cached: &Self::Cached,
+        &(start, stamps, rows): &Self::Cached,
         token: CacheToken<'w>,
         moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        cached.mark(token, moment.version);
-        let stamps = if T::TRACKED { cached.rows(token) } else { None };
-        WriteFetch { values: cached.values(token), stamps: stamps.map(|stamps| (stamps, moment)) }
+        stamps.get(token).mark(moment.version);
+        let rows = if T::TRACKED { rows } else { None };
+        let stamps = rows.map(|rows| (rows.get(token), moment));
+        WriteFetch { values: Values::at(start, token), stamps }
     }
 
     #[inline]
