@@ -228,14 +228,8 @@ impl<Q: QueryData> View<'_, Q> {
         assert!(count > 0, "a view has one part at least");
         assert!(run.is_power_of_two(), "{run} is not a power of two");
         let lookups = self.lookups.among_several();
-        let (shift, divisor) = (run.ilog2(), Divisor::new(count));
-        (0..count).map(move |which| ViewShard {
-            lookups,
-            shift,
-            divisor,
-            which,
-            marker: PhantomData,
-        })
+        let shift = run.ilog2();
+        (0..count).map(move |which| ViewShard { lookups, shift, count, which, marker: PhantomData })
     }
 
     /// The components of several entities, all at once.
@@ -269,32 +263,10 @@ impl<Q: QueryData> View<'_, Q> {
 pub struct ViewShard<'v, Q: QueryData> {
     lookups: Lookups<'v, Q>,
     shift: u32,
-    divisor: Divisor,
+    count: u32,
     which: u32,
     /// As in a [`View`].
     marker: PhantomData<Q::Parts>,
-}
-
-/// A number to divide by again and again: two multiplications are faster than a division. After
-/// Lemire, Kaser and Kurz, "Faster remainder by direct computation" (2019).
-#[derive(Clone, Copy, Debug)]
-struct Divisor {
-    by: u32,
-    /// 2^64 divided by it, rounded up; 0 for 1.
-    inverse: u64,
-}
-
-impl Divisor {
-    const fn new(by: u32) -> Self {
-        Self { by, inverse: (u64::MAX / by as u64).wrapping_add(1) }
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder is below the divisor")]
-    fn remainder(self, number: u32) -> u32 {
-        let fraction = self.inverse.wrapping_mul(number.into());
-        ((u128::from(fraction) * u128::from(self.by)) >> 64) as u32
-    }
 }
 
 debug_fields!([Q: QueryData] ViewShard<'_, Q>: which);
@@ -307,7 +279,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
     /// [`QueryEntityError::NotMatching`] if it lacks one of the components or is of another part.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        if self.divisor.remainder(entity.index() >> self.shift) != self.which {
+        if (entity.index() >> self.shift) % self.count != self.which {
             return Err(QueryEntityError::NotMatching(entity));
         }
         let (fetch, row) = self.lookups.open(entity)?;
@@ -518,22 +490,6 @@ mod tests {
 
     #[derive(formic_ecs_derive::Component)]
     struct A;
-
-    #[test]
-    fn a_remainder_by_multiplication_is_that_by_division() {
-        let edges =
-            [0, 1, 2, 3, 63, 64, 65, 1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX];
-        let mut random = crate::random::RandomStream::new(7);
-        for by in (1..70).chain(edges[1..].iter().copied()) {
-            let divisor = Divisor::new(by);
-            let near =
-                edges.iter().flat_map(|edge| [edge / by * by, (edge / by * by).wrapping_sub(1)]);
-            let others = core::iter::repeat_with(|| (random.next_u64() >> 32) as u32).take(50);
-            for number in edges.into_iter().chain(near).chain(others) {
-                assert_eq!(divisor.remainder(number), number % by, "{number} by {by}");
-            }
-        }
-    }
 
     /// Whether several threads stamp decides whether stamping is atomic; a race would show it by
     /// chance only.

@@ -192,9 +192,10 @@ impl Chunks {
                     // this size (I-6).
                     let last = unsafe { tail.start().add((end.row - filled) * size) };
                     if action == ColumnAction::Drop {
+                        let (hole, last) = (hole.as_ptr(), last.as_ptr());
                         // SAFETY: two runs of rows of one column (I-3, I-6), both there (I-2), that
                         // do not overlap: the last rows are behind those that leave.
-                        unsafe { swap(hole, last, size_of_all) };
+                        unsafe { core::ptr::swap_nonoverlapping(hole, last, size_of_all) };
                     } else {
                         // SAFETY: as above; what lay in the hole is forgotten.
                         unsafe { copy(last, hole, size_of_all) };
@@ -316,33 +317,6 @@ unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     }
 }
 
-/// Swaps the `size` bytes of two values.
-///
-/// # Safety
-/// Both may be read and written for `size` bytes, and do not overlap: such are two rows of columns
-/// whose values have this size (I-3).
-#[inline]
-unsafe fn swap(a: NonNull<u8>, b: NonNull<u8>, size: usize) {
-    let mut buffer = [MaybeUninit::<u8>::uninit(); BUFFER_BYTES];
-    if size > BUFFER_BYTES {
-        // SAFETY: the caller vouches for both, as for two rows of this size (I-3).
-        unsafe { core::ptr::swap_nonoverlapping(a.as_ptr(), b.as_ptr(), size) };
-        return;
-    }
-    let buffer = NonNull::from(&mut buffer).cast();
-    // SAFETY: the caller vouches for `a`, as for a row of this size (I-3); the buffer is a local as
-    // large.
-    unsafe { copy(a, buffer, size) };
-    // SAFETY: the caller vouches for both, as for two rows of this size (I-3).
-    unsafe { copy(b, a, size) };
-    // SAFETY: the caller vouches for `b`, as for a row of this size (I-3); the buffer was just
-    // filled.
-    unsafe { copy(buffer, b, size) };
-}
-
-/// Values up to this size are swapped by way of a local.
-const BUFFER_BYTES: usize = 64;
-
 /// Copies the first and the last bytes, as many as a `T` has, which may overlap.
 ///
 /// # Safety
@@ -402,20 +376,6 @@ mod tests {
             unsafe { copy(from, to, size) };
             assert_eq!(target[5..5 + size], source[3..3 + size]);
             assert!(target[..5].iter().chain(&target[5 + size..]).all(|&byte| byte == 0));
-        }
-    }
-
-    #[test]
-    fn every_size_is_swapped_whole_and_nothing_else() {
-        for size in 0..=BUFFER_BYTES + 3 {
-            let (mut a, mut b) = ([1_u8; 80], [2_u8; 80]);
-            let (from, to) = (NonNull::from(&mut a[3..]).cast(), NonNull::from(&mut b[5..]).cast());
-            // SAFETY: both slices have more bytes than that and belong to different arrays.
-            unsafe { swap(from, to, size) };
-            assert!(a[3..3 + size].iter().all(|&byte| byte == 2));
-            assert!(b[5..5 + size].iter().all(|&byte| byte == 1));
-            assert_eq!(a.iter().filter(|&&byte| byte == 2).count(), size);
-            assert_eq!(b.iter().filter(|&&byte| byte == 1).count(), size);
         }
     }
 }
