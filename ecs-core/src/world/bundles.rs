@@ -25,7 +25,7 @@ pub(crate) struct Bundles {
     cached_indexes: EdgeCache,
     cached_edges: [EdgeCache; 2],
     /// By what is done with the bundle.
-    edges: [Edges<Option<Transition>>; 2],
+    edges: [Edges; 2],
     partial: hashbrown::HashMap<(Part, u32), Transition, BuildFibonacci>,
 }
 
@@ -177,7 +177,7 @@ impl Bundles {
                 place
             }
         };
-        self.edges[change as usize].at(place).as_ref()
+        self.edges[change as usize].known[place as usize].as_ref()
     }
 
     /// The transition of a row that is given this bundle, which every row can be.
@@ -214,7 +214,7 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
         let place = self.find_edge(change, index, from, registry, archetypes);
-        self.edges[change as usize].at(place).as_ref()
+        self.edges[change as usize].known[place as usize].as_ref()
     }
 
     #[inline(never)]
@@ -227,14 +227,19 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> u32 {
         let ids = &self.infos[index.0 as usize].ids;
-        self.edges[change as usize].place(from, index, || {
-            let set = change.target(archetypes.get(from).components(), ids)?;
-            let is_replaced = |id| change == Change::Insert && ids.contains(&id);
-            let carried = |id| if is_replaced(id) { Carried::Marks } else { Carried::Value };
-            let transition = Transition::new(from, set, (registry, archetypes), carried);
-            let having = if change == Change::Insert { transition.target } else { from };
-            let columns = columns_of(archetypes.get(having), ids);
-            Some(Transition { columns, ..transition })
+        let Edges { places, known } = &mut self.edges[change as usize];
+        *places.entry((from, index)).or_insert_with(|| {
+            let set = change.target(archetypes.get(from).components(), ids);
+            let transition = set.map(|set| {
+                let is_replaced = |id| change == Change::Insert && ids.contains(&id);
+                let carried = |id| if is_replaced(id) { Carried::Marks } else { Carried::Value };
+                let transition = Transition::new(from, set, (registry, archetypes), carried);
+                let having = if change == Change::Insert { transition.target } else { from };
+                let columns = columns_of(archetypes.get(having), ids);
+                Transition { columns, ..transition }
+            });
+            known.push(transition);
+            u32::try_from(known.len() - 1).expect("fewer than 2^32 transitions")
         })
     }
 
@@ -271,7 +276,8 @@ impl Bundles {
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
         for (change, edges) in [Change::Insert, Change::Remove].into_iter().zip(&self.edges) {
-            for (from, bundle, transition) in edges.iter() {
+            for (&(from, bundle), &place) in &edges.places {
+                let transition = &edges.known[place as usize];
                 let ids = &*self.infos[bundle.0 as usize].ids;
                 let source = &archetypes[from.index()];
                 match (transition, change.target(source.components(), ids)) {
@@ -298,65 +304,12 @@ fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BundleIndex(u32);
 
-/// What is known of pairs of an archetype and a bundle.
-#[derive(Debug)]
-struct Edges<T> {
-    /// By archetype, then by bundle: the place in `known`, or [`UNKNOWN`]. As long as they had to
-    /// be, so that a lookup is two loads.
-    places: Vec<Vec<u32>>,
-    known: Vec<T>,
-}
-
-const UNKNOWN: u32 = u32::MAX;
-
-impl<T> Default for Edges<T> {
-    fn default() -> Self {
-        Self { places: Vec::new(), known: Vec::new() }
-    }
-}
-
-impl<T> Edges<T> {
-    /// Where in `known` this pair is; `find` finds it out the first time.
-    #[inline]
-    fn place(&mut self, from: ArchetypeId, bundle: BundleIndex, find: impl FnOnce() -> T) -> u32 {
-        let row = self.places.get(from.index());
-        match row.and_then(|row| row.get(bundle.0 as usize)) {
-            Some(&place) if place != UNKNOWN => place,
-            _ => self.enter(from, bundle, find()),
-        }
-    }
-
-    /// What is known of the pair that [`place`](Self::place) has found.
-    #[inline]
-    fn at(&self, place: u32) -> &T {
-        &self.known[place as usize]
-    }
-
-    /// All that is known, with the pair that it is about.
-    fn iter(&self) -> impl Iterator<Item = (ArchetypeId, BundleIndex, &T)> {
-        (0..).zip(&self.places).flat_map(move |(from, row)| {
-            let known = (0..).zip(row).filter(|&(_, &place)| place != UNKNOWN);
-            known.map(move |(bundle, &place)| {
-                (ArchetypeId(from), BundleIndex(bundle), self.at(place))
-            })
-        })
-    }
-
-    #[cold]
-    fn enter(&mut self, from: ArchetypeId, bundle: BundleIndex, found: T) -> u32 {
-        let place = u32::try_from(self.known.len()).expect("fewer than 2^32 transitions");
-        self.known.push(found);
-        let (from, bundle) = (from.index(), bundle.0 as usize);
-        if self.places.len() <= from {
-            self.places.resize_with(from + 1, Vec::new);
-        }
-        let row = &mut self.places[from];
-        if row.len() <= bundle {
-            row.resize(bundle + 1, UNKNOWN);
-        }
-        row[bundle] = place;
-        place
-    }
+/// The transitions from archetypes by bundles, `None` where there is none.
+#[derive(Debug, Default)]
+struct Edges {
+    /// Where each pair is among those that are known.
+    places: hashbrown::HashMap<(ArchetypeId, BundleIndex), u32, BuildFibonacci>,
+    known: Vec<Option<Transition>>,
 }
 
 /// A small table of what was asked for lately, by a type and a number: one look where a hash map
@@ -442,13 +395,17 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_found_out_once() {
-        let mut edges = Edges::default();
-        let place = edges.place(ArchetypeId(2), BundleIndex(5), || "found");
-        let again = edges.place(ArchetypeId(2), BundleIndex(5), || unreachable!("it is known"));
-        assert_eq!((again, *edges.at(place)), (place, "found"));
-        let other = edges.place(ArchetypeId(2), BundleIndex(4), || "another");
-        assert_eq!((*edges.at(place), *edges.at(other)), ("found", "another"));
+    fn a_transition_is_found_out_once() {
+        let mut world = World::new();
+        for _ in 0..2 {
+            let entity = world.spawn((A(1), B(2)));
+            world.insert(entity, C).unwrap();
+            world.bundles.cached_edges = <[EdgeCache; 2]>::default();
+        }
+        assert_eq!(world.bundles.edges[0].known.len(), 1);
+        let entity = world.spawn(A(1));
+        world.insert(entity, C).unwrap();
+        assert_eq!(world.bundles.edges[0].known.len(), 2, "from another archetype");
     }
 
     #[test]
