@@ -38,7 +38,10 @@ macro_rules! copied {
     };
 }
 
-/// Implements `From` for an error that is one of the cases of another.
+/// Implements `From` for an error that is one of the cases of another. This and the next three are for the
+/// crates above as well.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! from_error {
     ($inner:ident => $outer:ident::$case:ident) => {
         impl From<$inner> for $outer {
@@ -49,8 +52,7 @@ macro_rules! from_error {
     };
 }
 
-/// Implements `Debug` of errors as their text: it is what `main` and `unwrap` print. For the crates above
-/// this one as well.
+/// Implements `Debug` of errors as their text: it is what `main` and `unwrap` print.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_as_text {
@@ -63,20 +65,31 @@ macro_rules! debug_as_text {
     };
 }
 
+/// Implements `Display` by the text of each case.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! display_text {
+    ($name:ident: $($case:pat => $text:literal $(, $argument:expr)*;)*) => {
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $($case => write!(f, $text $(, $argument)*),)*
+                }
+            }
+        }
+    };
+}
+
 /// Implements `Error`, and `Display` and `Debug` by the text of each case.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! error_text {
-    ($name:ident: $($case:pat => $text:literal;)*) => {
+    ($name:ident: $($cases:tt)*) => {
         impl core::error::Error for $name {}
 
         debug_as_text!($name);
 
-        impl core::fmt::Display for $name {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                match self {
-                    $($case => write!(f, $text),)*
-                }
-            }
-        }
+        display_text! { $name: $($cases)* }
     };
 }
 

@@ -6,8 +6,6 @@ use crate::sync::Arc;
 use std::any::Any;
 use std::fmt;
 
-debug_as_text!(JobError);
-
 /// A scheduled job: something to wait for, or to schedule other jobs after.
 ///
 /// A handle is a small number that can be copied and sent anywhere. It keeps
@@ -75,18 +73,12 @@ pub enum JobError {
     TimedOut,
 }
 
-impl fmt::Display for JobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherPool => f.write_str("the job is of another pool"),
-            Self::TooDeep => f.write_str("this thread waits for jobs inside of jobs too deeply"),
-            Self::TimedOut => f.write_str("the job was not done in time"),
-            Self::Failed(_) => f.write_str("the job panicked, or one that it comes after did"),
-        }
-    }
+error_text! { JobError:
+    Self::OtherPool => "the job is of another pool";
+    Self::TooDeep => "this thread waits for jobs inside of jobs too deeply";
+    Self::TimedOut => "the job was not done in time";
+    Self::Failed(_) => "the job panicked, or one that it comes after did";
 }
-
-impl std::error::Error for JobError {}
 
 /// The panic that a job failed for.
 ///

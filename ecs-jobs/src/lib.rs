@@ -71,7 +71,7 @@
 //!   touched only by the thread that has the place, and no two threads have one
 //!   at the same time.
 
-#[macro_use(debug_as_text, debug_fields)]
+#[macro_use(debug_as_text, debug_fields, display_text, error_text, from_error)]
 extern crate formic_ecs;
 
 mod body_costs;

@@ -184,11 +184,9 @@ impl World {
             }
             // Who is told of a copy may change the original, so each is made by itself.
             self.copy_run(prefab, from, 1, copies);
-            copies
-                .last()
-                .copied()
-                .into_iter()
-                .for_each(|copy| self.trigger_lifecycle(copy, Lifecycle::Arrived));
+            if let Some(&copy) = copies.last() {
+                self.trigger_lifecycle(copy, Lifecycle::Arrived);
+            }
             let Ok(now) = self.locate_original(prefab) else { return Ok(()) };
             if self.is_related_at_all(prefab) {
                 return self.instantiate_families(prefab, count, copies).or(Ok(()));

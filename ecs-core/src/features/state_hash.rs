@@ -370,29 +370,20 @@ pub enum Difference {
     },
 }
 
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |here: &bool| if *here { "here" } else { "there" };
-        let name = |entity: &Option<Entity>| {
-            entity.map_or_else(|| "nothing".into(), |entity| format!("{entity}"))
-        };
-        match self {
-            Self::Alive { entity, here } => write!(f, "{entity} is alive {} only", place(here)),
-            Self::Component { entity, component, here } => {
-                write!(f, "{entity} has {component} {} only", place(here))
-            }
-            Self::Enabled { entity, component, here } => {
-                write!(f, "{component} of {entity} is enabled {} only", place(here))
-            }
-            Self::Value { entity, component, here, there } => {
-                write!(f, "{component} of {entity} is {here} here and {there} there")
-            }
-            Self::Order { here, there } => {
-                let (here, there) = (name(here), name(there));
-                write!(f, "entities are in another order: {here} here is where {there} is there")
-            }
-        }
-    }
+display_text! { Difference:
+    Self::Alive { entity, here } => "{entity} is alive {} only", side(*here);
+    Self::Component { entity, component, here } => "{entity} has {component} {} only", side(*here);
+    Self::Enabled { entity, component, here } => "{component} of {entity} is enabled {} only", side(*here);
+    Self::Value { entity, component, here, there } => "{component} of {entity} is {here} here and {there} there";
+    Self::Order { here, there } => "entities are in another order: {} here is where {} is there", named(*here), named(*there);
+}
+
+fn side(here: bool) -> &'static str {
+    if here { "here" } else { "there" }
+}
+
+fn named(entity: Option<Entity>) -> String {
+    entity.map_or_else(|| "nothing".into(), |entity| format!("{entity}"))
 }
 
 impl World {

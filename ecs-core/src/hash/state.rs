@@ -1,6 +1,6 @@
 //! Values that the state hash can see into.
 
-use alloc::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use alloc::rc::Rc;
@@ -102,8 +102,8 @@ by_number! {
 
 /// As what `get` makes of the value.
 macro_rules! as_part {
-    ($($type:ty => |$value:ident| $part:expr;)*) => {
-        $(impl HashState for $type {
+    ($($({$($generics:tt)*})? $type:ty => |$value:ident| $part:expr;)*) => {
+        $(impl $(<$($generics)*>)? HashState for $type {
             fn hash_state(&self, hasher: &mut StateHasher) {
                 let $value = self;
                 $part.hash_state(hasher);
@@ -127,6 +127,15 @@ as_part! {
     NonZeroIsize => |it| it.get();
     Duration => |it| (it.as_secs(), it.subsec_nanos());
     String => |it| **it;
+    {T: HashState + ?Sized} &T => |it| **it;
+    {T: HashState + ?Sized} Box<T> => |it| **it;
+    {T: HashState + ?Sized} Rc<T> => |it| **it;
+    {T: HashState + ?Sized} Arc<T> => |it| **it;
+    {T: HashState + ToOwned + ?Sized} Cow<'_, T> => |it| **it;
+    {T: HashState} Wrapping<T> => |it| it.0;
+    {T: HashState} Reverse<T> => |it| it.0;
+    {T: HashState} Range<T> => |it| (&it.start, &it.end);
+    {T: HashState} RangeInclusive<T> => |it| (it.start(), it.end());
 }
 
 impl HashState for str {
@@ -141,36 +150,6 @@ impl HashState for () {
 
 impl<T: ?Sized> HashState for PhantomData<T> {
     fn hash_state(&self, _: &mut StateHasher) {}
-}
-
-macro_rules! as_target {
-    ($($type:ty),*) => {
-        $(impl<T: HashState + ?Sized> HashState for $type {
-            fn hash_state(&self, hasher: &mut StateHasher) {
-                (**self).hash_state(hasher);
-            }
-        })*
-    };
-}
-
-as_target!(&T, Box<T>, Rc<T>, Arc<T>);
-
-impl<T: HashState + alloc::borrow::ToOwned + ?Sized> HashState for Cow<'_, T> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        (**self).hash_state(hasher);
-    }
-}
-
-impl<T: HashState> HashState for Wrapping<T> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        self.0.hash_state(hasher);
-    }
-}
-
-impl<T: HashState> HashState for Reverse<T> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        self.0.hash_state(hasher);
-    }
 }
 
 impl<T: HashState> HashState for Option<T> {
@@ -190,39 +169,15 @@ impl<T: HashState, E: HashState> HashState for Result<T, E> {
     }
 }
 
-impl<T: HashState> HashState for Range<T> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        (&self.start, &self.end).hash_state(hasher);
-    }
-}
-
-impl<T: HashState> HashState for RangeInclusive<T> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        (self.start(), self.end()).hash_state(hasher);
-    }
-}
-
 /// How many there are, and each of them.
 fn hash_all<T: HashState>(values: impl ExactSizeIterator<Item = T>, hasher: &mut StateHasher) {
     values.len().hash_state(hasher);
     values.for_each(|value| value.hash_state(hasher));
 }
 
-impl<T: HashState> HashState for [T] {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        hash_all(self.iter(), hasher);
-    }
-}
-
-impl<T: HashState, const N: usize> HashState for [T; N] {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        hash_all(self.iter(), hasher);
-    }
-}
-
 macro_rules! by_elements {
-    ($($type:ident),*) => {
-        $(impl<T: HashState> HashState for $type<T> {
+    ($({$($generics:tt)*} $type:ty;)*) => {
+        $(impl<$($generics)*> HashState for $type {
             fn hash_state(&self, hasher: &mut StateHasher) {
                 hash_all(self.iter(), hasher);
             }
@@ -230,7 +185,14 @@ macro_rules! by_elements {
     };
 }
 
-by_elements!(Vec, VecDeque, BTreeSet);
+by_elements! {
+    {T: HashState} [T];
+    {T: HashState, const N: usize} [T; N];
+    {T: HashState} Vec<T>;
+    {T: HashState} VecDeque<T>;
+    {T: HashState} BTreeSet<T>;
+    {K: HashState, V: HashState} BTreeMap<K, V>;
+}
 
 /// A sum over the elements: what lies where in a heap does not matter.
 impl<T: HashState> HashState for BinaryHeap<T> {
@@ -242,12 +204,6 @@ impl<T: HashState> HashState for BinaryHeap<T> {
         };
         let sum = self.iter().map(of_one).fold(0_u64, u64::wrapping_add);
         (self.len(), sum).hash_state(hasher);
-    }
-}
-
-impl<K: HashState, V: HashState> HashState for BTreeMap<K, V> {
-    fn hash_state(&self, hasher: &mut StateHasher) {
-        hash_all(self.iter(), hasher);
     }
 }
 

@@ -4,10 +4,6 @@ use super::{Body, JobGraph};
 use crate::pool::Pool;
 use crate::static_graph::{Sharing, StaticGraph, circle, in_a_row};
 use crate::sync::{Mutex, unique_number};
-use std::error::Error;
-use std::fmt;
-
-debug_as_text!(GraphError);
 
 /// A graph of jobs in the making; see [`JobGraph`].
 ///
@@ -56,17 +52,9 @@ pub enum GraphError {
     },
 }
 
-impl fmt::Display for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Circle { jobs } => {
-                write!(f, "these jobs would wait for each other: {}", jobs.join(" -> "))
-            }
-        }
-    }
+error_text! { GraphError:
+    Self::Circle { jobs } => "these jobs would wait for each other: {}", jobs.join(" -> ");
 }
-
-impl Error for GraphError {}
 
 impl<'env> JobGraphBuilder<'env> {
     pub(super) fn new() -> Self {

@@ -8,7 +8,6 @@ use crate::shared::Shared;
 use crate::spans::Spans;
 use crate::sync::{Arc, core_count, thread};
 use crate::worker::run_worker;
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -76,18 +75,9 @@ pub enum PoolError {
     },
 }
 
-impl fmt::Display for PoolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyWorkers { wanted } => {
-                let most = Threads::WORKER_COUNT_MAX;
-                write!(f, "{wanted} workers were asked for, and a pool has {most} at most")
-            }
-            Self::ThreadRefused { worker, .. } => {
-                write!(f, "the system refused the thread of worker {worker}")
-            }
-        }
-    }
+display_text! { PoolError:
+    Self::TooManyWorkers { wanted } => "{wanted} workers were asked for, and a pool has {} at most", Threads::WORKER_COUNT_MAX;
+    Self::ThreadRefused { worker, .. } => "the system refused the thread of worker {worker}";
 }
 
 impl std::error::Error for PoolError {

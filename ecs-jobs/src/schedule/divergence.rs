@@ -1,7 +1,6 @@
 //! A search for the tick, the system and the value in which two runs of a game part.
 
 use std::convert::Infallible;
-use std::fmt;
 
 use formic_ecs::{Difference, World};
 
@@ -92,15 +91,9 @@ pub struct Divergence {
     pub difference: Difference,
 }
 
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tick {}, ", self.tick)?;
-        match &self.after {
-            Some(after) => write!(f, "{after}: ")?,
-            None => f.write_str("and only when systems run beside each other: ")?,
-        }
-        self.difference.fmt(f)
-    }
+display_text! { Divergence:
+    Self { tick, after: Some(after), difference } => "tick {tick}, {after}: {difference}";
+    Self { tick, after: None, difference } => "tick {tick}, and only when systems run beside each other: {difference}";
 }
 
 /// How many ticks lie between comparisons as long as nothing is known.

@@ -1,10 +1,6 @@
 //! Errors of a schedule, and of what its systems take.
 
-use std::fmt;
-
 use formic_ecs::{AccessConflict, MissingResource, ResourceError};
-
-debug_as_text!(ScheduleError, ParamError);
 
 /// Why a schedule could not be built.
 ///
@@ -63,42 +59,17 @@ pub enum ScheduleError {
     },
 }
 
-impl fmt::Display for ScheduleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Circle { systems } => {
-                write!(f, "the order of these systems is a circle: {}", systems.join(" before "))
-            }
-            Self::Contradiction { system, wanted } => {
-                let wanted = wanted.join(" and ");
-                write!(
-                    f,
-                    "{system} asks for {wanted} twice, once of them to write, which filters do not \
-                     part: let one parameter do both"
-                )
-            }
-            Self::UnknownSystem { system, other } => {
-                write!(
-                    f,
-                    "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \
-                     what adds it with others of its crate"
-                )
-            }
-            Self::WritingCondition { condition, system } => {
-                write!(f, "the condition {condition} of {system} writes; conditions only read")
-            }
-            Self::MissingResource { system, resource } => {
-                write!(f, "{system} takes the resource {resource}, which is not in the world")
-            }
-            Self::Ambiguous { ambiguities } => {
-                write!(f, "{} pairs of systems have no declared order", ambiguities.len())?;
-                ambiguities.iter().try_for_each(|ambiguity| write!(f, "; {ambiguity}"))
-            }
-        }
-    }
+error_text! { ScheduleError:
+    Self::Circle { systems } => "the order of these systems is a circle: {}", systems.join(" before ");
+    Self::Contradiction { system, wanted } => "{system} asks for {} twice, once of them to write, which filters do not part: \
+        let one parameter do both", wanted.join(" and ");
+    Self::UnknownSystem { system, other } => "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \
+        what adds it with others of its crate";
+    Self::WritingCondition { condition, system } => "the condition {condition} of {system} writes; conditions only read";
+    Self::MissingResource { system, resource } => "{system} takes the resource {resource}, which is not in the world";
+    Self::Ambiguous { ambiguities } => "{} pairs of systems have no declared order; {}", ambiguities.len(),
+        ambiguities.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
 }
-
-impl std::error::Error for ScheduleError {}
 
 /// Two systems that touch the same data, and whose order is not declared: they run in the order
 /// in which they were added, unless that contradicts what was declared of others.
@@ -112,15 +83,9 @@ pub struct Ambiguity {
     pub about: Vec<String>,
 }
 
-impl fmt::Display for Ambiguity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, second, about } = self;
-        write!(
-            f,
-            "{first} runs before {second} only by the order of adding; both use {}",
-            about.join(", ")
-        )
-    }
+display_text! { Ambiguity:
+    Self { first, second, about } => "{first} runs before {second} only by the order of adding; both use {}",
+        about.join(", ");
 }
 
 /// Why a parameter cannot be had for a run.
@@ -142,29 +107,14 @@ pub enum ParamError {
     Other(String),
 }
 
-impl fmt::Display for ParamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MissingResource(error) => error.fmt(f),
-            Self::Conflict(error) => error.fmt(f),
-            Self::Other(why) => f.write_str(why),
-        }
-    }
+error_text! { ParamError:
+    Self::MissingResource(error) => "{error}";
+    Self::Conflict(error) => "{error}";
+    Self::Other(why) => "{why}";
 }
 
-impl std::error::Error for ParamError {}
-
-impl From<MissingResource> for ParamError {
-    fn from(error: MissingResource) -> Self {
-        Self::MissingResource(error)
-    }
-}
-
-impl From<AccessConflict> for ParamError {
-    fn from(error: AccessConflict) -> Self {
-        Self::Conflict(error)
-    }
-}
+from_error!(MissingResource => ParamError::MissingResource);
+from_error!(AccessConflict => ParamError::Conflict);
 
 impl From<ResourceError> for ParamError {
     fn from(error: ResourceError) -> Self {

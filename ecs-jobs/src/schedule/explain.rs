@@ -265,21 +265,12 @@ pub enum SyncReason {
     EndOfRun,
 }
 
-impl fmt::Display for SyncPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sync point: plays the commands of {}, ", self.plays.join(", "))?;
-        match &self.because {
-            SyncReason::Order(pairs) => {
-                let pairs: Vec<_> = pairs
-                    .iter()
-                    .map(|(one, other)| format!("{other} is to run after {one}"))
-                    .collect();
-                write!(f, "as {}", pairs.join(" and "))
-            }
-            SyncReason::Exclusive(system) => write!(f, "before {system} gets the world"),
-            SyncReason::EndOfRun => f.write_str("at the end"),
-        }
-    }
+display_text! { SyncPoint:
+    Self { plays, because: SyncReason::Order(pairs) } => "sync point: plays the commands of {}, as {}", plays.join(", "),
+        pairs.iter().map(|(one, other)| format!("{other} is to run after {one}")).collect::<Vec<_>>().join(" and ");
+    Self { plays, because: SyncReason::Exclusive(system) } => "sync point: plays the commands of {}, before {system} gets the world",
+        plays.join(", ");
+    Self { plays, because: SyncReason::EndOfRun } => "sync point: plays the commands of {}, at the end", plays.join(", ");
 }
 
 impl fmt::Display for Schedule {

@@ -276,12 +276,9 @@ pub struct DroppedComponent {
     pub count: usize,
 }
 
-impl fmt::Display for DroppedComponent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entities = if self.count == 1 { "entity" } else { "entities" };
-        let Self { component, count } = self;
-        write!(f, "{component} of {count} {entities}: dropped, the program has it no more")
-    }
+display_text! { DroppedComponent:
+    Self { component, count: 1 } => "{component} of 1 entity: dropped, the program has it no more";
+    Self { component, count } => "{component} of {count} entities: dropped, the program has it no more";
 }
 
 impl fmt::Display for RestoreReport {

@@ -8,11 +8,7 @@
 //! Numbers are little-endian. The checksum covers the body; what stands before it is checked field by
 //! field.
 
-use std::fmt;
-
 use formic_ecs::StateHasher;
-
-debug_as_text!(MalformedSave);
 
 const MAGIC: [u8; 8] = *b"FormicSG";
 const FORMAT: u32 = 1;
@@ -46,21 +42,13 @@ pub enum MalformedSave {
     BadSection(String),
 }
 
-impl fmt::Display for MalformedSave {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotASave => f.write_str("this is not a saved game"),
-            Self::UnknownFormat(format) => {
-                write!(f, "the save is in format {format}, and this version reads format {FORMAT}")
-            }
-            Self::WrongLength => f.write_str("the save is cut off, or something follows it"),
-            Self::WrongChecksum => f.write_str("the save is damaged: its checksum is wrong"),
-            Self::BadSection(name) => write!(f, "the save contradicts itself in its part {name:?}"),
-        }
-    }
+error_text! { MalformedSave:
+    Self::NotASave => "this is not a saved game";
+    Self::UnknownFormat(format) => "the save is in format {format}, and this version reads format {FORMAT}";
+    Self::WrongLength => "the save is cut off, or something follows it";
+    Self::WrongChecksum => "the save is damaged: its checksum is wrong";
+    Self::BadSection(name) => "the save contradicts itself in its part {name:?}";
 }
-
-impl std::error::Error for MalformedSave {}
 
 fn checksum(body: &[u8]) -> u64 {
     let mut hasher = StateHasher::new();

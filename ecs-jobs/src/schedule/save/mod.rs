@@ -73,23 +73,15 @@ pub enum SaveError {
     OtherWorld,
 }
 
-impl fmt::Display for SaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsaved(all) => {
-                f.write_str("the game cannot be saved as it is:")?;
-                all.iter().try_for_each(|it| write!(f, "\n  {}: {}", it.what, it.remedy))
-            }
-            Self::World(error) => error.fmt(f),
-            Self::MiddleOfRun => f.write_str("a run is stepped through: end it first"),
-            Self::OtherWorld => f.write_str("the schedule was built for another world"),
-        }
-    }
+error_text! { SaveError:
+    Self::Unsaved(all) => "the game cannot be saved as it is:\n{}",
+        all.iter().map(|it| format!("  {}: {}", it.what, it.remedy)).collect::<Vec<_>>().join("\n");
+    Self::World(error) => "{error}";
+    Self::MiddleOfRun => "a run is stepped through: end it first";
+    Self::OtherWorld => "the schedule was built for another world";
 }
 
-debug_as_text!(SaveError, LoadError);
-
-impl std::error::Error for SaveError {}
+from_error!(SnapshotError => SaveError::World);
 
 /// Why a game could not be loaded. World and schedule are as they were.
 #[derive(Clone, PartialEq, Eq)]
@@ -110,31 +102,15 @@ pub enum LoadError {
     OtherWorld,
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => error.fmt(f),
-            Self::World(error) => error.fmt(f),
-            Self::InvalidValue { what } => write!(f, "the save has no value of {what}"),
-            Self::MiddleOfRun => f.write_str("a run is stepped through: end it first"),
-            Self::OtherWorld => f.write_str("the schedule was built for another world"),
-        }
-    }
+error_text! { LoadError:
+    Self::Malformed(error) => "{error}";
+    Self::World(error) => "{error}";
+    Self::InvalidValue { what } => "the save has no value of {what}";
+    Self::MiddleOfRun => "a run is stepped through: end it first";
+    Self::OtherWorld => "the schedule was built for another world";
 }
 
-impl std::error::Error for LoadError {}
-
-impl From<MalformedSave> for LoadError {
-    fn from(error: MalformedSave) -> Self {
-        Self::Malformed(error)
-    }
-}
-
-impl From<SnapshotError> for SaveError {
-    fn from(error: SnapshotError) -> Self {
-        Self::World(error)
-    }
-}
+from_error!(MalformedSave => LoadError::Malformed);
 
 /// What of a save did not fit the game that it was loaded into: nothing where both are of one version
 /// of the game. It prints as lines.
