@@ -11,6 +11,7 @@ use super::name;
 use super::param::RunContext;
 use super::query::Query;
 use super::save::StateArchive;
+use super::system::System;
 
 /// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
 ///
@@ -137,10 +138,8 @@ pub trait IntoCondition<Marker>: Sized {
     }
 }
 
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
+display_text! { Condition:
+    Self { name, .. } => "{name}";
 }
 
 /// Marks [`Condition`]s in [`IntoCondition`].
@@ -159,7 +158,7 @@ where
 {
     fn into_condition(self) -> Condition {
         let system = FunctionSystem::new(self);
-        Condition::with(name::of_type(system.function_name()), system)
+        Condition::with(name::of_type(system.name()), system)
     }
 }
 
@@ -168,7 +167,7 @@ where
     Function: SystemFunction<Marker, Output = bool>,
 {
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.prepare(world)
+        System::initialize(self, world)
     }
 
     fn holds(&mut self, context: RunContext<'_>) -> bool {
@@ -176,7 +175,7 @@ where
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.visit_kept(archive);
+        System::visit_state(self, archive);
     }
 }
 
@@ -240,11 +239,7 @@ pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
 /// ```
 #[must_use]
 pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
-    let name = format!("resource_exists::<{}>", name::of_type(type_name::<T>()));
-    Condition::with(
-        name,
-        OfResource::<T> { ask: |version, _seen| version.is_some(), ..OfResource::new() },
-    )
+    of_resource::<T>("resource_exists", false, |version, _seen| version.is_some())
 }
 
 /// Whether a resource was put into the world or written since this condition was evaluated last;
@@ -272,9 +267,7 @@ pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
 /// ```
 #[must_use]
 pub fn resource_changed<T: Send + Sync + 'static>() -> Condition {
-    let name = format!("resource_changed::<{}>", name::of_type(type_name::<T>()));
-    let ask = |version: Option<u64>, seen: u64| version.is_some_and(|version| version > seen);
-    Condition::with(name, OfResource::<T> { ask, reads: true, ..OfResource::new() })
+    of_resource::<T>("resource_changed", true, |version, seen| version > Some(seen))
 }
 
 struct OfResource<T> {
@@ -288,16 +281,14 @@ struct OfResource<T> {
     marker: std::marker::PhantomData<fn() -> T>,
 }
 
-impl<T> OfResource<T> {
-    fn new() -> Self {
-        Self {
-            ask: |_, _| false,
-            reads: false,
-            seen: 0,
-            restored: 0,
-            marker: std::marker::PhantomData,
-        }
-    }
+fn of_resource<T: Send + Sync + 'static>(
+    called: &str,
+    reads: bool,
+    ask: fn(Option<u64>, u64) -> bool,
+) -> Condition {
+    let name = format!("{called}::<{}>", name::of_type(type_name::<T>()));
+    let (seen, restored, marker) = (0, 0, std::marker::PhantomData);
+    Condition::with(name, OfResource::<T> { ask, reads, seen, restored, marker })
 }
 
 impl<T: Send + Sync + 'static> Test for OfResource<T> {

@@ -82,16 +82,6 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
         Self { function, name: type_name::<Function>(), state: None, marker: PhantomData }
     }
 
-    pub(super) const fn function_name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(super) fn prepare(&mut self, world: &mut World) -> SystemAccess {
-        let mut access = SystemAccess::default();
-        self.state = Some(Function::Params::init(world, &mut access));
-        access
-    }
-
     pub(super) fn call(&mut self, context: RunContext<'_>) -> Function::Output {
         let state = self.state.as_mut().expect("a system is initialized before it runs");
         let output = match Function::Params::fetch(state, context) {
@@ -101,32 +91,20 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
         Function::Params::finish(state, context);
         output
     }
-
-    pub(super) fn visit_kept(&mut self, archive: &mut StateArchive<'_>) {
-        if let Some(state) = &mut self.state {
-            Function::Params::visit_state(state, archive);
-        }
-    }
-
-    pub(super) fn visit_recorded(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        if let Some(state) = &mut self.state {
-            Function::Params::visit_commands(state, visit);
-        }
-    }
 }
 
 debug_fields!([Function: SystemFunction<Marker>, Marker] FunctionSystem<Function, Marker>: name);
 
-impl<Function, Marker> System for FunctionSystem<Function, Marker>
-where
-    Function: SystemFunction<Marker, Output = ()>,
-{
+// Also of those that return something: a condition is told of its world and its state as a system is.
+impl<Function: SystemFunction<Marker>, Marker> System for FunctionSystem<Function, Marker> {
     fn name(&self) -> &str {
         self.name
     }
 
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.prepare(world)
+        let mut access = SystemAccess::default();
+        self.state = Some(Function::Params::init(world, &mut access));
+        access
     }
 
     fn run(&mut self, context: RunContext<'_>) {
@@ -134,11 +112,15 @@ where
     }
 
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        self.visit_recorded(visit);
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_commands(state, visit);
+        }
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.visit_kept(archive);
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_state(state, archive);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use formic_ecs::{CommandBuffer, World};
 use super::function::{AnyFunction, FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunData;
+use super::system::System;
 use super::turn::clear_quietly;
 use crate::panic_slot::catch;
 use crate::pool::Pool;
@@ -44,21 +45,21 @@ impl RunSystem for World {
         Function: AnyFunction<Marker> + SystemFunction<Marker>,
     {
         let mut system = FunctionSystem::new(function);
-        let access = system.prepare(self);
+        let access = system.initialize(self);
         assert!(
             access.clashes().is_empty(),
             "{} asks for {} twice, once of them to write",
-            name::of_system(system.function_name()),
+            name::of_system(system.name()),
             access.clashes().join(" and ")
         );
         let outcome = catch(|| {
             let output =
                 system.call(RunData { cell: self.cell(), pool, slice: None, tick: 0 }.context());
-            system.visit_recorded(&mut |buffers| drop(CommandBuffer::play_all(buffers, self)));
+            system.visit_commands(&mut |buffers| drop(CommandBuffer::play_all(buffers, self)));
             output
         });
         outcome.unwrap_or_else(|payload| {
-            system.visit_recorded(&mut clear_quietly);
+            system.visit_commands(&mut clear_quietly);
             resume_unwind(payload)
         })
     }

@@ -120,15 +120,11 @@ pub trait SystemParam {
     /// [`Save`](super::Save). By default state that takes any memory cannot be saved, and `Save::of`
     /// says so. A parameter that is made of others passes it on to them.
     fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
-        visit_unknown::<Self, _>(state, archive);
-    }
-}
-
-/// State of which nothing is known: where it is something, it cannot be saved.
-pub(super) fn visit_unknown<P: ?Sized, S>(_state: &mut S, archive: &mut StateArchive<'_>) {
-    if size_of::<S>() > 0 {
-        let what = format!("the parameter {}", name::of_type(type_name::<P>()));
-        archive.cannot_save(&what, "implement `visit_state` for it");
+        _ = state;
+        if size_of::<Self::State>() > 0 {
+            let what = format!("the parameter {}", name::of_type(type_name::<Self>()));
+            archive.cannot_save(&what, "implement `visit_state` for it");
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Running a schedule.
 
-use std::fmt;
-
 use formic_ecs::{CommandBuffer, CommandFailure, DeclaredAccess, World};
 
 use super::access::EventAging;
@@ -61,10 +59,8 @@ pub struct SystemPanic {
     pub message: String,
 }
 
-impl fmt::Display for SystemPanic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} panicked: {}", self.system, self.message)
-    }
+display_text! { SystemPanic:
+    Self { system, message } => "{system} panicked: {message}";
 }
 
 /// A run that is being stepped through: what comes next, and what it has to tell so far.
@@ -303,7 +299,7 @@ impl Schedule {
         }
         if Timeline::IS_KEPT {
             let now = pool.now_ns();
-            timeline.note_sync(pool.worker_count(), [before, now]);
+            timeline.note(pool.worker_count(), None, [before, now]);
         }
     }
 }

@@ -79,12 +79,7 @@ impl Timeline {
         }
     }
 
-    /// A sync point.
-    pub(super) fn note_sync(&self, lane: usize, times: [u64; 2]) {
-        self.note(lane, None, times);
-    }
-
-    fn note(&self, lane: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
+    pub(super) fn note(&self, lane: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
         if !Self::IS_KEPT {
             return;
         }
