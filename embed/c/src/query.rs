@@ -100,14 +100,13 @@ enum How {
 #[derive(Debug)]
 pub(crate) struct Lease {
     query: fm_query,
+    columns: Arc<[Column]>,
     runs: Runs,
 }
 
 /// The lists that the caller reads; they stay where they are until they are filled anew.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
-    /// The columns that they have.
-    columns: Arc<[Column]>,
     pub(crate) runs: Vec<fm_run>,
     addresses: Vec<*mut c_void>,
     masks: Vec<Vec<u64>>,
@@ -119,9 +118,8 @@ pub(crate) struct Runs {
 unsafe impl Send for Runs {}
 
 impl Runs {
-    pub(crate) fn fill(&mut self, rows: DynamicRows<'_>, wanted: &Arc<[Column]>) {
-        let Self { columns, runs, addresses, masks, structure } = self;
-        columns.clone_from(wanted);
+    pub(crate) fn fill(&mut self, rows: DynamicRows<'_>, columns: &[Column]) {
+        let Self { runs, addresses, masks, structure } = self;
         *structure = None;
         runs.clear();
         addresses.clear();
@@ -130,7 +128,7 @@ impl Runs {
             let entities = run.entities().as_ptr().cast();
             runs.push(fm_run { rows: run.row_count(), entities, columns: ptr::null() });
             let mut term = 0;
-            for column in &**columns {
+            for column in columns {
                 if column.how == How::Mask {
                     let mut mask = pack(run.mask(column.id).expect("the query asks for it"));
                     addresses.push(mask.as_mut_ptr().cast());
@@ -174,15 +172,15 @@ impl Column {
 
 impl Lease {
     pub(crate) fn uses(&self, id: ComponentId) -> bool {
-        self.runs.columns.iter().any(|column| column.id == id && column.is_values())
+        self.columns.iter().any(|column| column.id == id && column.is_values())
     }
 
     pub(crate) fn writes(&self, id: ComponentId) -> bool {
-        self.runs.columns.iter().any(|column| column.id == id && column.is_written())
+        self.columns.iter().any(|column| column.id == id && column.is_written())
     }
 
     pub(crate) fn any_written(&self) -> Option<ComponentId> {
-        self.runs.columns.iter().find(|column| column.is_written()).map(|column| column.id)
+        self.columns.iter().find(|column| column.is_written()).map(|column| column.id)
     }
 }
 
@@ -292,7 +290,8 @@ pub unsafe extern "C" fn fm_query_lease(
 }
 
 fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Failure> {
-    for column in &*state.queries.get(query)?.columns {
+    let columns = Arc::clone(&state.queries.get(query)?.columns);
+    for column in &*columns {
         if column.is_written() {
             state.expect_writable(column.id)?;
         } else if column.is_values() {
@@ -300,17 +299,17 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
         }
     }
     let structure = state.structure.get();
-    let QueryState { query: found, columns, kept } = state.queries.get_mut(query)?;
-    let rows = state.world.query_by_id(found).map_err(Failure::argument)?;
-    let mut runs = core::mem::take(kept);
+    let found = state.queries.get_mut(query)?;
+    let rows = state.world.query_by_id(&mut found.query).map_err(Failure::argument)?;
+    let mut runs = core::mem::take(&mut found.kept);
     if runs.structure == Some(structure) {
         rows.mark_written();
     } else {
-        runs.fill(rows.since(since), columns);
-        let is_whole = columns.iter().all(|it| it.is_values()) && found.is_whole();
+        runs.fill(rows.since(since), &columns);
+        let is_whole = columns.iter().all(|it| it.is_values()) && found.query.is_whole();
         runs.structure = is_whole.then_some(structure);
     }
-    Ok(Lease { query, runs })
+    Ok(Lease { query, columns, runs })
 }
 
 /// Ends a lease. What it lent must not be used any more.
