@@ -38,10 +38,24 @@ type Read<M> = Box<dyn Fn(&str) -> Result<M, LoadError> + Send + Sync>;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Reading takes time of its own. Where that is not to fall in the same tick, a system
+/// [looks](Self::look) at the file, beside others and on any thread, and `reload` finds it read:
+///
+/// ```
+/// # use formic_ai::fsm::Machine;
+/// # use formic_ai::prelude::*;
+/// # use formic_ai::reload::MindFile;
+/// fn look(mut file: ResMut<MindFile<Machine<()>>>) {
+///     file.look();
+/// }
+/// ```
 pub struct MindFile<M> {
     path: PathBuf,
     read: Read<M>,
     mind: M,
+    /// What was read, and is followed from the next `reload` on.
+    next: Option<M>,
     text: String,
     problem: Option<LoadError>,
 }
@@ -60,7 +74,7 @@ impl<M: Reload> MindFile<M> {
         let path = path.into();
         let text = read_file(&path)?;
         let mind = read(&text).map_err(|error| error.in_file(&path))?;
-        Ok(Self { path, read: Box::new(read), mind, text, problem: None })
+        Ok(Self { path, read: Box::new(read), mind, next: None, text, problem: None })
     }
 
     /// The mind.
@@ -73,13 +87,14 @@ impl<M: Reload> MindFile<M> {
         self.problem.as_ref()
     }
 
-    /// The mind as the file has it now, if that has changed and is in order.
-    fn changed(&mut self) -> Option<M> {
+    /// Looks whether the file has changed and, if so, reads it: if it is in order, agents follow it from
+    /// the next [`reload`](Self::reload) on. Whether there is such a mind.
+    pub fn look(&mut self) -> bool {
         let text = match read_file(&self.path) {
             Ok(text) => text,
             Err(error) => {
                 self.problem = Some(error);
-                return None;
+                return self.next.is_some();
             }
         };
         if text == self.text {
@@ -87,24 +102,19 @@ impl<M: Reload> MindFile<M> {
             if matches!(self.problem, Some(LoadError::Io { .. })) {
                 self.problem = None;
             }
-            return None;
+            return self.next.is_some();
         }
         self.text = text;
-        match (self.read)(&self.text) {
-            Ok(mind) => {
-                self.problem = None;
-                Some(mind)
-            }
-            Err(error) => {
-                self.problem = Some(error.in_file(&self.path));
-                None
-            }
-        }
+        (self.next, self.problem) = match (self.read)(&self.text) {
+            Ok(mind) => (Some(mind), None),
+            Err(error) => (None, Some(error.in_file(&self.path))),
+        };
+        self.next.is_some()
     }
 
-    /// Looks whether the file has changed and, if it is in order, has these agents follow it from now
-    /// on, all at once and in whatever order they are listed: to be called between two runs of a
-    /// schedule. Whether they do.
+    /// Has these agents follow the file from now on, if it has changed and is in order, all at once and
+    /// in whatever order they are listed: to be called between two runs of a schedule. Whether they do.
+    /// What was [looked](Self::look) at and found to be in order is not read again.
     ///
     /// # Panics
     /// Panics if the world has no such resource.
@@ -112,9 +122,8 @@ impl<M: Reload> MindFile<M> {
         let Some(mut file) = world.remove_resource::<Self>() else {
             panic!("the world has no MindFile of this type")
         };
-        let changed = file.changed();
-        let is_changed = changed.is_some();
-        if let Some(mind) = changed {
+        let is_changed = file.next.is_some() || file.look();
+        if let Some(mind) = file.next.take() {
             let old = std::mem::replace(&mut file.mind, mind);
             // Once each, and in about the order in which they lie in memory.
             let mut agents = agents.to_vec();

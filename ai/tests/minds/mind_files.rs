@@ -196,6 +196,36 @@ fn an_agent_whose_state_is_no_more_begins_anew_and_a_state_with_another_action_t
 }
 
 #[test]
+fn a_file_that_was_looked_at_is_followed_from_the_next_reload_on() {
+    let (mut stage, path) = cat("looked_at.ron");
+    let look = |stage: &mut Stage| {
+        stage.world.resource_mut::<MindFile<Machine<&'static Senses>>>().unwrap().look()
+    };
+    let states = |stage: &Stage| {
+        let file = stage.world.resource::<MindFile<Machine<&'static Senses>>>().unwrap();
+        file.mind().state_count()
+    };
+    assert!(!look(&mut stage), "nothing has changed");
+    std::fs::write(&path, reordered()).unwrap();
+    assert!(look(&mut stage) && look(&mut stage));
+    stage.ticks(2);
+    assert_eq!(states(&stage), 4, "the old one stays until then");
+    // It was read: that the file is gone is a problem, and changes nothing.
+    std::fs::remove_file(&path).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((states(&stage), state(&stage)), (5, "playing".into()));
+    assert!(!reload(&mut stage));
+    // One that was in order and is not any more is not followed.
+    std::fs::write(&path, CAT).unwrap();
+    assert!(look(&mut stage));
+    std::fs::write(&path, CAT.replacen("hungry", "hungri", 1)).unwrap();
+    assert!(!look(&mut stage) && !reload(&mut stage));
+    assert_eq!(states(&stage), 5);
+    let file = stage.world.resource::<MindFile<Machine<&'static Senses>>>().unwrap();
+    assert!(file.problem().is_some());
+}
+
+#[test]
 fn a_broken_file_is_reported_and_the_old_mind_stays() {
     let (mut stage, path) = cat("broken.ron");
     stage.ticks(2);
