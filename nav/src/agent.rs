@@ -61,6 +61,9 @@ impl Speed {
     }
 }
 
+/// How near to its goal an agent is there, in cells.
+pub(crate) const ARRIVAL_DISTANCE: f32 = 0.1;
+
 /// The part of an intended motion that coordinates of 32 bits have no room for, to be
 /// added to the next motion.
 ///

@@ -14,7 +14,7 @@ use formic_ecs::{Component, HashState};
 use formic_jobs::{Query, Res, ResMut};
 use glam::Vec2;
 
-use crate::agent::{Facing, Position, Speed, TimeStep, lost_to_rounding};
+use crate::agent::{ARRIVAL_DISTANCE, Facing, Position, Speed, TimeStep, lost_to_rounding};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::flow::{FlowField, Known};
@@ -22,9 +22,6 @@ use crate::flow_agent::fields::{FlowFields, FlowId};
 use crate::follow::steer::velocity_to;
 use crate::link::is_step;
 use crate::terrain::Terrain;
-
-/// How near to the middle of a goal an agent among others is there, in cells.
-const ARRIVAL_DISTANCE: f32 = 0.1;
 
 /// Makes an agent follow a flow field.
 ///

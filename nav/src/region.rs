@@ -139,10 +139,7 @@ impl Regions {
                 }
                 hierarchy.read_members(level, bytes)?;
             }
-            if !hierarchy.is_free_right(level) {
-                return Err(CodecError);
-            }
-            hierarchy.relink(level)?;
+            hierarchy.finish(level)?;
         }
         regions.count = regions.ids().count();
         regions.events = EventLog::read(bytes)?;

@@ -2,13 +2,12 @@
 
 use glam::Vec2;
 
+use crate::agent::ARRIVAL_DISTANCE;
 use crate::cell::Cell;
 use crate::check::path_cost;
 use crate::request::Route;
 use crate::terrain::Terrain;
 
-/// How near to its goal an agent among others is there, in cells.
-const ARRIVAL_DISTANCE: f32 = 0.1;
 /// How many steps ahead an agent may be pushed and still know where it is.
 const AHEAD_MAX: usize = 4;
 

@@ -2,16 +2,13 @@
 
 use glam::Vec2;
 
-use crate::agent::lost_to_rounding;
+use crate::agent::{ARRIVAL_DISTANCE, lost_to_rounding};
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 use crate::link::is_step;
 use crate::request::Route;
 use crate::sight::turn_after;
 use crate::terrain::Terrain;
-
-/// How near to its goal an agent is there without walking, in cells.
-const ARRIVAL_DISTANCE: f32 = 0.1;
 
 /// Where a walk led.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -516,9 +516,9 @@ impl Hierarchy {
         count_u32(self.number_end(0) - 1)
     }
 
-    /// Whether the free numbers of a level are those of nodes without cells, each once; those of
-    /// pieces are all of them.
-    pub(crate) fn is_free_right(&self, level: usize) -> bool {
+    /// Checks the free numbers of a level that was read, which are those of nodes without cells, each
+    /// once and of pieces all of them, and that all of the level below are listed. Works out its edges.
+    pub(crate) fn finish(&mut self, level: usize) -> Saved<()> {
         let Level { nodes, free, .. } = &self.levels[level];
         let mut free = free.clone();
         free.sort_unstable();
@@ -526,18 +526,18 @@ impl Hierarchy {
         let is_dead =
             |&number: &u32| nodes.get(number as usize).is_some_and(|it| it.cell_count == 0);
         let dead_count = nodes.iter().filter(|node| node.cell_count == 0).count();
-        is_set && free.iter().all(is_dead) && (level > 0 || free.len() == dead_count)
-    }
-
-    /// Works out the edges of a level that was read, if all of the level below are listed.
-    pub(crate) fn relink(&mut self, level: usize) -> Saved<()> {
-        let below = &self.levels[level - 1];
-        let is_listed =
-            |(node, place): (&Node, &Place)| node.cell_count == 0 || place.parent != NONE;
-        if !below.nodes.iter().zip(&below.places).all(is_listed) {
+        let is_right = is_set && free.iter().all(is_dead);
+        let is_whole = match level.checked_sub(1).map(|below| &self.levels[below]) {
+            None => free.len() == dead_count,
+            Some(Level { nodes, places, .. }) => {
+                let mut all = nodes.iter().zip(places);
+                all.all(|(node, place)| node.cell_count == 0 || place.parent != NONE)
+            }
+        };
+        if !is_right || !is_whole {
             return Err(CodecError);
         }
-        if level < self.top() {
+        if (1..self.top()).contains(&level) {
             self.link(level);
         }
         Ok(())

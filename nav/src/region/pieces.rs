@@ -184,10 +184,10 @@ impl Pieces {
             let piece = hierarchy.push_piece(sector, part.cell_count());
             self.label(sector, piece, part);
         }
-        let is_whole = grid.cells().all(|cell| !is_unlabelled(self, cell));
-        if !is_whole || !hierarchy.is_free_right(0) {
+        if grid.cells().any(|cell| is_unlabelled(self, cell)) {
             return Err(CodecError);
         }
+        hierarchy.finish(0)?;
         self.link(grid, hierarchy);
         Ok(())
     }
