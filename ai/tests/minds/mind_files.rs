@@ -1,6 +1,6 @@
 //! Minds as files: what is wrong is said with its place, and files that change are taken over.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use formic_ai::bt::{Tree, TreeAgent, Trees};
 use formic_ai::fsm::{FsmAgent, Library, Machine, MachineFile, Machines};
@@ -257,6 +257,18 @@ fn think(mut minds: UtilityAgents<&'static Senses>, file: Res<MindFile<Reasoner>
     minds.decide(file.mind(), |senses| senses.inputs);
 }
 
+/// An agent with the reasoner of a file.
+fn chooser(path: &Path) -> Stage {
+    let inputs = ["hunger", "tired", "bored"];
+    let mind = MindFile::load(path, move |text| Reasoner::parse(text, &inputs, &actions()));
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        UtilityAgent::drive(world, agent, mind.mind(), 0).unwrap();
+        world.insert_resource(mind);
+    };
+    Stage::new(drive, |minds| minds.add(think.as_mind()))
+}
+
 #[test]
 fn an_option_goes_on_where_it_is_still_there_and_is_halted_where_it_is_not() {
     let option = |name: &str, input: &str| {
@@ -268,14 +280,7 @@ fn an_option_goes_on_where_it_is_still_there_and_is_halted_where_it_is_not() {
     let path = file("reasoner.ron");
     let (eat, sleep) = (option("eat", "hunger"), option("sleep", "tired"));
     std::fs::write(&path, text(&[eat.clone(), sleep.clone()])).unwrap();
-    let inputs = ["hunger", "tired", "bored"];
-    let mind = MindFile::load(&path, move |text| Reasoner::parse(text, &inputs, &actions()));
-    let mind = mind.unwrap();
-    let drive = |world: &mut World, agent| {
-        UtilityAgent::drive(world, agent, mind.mind(), 0).unwrap();
-        world.insert_resource(mind);
-    };
-    let mut stage = Stage::new(drive, |minds| minds.add(think.as_mind()));
+    let mut stage = chooser(&path);
     stage.sense([0.2, 0.8, 0.0]);
     stage.ticks(2);
     assert_eq!(running(&stage), [1]);
@@ -308,14 +313,7 @@ fn cooldowns_are_forgotten_by_a_reasoner_without_and_are_given_by_one_with_them(
     };
     let path = file("cooldowns.ron");
     std::fs::write(&path, text("Highest", 0)).unwrap();
-    let inputs = ["hunger", "tired", "bored"];
-    let mind = MindFile::load(&path, move |text| Reasoner::parse(text, &inputs, &actions()));
-    let mind = mind.unwrap();
-    let drive = |world: &mut World, agent| {
-        UtilityAgent::drive(world, agent, mind.mind(), 0).unwrap();
-        world.insert_resource(mind);
-    };
-    let mut stage = Stage::new(drive, |minds| minds.add(think.as_mind()));
+    let mut stage = chooser(&path);
     let reload = |stage: &mut Stage, text: String| {
         std::fs::write(&path, text).unwrap();
         assert!(MindFile::<Reasoner>::reload(&mut stage.world, &[stage.agent]));
