@@ -14,8 +14,8 @@ use crate::hash::StateHasher;
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
-/// Lends a default value, which belongs to the callee where that returns `true`.
-pub(crate) type DefaultFn = fn(&mut dyn FnMut(NonNull<u8>) -> bool);
+/// Makes a default value and gives it up to the function, which takes it before anything can panic.
+pub(crate) type DefaultFn = fn(&mut dyn FnMut(NonNull<u8>));
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
@@ -107,7 +107,7 @@ impl ErasedFns {
             fields: T::FIELDS
                 .is_some()
                 .then_some(ErasedFields { read: read_fields::<T>, write: write_field::<T> }),
-            default: T::DEFAULT.map(|_| lend_default::<T> as DefaultFn),
+            default: T::DEFAULT.map(|_| give_default::<T> as DefaultFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
             codec: ErasedCodec {
@@ -205,12 +205,10 @@ unsafe fn write_field<T: Component>(
     (fields.write)(value, field, text)
 }
 
-fn lend_default<T: Component>(take: &mut dyn FnMut(NonNull<u8>) -> bool) {
+fn give_default<T: Component>(take: &mut dyn FnMut(NonNull<u8>)) {
     let make = T::DEFAULT.expect("`of` makes this function only for types that have one");
     let mut value = ManuallyDrop::new(make());
-    if !take(NonNull::from(&mut *value).cast()) {
-        drop(ManuallyDrop::into_inner(value));
-    }
+    take(NonNull::from(&mut *value).cast());
 }
 
 /// # Safety

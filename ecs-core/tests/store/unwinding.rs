@@ -1,11 +1,14 @@
 //! Guards open while a panic unwinds: they close on the way, and nothing of ours panics then,
 //! which would end the process, and this program with it.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{DeclaredAccess, DynamicQuery, ParallelScratch, SnapshotError};
+use formic_ecs::{
+    Add, DeclaredAccess, DynamicQuery, Insert, ParallelScratch, Replace, SnapshotError,
+};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -72,7 +75,7 @@ const OPEN: [(&str, Open); 6] = [
     }),
     ("an insertion that is being told of", |world, all, ledger| {
         drop(world.remove::<On>(all[2]).expect("it has one"));
-        _ = world.observe::<formic_ecs::Add, On>(|_: &mut World, _| panic!("planned: an observer"));
+        _ = world.observe::<Add, On>(|_: &mut World, _| panic!("planned: an observer"));
         let mut commands = recorded(world, ledger);
         commands.insert(all[2], (On(ledger.value(2)), ledger.value(2)));
         commands.despawn(all[3]);
@@ -120,6 +123,47 @@ fn a_world_may_be_among_what_a_panic_drops() {
         let ours = ledger.clone();
         assert!(panics_as_planned(move || open(&mut world, &all, &ours)), "{what}");
         assert_eq!(ledger.live(), 0, "{what}: nothing was left behind, nor dropped twice");
+    }
+}
+
+/// A default value comes from within, so that its owner has to be clear whichever observer panics.
+#[test]
+fn a_default_value_that_an_observer_keeps_from_its_row_is_not_leaked() {
+    thread_local! {
+        static LIVE: Cell<isize> = const { Cell::new(0) };
+    }
+    #[derive(Component)]
+    struct Counting(u8);
+    impl Default for Counting {
+        fn default() -> Self {
+            LIVE.set(LIVE.get() + 1);
+            Self(7)
+        }
+    }
+    impl Drop for Counting {
+        fn drop(&mut self) {
+            LIVE.set(LIVE.get() - 1);
+        }
+    }
+    fn panics_at<K: formic_ecs::EventType>(world: &mut World) {
+        _ = world.observe::<K, Counting>(|_: &mut World, _| panic!("planned: an observer"));
+    }
+    for observe in [panics_at::<Replace>, panics_at::<Add>, panics_at::<Insert>] {
+        for there in [false, true] {
+            let mut world = World::new();
+            let id = world.register::<Counting>();
+            let entity = world.spawn(());
+            if there {
+                world.insert_default_by_id(entity, id).expect("it has a default value");
+            }
+            observe(&mut world);
+            let insert = || _ = world.insert_default_by_id(entity, id);
+            _ = panics_as_planned(insert);
+            assert_eq!(LIVE.get(), isize::from(world.has::<Counting>(entity)), "{there}");
+            assert_eq!(world.check(), Ok(()));
+            drop(world);
+            assert_eq!(LIVE.get(), 0, "{there}");
+        }
     }
 }
 

@@ -71,16 +71,34 @@ impl World {
     /// `id` was issued by this world. `value` points at an initialised value of that component: of
     /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
     /// the component, is aligned for it, is outside the world, and has no other owner; after success
-    /// it must not be used, nor dropped.
+    /// it must not be used, nor dropped, and neither after a panic of an observer or a drop.
     pub unsafe fn insert_ptr_by_id(
         &mut self,
         entity: Entity,
         id: ComponentId,
         value: NonNull<u8>,
     ) -> Result<(), ByIdError> {
-        let info = self.changeable(id)?;
-        let (size, drop) = (info.layout.size(), info.erased.drop);
+        self.changeable(id)?;
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        // SAFETY: the caller vouches for the value, and the entity was just found at `from`.
+        unsafe { self.put_by_id(entity, from, id, value) };
+        Ok(())
+    }
+
+    /// Takes the value for the component of this entity. Nothing of a user runs before it is taken.
+    ///
+    /// # Safety
+    /// As [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks; the value is given up. The entity is at
+    /// `from` (I-1).
+    unsafe fn put_by_id(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) {
+        let info = self.registry.info(id);
+        let (size, drop) = (info.layout.size(), info.erased.drop);
         match (self.open_row(from, id), drop) {
             // SAFETY: the caller vouches for a value of this component (I-9, I-16), which is given
             // up; the entity lives at `from` (I-1), and was found not to have it.
@@ -100,7 +118,6 @@ impl World {
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
             self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
         }
-        Ok(())
     }
 
     /// Takes a component of any kind from an entity and drops it.
@@ -289,16 +306,13 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Result<(), ByIdError> {
-        let info = self.registry.find(id)?;
-        let lend = info.erased.default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
-        let mut done = Ok(());
-        lend(&mut |value| {
-            // SAFETY: the function is that of the component's type (I-9), and lends a value that
-            // has no other owner and that is outside the world; it is given up if this succeeds.
-            done = unsafe { self.insert_ptr_by_id(entity, id, value) };
-            done.is_ok()
-        });
-        done
+        let info = self.changeable(id)?;
+        let give = info.erased.default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
+        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        // SAFETY: the function is that of the component's type (I-9), and gives up a value that is
+        // outside the world; the entity was just found at `from` (I-1).
+        give(&mut |value| unsafe { self.put_by_id(entity, from, id, value) });
+        Ok(())
     }
 
     /// The address of a component of any kind of an entity, for reading it while the world is
