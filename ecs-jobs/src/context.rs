@@ -168,7 +168,7 @@ impl WorkerContext {
     /// Whether this thread is a worker that is in the middle of nothing, so that it may take on
     /// whatever there is.
     pub(crate) fn is_free_worker(&self, shared: &Shared) -> bool {
-        let has_halves = || self.queues.as_ref().is_some_and(|own| own.has_any(shared));
+        let has_halves = || self.queues.as_ref().is_some_and(LocalQueues::has_any);
         !self.is_external(shared)
             && self.group.get().is_none()
             && self.job.get().is_none()

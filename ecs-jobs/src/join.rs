@@ -119,7 +119,8 @@ where
     WorkerContext::with_external(shared, |context| join_inside(shared, context, first, second))
 }
 
-#[inline(always)]
+/// A function of its own, whose arguments come in registers; those of a closure come by memory.
+#[inline(never)]
 fn join_inside<A, B, RA, RB>(
     shared: &Shared,
     context: &WorkerContext,

@@ -39,20 +39,18 @@ pub(crate) struct LocalQueues {
     /// The index of the open part in [`Shared::open_halves`].
     pub(crate) place: usize,
     pub(crate) private: JoinDeque,
+    /// The open part itself: each join looks at its length twice.
+    open: Arc<Queue<JobRef>>,
 }
 
 impl LocalQueues {
-    fn new(place: usize) -> Self {
-        Self { place, private: JoinDeque::new() }
-    }
-
-    fn open<'pool>(&self, shared: &'pool Shared) -> &'pool Queue<JobRef> {
-        &shared.open_halves[self.place]
+    fn new(place: usize, open: &Arc<Queue<JobRef>>) -> Self {
+        Self { place, private: JoinDeque::new(), open: Arc::clone(open) }
     }
 
     /// Whether there is any half that this thread has not started.
-    pub(crate) fn has_any(&self, shared: &Shared) -> bool {
-        !self.private.is_empty() || !self.open(shared).is_empty()
+    pub(crate) fn has_any(&self) -> bool {
+        !self.private.is_empty() || !self.open.is_empty()
     }
 
     /// Opens the older half of the private part to thieves if they have nothing to take.
@@ -70,7 +68,7 @@ impl LocalQueues {
     /// Whether thieves would have too little to take.
     #[inline]
     fn wants_more(&self, shared: &Shared) -> bool {
-        let open_count = self.open(shared).len();
+        let open_count = self.open.len();
         open_count == 0 || shared.hungry_count() > open_count
     }
 
@@ -104,13 +102,13 @@ impl LocalQueues {
         if is_private {
             self.feed_thieves(shared, Some(group));
         }
-        is_private || self.take_back_open(shared, half)
+        is_private || self.take_back_open(half)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_back_open(&self, shared: &Shared, half: NonNull<()>) -> bool {
-        self.open(shared).pop_newest(|newest| newest.is_for(half)).is_some()
+    fn take_back_open(&self, half: NonNull<()>) -> bool {
+        self.open.pop_newest(|newest| newest.is_for(half)).is_some()
     }
 
     /// Opens the `count` oldest of the private part, and tells a sleeper: one, which tells the next
@@ -122,7 +120,7 @@ impl LocalQueues {
             return;
         }
         let oldest = (0..count).map_while(|_| self.private.pop_oldest());
-        let were_none = self.open(shared).extend(oldest);
+        let were_none = self.open.extend(oldest);
         // Where some were open already, the thread that was told of those passes it on.
         shared.announce_halves(usize::from(were_none), group);
     }
@@ -140,7 +138,7 @@ pub(crate) struct Shared {
     pub(crate) sleepers: Sleepers,
     pub(crate) open_groups: OpenGroups,
     /// The open halves of joins: of the workers, then of the external threads.
-    open_halves: Box<[Queue<JobRef>]>,
+    open_halves: Box<[Arc<Queue<JobRef>>]>,
     /// How many of these have ever been in use.
     place_count: AtomicUsize,
     /// How many workers have looked for work and found none since.
@@ -188,7 +186,7 @@ impl Shared {
             worker_count,
             sleepers: Sleepers::new(worker_count),
             open_groups: OpenGroups::new(),
-            open_halves: (0..count).map(|_| Queue::new(VecDeque::new())).collect(),
+            open_halves: (0..count).map(|_| Arc::new(Queue::new(VecDeque::new()))).collect(),
             place_count: AtomicUsize::new(worker_count),
             hungry_count: CachePadded::new(AtomicUsize::new(worker_count)),
             external_places: Mutex::new(Vec::new()),
@@ -206,7 +204,9 @@ impl Shared {
             body_costs: BodyCosts::new(),
             closing: AtomicBool::new(false),
         };
-        (shared, (0..worker_count).map(LocalQueues::new).collect())
+        let open = shared.open_halves.iter().take(worker_count).enumerate();
+        let places = open.map(|(place, open)| LocalQueues::new(place, open)).collect();
+        (shared, places)
     }
 
     /// Whether the calling thread is the one that made the pool.
@@ -329,7 +329,7 @@ impl Shared {
     }
 
     /// The open halves of the places that have ever been in use.
-    fn open_halves(&self) -> &[Queue<JobRef>] {
+    fn open_halves(&self) -> &[Arc<Queue<JobRef>>] {
         // Relaxed: like the queues' own counts.
         &self.open_halves[..self.place_count.load(Ordering::Relaxed).min(self.open_halves.len())]
     }
@@ -396,16 +396,16 @@ impl Shared {
         let mut places = self.external_places.lock();
         places.pop().or_else(|| {
             let next = self.place_count.load(Ordering::Relaxed);
-            (next < self.open_halves.len()).then(|| {
+            self.open_halves.get(next).map(|open| {
                 self.place_count.store(next + 1, Ordering::Relaxed);
-                LocalQueues::new(next)
+                LocalQueues::new(next, open)
             })
         })
     }
 
     /// Takes back the place of a thread that leaves the pool.
     pub(crate) fn give_back_place(&self, queues: LocalQueues) {
-        debug_assert!(!queues.has_any(self), "a thread leaves no halves behind");
+        debug_assert!(!queues.has_any(), "a thread leaves no halves behind");
         let is_worker = queues.place < self.worker_count;
         let places = if is_worker { &self.host_places } else { &self.external_places };
         places.lock().push(queues);
