@@ -212,3 +212,29 @@ fn a_file_in_a_folder_belongs_to_the_folder() {
     assert_eq!(violations(inner, "use crate::worker::run;").len(), 1);
     assert_eq!(violations(Path::new("stray.rs"), "").len(), 1);
 }
+
+/// `scripts/plant-bugs` weakens what has a name.
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn every_ordering_that_is_not_relaxed_is_named() {
+    const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut named, mut nameless) = (0, Vec::new());
+    for path in files_below(&src) {
+        let file = path.strip_prefix(&src).expect("it is below src");
+        if file == Path::new("sync.rs") || file.starts_with("loom_models") {
+            continue;
+        }
+        for line in fs::read_to_string(&path).expect("it is text").lines() {
+            let strong =
+                names_after("Ordering::", line).filter(|name| STRONG.contains(name)).count();
+            let names = line.matches("needed(\"").count();
+            named += strong.min(names);
+            if strong > names {
+                nameless.push(format!("{}: {}", file.display(), line.trim()));
+            }
+        }
+    }
+    assert!(named >= 20, "the scan sees the orderings: {named}");
+    assert!(nameless.is_empty(), "{nameless:#?}");
+}

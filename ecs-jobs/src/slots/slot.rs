@@ -213,7 +213,9 @@ impl Slot {
     /// Adds a link to those that wait for the job `id`. Returns false if that has
     /// ended, and then what it did is visible.
     pub(super) fn link(&self, id: JobId, edge: Edge, next_edge: &AtomicU32) -> bool {
-        let mut head = self.head.load(Ordering::Acquire);
+        // Acquire: pairs with `end`, should the job have ended.
+        let seen = needed("link_seen", Ordering::Acquire);
+        let mut head = self.head.load(seen);
         loop {
             let (generation, links) = halves(head);
             if generation != id.generation() {
@@ -223,7 +225,7 @@ impl Slot {
             let linked = whole(generation, edge.0 | links & AWAITED);
             // Release: `end` gets to see the waiting job as it is now.
             let order = needed("link", Ordering::Release);
-            let result = self.head.compare_exchange_weak(head, linked, order, Ordering::Acquire);
+            let result = self.head.compare_exchange_weak(head, linked, order, seen);
             match result {
                 Ok(_) => return true,
                 Err(other) => head = other,
@@ -315,7 +317,8 @@ impl Slot {
     /// The same for the thread that is about to start the job, when no thread can be in it.
     pub(crate) fn start_as_external(&self, id: JobId) {
         if is_kept("start_as_external") {
-            self.external.store(id.to_bits(), Ordering::Release);
+            // Relaxed: who comes for a later job here has its id, which was made behind this one's end.
+            self.external.store(id.to_bits(), Ordering::Relaxed);
         }
     }
 
