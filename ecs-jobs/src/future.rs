@@ -122,11 +122,18 @@ impl<T: Send + 'static> Task<T> {
         let Some(shared) = self.shared.upgrade() else { return };
         let again = StdArc::downgrade(&self);
         if let Err(payload) = catch(|| queue_job(&shared, move || self.poll())) {
-            // There is no place for a job now: who has it still may wake it again.
             if let Some(again) = again.upgrade() {
-                again.state.lock().turn = Turn::Waits;
+                again.wait_again();
             }
             resume_unwind(payload);
+        }
+    }
+
+    /// There is no place for a job now: who has it still may wake it again, unless the pool has ended it.
+    fn wait_again(&self) {
+        let mut state = self.state.lock();
+        if state.turn == Turn::Queued {
+            state.turn = Turn::Waits;
         }
     }
 
@@ -291,3 +298,20 @@ impl<T> Future for FutureTask<T> {
 }
 
 debug_fields!([T] FutureTask<T>:);
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_future_that_the_pool_has_dropped_stays_ended_where_its_job_finds_no_place() {
+        let shared = Arc::new(Shared::new(1).0);
+        let futures = Futures::new();
+        // No worker takes the job, as if it had not found a place.
+        let task = FutureTask::spawn(&shared, &futures, async {});
+        futures.drop_all();
+        assert!(task.is_done());
+        task.0.wait_again();
+        assert!(task.is_done(), "a thread that waits for it is told");
+    }
+}
