@@ -15,8 +15,7 @@ use crate::sync::Mutex;
 /// [`Gather`](super::Gather) is for the system itself. It is the tool for targets that many rows write
 /// to, such as the nurses of a larva or the shots at a ship.
 ///
-/// The effects on one target are applied one after the other: in the order of their
-/// [sort keys](ScatterSlot::push_with_key), and of equal ones in the order of the loop's chunks and
+/// The effects on one target are applied one after the other, in the order of the loop's chunks and
 /// rows. Effects on different targets are applied on all threads of the pool. So the result is the
 /// same on any number of threads, and no effect is lost.
 ///
@@ -75,85 +74,47 @@ pub struct ScatterState<T> {
 pub struct ScatterSlot<T> {
     /// The numbers of the batches.
     batches: Vec<u64>,
-    plain: Buckets<(Entity, T)>,
-    /// Those with a key above 0, which come after all others.
-    keyed: Buckets<(Entity, u64, T)>,
-}
-
-/// Effects by their targets, and where those of each batch begin.
-struct Buckets<E> {
-    effects: [Vec<E>; BUCKETS],
-    /// How many neighbours are in one, as a power of two.
-    shift: u32,
+    /// Where in each bucket they begin.
     starts: Vec<[usize; BUCKETS]>,
-}
-
-impl<E> Buckets<E> {
-    const fn new(shift: u32) -> Self {
-        Self { effects: [const { Vec::new() }; BUCKETS], shift, starts: Vec::new() }
-    }
-
-    #[inline]
-    fn push(&mut self, target: Entity, effect: E) {
-        self.effects[(target.index() >> self.shift) as usize % BUCKETS].push(effect);
-    }
-
-    fn begin(&mut self) {
-        self.starts.push(std::array::from_fn(|bucket| self.effects[bucket].len()));
-    }
-
-    /// The effects of one batch in one bucket.
-    fn of(&self, batch: usize, bucket: usize) -> &[E] {
-        let effects = &self.effects[bucket];
-        let end = self.starts.get(batch + 1).map_or(effects.len(), |next| next[bucket]);
-        &effects[self.starts[batch][bucket]..end]
-    }
-
-    /// How many effects are in batches.
-    fn len(&self) -> usize {
-        let Some(first) = self.starts.first() else { return 0 };
-        self.effects.iter().zip(first).map(|(effects, start)| effects.len() - start).sum()
-    }
+    buckets: [Vec<(Entity, T)>; BUCKETS],
+    /// How many neighbours are in one bucket, as a power of two.
+    shift: u32,
 }
 
 impl<T> ScatterSlot<T> {
     const fn new(shift: u32) -> Self {
-        Self { batches: Vec::new(), plain: Buckets::new(shift), keyed: Buckets::new(shift) }
+        let buckets = [const { Vec::new() }; BUCKETS];
+        Self { batches: Vec::new(), starts: Vec::new(), buckets, shift }
     }
 
     /// Adds an effect on an entity.
     #[inline]
     pub fn push(&mut self, target: Entity, effect: T) {
-        self.plain.push(target, (target, effect));
-    }
-
-    /// Adds an effect on an entity, to be applied after those with smaller keys, whichever row they
-    /// are from. [`push`](Self::push) has key 0.
-    #[inline]
-    pub fn push_with_key(&mut self, target: Entity, sort_key: u64, effect: T) {
-        if sort_key == 0 {
-            self.push(target, effect);
-        } else {
-            self.keyed.push(target, (target, sort_key, effect));
-        }
+        self.buckets[(target.index() >> self.shift) as usize % BUCKETS].push((target, effect));
     }
 
     fn begin(&mut self, number: u64) {
         self.batches.push(number);
-        self.plain.begin();
-        self.keyed.begin();
+        self.starts.push(std::array::from_fn(|bucket| self.buckets[bucket].len()));
+    }
+
+    /// The effects of one batch in one bucket.
+    fn of(&self, batch: usize, bucket: usize) -> &[(Entity, T)] {
+        let effects = &self.buckets[bucket];
+        let end = self.starts.get(batch + 1).map_or(effects.len(), |next| next[bucket]);
+        &effects[self.starts[batch][bucket]..end]
     }
 
     /// Forgets the batches, without which effects come to nothing.
     fn forget(&mut self) {
         self.batches.clear();
-        self.plain.starts.clear();
-        self.keyed.starts.clear();
+        self.starts.clear();
     }
 
     /// How many effects are in batches.
     fn len(&self) -> usize {
-        self.plain.len() + self.keyed.len()
+        let Some(first) = self.starts.first() else { return 0 };
+        self.buckets.iter().zip(first).map(|(effects, start)| effects.len() - start).sum()
     }
 }
 
@@ -162,8 +123,7 @@ impl<T> ScatterSlot<T> {
 fn drop_all<T>(slots: &mut [Mutex<ScatterSlot<T>>]) {
     slots.iter_mut().for_each(|slot| slot.get_mut().forget());
     for slot in slots.iter_mut().map(Mutex::get_mut) {
-        slot.plain.effects.iter_mut().for_each(Vec::clear);
-        slot.keyed.effects.iter_mut().for_each(Vec::clear);
+        slot.buckets.iter_mut().for_each(Vec::clear);
     }
 }
 
@@ -304,11 +264,6 @@ struct Effects<'a, T> {
 }
 
 impl<T> Effects<'_, T> {
-    /// The parts of a bucket in their order.
-    fn parts(&self) -> impl Iterator<Item = (&ScatterSlot<T>, usize)> {
-        self.order.iter().map(|&(_, slot, batch)| (&self.slots[slot], batch))
-    }
-
     /// Applies what is in one bucket; how many effects had no target.
     fn apply<Q: QueryData<Parts: Send>>(
         &self,
@@ -317,17 +272,14 @@ impl<T> Effects<'_, T> {
         apply: impl Fn(Q::Item<'_>, &T),
     ) -> usize {
         let mut passed_over = 0;
-        let mut apply_one = |target, effect: &T| match targets.get_mut(target) {
-            Ok(target) => apply(target, effect),
-            Err(_) => passed_over += 1,
-        };
-        for (slot, batch) in self.parts() {
-            slot.plain.of(batch, bucket).iter().for_each(|(target, it)| apply_one(*target, it));
+        for &(_, slot, batch) in self.order {
+            for (target, effect) in self.slots[slot].of(batch, bucket) {
+                match targets.get_mut(*target) {
+                    Ok(target) => apply(target, effect),
+                    Err(_) => passed_over += 1,
+                }
+            }
         }
-        let keyed = self.parts().flat_map(|(slot, batch)| slot.keyed.of(batch, bucket));
-        let mut keyed: Vec<_> = keyed.collect();
-        keyed.sort_by_key(|(_, sort_key, _)| *sort_key);
-        keyed.into_iter().for_each(|(target, _, effect)| apply_one(*target, effect));
         passed_over
     }
 }
