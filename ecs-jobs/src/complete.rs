@@ -2,9 +2,9 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{Main, Next, run_chain, run_job, take_any};
+use crate::run_job::{Main, Next, run_job};
 use crate::shared::Shared;
-use crate::sleep::{Tag, Takes};
+use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
 use crate::sync::{Deadline, is_kept};
 use crate::task_group::{Reach, TaskGroup};
@@ -14,17 +14,6 @@ use crate::walk::{Found, Walk};
 /// How deep a thread may be in waits for jobs, each inside of a job that it runs in the one around
 /// it: so deep that no stack overflows.
 const DEPTH_MAX: usize = 128;
-/// How deep it may be and still take on jobs that it does not wait for.
-const STRANGERS_DEPTH_MAX: usize = 16;
-
-/// What a waiting thread helps with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Help {
-    /// The job, and those that it waits for.
-    Own,
-    /// Any job with a handle.
-    Any,
-}
 
 /// A wait inside of other waits of the same thread.
 pub(crate) struct WaitDepth<'a> {
@@ -56,7 +45,6 @@ impl Drop for WaitDepth<'_> {
 pub(crate) fn wait_for_job(
     shared: &Shared,
     id: JobId,
-    help: Help,
     main: Main,
     deadline: Option<&Deadline>,
 ) -> Result<(), JobError> {
@@ -64,8 +52,7 @@ pub(crate) fn wait_for_job(
         return Ok(());
     }
     WorkerContext::with(shared, |context| {
-        let depth = WaitDepth::enter(context)?;
-        let is_any = help == Help::Any && depth.outer < STRANGERS_DEPTH_MAX;
+        let _depth = WaitDepth::enter(context)?;
         let walk = Walk::new(shared, id, main == Main::Run);
         shared.wait_graph.while_waiting(
             (shared.number, &shared.slots),
@@ -73,7 +60,7 @@ pub(crate) fn wait_for_job(
             id,
             || {
                 let found = None;
-                let mut goal = JobGoal { shared, context, id, is_any, main, walk, found, deadline };
+                let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
                 wait(shared, context, &mut goal);
             },
         );
@@ -85,8 +72,6 @@ struct JobGoal<'pool> {
     shared: &'pool Shared,
     context: &'pool WorkerContext,
     id: JobId,
-    /// Whether it helps with any job with a handle.
-    is_any: bool,
     main: Main,
     walk: Walk<'pool>,
     /// A job that a look has come upon, and claimed.
@@ -163,13 +148,6 @@ impl<'pool> JobGoal<'pool> {
         }
         false
     }
-
-    fn run_any(&mut self) -> bool {
-        let Some(job) = take_any(self.shared) else { return false };
-        let (shared, id) = (self.shared, self.id);
-        run_chain(shared, self.context, job, &mut || shared.slots.is_done(id));
-        true
-    }
 }
 
 impl Goal for JobGoal<'_> {
@@ -202,7 +180,7 @@ impl Goal for JobGoal<'_> {
             // Others may wait inside a job for one of these.
             has_helped |= self.run_main();
         }
-        has_helped || self.is_any && self.run_any()
+        has_helped
     }
 
     fn is_worth_a_look(&mut self) -> bool {
@@ -212,18 +190,11 @@ impl Goal for JobGoal<'_> {
     fn has_news(&mut self) -> bool {
         self.is_reached()
             || self.main != Main::Leave && !self.shared.main.is_empty()
-            || self.is_any && !self.shared.ready.is_empty()
             || self.finds_any()
     }
 
     fn tag(&self) -> Tag {
-        Tag {
-            takes: if self.is_any { Takes::Jobs } else { Takes::Nothing },
-            group: 0,
-            job: self.id.to_bits(),
-            watches: false,
-            runs_main: self.main == Main::Run,
-        }
+        Tag { job: self.id.to_bits(), runs_main: self.main == Main::Run, ..Tag::default() }
     }
 
     fn deadline(&self) -> Option<&Deadline> {
@@ -256,29 +227,16 @@ mod tests {
         let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
-            let (is_any, main, found, deadline) = (true, Main::Leave, None, None);
+            let (main, found, deadline) = (Main::Leave, None, None);
             let walk = Walk::new(shared, id, false);
-            let mut goal = JobGoal { shared, context, id, is_any, main, walk, found, deadline };
+            let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
             look(&mut goal, &ran);
-        });
-    }
-
-    #[test]
-    fn a_wake_up_for_any_job_is_passed_on_by_a_thread_that_runs_its_own() {
-        with_goal(|goal, _| {
-            let other = goal.shared.sleepers.list(Tag { takes: Takes::Jobs, ..Tag::default() });
-            goal.context.is_woken.set(true);
-            assert!(goal.help());
-            assert!(!other.leave(), "the job in the queue is for the other one");
         });
     }
 
     #[test]
     fn a_look_before_a_sleep_runs_nothing() {
         with_goal(|goal, ran| {
-            assert!(goal.has_news());
-            assert_eq!(ran.load(Ordering::Relaxed), 0);
-            goal.is_any = false;
             assert!(goal.has_news() && !goal.is_reached());
             assert_eq!(ran.load(Ordering::Relaxed), 0);
             assert!(goal.help(), "what was found is run");

@@ -5,7 +5,7 @@
 
 use super::groups::open_for_others;
 use super::{explore, explore_within};
-use crate::complete::{Help, wait_for_job};
+use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::host::{run_until, wait_for_all};
 use crate::run_job::{Main, Next, add_job, cancel_job, run_job, take_any};
@@ -229,7 +229,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
             move || run_by_hand(&shared, first)
         });
         cancel_job(&shared, after);
-        wait_for_job(&shared, last, Help::Own, Main::Leave, None).unwrap();
+        wait_for_job(&shared, last, Main::Leave, None).unwrap();
         runner.join().unwrap();
         let has_failed = shared.slots.panic_of(after).is_some();
         assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed));
@@ -308,7 +308,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
             move || run_by_hand(&shared, id)
         });
         // On the way it finds nothing that it may run.
-        wait_for_job(&shared, id, Help::Own, Main::Leave, None).unwrap();
+        wait_for_job(&shared, id, Main::Leave, None).unwrap();
         deed.see();
         runner.join().unwrap();
     });
@@ -325,7 +325,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
             // What is ready for it, it leaves to others.
             move || run_by_hand(&shared, first)
         });
-        wait_for_job(&shared, after, Help::Own, Main::Leave, None).unwrap();
+        wait_for_job(&shared, after, Main::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -342,10 +342,9 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
             move || run_by_hand(&shared, first)
         });
         let deadline = Deadline::after(Duration::ZERO);
-        let (help, main) = (Help::Own, Main::Leave);
-        let outcome = wait_for_job(&shared, after, help, main, Some(&deadline));
+        let outcome = wait_for_job(&shared, after, Main::Leave, Some(&deadline));
         assert_eq!(outcome.is_ok(), shared.slots.is_done(after));
-        wait_for_job(&shared, after, help, main, None).unwrap();
+        wait_for_job(&shared, after, Main::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -359,7 +358,7 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
                 let shown = add_job::<JobId>(&shared, Kind::OnMain, &[], || ());
-                wait_for_job(&shared, shown, Help::Own, Main::Leave, None).unwrap();
+                wait_for_job(&shared, shown, Main::Leave, None).unwrap();
                 flag.store(1, Ordering::Relaxed);
                 shared.announce_condition();
             }
@@ -403,7 +402,7 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
             let (first, second) = (deed.clone(), deed.clone());
             let first = add_job::<JobId>(shared, Kind::Anywhere, &[], move || first.act());
             let second = add_job(shared, Kind::Anywhere, &[first], move || second.act());
-            wait_for_job(shared, second, Help::Own, Main::Run, None).unwrap();
+            wait_for_job(shared, second, Main::Run, None).unwrap();
             deed.see();
             wait_for_all(shared, Main::Run);
         });
@@ -583,7 +582,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
                 });
             }
         });
-        wait_for_job(&shared, id, Help::Own, Main::Leave, None).unwrap();
+        wait_for_job(&shared, id, Main::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }

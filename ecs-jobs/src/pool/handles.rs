@@ -1,6 +1,6 @@
 //! The calls about jobs with handles.
 
-use crate::complete::{Help, wait_for_job};
+use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::host::wait_for_all;
@@ -205,25 +205,8 @@ impl Pool {
     /// a caller has got that already. If `job` is of another pool. If a job waits
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
-        self.complete_or_panic(job, Help::Own);
-    }
-
-    /// Like [`complete`](Self::complete), and helps with any job that is ready.
-    ///
-    /// For a thread that has nothing else to do, and holds no lock that a job
-    /// wants: the stranger that it picks up may take longer than the wait, may
-    /// want that lock, or may itself wait for what this thread was doing.
-    ///
-    /// # Panics
-    ///
-    /// Like [`complete`](Self::complete).
-    pub fn complete_helping_any(&self, job: JobHandle) {
-        self.complete_or_panic(job, Help::Any);
-    }
-
-    fn complete_or_panic(&self, job: JobHandle, help: Help) {
         self.check_wait(job);
-        self.wait(job, help, None).unwrap_or_else(|error| panic!("{error}"));
+        self.wait(job, None).unwrap_or_else(|error| panic!("{error}"));
         let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
         panic.resume_if_any();
         panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
@@ -296,7 +279,7 @@ impl Pool {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        self.wait(job, Help::Own, deadline)?;
+        self.wait(job, deadline)?;
         let panic = self.shared.slots.panic_of(job.id());
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
     }
@@ -333,12 +316,7 @@ impl Pool {
         assert!(!is_own, "a job that waits for itself waits for ever");
     }
 
-    fn wait(
-        &self,
-        job: JobHandle,
-        help: Help,
-        deadline: Option<&Deadline>,
-    ) -> Result<(), JobError> {
-        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared), deadline)
+    fn wait(&self, job: JobHandle, deadline: Option<&Deadline>) -> Result<(), JobError> {
+        wait_for_job(&self.shared, job.id(), Main::of_this_thread(&self.shared), deadline)
     }
 }

@@ -49,6 +49,10 @@ impl Pool {
     /// });
     /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// If this thread is in 128 waits already, each inside of a job that it runs in the one around it.
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
         run_until(&self.shared, None, condition);
     }
@@ -59,7 +63,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If `job` is of another pool, or if a job waits for itself.
+    /// If `job` is of another pool, or if a job waits for itself; or if this thread is in 128 waits
+    /// already, each inside of a job that it runs in the one around it.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);
         run_until(&self.shared, Some(job.id()), || self.shared.slots.is_done(job.id()));

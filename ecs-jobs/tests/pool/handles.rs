@@ -411,7 +411,7 @@ fn a_wait_helps_with_nothing_but_what_it_waits_for() {
             // The stranger wants the lock that this thread holds.
             pool.complete(awaited);
         });
-        pool.complete_helping_any(stranger);
+        pool.run_until_done(stranger);
     });
 }
 

@@ -251,12 +251,26 @@ fn deep(pool: &Arc<Pool>, left: usize) -> Result<(), JobError> {
     pool.try_complete(job)
 }
 
+/// The same where each wait runs any job.
+fn deep_in_any(pool: &Arc<Pool>, left: usize) -> Result<(), JobError> {
+    let inside = Arc::clone(pool);
+    let job = pool.schedule(move || {
+        if left > 0 {
+            drop(deep_in_any(&inside, left - 1));
+        }
+    });
+    pool.run_until_done(job);
+    pool.try_complete(job)
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "deep")]
 fn waits_inside_of_waits_end_with_an_error_before_the_stack_does() {
     within(Duration::from_secs(60), || {
         let pool = Arc::new(pool(1));
         drop(deep(&pool, 100_000));
+        pool.complete(pool.schedule(|| ()));
+        drop(deep_in_any(&pool, 100_000));
         pool.complete(pool.schedule(|| ()));
     });
 }
