@@ -87,8 +87,12 @@ fn program() -> Program {
     living(cats)
 }
 
-/// Lets a world live: by the ten lines that a user has.
 fn living(build: fn() -> (World, Schedule)) -> Program {
+    living_with(build, Duration::ZERO)
+}
+
+/// Lets a world live, by the ten lines that a user has, and sleeps between two ticks.
+fn living_with(build: fn() -> (World, Schedule), sleep: Duration) -> Program {
     let is_over = std::sync::Arc::new(AtomicBool::new(false));
     let over = std::sync::Arc::clone(&is_over);
     let (tell, address) = std::sync::mpsc::channel();
@@ -100,6 +104,7 @@ fn living(build: fn() -> (World, Schedule)) -> Program {
         tell.send(inspector.address()).expect("the test waits");
         while !over.load(Ordering::Relaxed) {
             schedule.run(&mut world, &pool);
+            std::thread::sleep(sleep);
             inspector.poll(&mut world, &mut schedule);
         }
         world.check().expect("the world is sound");
@@ -231,6 +236,19 @@ fn a_program_is_paused_stepped_and_let_run_again() {
 }
 
 #[test]
+fn the_time_of_a_tick_is_without_the_sleep_of_the_program_and_the_thoughts_of_a_person() {
+    let program = living_with(field, Duration::from_millis(300));
+    program.pause();
+    let (_, state) = program.post("/api/step", json!({ "what": "tick", "count": 2 }));
+    let tick_ms = |state: &Value| state["tick_ms"].as_f64().expect("a number");
+    assert!(tick_ms(&state) > 0.0 && tick_ms(&state) < 150.0, "{state}");
+    program.post("/api/step", json!({ "what": "system" }));
+    std::thread::sleep(Duration::from_secs(3));
+    let (_, state) = program.post("/api/step", json!({ "what": "tick" }));
+    assert!(tick_ms(&state) < 150.0, "{state}");
+}
+
+#[test]
 fn entities_are_found_and_one_that_is_not_is_told_why() {
     let program = program();
     program.pause();
@@ -303,8 +321,9 @@ fn a_paused_world_is_edited_and_a_running_one_is_not() {
     program.pause();
     assert_eq!(edit(json!({ "edit": "despawn", "entity": cat })).0, 200);
     assert_eq!(edit(json!({ "edit": "despawn", "entity": cat })).0, 404);
-    let told = request(program.address, "GET", &format!("/api/entity?id={cat}"), &Value::Null);
-    assert_eq!(told.0, 404);
+    let (status, told) =
+        request(program.address, "GET", &format!("/api/entity?id={cat}"), &Value::Null);
+    assert!(status == 404 && told.to_string().contains("despawned"), "{told}");
 }
 
 #[test]

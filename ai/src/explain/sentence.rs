@@ -1,6 +1,7 @@
 //! Records as sentences.
 
 use std::fmt::{self, Write};
+use std::ptr;
 
 use formic_ecs::Entity;
 
@@ -106,13 +107,21 @@ impl Decision {
             None if self.engine == Engine::Machine => write!(out, "stayed where it was")?,
             None => out.push_str("does nothing"),
             Some(first) => {
-                write!(out, "{verb} {}", Scored(first))?;
+                let other = self.runner_up().filter(|_| first.score.is_some());
+                let scores = first.score.zip(other.and_then(|it| it.score));
+                let decimals = scores.map_or(DECIMALS, |(one, other)| decimals(one, other));
+                write!(out, "{verb} {}", Scored(first, decimals))?;
                 // A tree can do several things at a time.
                 for other in chosen {
-                    write!(out, " and {}", Scored(other))?;
+                    write!(out, " and {}", Scored(other, DECIMALS))?;
                 }
-                if let (Some(_), Some(other)) = (first.score, self.runner_up()) {
-                    write!(out, " over {}", Scored(other))?;
+                if let Some(other) = other {
+                    write!(out, " over {}", Scored(other, decimals))?;
+                }
+                let place =
+                    |it: &Candidate| self.candidates.iter().position(|known| ptr::eq(known, it));
+                if self.margin() == Some(0.0) && place(first) < other.and_then(place) {
+                    out.push_str(" (equal: the first one wins)");
                 }
             }
         }
@@ -175,13 +184,22 @@ pub(crate) fn own(event: &str) -> String {
     }
 }
 
-/// With its score, if it has one.
-struct Scored<'a>(&'a Candidate);
+/// The decimals of a score.
+const DECIMALS: usize = 2;
+
+/// As many decimals as tell two scores apart; a few for those that are equal.
+fn decimals(one: f32, other: f32) -> usize {
+    let differ = |&decimals: &usize| format!("{one:.decimals$}") != format!("{other:.decimals$}");
+    (DECIMALS..=9).find(differ).unwrap_or(DECIMALS)
+}
+
+/// With its score, if it has one, to so many decimals.
+struct Scored<'a>(&'a Candidate, usize);
 
 impl fmt::Display for Scored<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.score {
-            Some(score) => write!(f, "{} {score:.2}", self.0.name),
+            Some(score) => write!(f, "{} {score:.*}", self.0.name, self.1),
             None => self.0.name.fmt(f),
         }
     }

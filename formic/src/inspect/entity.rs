@@ -92,7 +92,7 @@ impl Session {
             Err(answer) => return answer,
         };
         let Some(mut value) = self.entity_json(world, entity) else {
-            return Answer::error(404, &format!("There is no entity {entity} any more."));
+            return Answer::error(404, &gone(world, entity));
         };
         let mut why = view.why(entity);
         if why.is_empty() {
@@ -239,8 +239,27 @@ pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
     };
     match world.contains(entity) {
         true => Ok(entity),
-        false => Err(Answer::error(404, &format!("There is no entity {entity} any more."))),
+        false => Err(Answer::error(404, &gone(world, entity))),
     }
+}
+
+/// What is known of an entity that is not in the world.
+fn gone(world: &World, entity: Entity) -> String {
+    let log = world.resource::<DecisionLog>();
+    let last = log.ok().and_then(|log| log.decisions(entity).last().map(|last| last.tick));
+    let heir = world.entities().find(|it| it.index() == entity.index());
+    let heir = heir.filter(|it| it.generation() > entity.generation());
+    let mut text = match last.is_some() || heir.is_some() {
+        true => format!("The entity {entity} was despawned."),
+        false => format!("There is no entity {entity} in this world; it may have been despawned."),
+    };
+    if let Some(tick) = last {
+        text += &format!(" It decided last in tick {tick}.");
+    }
+    if let Some(heir) = heir {
+        text += &format!(" Its number has gone to {heir}.");
+    }
+    text
 }
 
 fn names(world: &World, ids: &[ComponentId]) -> Vec<String> {
@@ -273,4 +292,31 @@ fn touching(host: &dyn Host, entity: Entity) -> Vec<Value> {
 fn decisions(world: &World, entity: Entity) -> Vec<String> {
     let log = world.resource::<DecisionLog>();
     log.map_or_else(|_| Vec::new(), |log| log.sentences(entity).into_iter().rev().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use formic_ai::explain::Engine;
+
+    use super::*;
+
+    #[test]
+    fn an_entity_that_is_gone_says_that_it_was_despawned_and_when_it_decided_last() {
+        let mut world = World::new();
+        let [ant, bee] = [(); 2].map(|()| world.spawn(()));
+        let mut log = DecisionLog::new();
+        log.watch(bee, "Bee", 4);
+        log.note(bee, 7, Engine::Utility, |_| ());
+        world.insert_resource(log);
+        for entity in [ant, bee] {
+            world.despawn(entity).expect("it is there");
+        }
+        let told = gone(&world, ant);
+        assert_eq!(told, "There is no entity 0v1 in this world; it may have been despawned.");
+        let told = gone(&world, bee);
+        assert_eq!(told, "The entity 1v1 was despawned. It decided last in tick 7.");
+        let heirs = [(); 2].map(|()| world.spawn(()));
+        assert!(heirs.iter().all(|heir| heir.generation() == 2), "{heirs:?}");
+        assert_eq!(gone(&world, ant), "The entity 0v1 was despawned. Its number has gone to 0v2.");
+    }
 }

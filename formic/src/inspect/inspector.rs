@@ -144,7 +144,13 @@ impl Inspector {
     pub fn poll_host(&mut self, host: &mut dyn Host) {
         if std::mem::take(&mut self.is_in_tick) {
             self.session.note_tick(host);
-            self.session.note_tick_time(self.before.elapsed());
+            // A tick that a person stepped through takes as long as the person thinks; and the
+            // program may sleep between two.
+            if !self.session.was_stepped {
+                let spans = host.schedule().last_run();
+                let end_ns = spans.iter().map(|span| span.to_ns).max();
+                self.session.note_tick_time(Duration::from_nanos(end_ns.unwrap_or(0)));
+            }
         }
         let mut wait = Duration::ZERO;
         loop {
@@ -160,6 +166,7 @@ impl Inspector {
             self.before = now;
             if self.session.takes_tick(elapsed) {
                 self.is_in_tick = true;
+                self.session.was_stepped = host.schedule().is_stepping();
                 return;
             }
             wait = self.session.next_tick_in().unwrap_or(FRAME_WAIT);

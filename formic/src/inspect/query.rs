@@ -25,6 +25,9 @@ const QUERY_BYTES_MAX: usize = 1_000;
 /// The most terms: each is looked at for thousands of entities.
 const TERMS_MAX: usize = 16;
 
+/// How many values are looked at to learn which fields there are: types of one name may differ.
+const FIELDS_OF_MAX: usize = 16;
+
 #[derive(Debug, Clone, PartialEq)]
 enum Term {
     With(Named),
@@ -186,7 +189,11 @@ impl Term {
             Some((of, field)) if Named::find(left, world).is_err() => (of, Some(field.to_owned())),
             _ => (left, None),
         };
-        Ok(Self::Value { of: Named::find(of, world)?, field, compare, with })
+        let of = Named::find(of, world)?;
+        if let Some(field) = &field {
+            of.check_field(field, world)?;
+        }
+        Ok(Self::Value { of, field, compare, with })
     }
 
     fn chooses(what: &str) -> Result<Self, String> {
@@ -234,6 +241,27 @@ impl Named {
         match ids.is_empty() {
             true => Err(format!("no component of this world is called {name}")),
             false => Ok(Self { name: name.to_owned(), ids }),
+        }
+    }
+
+    /// That a field may be there: some value has it, or none says what there is instead.
+    fn check_field(&self, field: &str, world: &World) -> Result<(), String> {
+        let mut known = Vec::new();
+        let rows = world.entities().flat_map(|it| self.of(world, it).map(move |id| (it, id)));
+        for (entity, id) in rows.take(FIELDS_OF_MAX) {
+            for it in world.fields_by_id(entity, id).unwrap_or_default() {
+                // The fields of an enum are those of a variant, and others may come.
+                if it.name.eq_ignore_ascii_case(field) || it.name == "variant" {
+                    return Ok(());
+                }
+                if !known.contains(&it.name) && !it.name.is_empty() {
+                    known.push(it.name);
+                }
+            }
+        }
+        match known.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{} has no field {field}, but {}", self.name, known.join(", "))),
         }
     }
 
@@ -387,6 +415,11 @@ mod tests {
     #[derive(Component)]
     struct Name(String);
     #[derive(Component)]
+    struct Hold {
+        barrels: u32,
+        crates: u32,
+    }
+    #[derive(Component)]
     enum Mood {
         Calm,
         Angry { about: u8 },
@@ -398,7 +431,7 @@ mod tests {
         let ada = world.spawn((Position(1.0), Hunger(0.9), named("Ada, the first")));
         let bob = world.spawn((Position(2.0), Hunger(0.5), Asleep, Mood::Calm));
         let cid = world.spawn((Position(3.0), Hunger(0.8), Asleep, Mood::Angry { about: 7 }));
-        let stone = world.spawn(Position(4.0));
+        let stone = world.spawn((Position(4.0), Hold { barrels: 3, crates: 1 }));
         world.set_enabled::<Asleep>(cid, false).expect("it has it");
         let mut log = DecisionLog::new();
         for (cat, tick, choice) in [(ada, 1, "sleep"), (ada, 2, "eat at once"), (bob, 2, "sleep")] {
@@ -429,6 +462,8 @@ mod tests {
             ("!Hunger", &[3]),
             ("Mood = angry, Mood.about = 7", &[2]),
             ("Mood.about != 7", &[]),
+            ("Mood.nothing != 7", &[]),
+            ("hold.CRATES = 1", &[3]),
             ("Mood != Calm", &[2]),
             ("\"the FIRST\"", &[0]),
             ("\"a, the\", with Name", &[0]),
@@ -483,6 +518,8 @@ mod tests {
             ("= 3", "no component"),
             ("x chooses eat", "no component"),
             ("1 chooses ", "no entity"),
+            ("Hunger.of > 1", "Hunger has no field of, but 0"),
+            ("hold.sacks > 1", "hold has no field sacks, but barrels, crates"),
         ] {
             let error = Terms::parse(query, &world).expect_err(query);
             assert!(error.contains(part), "{query}: {error}");

@@ -204,7 +204,6 @@ impl Session {
     /// Notes that the program has lived a tick by itself.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn note_tick(&mut self, host: &dyn Host) {
-        self.was_stepped = false;
         self.end_of_tick(host);
     }
 

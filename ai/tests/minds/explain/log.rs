@@ -254,6 +254,30 @@ fn the_best_of_the_others_is_found_by_rank_then_score_then_order() {
 }
 
 #[test]
+fn scores_that_look_alike_have_more_digits_and_equal_ones_say_who_wins() {
+    let [agent] = entities();
+    let mut log = DecisionLog::new();
+    log.watch(agent, "Cat", 8);
+    let mut said = |chosen: f32, other: f32, is_first: bool| {
+        log.clear();
+        log.note(agent, 1, Engine::Utility, |decision| {
+            let sleep = Candidate::new("sleep", Verdict::Chosen).score(chosen);
+            let play = Candidate::new("play", Verdict::Beaten).score(other);
+            let both = if is_first { [sleep, play] } else { [play, sleep] };
+            both.into_iter().for_each(|it| decision.candidate(it));
+        });
+        let sentence = log.sentences(agent).pop().unwrap();
+        sentence.strip_prefix("Tick 1: Cat#0 chose ").unwrap().to_owned()
+    };
+    assert_eq!(said(0.613, 0.609, true), "sleep 0.613 over play 0.609.");
+    assert_eq!(said(0.612_345_7, 0.612_345_6, false), "sleep 0.6123457 over play 0.6123456.");
+    assert_eq!(said(0.7, 0.61, true), "sleep 0.70 over play 0.61.");
+    assert_eq!(said(0.5, 0.5, true), "sleep 0.50 over play 0.50 (equal: the first one wins).");
+    // Chance, or a rule of its own, went before the order.
+    assert_eq!(said(0.5, 0.5, false), "sleep 0.50 over play 0.50.");
+}
+
+#[test]
 fn rules_plans_and_sleep_are_said_in_words() {
     let [agent, door] = entities();
     let mut log = DecisionLog::new();
