@@ -99,7 +99,11 @@ pub struct RunArguments {
     pub trace: Option<PathBuf>,
 }
 
-fn agents(text: &str) -> Result<u32, String> {
+/// A number of agents.
+///
+/// # Errors
+/// Says the whole rule.
+pub(crate) fn agents(text: &str) -> Result<u32, String> {
     whole_number(text, 1, Setup::AGENTS_MAX)
 }
 
@@ -107,12 +111,24 @@ fn ticks(text: &str) -> Result<u64, String> {
     whole_number(text, 0, Setup::TICKS_MAX)
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+/// A seed.
+///
+/// # Errors
+/// Says the whole rule.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole_number(text, 0, u64::MAX)
 }
 
 fn hash_every(text: &str) -> Result<u64, String> {
     whole_number(text, 1, Setup::TICKS_MAX)
+}
+
+/// The number of a port.
+///
+/// # Errors
+/// Says the whole rule.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    whole_number(text, 0, u16::MAX)
 }
 
 /// A number of threads.

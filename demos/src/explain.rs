@@ -143,8 +143,15 @@ fn sentences(
 ) -> Vec<String> {
     let view = view_of(simulation, world);
     let asked = log.sentences(agent).is_empty() && world.contains(agent);
-    let seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
-    if seen.is_empty() { formic::why(world, agent) } else { seen }
+    let mut seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
+    let Some(first) = seen.first_mut() else { return formic::why(world, agent) };
+    // As a decision says when and whose it is.
+    let (tick, name) = (simulation.engine().schedule().tick(), log.name(agent));
+    *first = match first.strip_prefix("It ") {
+        Some(rest) => format!("Tick {tick}: {name} {rest}"),
+        None => format!("Tick {tick}: {name}. {first}"),
+    };
+    seen
 }
 
 /// How many agents are named as an example.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use formic::inspect::Inspector;
 
+use crate::arguments;
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -26,17 +27,17 @@ pub struct ServeArguments {
     #[arg(default_value = "dungeon", value_name = "DEMO")]
     pub demo: String,
     /// Where the page is: http://127.0.0.1:PORT/; 0 takes any free port
-    #[arg(long, value_name = "PORT", default_value_t = PORT_DEFAULT)]
+    #[arg(long, value_name = "PORT", default_value_t = PORT_DEFAULT, value_parser = arguments::port, allow_negative_numbers = true)]
     pub port: u16,
     /// How many agents live in the world
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Setup::AGENTS_MAX)))]
+    #[arg(long, value_name = "N", value_parser = arguments::agents, allow_negative_numbers = true)]
     pub agents: Option<u32>,
     /// Where every random choice comes from
-    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT)]
+    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT, value_parser = arguments::seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// How many threads work; one for each core if not given
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub threads: Option<u16>,
+    #[arg(long, value_name = "T", value_parser = arguments::threads, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
     /// Begin at tick 0 and wait for the button
     #[arg(long)]
     pub paused: bool,
@@ -107,6 +108,6 @@ fn setup(arguments: &ServeArguments, demo: &Demo) -> Setup {
         agents: arguments.agents.unwrap_or(demo.agents_default),
         ticks: 0,
         seed: arguments.seed,
-        threads: arguments.threads.map_or_else(Setup::threads_default, usize::from),
+        threads: arguments.threads.unwrap_or_else(Setup::threads_default),
     }
 }

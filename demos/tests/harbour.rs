@@ -24,5 +24,6 @@ fn every_kind_goes_about_on_both_floors_and_carts_break_paths() {
 fn a_troll_says_which_door_it_is_too_wide_for() {
     let output = run(&["harbour", "--ticks", "300", "--explain", "2"]);
     let said = text(&output.stdout);
+    assert!(said.contains("\nTick 300: Troll#2 "), "{said}");
     assert!(said.contains("because it is too wide for the door at (19, 15)."), "{said}");
 }

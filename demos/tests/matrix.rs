@@ -158,6 +158,11 @@ fn explains_itself_and_changes_nothing_by_it(demo: &str) {
         let said = said.as_array().expect("a list");
         let sentences = said.iter().filter_map(Value::as_str).filter(|text| !text.is_empty());
         assert!(sentences.clone().count() > 0, "{demo} answers with silence");
+        let is_named = |text: &str| text.starts_with("Tick ") || text.contains('#');
+        assert!(
+            sentences.clone().next().is_some_and(is_named),
+            "{demo}, of whom, and when: {said:?}"
+        );
         sentences.for_each(|text| assert!(!text.contains(" { "), "{demo}, Debug text: {text}"));
     }
     let list = run(&small(demo, &["--explain"]));

@@ -450,6 +450,12 @@ fn a_port_that_is_taken_is_one_line_that_says_what_to_do() {
     let port = taken.local_addr().expect("it has one").port().to_string();
     refused(&["serve", "--port", &port], &["port", &port, "is taken", "--port"]);
     refused(&["serve", "chess"], &["chess", "dungeon", "miners"]);
-    refused(&["serve", "--port", "99999"], &["--port", "99999"]);
-    refused(&["serve", "--agents", "0"], &["--agents", "0"]);
+    let refused_number = |argument, number: &str, most| {
+        refused(&["serve", argument, number], &[argument, number, "expected a whole number", most]);
+    };
+    refused_number("--port", "99999", "from 0 to 65,535");
+    refused_number("--port", "-1", "from 0 to 65,535");
+    refused_number("--agents", "0", "from 1 to 2,000,000");
+    refused_number("--threads", "0", "from 1 to 256");
+    refused_number("--seed", "x", "from 0 to 18,446,744,073,709,551,615");
 }
