@@ -61,7 +61,9 @@ fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
                 let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
                 format!("{name} is {article} {kind} and decides nothing.")
             }
-            None => format!("{name} has neither actions nor activities and decides nothing."),
+            None => format!(
+                "{name} has neither actions nor activities and decides nothing (`ActionSet::spawn` makes an agent)."
+            ),
         }
     }
 }

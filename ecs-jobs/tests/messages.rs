@@ -65,6 +65,12 @@ fn an_argument_that_is_no_parameter_is_named_with_what_it_may_be() {
         "use `Res<f32>` or `ResMut<f32>` for a resource, `Local<f32>` for state of the system";
     let named = ["error[E0277]: `f32` is not a system parameter", resource];
     check("value", &format!("fn s(a: Res<u32>, b: f32) {{}} {ADD}"), &named);
+    let by_value = "parameters are taken by value: `mut all: Query<..>` in place of";
+    check(
+        "borrowed",
+        &format!("fn s(a: &mut Query<Entity>) {{}} {ADD}"),
+        &["is not a system parameter", by_value],
+    );
     let tuple = "fn a() {} fn s(b: f32) {} fn t(b: ScheduleBuilder) { _ = b.add((a, s)); }";
     check("tuple", tuple, &named);
     let condition = "fn c(b: f32) -> bool { true } fn s() {}

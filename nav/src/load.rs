@@ -13,7 +13,8 @@ debug_as_text!(LoadError);
 /// ```
 /// use formic_nav::Grid;
 /// let error = Grid::parse("cave.map", b"type hex\n").unwrap_err();
-/// assert_eq!(error.to_string(), "cave.map:1: the first line is not `type octile`");
+/// let expected = "the first line is not `type octile`, as in files of the MovingAI benchmarks";
+/// assert_eq!(error.to_string(), format!("cave.map:1: {expected}"));
 /// assert_eq!(error.line, Some(1));
 /// ```
 pub struct LoadError {
@@ -121,7 +122,12 @@ impl fmt::Display for LoadReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => write!(f, "cannot be read: {error}"),
-            Self::Header { expected } => write!(f, "the first line is not `{expected}`"),
+            Self::Header { expected } => {
+                write!(
+                    f,
+                    "the first line is not `{expected}`, as in files of the MovingAI benchmarks"
+                )
+            }
             Self::MissingField(field) => write!(f, "`{field}` is missing"),
             Self::RepeatedField(field) => write!(f, "`{field}` is given twice"),
             Self::UnknownField(text) => {

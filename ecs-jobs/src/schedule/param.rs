@@ -82,6 +82,7 @@ impl RunData<'_> {
     message = "`{Self}` is not a system parameter",
     label = "`{Self}` is not a system parameter",
     note = "use `Res<{Self}>` or `ResMut<{Self}>` for a resource, `Local<{Self}>` for state of the system, `Query<&{Self}>` for a component",
+    note = "`Query`, `ResMut`, `Commands` and other parameters are taken by value: `mut all: Query<..>` in place of `all: &mut Query<..>`",
     note = "`&mut World` is the first argument of a system, or none"
 )]
 pub trait SystemParam {

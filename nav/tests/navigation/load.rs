@@ -37,8 +37,14 @@ fn carriage_returns_swapped_fields_and_trailing_lines_are_accepted() {
 fn broken_maps_are_refused_by_line_and_reason() {
     let with_rows =
         |rows: &str| format!("type octile\nheight 2\nwidth 3\nmap\n{rows}").into_bytes();
-    check_fault(b"", "m:1: the first line is not `type octile`");
-    check_fault(b"type tile\nheight 1", "m:1: the first line is not `type octile`");
+    check_fault(
+        b"",
+        "m:1: the first line is not `type octile`, as in files of the MovingAI benchmarks",
+    );
+    check_fault(
+        b"type tile\nheight 1",
+        "m:1: the first line is not `type octile`, as in files of the MovingAI benchmarks",
+    );
     check_fault(b"type octile\nwidth 3\nmap\n...\n", "m:3: `height` is missing");
     check_fault(b"type octile\nheight 3\nmap\n...\n", "m:3: `width` is missing");
     check_fault(b"type octile\nheight 3\nwidth 3\n", "m:3: `map` is missing");
@@ -127,8 +133,14 @@ fn both_dialects_of_scenarios_are_read() {
 #[test]
 fn broken_scenarios_are_refused_by_line_and_reason() {
     let with_line = |line: &str| format!("version 1\n{line}\n").into_bytes();
-    check_scenario_fault(b"", "s:1: the first line is not `version 1`");
-    check_scenario_fault(b"version 2\n", "s:1: the first line is not `version 1`");
+    check_scenario_fault(
+        b"",
+        "s:1: the first line is not `version 1`, as in files of the MovingAI benchmarks",
+    );
+    check_scenario_fault(
+        b"version 2\n",
+        "s:1: the first line is not `version 1`, as in files of the MovingAI benchmarks",
+    );
     check_scenario_fault(&with_line("7"), "s:2: `length` is missing");
     check_scenario_fault(
         &with_line("0 m 9 9 1 1 2 x 1"),
