@@ -61,7 +61,6 @@ pub mod resume;
 pub mod rogue;
 #[cfg(not(target_family = "wasm"))]
 pub mod runner;
-pub mod saved;
 #[cfg(not(target_family = "wasm"))]
 pub mod saved_game;
 #[cfg(not(target_family = "wasm"))]

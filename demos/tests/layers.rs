@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 22] = [
+const BELOW: [&str; 21] = [
     "failure",
     "text",
     "files",
@@ -13,7 +13,6 @@ const BELOW: [&str; 22] = [
     "raster",
     "svg",
     "setup",
-    "saved",
     "direction",
     "walkers",
     "engine",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use formic_ecs::{Entity, HashState};
+use serde::{Deserialize, Serialize};
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::domain::{Ending, Response, Status};
@@ -67,7 +68,7 @@ use super::tick::{Effects, Tick};
 ///     }
 /// }
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, HashState)]
+#[derive(Clone, Copy, PartialEq, Eq, HashState, Serialize, Deserialize)]
 pub struct Current<S>(Option<S>);
 
 impl<S> Default for Current<S> {

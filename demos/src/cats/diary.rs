@@ -2,13 +2,13 @@
 
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
+use serde::{Deserialize, Serialize};
 
 use super::mind::{Cats, OPTIONS, inputs};
 use super::needs::{Hunger, Tiredness};
-use crate::saved::Numbers;
 
 /// How one cat was at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) seconds: f32,
     pub(super) hunger: f32,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
 }
 
 /// Something that a cat did for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stay {
     pub(super) choice: Option<usize>,
     pub(super) ticks: u32,
@@ -27,7 +27,7 @@ pub(super) struct Stay {
 
 /// Keeps an eye on one cat. However long it lives, its diary has no more than
 /// [`Diary::ENTRIES_MAX`] entries, which then are further apart.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Diary {
     cat: Entity,
     tick_seconds: f32,
@@ -50,34 +50,6 @@ impl Diary {
             entries: Vec::new(),
             stays: Vec::new(),
         }
-    }
-
-    pub(super) fn to_save(&self) -> Vec<u64> {
-        let mut numbers = vec![self.ticks, self.ticks_per_entry, self.entries.len() as u64];
-        let choice = |choice: Option<usize>| choice.map_or(0, |choice| 1 + choice as u64);
-        for entry in &self.entries {
-            let [first, second, third] = entry.scores;
-            let values = [entry.seconds, entry.hunger, entry.tiredness, first, second, third];
-            numbers.extend(values.map(|value| u64::from(value.to_bits())));
-            numbers.push(choice(entry.choice));
-        }
-        numbers.push(self.stays.len() as u64);
-        numbers.extend(self.stays.iter().flat_map(|it| [choice(it.choice), it.ticks.into()]));
-        numbers
-    }
-
-    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
-        let mut numbers = Numbers::of(numbers);
-        let choice = |numbers: &mut Numbers| numbers.small::<usize>().checked_sub(1);
-        (self.ticks, self.ticks_per_entry) = (numbers.number(), numbers.number().max(1));
-        self.entries = numbers.list(|numbers| {
-            let mut value = || f32::from_bits(numbers.small());
-            let [seconds, hunger, tiredness] = [value(), value(), value()];
-            let scores = [value(), value(), value()];
-            Entry { seconds, hunger, tiredness, scores, choice: choice(numbers) }
-        });
-        self.stays =
-            numbers.list(|numbers| Stay { choice: choice(numbers), ticks: numbers.small() });
     }
 
     pub(super) fn ticks(&self) -> u64 {

@@ -29,7 +29,7 @@ use clap::Args;
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 use formic_ai::utility::{Reasoner, UtilityAgent};
-
+use formic_ecs::Codec;
 use formic_jobs::SaveRules;
 
 use self::actions::TimeStep;
@@ -40,7 +40,6 @@ use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
-use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -86,11 +85,8 @@ impl CatWorld {
         world.insert_resource(TimeStep { seconds: TICK_SECONDS });
         world.insert_resource(Diary::new(first, TICK_SECONDS));
         world.insert_resource(Cats(reasoner));
-        SaveRules::of(&mut world).rebuild::<TimeStep>().rebuild::<Cats>().save_part(
-            saved::numbers(),
-            Diary::to_save,
-            Diary::load,
-        );
+        let rules = SaveRules::of(&mut world);
+        rules.rebuild::<TimeStep>().rebuild::<Cats>().save(Codec::<Diary>::serde());
         let systems = action::add(Schedule::builder())
             .add(mind::think.as_mind())
             .add(actions::eat.as_action())

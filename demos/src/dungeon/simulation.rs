@@ -37,7 +37,7 @@ impl Simulation for Dungeon {
     }
 
     fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.load_game(save).map(|it| it.to_string()).map_err(|error| error.to_string())
+        self.load_game(save).map(|it| it.to_string())
     }
 
     fn state_hash(&self) -> StateHash {

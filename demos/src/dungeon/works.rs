@@ -10,11 +10,10 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use formic_ecs::{RandomStream, World};
+use formic_ecs::RandomStream;
 use formic_jobs::ResMut;
 use formic_nav::{Cell, Direction, MoveRule, RegionEvent, Terrain};
-
-use crate::saved::Numbers;
+use serde::{Deserialize, Serialize};
 
 /// How many ticks one tile takes.
 const TICKS_PER_TILE: u64 = 4;
@@ -31,7 +30,7 @@ const ORTHOGONAL: [Direction; 4] =
     [Direction::North, Direction::East, Direction::South, Direction::West];
 
 /// The plan of the works, and what they have done so far. A resource.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Works {
     stream: RandomStream,
     ticks: u64,
@@ -46,7 +45,7 @@ pub(super) struct Works {
 }
 
 /// What was done, tile by tile, and what became of the regions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorksCount {
     pub(super) tiles_dug: u64,
     pub(super) tiles_filled: u64,
@@ -71,41 +70,6 @@ impl Works {
             region_count_at_start: terrain.regions().count(),
             count: WorksCount::default(),
         }
-    }
-
-    pub(super) fn to_save(&self) -> Vec<u64> {
-        let count = &self.count;
-        let mut numbers = vec![self.stream.state(), self.ticks, self.is_digging.into()];
-        numbers.extend([self.open_count_at_start as u64, self.region_count_at_start as u64]);
-        numbers.extend([count.tiles_dug, count.tiles_filled]);
-        numbers.extend([count.regions_merged, count.regions_split]);
-        let cell = |cell: &Cell| u64::from(cell.y) << 16 | u64::from(cell.x);
-        numbers.push(self.project.len() as u64);
-        numbers.extend(self.project.iter().map(cell));
-        numbers.push(self.dug_cells.len() as u64);
-        numbers.extend(self.dug_cells.iter().map(cell));
-        numbers
-    }
-
-    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
-        let mut numbers = Numbers::of(numbers);
-        self.stream = RandomStream::new(numbers.number());
-        (self.ticks, self.is_digging) = (numbers.number(), numbers.number() != 0);
-        (self.open_count_at_start, self.region_count_at_start) = (numbers.small(), numbers.small());
-        let mut next = || numbers.number();
-        self.count = WorksCount {
-            tiles_dug: next(),
-            tiles_filled: next(),
-            regions_merged: next(),
-            regions_split: next(),
-        };
-        let cell = |numbers: &mut Numbers| {
-            let bits = numbers.number();
-            let [x, y] = [bits, bits >> 16].map(|bits| u16::try_from(bits & 0xFFFF));
-            Cell::new(x.unwrap_or_default(), y.unwrap_or_default())
-        };
-        self.project = numbers.list(cell).into();
-        self.dug_cells = numbers.list(cell);
     }
 
     /// Everything that the next tick depends on and the terrain does not show.

@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use formic_ecs::{Bundle, Entity, RandomStream, World};
-use formic_jobs::{IntoSystem, LoadError, LoadReport, Save, SaveError, SaveRules, Schedule};
+use formic_ecs::{Bundle, Codec, Entity, RandomStream, World};
+use formic_jobs::{IntoSystem, LoadReport, Save, SaveError, SaveRules, Schedule};
 use formic_nav::{
     Cell, Facing, Grid, MoveRule, PathRequest, PathStats, PathStatsSum, Position, RequestStatus,
     Route, SearchReport, Terrain, Wander, systems,
 };
 use glam::Vec2;
+use serde_json::json;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::script::Script;
 use crate::dungeon::works::{Works, work};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::saved::{self, Numbers};
 use crate::setup::Setup;
 use crate::walkers::{Watch, watch};
 
@@ -138,7 +138,7 @@ impl Dungeon {
         spawn_imps(&mut world, &terrain, setup.agents, &seed);
         world.insert_resource(Works::new(seed.fork(WORKS_STREAM), &terrain));
         systems::insert_resources(&mut world, terrain);
-        SaveRules::of(&mut world).save_part(saved::numbers(), Works::to_save, Works::load);
+        SaveRules::of(&mut world).save(Codec::<Works>::serde());
         let schedule = systems::add(Schedule::builder().add(work.before(systems::block_cells)))
             .add((watch, formic::note_paths).after(systems::search));
         Ok(Self {
@@ -183,30 +183,32 @@ impl Dungeon {
     /// What there is beside the world: counters, and how far the script has come.
     pub(super) fn save_game(&self) -> Result<Save, SaveError> {
         let mut save = self.engine.save()?;
-        let numbers = vec![
-            self.open_count_at_start as u64,
+        let kept = json!([
+            self.open_count_at_start,
             self.ticks,
-            self.script.done() as u64,
-            self.imp_count.into(),
+            self.script.done(),
+            self.imp_count,
             self.cheat_count,
-            self.refusal_count,
-        ];
-        let mut bytes = Vec::new();
-        // Numbers can always be written.
-        _ = saved::numbers().write(&numbers, &mut bytes);
-        save.attach("dungeon", bytes);
+            self.refusal_count
+        ]);
+        save.attach("dungeon", kept.to_string());
         Ok(save)
     }
 
-    pub(super) fn load_game(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
-        let report = self.engine.load(save)?;
-        let mut bytes = save.attached("dungeon").unwrap_or_default();
-        let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
-        self.open_count_at_start = numbers.small();
-        self.ticks = numbers.number();
-        self.script.skip_to(numbers.small());
-        self.imp_count = numbers.small();
-        (self.cheat_count, self.refusal_count) = (numbers.number(), numbers.number());
+    pub(super) fn load_game(&mut self, save: &Save) -> Result<LoadReport, String> {
+        let kept = serde_json::from_slice(save.attached("dungeon").unwrap_or_default());
+        let kept = kept.map_err(|error| format!("its counters: {error}"))?;
+        let report = self.engine.load(save).map_err(|error| error.to_string())?;
+        let done;
+        (
+            self.open_count_at_start,
+            self.ticks,
+            done,
+            self.imp_count,
+            self.cheat_count,
+            self.refusal_count,
+        ) = kept;
+        self.script.skip_to(done);
         Ok(report)
     }
 

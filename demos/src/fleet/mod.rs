@@ -54,7 +54,6 @@ use self::turrets::Turrets;
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -86,8 +85,8 @@ impl Fleet {
         world.insert_resource(yard);
         world.insert_resource(sky);
         SaveRules::of(&mut world)
-            .save_part(saved::numbers(), Radar::to_save, Radar::load)
-            .save_part(Codec::plain(), Toll::numbers, Toll::load)
+            .save_part(Codec::serde(), Radar::to_save, Radar::load)
+            .save(Codec::<Toll>::serde())
             .rebuild::<Dockyard>()
             .rebuild::<Sky>()
             .rebuild::<Ships>()

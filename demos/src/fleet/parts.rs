@@ -1,8 +1,9 @@
 //! The components of units. Places are in metres, times in ticks.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Component, Entity, World};
+use formic_ecs::{Component, Entity};
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 /// How much time a tick is, in seconds.
 pub(super) const TICK_SECONDS: f32 = 0.1;
@@ -187,7 +188,7 @@ pub(super) struct Bullet {
 }
 
 /// What systems have counted since the war began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Toll {
     pub(super) fired: u64,
     pub(super) hits: u64,
@@ -195,16 +196,4 @@ pub(super) struct Toll {
     pub(super) turrets_lost: u64,
     pub(super) ships_built: u64,
     pub(super) turrets_built: u64,
-}
-
-impl Toll {
-    pub(super) fn numbers(&self) -> [u64; 6] {
-        let &Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built } = self;
-        [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built]
-    }
-
-    pub(super) fn load(&mut self, numbers: [u64; 6], _: &World) {
-        let [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built] = numbers;
-        *self = Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built };
-    }
 }

@@ -3,9 +3,9 @@
 
 use formic_ai::prelude::*;
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 use super::parts::{Aim, Hull, Position, Side, TICK_SECONDS};
-use crate::saved::{self, Numbers};
 
 /// How far units see, in metres.
 const SIGHT: f32 = 80.0;
@@ -31,8 +31,8 @@ pub(super) struct Radar {
     found: Vec<(u32, Blip)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Blip {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Blip {
     at: Vec2,
     entity: Entity,
 }
@@ -46,23 +46,11 @@ impl Radar {
     }
 
     /// Where each unit was seen last; the size is that of the sky.
-    pub(super) fn to_save(&self) -> Vec<u64> {
-        let mut numbers = vec![self.cells.len() as u64];
-        numbers.extend(self.cells.iter().map(|&cell| u64::from(cell)));
-        numbers.push(self.blips.len() as u64);
-        for blip in &self.blips {
-            numbers.extend(saved::place(blip.at));
-            numbers.push(blip.entity.to_bits());
-        }
-        numbers
+    pub(super) fn to_save(&self) -> (Vec<u32>, Vec<Blip>) {
+        (self.cells.clone(), self.blips.clone())
     }
 
-    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
-        let mut numbers = Numbers::of(numbers);
-        let cells = numbers.list(Numbers::small);
-        let blips = numbers.list(|numbers| (numbers.place(), Entity::from_bits(numbers.number())));
-        let blips: Vec<Blip> =
-            blips.into_iter().filter_map(|(at, it)| Some(Blip { at, entity: it? })).collect();
+    pub(super) fn load(&mut self, (cells, blips): (Vec<u32>, Vec<Blip>), _: &World) {
         let is_one = cells.len() == self.cells.len()
             && cells.is_sorted()
             && cells.last().is_some_and(|&end| end as usize == blips.len());

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use formic_ai::action;
 use formic_ai::prelude::*;
-use formic_jobs::{LoadError, LoadReport, Save, SaveError, SaveRules, ScheduleBuilder, Step};
+use formic_jobs::{LoadReport, Save, SaveError, SaveRules, ScheduleBuilder, Step};
+use serde_json::json;
 
 use super::actions;
 use super::forager::{
@@ -13,7 +14,6 @@ use super::forager::{
 };
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::saved::{self, Numbers};
 use crate::setup::Setup;
 use crate::simulation::Counter;
 
@@ -148,24 +148,17 @@ impl Crowd {
     /// The world, and beside it what was sampled for the picture.
     pub(super) fn save(&self) -> Result<Save, SaveError> {
         let mut save = self.engine.save()?;
-        let mut numbers = vec![self.ticks, self.ticks_per_sample];
-        numbers.extend(self.sampled);
-        numbers.push(self.samples.len() as u64);
-        numbers.extend(self.samples.iter().flatten().map(|&share| u64::from(share)));
-        let mut bytes = Vec::new();
-        // Numbers can always be written.
-        _ = saved::numbers().write(&numbers, &mut bytes);
-        save.attach("crowd", bytes);
+        let sampled = json!([self.ticks, self.ticks_per_sample, self.sampled, self.samples]);
+        save.attach("crowd", sampled.to_string());
         Ok(save)
     }
 
-    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
-        let report = self.engine.load(save)?;
-        let mut bytes = save.attached("crowd").unwrap_or_default();
-        let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
-        (self.ticks, self.ticks_per_sample) = (numbers.number(), numbers.number().max(1));
-        self.sampled = std::array::from_fn(|_| numbers.number());
-        self.samples = numbers.list(|numbers| std::array::from_fn(|_| numbers.small()));
+    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
+        let sampled = serde_json::from_slice(save.attached("crowd").unwrap_or_default());
+        let sampled = sampled.map_err(|error| format!("what was sampled: {error}"))?;
+        let report = self.engine.load(save).map_err(|error| error.to_string())?;
+        (self.ticks, self.ticks_per_sample, self.sampled, self.samples) = sampled;
+        self.ticks_per_sample = self.ticks_per_sample.max(1);
         Ok(report)
     }
 

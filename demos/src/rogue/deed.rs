@@ -4,7 +4,7 @@ use std::fmt;
 
 use formic_ai::turn::{Draft, Refusal, TurnActionKind};
 use formic_ecs::prelude::*;
-use formic_ecs::{Codec, CodecError};
+use serde::{Deserialize, Serialize};
 
 use super::command::direction_name;
 use super::sight::{level, sees};
@@ -17,7 +17,7 @@ use super::things::{
 const BLAST: i32 = 2;
 
 /// Everything that can be done in the dungeon. Its `Debug` is what traces and reasons call it.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) enum Deed {
     /// Goes to a cell beside, or does what bumping into it does.
     Step { who: Entity, way: Cell },
@@ -43,68 +43,6 @@ pub(super) enum Deed {
     Drink { who: Entity, potion: Entity },
     /// The hero gets away.
     Escape(Entity),
-}
-
-impl Deed {
-    /// Each as its number and three more.
-    pub(super) const CODEC: Codec<Self> = Codec::custom(
-        |deed, bytes| {
-            deed.numbers().into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
-            Ok(())
-        },
-        |bytes| {
-            let mut numbers = [0_u64; 4];
-            for number in &mut numbers {
-                let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
-                (*number, *bytes) = (u64::from_le_bytes(*first), rest);
-            }
-            Self::of_numbers(numbers).ok_or(CodecError)
-        },
-    );
-
-    fn numbers(self) -> [u64; 4] {
-        let way = |kind, who: Entity, (x, y): Cell| {
-            let bits = |number: i32| u32::from_le_bytes(number.to_le_bytes()).into();
-            [kind, who.to_bits(), bits(x), bits(y)]
-        };
-        let one = |kind, who: Entity| [kind, who.to_bits(), 0, 0];
-        match self {
-            Self::Step { who, way: to } => way(0, who, to),
-            Self::Rest => [1, 0, 0, 0],
-            Self::Open(door) => one(2, door),
-            Self::Close { who, way: to } => way(3, who, to),
-            Self::Shoot { who, way: to } => way(4, who, to),
-            Self::Fly(arrow) => one(5, arrow),
-            Self::Wound { who, blow } => [6, who.to_bits(), blow.into(), 0],
-            Self::Burst(barrel) => one(7, barrel),
-            Self::End(thing) => one(8, thing),
-            Self::Wake(who) => one(9, who),
-            Self::Drink { who, potion } => [10, who.to_bits(), potion.to_bits(), 0],
-            Self::Escape(who) => one(11, who),
-        }
-    }
-
-    fn of_numbers([kind, who, x, y]: [u64; 4]) -> Option<Self> {
-        let number = |bits: u64| Some(i32::from_le_bytes(u32::try_from(bits).ok()?.to_le_bytes()));
-        if kind == 1 {
-            return Some(Self::Rest);
-        }
-        let who = Entity::from_bits(who)?;
-        Some(match kind {
-            0 => Self::Step { who, way: (number(x)?, number(y)?) },
-            2 => Self::Open(who),
-            3 => Self::Close { who, way: (number(x)?, number(y)?) },
-            4 => Self::Shoot { who, way: (number(x)?, number(y)?) },
-            5 => Self::Fly(who),
-            6 => Self::Wound { who, blow: u32::try_from(x).ok()? },
-            7 => Self::Burst(who),
-            8 => Self::End(who),
-            9 => Self::Wake(who),
-            10 => Self::Drink { who, potion: Entity::from_bits(x)? },
-            11 => Self::Escape(who),
-            _ => return None,
-        })
-    }
 }
 
 impl fmt::Debug for Deed {

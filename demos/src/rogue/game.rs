@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 
 use formic_ai::explain::DecisionLog;
 use formic_ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
-use formic_ecs::{Codec, CodecError, StateHash};
+use formic_ecs::{Codec, StateHash};
 use formic_jobs::prelude::*;
 use formic_jobs::{LoadReport, Save, SaveRules};
 use serde::{Deserialize, Serialize};
@@ -173,26 +173,22 @@ impl Game {
     pub(super) fn save(&self) -> Result<Save, String> {
         let mut save = self.engine.save().map_err(|error| error.to_string())?;
         let play = self.play();
-        let turns = play.turns.save(Deed::CODEC).map_err(|error| error.to_string())?;
+        let turns = play.turns.save(Codec::serde()).map_err(|error| error.to_string())?;
         save.attach(TURNS, turns);
-        let mut bytes = Vec::new();
-        SavedPlay::CODEC
-            .write(&SavedPlay::of(play), &mut bytes)
-            .map_err(|error| format!("{PLAY}: {error}"))?;
-        save.attach(PLAY, bytes);
+        let play = serde_json::to_vec(&SavedPlay::of(play));
+        save.attach(PLAY, play.map_err(|error| format!("{PLAY}: {error}"))?);
         Ok(save)
     }
 
     /// Goes on with a game of the same level.
     pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
         let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
-        let (turns, mut bytes) = (part(TURNS)?, part(PLAY)?);
-        let saved =
-            SavedPlay::CODEC.read(&mut bytes).map_err(|error| format!("{PLAY}: {error}"))?;
+        let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<SavedPlay>(part(PLAY)?));
+        let saved = saved.map_err(|error| format!("{PLAY}: {error}"))?;
         let report = self.engine.load(save).map_err(|error| error.to_string())?;
         let version = self.engine.world.resource_version::<Play>().unwrap_or(0);
         let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
-        let loaded = play.turns.load(&self.engine.world, Deed::CODEC, turns);
+        let loaded = play.turns.load(&self.engine.world, Codec::serde(), turns);
         saved.put_into(&mut play);
         // Without a trace: the versions of the world are part of the game.
         self.engine.world.restore_resource(play, version);
@@ -242,11 +238,6 @@ struct SavedPlay {
 }
 
 impl SavedPlay {
-    const CODEC: Codec<Self> = Codec::custom(
-        |play, bytes| serde_json::to_writer(bytes, play).map_err(|_| CodecError),
-        |bytes| serde_json::from_slice(std::mem::take(bytes)).map_err(|_| CodecError),
-    );
-
     fn of(play: &Play) -> Self {
         let commands = match &play.player {
             Player::Nobody => None,

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 
 use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
-use formic_ecs::{Codec, CodecError, Entity, HashRule, HashState};
+use formic_ecs::{Codec, Entity, HashRule, HashState};
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 use super::HOME;
 use super::parts::Happening;
 use super::steps::{Errand, Sight, Step, Trouble, Village};
-use crate::saved::{self, Numbers};
 
 /// What a villager is at.
-#[derive(HashState)]
+#[derive(HashState, Serialize, Deserialize)]
 pub(super) struct Chore {
     pub(super) kind: Kind,
     now: Current<Step>,
@@ -20,7 +20,7 @@ pub(super) struct Chore {
     steps: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, HashState)]
+#[derive(Clone, Copy, Debug, PartialEq, HashState, Serialize, Deserialize)]
 pub(super) enum Kind {
     /// Fetch a stone, with a pickaxe that has to be taken first if `equips`.
     Mine { block: Entity, place: Vec2, equips: bool },
@@ -88,44 +88,9 @@ impl Chore {
     }
 }
 
-/// A chore as numbers: its kind (0 to 2, and 3 for a stone with a pickaxe to be taken first), the
-/// stone and where it lies, how many steps were begun, and whether one is under way, which follows.
-const CODEC: Codec<Chore> = Codec::custom(
-    |chore, bytes| {
-        let (kind, stone, place) = match chore.kind {
-            Kind::Eat => (0, 0, Vec2::ZERO),
-            Kind::Flee => (1, 0, Vec2::ZERO),
-            Kind::Mine { block, place, equips } => (2 + u64::from(equips), block.to_bits(), place),
-        };
-        let [x, y] = saved::place(place);
-        let step = chore.now.get();
-        let numbers = [kind, stone, x, y, chore.steps.into(), step.is_some().into()];
-        Codec::plain().write(&numbers, bytes)?;
-        step.map_or(Ok(()), |step| Step::CODEC.write(step, bytes))
-    },
-    |bytes| {
-        let [kind, stone, x, y, steps, has_step] = Codec::<[u64; 6]>::plain().read(bytes)?;
-        let kind = match kind {
-            0 => Kind::Eat,
-            1 => Kind::Flee,
-            2 | 3 => Kind::Mine {
-                block: Entity::from_bits(stone).ok_or(CodecError)?,
-                place: Numbers::of(vec![x, y]).place(),
-                equips: kind == 3,
-            },
-            _ => return Err(CodecError),
-        };
-        let now = match has_step {
-            0 => Current::default(),
-            _ => Current::new(Step::CODEC.read(bytes)?),
-        };
-        Ok(Chore { kind, now, steps: u32::try_from(steps).map_err(|_| CodecError)? })
-    },
-);
-
 impl Activity for Chore {
     type Domain = Village;
-    const CODEC: Codec<Self> = CODEC;
+    const CODEC: Codec<Self> = Codec::serde();
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {

@@ -4,12 +4,12 @@
 use formic_ai::activity::{Activities, ActivitySlot, Blocking, Posted, Token};
 use formic_ai::prelude::*;
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 use super::chores::{Chore, Kind};
 use super::parts::{Block, Books, Dig, Happening, Pickaxe, Position, Walk, Wolf};
 use super::steps::Sight;
 use super::{REACH, SIZE};
-use crate::saved::{self, Numbers};
 
 /// How far a villager walks in a tick, in metres.
 const STRIDE: f32 = 0.4;
@@ -19,6 +19,7 @@ const LOPE: f32 = 0.3;
 const FEAR: f32 = 6.0;
 
 /// The village as a whole.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Country {
     pub(super) now: u64,
     pub(super) random: RandomStream,
@@ -30,30 +31,6 @@ pub(super) struct Country {
     pub(super) wolves: Vec<Vec2>,
     /// How many ticks of activities there were.
     pub(super) asked: u64,
-}
-
-impl Country {
-    pub(super) fn to_save(&self) -> Vec<u64> {
-        let mut numbers = vec![self.now, self.random.state(), self.asked];
-        numbers.push(self.blocks.len() as u64);
-        for &(block, place) in &self.blocks {
-            numbers.push(block.to_bits());
-            numbers.extend(saved::place(place));
-        }
-        numbers.push(self.wolves.len() as u64);
-        numbers.extend(self.wolves.iter().flat_map(|&place| saved::place(place)));
-        numbers
-    }
-
-    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
-        let mut numbers = Numbers::of(numbers);
-        self.now = numbers.number();
-        self.random = RandomStream::new(numbers.number());
-        self.asked = numbers.number();
-        let blocks = numbers.list(|numbers| (Entity::from_bits(numbers.number()), numbers.place()));
-        self.blocks = blocks.into_iter().filter_map(|(it, place)| Some((it?, place))).collect();
-        self.wolves = numbers.list(Numbers::place);
-    }
 }
 
 /// The time goes on, and wolves prowl.

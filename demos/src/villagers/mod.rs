@@ -23,7 +23,7 @@ mod view;
 use clap::Args;
 use formic_ai::activity::{self, ActivitySlot, State};
 use formic_ai::prelude::*;
-use formic_ecs::StateHasher;
+use formic_ecs::{Codec, StateHasher};
 use formic_jobs::SaveRules;
 use glam::Vec2;
 
@@ -33,7 +33,6 @@ use self::parts::{Block, Books, Dig, Pickaxe, Position, Walk, Wolf};
 use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -95,7 +94,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         wolves: Vec::new(),
         asked: 0,
     });
-    SaveRules::of(&mut world).save_part(saved::numbers(), Country::to_save, Country::load);
+    SaveRules::of(&mut world).save(Codec::<Country>::serde());
     let systems = Schedule::builder()
         .add(country::prowl)
         .add(country::survey.every(10))

@@ -2,8 +2,9 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::activity::{Event, EventKinds};
-use formic_ecs::{Codec, CodecError, Component, Entity};
+use formic_ecs::{Codec, Component, Entity};
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 /// Where an entity is, in metres.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
@@ -95,7 +96,7 @@ impl Books {
 }
 
 /// An event about a villager or a thing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Happening {
     /// The walker, who is the subject, is there.
     Arrived,
@@ -107,17 +108,7 @@ pub(super) const ARRIVED: EventKinds = EventKinds::one(0);
 pub(super) const BROKEN: EventKinds = EventKinds::one(1);
 
 impl Event for Happening {
-    const CODEC: Codec<Self> = Codec::custom(
-        |it, bytes| {
-            bytes.push(*it as u8);
-            Ok(())
-        },
-        |bytes| match Codec::<u8>::plain().read(bytes)? {
-            0 => Ok(Self::Arrived),
-            1 => Ok(Self::Broken),
-            _ => Err(CodecError),
-        },
-    );
+    const CODEC: Codec<Self> = Codec::serde();
 
     fn kind(&self) -> EventKinds {
         match self {

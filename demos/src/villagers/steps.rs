@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use formic_ai::activity::{Activity, ActivityDomain, Effects, Ending, Status, Tick};
 use formic_ai::prelude::*;
-use formic_ecs::{Codec, CodecError, HashRule};
+use formic_ecs::{Codec, HashRule};
 use glam::Vec2;
+use serde::{Deserialize, Serialize};
 
 use super::parts::{ARRIVED, BROKEN, Block, Books, Dig, Happening, Pickaxe, Position, Walk};
 use super::{HOME, REACH};
@@ -43,7 +44,7 @@ impl ActivityDomain for Village {
 }
 
 /// A sub-activity.
-#[derive(Clone, Copy, Debug, PartialEq, HashState)]
+#[derive(Clone, Copy, Debug, PartialEq, HashState, Serialize, Deserialize)]
 pub(super) enum Step {
     /// Walk somewhere.
     GoTo(Errand, Vec2),
@@ -60,7 +61,7 @@ pub(super) enum Step {
 }
 
 /// How far something has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, HashState)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, HashState, Serialize, Deserialize)]
 pub(super) struct Errand {
     is_begun: bool,
     /// When it is over, where that takes a time that is known.
@@ -86,39 +87,6 @@ impl Step {
             Self::Eat(_) => "its meal is over",
             Self::Hide(_) => "it has hidden for long enough",
         }
-    }
-
-    /// The step of these numbers, which [`digest`](Self::digest) gives.
-    fn of([kind, what, is_begun, due]: [u64; 4]) -> Option<Self> {
-        let it = Errand { is_begun: is_begun != 0, due };
-        Some(match kind {
-            1 => {
-                let bits = |bits: u64| u32::try_from(bits).map(f32::from_bits).ok();
-                Self::GoTo(it, Vec2::new(bits(what >> 32)?, bits(what & 0xFFFF_FFFF)?))
-            }
-            2 => Self::Break(it, Entity::from_bits(what)?),
-            3 => Self::Haul(it, Entity::from_bits(what)?),
-            4 => Self::Equip(it),
-            5 => Self::Eat(it),
-            6 => Self::Hide(it),
-            _ => return None,
-        })
-    }
-
-    /// The numbers that say what it is and how far it has come.
-    pub(super) fn digest(&self) -> [u64; 4] {
-        let (kind, errand, what) = match *self {
-            Self::GoTo(it, place) => {
-                let [x, y] = place.to_array().map(f32::to_bits);
-                (1, it, u64::from(x) << 32 | u64::from(y))
-            }
-            Self::Break(it, block) => (2, it, block.to_bits()),
-            Self::Haul(it, stone) => (3, it, stone.to_bits()),
-            Self::Equip(it) => (4, it, 0),
-            Self::Eat(it) => (5, it, 0),
-            Self::Hide(it) => (6, it, 0),
-        };
-        [kind, what, errand.is_begun.into(), errand.due]
     }
 }
 
@@ -194,10 +162,7 @@ fn dig(
 
 impl Activity for Step {
     type Domain = Village;
-    const CODEC: Codec<Self> = Codec::custom(
-        |step, bytes| Codec::plain().write(&step.digest(), bytes),
-        |bytes| Self::of(Codec::plain().read(bytes)?).ok_or(CodecError),
-    );
+    const CODEC: Codec<Self> = Codec::serde();
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
