@@ -8,7 +8,7 @@ mod renamed {
 use formic::prelude::*;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
-#[component(crate = crate::renamed::entities, enableable)]
+#[component(crate = crate::facade::renamed::entities, enableable)]
 struct Gold(u32);
 
 #[derive(Component, Clone)]

@@ -1,6 +1,6 @@
 //! Games of systems of every kind that are saved at random moments: the fuzzer's program, on seeds.
 
-#[path = "../../fuzz/src/games.rs"]
+#[path = "../../../fuzz/src/games.rs"]
 mod games;
 
 use formic::prelude::RandomStream;
