@@ -53,10 +53,6 @@ struct Living<'a, A> {
 impl<A: Component> Processor for Living<'_, A> {
     type Action = A;
 
-    fn start(&self, _cat: Agent<'_>, _action: &mut A) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(&self, cat: Agent<'_>, action: &mut A) -> ActionResult {
         let Ok(mut claim) = self.cats.claim(cat) else { return ActionResult::Failed };
         let (hunger, tiredness, spent, temper) = claim.get_mut();

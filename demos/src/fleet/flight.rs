@@ -47,10 +47,6 @@ struct Cruising<'a> {
 impl Processor for Cruising<'_> {
     type Action = Cruise;
 
-    fn start(&self, _: Agent<'_>, _: &mut Cruise) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(&self, ship: Agent<'_>, _: &mut Cruise) -> ActionResult {
         let Ok(mut claim) = self.pilots.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, member, station) = claim.get_mut();
@@ -75,10 +71,6 @@ struct Closing<'a>(AgentAccess<'a, Hunter>);
 impl Processor for Closing<'_> {
     type Action = Close;
 
-    fn start(&self, _: Agent<'_>, _: &mut Close) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(&self, ship: Agent<'_>, _: &mut Close) -> ActionResult {
         let Ok(mut claim) = self.0.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, aim) = claim.get_mut();
@@ -102,10 +94,6 @@ struct Retreating<'a> {
 
 impl Processor for Retreating<'_> {
     type Action = Retreat;
-
-    fn start(&self, _: Agent<'_>, _: &mut Retreat) -> ActionResult {
-        ActionResult::Running
-    }
 
     fn update(&self, ship: Agent<'_>, _: &mut Retreat) -> ActionResult {
         let Ok(mut claim) = self.patients.claim(ship) else { return ActionResult::Failed };

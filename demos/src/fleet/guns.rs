@@ -78,10 +78,6 @@ struct Cooling<'a>(AgentAccess<'a, &'static mut Gun>);
 impl Processor for Cooling<'_> {
     type Action = Cool;
 
-    fn start(&self, _: Agent<'_>, _: &mut Cool) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(&self, turret: Agent<'_>, _: &mut Cool) -> ActionResult {
         let Ok(mut gun) = self.0.claim(turret) else { return ActionResult::Failed };
         let gun = gun.get_mut();
@@ -98,10 +94,6 @@ struct Repairing<'a>(AgentAccess<'a, &'static mut Hull>);
 
 impl Processor for Repairing<'_> {
     type Action = Repair;
-
-    fn start(&self, _: Agent<'_>, _: &mut Repair) -> ActionResult {
-        ActionResult::Running
-    }
 
     fn update(&self, turret: Agent<'_>, _: &mut Repair) -> ActionResult {
         let Ok(mut hull) = self.0.claim(turret) else { return ActionResult::Failed };

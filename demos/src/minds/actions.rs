@@ -124,10 +124,6 @@ struct Sleeping<'a>(AgentAccess<'a, Sleeper>);
 impl Processor for Sleeping<'_> {
     type Action = Sleep;
 
-    fn start(&self, _: Agent<'_>, _: &mut Sleep) -> ActionResult {
-        ActionResult::Running
-    }
-
     fn update(&self, agent: Agent<'_>, _: &mut Sleep) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (needs, books) = claim.get_mut();
