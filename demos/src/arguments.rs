@@ -57,15 +57,9 @@ pub struct RunArguments {
     /// How many threads work; one for each core if not given
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<usize>,
-    /// Print one JSON object instead of the summary
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress; stderr hears of errors only
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Draw the world as it is at the end
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
+    /// What comes of the run
+    #[command(flatten)]
+    pub results: Results,
     /// Record the run, for --replay and `verify`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -84,12 +78,26 @@ pub struct RunArguments {
     /// Go on with a saved game, up to the tick that --ticks says, or the one it was to end with
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "seed", "record", "replay"])]
     pub load: Option<PathBuf>,
-    /// Write the state hash after every tick, one in a line behind the number of the tick
-    #[arg(long, value_name = "FILE")]
-    pub hashes: Option<PathBuf>,
     /// Where a replay ends
     #[arg(long, value_name = "TICK", value_parser = ticks, requires = "replay", allow_negative_numbers = true)]
     pub until: Option<u64>,
+}
+
+/// What is to come of a run, and where it goes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Results {
+    /// Print one JSON object instead of the summary
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress; stderr hears of errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Draw the world as it is at the end
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+    /// Write the state hash after every tick, one in a line behind the number of the tick
+    #[arg(long, value_name = "FILE")]
+    pub hashes: Option<PathBuf>,
     /// Say why an agent did what it did: the number of its entity, or several with commas; none to
     /// list whom one can ask
     #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',', num_args = 0..)]

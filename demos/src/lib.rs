@@ -138,7 +138,7 @@ fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     let mut command = cli::as_it_comes(catalogue::FIRST)?;
     // A first run without a place for pictures shows all the rest.
     let picture = files::picture_path(command.demo.name);
-    command.run.png = picture.as_ref().ok().cloned();
+    command.run.results.png = picture.as_ref().ok().cloned();
     run_demo(&command, out)?;
     if let Err(failure) = picture {
         writeln!(out, "  no picture: {failure}; --png FILE puts one elsewhere")

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{Results, RunArguments};
 use crate::card::Demo;
 use crate::cli::DemoCommand;
-use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::recording::{self, FORMAT};
 use crate::saved_game;
@@ -19,24 +18,14 @@ pub struct Plan {
     pub demo: &'static Demo,
     /// Its numbers.
     pub setup: Setup,
-    /// Results as one JSON object instead of a summary.
-    pub json: bool,
-    /// No progress on stderr.
-    pub quiet: bool,
-    /// Where the picture goes, if one is wanted.
-    pub png: Option<PathBuf>,
-    /// Where the timeline goes, if one is wanted.
-    pub trace: Option<PathBuf>,
-    /// The agents that are to explain themselves; an empty list to show whom one can ask.
-    pub explain: Option<Vec<Wanted>>,
+    /// What is to come of it.
+    pub results: Results,
     /// What the run is kept on, or held against.
     pub tape: Tape,
     /// How many of the ticks were lived before, by the run that saved the game.
     pub from: u64,
     /// Where the game is saved, if it is.
     pub save: Option<SaveAs>,
-    /// Where the state hash of every tick goes, if it is wanted.
-    pub hashes: Option<PathBuf>,
 }
 
 /// Where a game is saved, and when.
@@ -63,15 +52,10 @@ impl Plan {
         Self {
             demo,
             setup,
-            json: arguments.json,
-            quiet: arguments.quiet,
-            png: arguments.png.clone(),
-            trace: arguments.trace.clone(),
-            explain: arguments.explain.clone(),
+            results: arguments.results.clone(),
             tape: Tape::None,
             from: 0,
             save: None,
-            hashes: arguments.hashes.clone(),
         }
     }
 

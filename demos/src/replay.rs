@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::arguments::own_argument;
+use crate::arguments::{Results, own_argument};
 use crate::cli::DemoCommand;
 use crate::failure::Failure;
 use crate::plan::Plan;
@@ -37,8 +37,7 @@ pub fn run_of(
     let simulation = (demo.build)(&setup, &matches)?;
     let mut plan = Plan::new(demo, &run);
     // The results of the run that was recorded are not written anew.
-    (plan.json, plan.png, plan.trace) = (false, None, None);
-    (plan.explain, plan.hashes) = (None, None);
+    plan.results = Results { quiet: run.results.quiet, ..Results::default() };
     (plan.setup, plan.tape) = (setup, Tape::Replay(recording, u64::MAX));
     Ok((plan, simulation))
 }
@@ -52,7 +51,7 @@ pub fn of_command(
     path: &Path,
 ) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let recording = Recording::read(path)?;
-    if !recording.is_whole && !command.run.quiet {
+    if !recording.is_whole && !command.run.results.quiet {
         // Whether it can be told does not matter.
         drop(writeln!(io::stderr(), "demos: {}", cut_off(path, &recording)));
     }
@@ -71,10 +70,7 @@ pub fn of_command(
         *until = asked;
         plan.setup.ticks = plan.setup.ticks.min(asked);
     }
-    (plan.json, plan.quiet) = (run.json, run.quiet);
-    (plan.png, plan.trace) = (run.png.clone(), run.trace.clone());
-    plan.explain.clone_from(&run.explain);
-    plan.hashes.clone_from(&run.hashes);
+    plan.results = run.results.clone();
     Ok((plan, simulation))
 }
 

@@ -64,7 +64,8 @@ impl<'a> Report<'a> {
     /// # Errors
     /// [`Failure::Stdout`] if `out` cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let written = if self.plan.json { self.write_json(out) } else { self.write_text(out) };
+        let written =
+            if self.plan.results.json { self.write_json(out) } else { self.write_text(out) };
         written.map_err(Failure::Stdout)
     }
 
@@ -99,7 +100,7 @@ impl<'a> Report<'a> {
         let hash = format!("{}, whatever the number of threads", self.state_hash);
         write_line(out, "state hash", &hash)?;
         write_line(out, "check", self.check.as_ref().err().map_or("passed", String::as_str))?;
-        if let Some(path) = &self.plan.png {
+        if let Some(path) = &self.plan.results.png {
             write_line(out, "picture", &path.display().to_string())?;
         }
         self.explained.iter().try_for_each(|explained| write_explained(out, explained))

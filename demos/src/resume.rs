@@ -84,7 +84,7 @@ pub fn of_command(
     plan.from = header.tick;
     plan.save_as(run, header.clone())?;
     let (simulation, report) = load(&game, path, plan.setup.threads)?;
-    if !report.is_empty() && !run.quiet {
+    if !report.is_empty() && !run.results.quiet {
         // Whether it can be told does not matter.
         drop(writeln!(io::stderr(), "demos: {}: {}", path.display(), report.replace('\n', "; ")));
     }

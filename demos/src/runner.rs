@@ -30,11 +30,11 @@ pub fn run(
     simulation: &mut dyn Simulation,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if plan.explain.as_ref().is_some_and(Vec::is_empty) {
+    if plan.results.explain.as_ref().is_some_and(Vec::is_empty) {
         let text = explain::whom_to_ask(simulation, plan.demo);
         return out.write_all(text.as_bytes()).map_err(Failure::Stdout);
     }
-    for path in plan.png.iter().chain(&plan.trace) {
+    for path in plan.results.png.iter().chain(&plan.results.trace) {
         files::prove_writable(path)?;
     }
     if let Some(SaveAs { path, .. }) = &plan.save {
@@ -46,20 +46,20 @@ pub fn run(
             return Err(failed("a game in the terminal is recorded, not saved".to_owned()));
         }
     }
-    if plan.trace.is_some() && simulation.trace().is_none() {
+    if plan.results.trace.is_some() && simulation.trace().is_none() {
         return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
     }
-    explain::watch(simulation, plan.demo, plan.explain.as_deref().unwrap_or_default())?;
+    explain::watch(simulation, plan.demo, plan.results.explain.as_deref().unwrap_or_default())?;
     let is_replay = matches!(plan.tape, Tape::Replay(..));
     let lived = match simulation.is_for_terminal() && !is_replay {
         true => play(plan, simulation)?,
         false => live(plan, simulation)?,
     };
     let checked = simulation.check();
-    if let Some(path) = &plan.png {
+    if let Some(path) = &plan.results.png {
         files::write(path, &simulation.raster().png())?;
     }
-    if let (Some(path), Some(trace)) = (&plan.trace, simulation.trace()) {
+    if let (Some(path), Some(trace)) = (&plan.results.trace, simulation.trace()) {
         files::write(path, trace.as_bytes())?;
     }
     // A recording names the files of another run.
@@ -98,7 +98,7 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
 /// Returns an error if the recording cannot be written, or does not match.
 pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
     let wanted = plan.tape.ticks(plan.setup.ticks);
-    let progress = match plan.quiet {
+    let progress = match plan.results.quiet {
         true => Progress::hidden(),
         false => Progress::new(plan.demo.name, wanted),
     };
@@ -139,7 +139,7 @@ impl<'a> Notes<'a> {
             Ok(file) => Ok((BufWriter::new(file), path.as_path())),
             Err(error) => Err(Failure::on_file("write", path, error)),
         };
-        Ok(Self { plan, hashes: plan.hashes.as_ref().map(open).transpose()? })
+        Ok(Self { plan, hashes: plan.results.hashes.as_ref().map(open).transpose()? })
     }
 
     fn is_due(&self, tick: u64) -> bool {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use formic::inspect::View;
+use formic_demos::arguments::Results;
 use formic_demos::card::{Demo, no_arguments};
 use formic_demos::engine::Engine;
 use formic_demos::failure::Failure;
@@ -82,15 +83,10 @@ fn plan(json: bool, png: Option<PathBuf>) -> Plan {
     Plan {
         demo: &DRIFT,
         setup,
-        json,
-        quiet: false,
-        png,
-        trace: None,
-        explain: None,
+        results: Results { json, png, ..Results::default() },
         tape: Tape::None,
         from: 0,
         save: None,
-        hashes: None,
     }
 }
 
