@@ -3,7 +3,7 @@
 use formic_ai::explain::{Candidate, DecisionLog, DecisionRecorder, Engine, Verdict};
 use formic_ecs::{Entity, World};
 use formic_jobs::ComponentLookup;
-use formic_nav::{PathRequest, RequestStatus, Unreachable};
+use formic_nav::{PathRequest, PathStats, RequestStatus, Unreachable};
 use glam::Vec2;
 
 /// A system that writes down what agents that are watched ask of [`nav`](crate::nav), and how it
@@ -30,19 +30,33 @@ use glam::Vec2;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn note_paths(requests: ComponentLookup<'_, &PathRequest>, recorder: DecisionRecorder<'_>) {
+pub fn note_paths(
+    requests: ComponentLookup<'_, (&PathRequest, Option<&PathStats>)>,
+    recorder: DecisionRecorder<'_>,
+) {
     let Some(log) = recorder.log() else { return };
     for agent in log.agents() {
-        let Ok(request) = requests.get(agent) else { continue };
+        let Ok((request, stats)) = requests.get(agent) else { continue };
         let Some(goal) = request.last_goal() else { continue };
-        // The number tells a request from the next for the same goal.
+        // The number tells a request from the next for the same goal, and another path for the same
+        // request is found where an edit has cut the one before.
         let (number, status) = (request.number(), request.status());
-        log.note_change((agent, recorder.tick()), Engine::Paths, &(number, status), || {
+        let state = (number, status, stats.map_or(0, |stats| stats.paths_broken));
+        log.note_change((agent, recorder.tick()), Engine::Paths, &state, || {
             let rank = i32::try_from(number).unwrap_or(i32::MAX);
-            Candidate::new(answer(goal, status), Verdict::Chosen).rank(rank)
+            let decisions = log.decisions(agent);
+            let last = decisions.iter().rfind(|it| it.engine == Engine::Paths);
+            let last = last.and_then(|it| it.chosen()).filter(|it| it.rank == rank);
+            let had_one = last.is_some_and(|it| it.name.ends_with(FOUND));
+            let is_cut = had_one && !matches!(status, RequestStatus::Arrived | RequestStatus::Idle);
+            let again = if is_cut { " again, as an edit cut the one it had" } else { "" };
+            Candidate::new(answer(goal, again, status), Verdict::Chosen).rank(rank)
         });
     }
 }
+
+/// The answer to a request that an agent is following.
+const FOUND: &str = ": found";
 
 /// Why an entity does what it does, as [`ai::why`](crate::ai::why) says it; and of one whose decisions are
 /// not written down, what it asked of [`nav`](crate::nav) last and how that was answered.
@@ -65,7 +79,7 @@ pub fn note_paths(requests: ComponentLookup<'_, &PathRequest>, recorder: Decisio
 #[must_use]
 pub fn why(world: &World, entity: Entity) -> Vec<String> {
     let request = world.get::<PathRequest>(entity).ok();
-    let asked = request.and_then(|it| Some(answer(it.last_goal()?, it.status())));
+    let asked = request.and_then(|it| Some(answer(it.last_goal()?, "", it.status())));
     let Some(asked) = asked else { return formic_ai::why(world, entity) };
     let nothing = DecisionLog::new();
     let log = world.resource::<DecisionLog>().unwrap_or(&nothing);
@@ -77,18 +91,22 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
 }
 
 /// What was asked for, and how it was answered.
-fn answer(goal: Vec2, status: RequestStatus) -> String {
+fn answer(goal: Vec2, again: &str, status: RequestStatus) -> String {
     let answer = match status {
         RequestStatus::Idle => "withdrawn".to_owned(),
         RequestStatus::Pending => "being searched".to_owned(),
-        RequestStatus::Found => "found".to_owned(),
+        RequestStatus::Found => return format!("{}{FOUND}", path_to(goal, again)),
         RequestStatus::Arrived => "arrived".to_owned(),
         RequestStatus::Partial(why) => format!("found for part of the way, {}", because(why)),
         RequestStatus::Nearby(why) => format!("arrived as near as it gets, {}", because(why)),
         RequestStatus::Unreachable(why) => format!("none, {}", because(why)),
     };
+    format!("{}: {answer}", path_to(goal, again))
+}
+
+fn path_to(goal: Vec2, again: &str) -> String {
     let cell = goal.floor();
-    format!("a path to ({}, {}): {answer}", cell.x, cell.y)
+    format!("a path to ({}, {}){again}", cell.x, cell.y)
 }
 
 /// As a designer says it.

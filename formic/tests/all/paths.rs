@@ -65,6 +65,42 @@ fn every_answer_is_told_once_and_in_the_tick_of_the_answer() {
 }
 
 #[test]
+fn a_path_that_an_edit_cuts_is_told_with_what_came_of_it() {
+    let (mut world, imp) = hall();
+    let other = Cell::new(3, 7);
+    let edit = |world: &mut World, cell: Cell, dig: bool| {
+        let terrain = world.resource_mut::<Terrain>().expect("it is there");
+        if dig {
+            terrain.dig(cell)
+        } else {
+            terrain.fill(cell)
+        };
+    };
+    edit(&mut world, DOOR, true);
+    edit(&mut world, other, true);
+    world.insert_resource(DecisionLog::watching(imp, "Imp", 16));
+    let (mut schedule, pool) = build(&mut world);
+    for tick in 0..30 {
+        match tick {
+            4 => {
+                let route = world.get::<formic::nav::Route>(imp).expect("it walks").rest();
+                let door = [DOOR, other].into_iter().find(|it| route.contains(it)).expect("a way");
+                edit(&mut world, door, false);
+            }
+            9 => [DOOR, other].into_iter().for_each(|door| edit(&mut world, door, false)),
+            _ => {}
+        }
+        schedule.run(&mut world, &pool);
+    }
+    let said = formic::ai::why(&world, imp);
+    let cut = "Imp#0 asked for a path to (4, 7) again, as an edit cut the one it had";
+    let (found, none) = (format!("Tick 4: {cut}: found."), format!("Tick 9: {cut}: none"));
+    assert_eq!(said[0], "Tick 0: Imp#0 asked for a path to (4, 7): found.");
+    assert_eq!(said[1], found);
+    assert!(said[2].starts_with(&none) && said.len() == 3, "{said:?}");
+}
+
+#[test]
 fn the_world_is_the_same_whether_requests_are_written_down_or_not() {
     let (mut watched, imp) = hall();
     watched.insert_resource(DecisionLog::watching(imp, "Imp", 16));

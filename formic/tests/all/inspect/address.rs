@@ -1,4 +1,4 @@
-//! Where the page is served.
+//! The address of the page.
 
 use super::*;
 
