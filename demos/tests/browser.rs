@@ -360,7 +360,7 @@ fn what_is_known_of_time(browser: &Browser) {
     let graph = browser.text_of("graphs");
     assert!(graph.contains("Position") && graph.contains("remove"), "{graph}");
     browser.script(
-        "$('break').value = `${indexOf(chosen)}, Position.x > -1`;
+        "$('break').value = `${indexOf(chosen)}, Position.0 = nowhere`;
          $('break-form').requestSubmit();",
     );
     browser.wait_until("document.querySelectorAll('#breaks .row').length === 1");
