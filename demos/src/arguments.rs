@@ -135,7 +135,7 @@ fn hash_every(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// Says the whole rule.
-pub(crate) fn port(text: &str) -> Result<u16, String> {
+pub fn port(text: &str) -> Result<u16, String> {
     whole_number(text, 0, u16::MAX)
 }
 
