@@ -1,5 +1,7 @@
 //! A diary of the needs and actions of one cat.
 
+use std::num::NonZeroU64;
+
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
 use serde::{Deserialize, Serialize};
@@ -32,7 +34,7 @@ pub(super) struct Diary {
     cat: Entity,
     tick_seconds: f32,
     ticks: u64,
-    ticks_per_entry: u64,
+    ticks_per_entry: NonZeroU64,
     entries: Vec<Entry>,
     stays: Vec<Stay>,
 }
@@ -46,7 +48,7 @@ impl Diary {
             cat,
             tick_seconds,
             ticks: 0,
-            ticks_per_entry: 1,
+            ticks_per_entry: NonZeroU64::MIN,
             entries: Vec::new(),
             stays: Vec::new(),
         }
@@ -68,7 +70,7 @@ impl Diary {
     /// What it did first, in words.
     pub(super) fn beginning(&self) -> String {
         let words = self.stays().iter().take(8).map(|stay| {
-            let name = stay.choice.map_or("nothing", |option| OPTIONS[option]);
+            let name = stay.choice.and_then(|option| OPTIONS.get(option)).unwrap_or(&"nothing");
             format!("{name} {:.1} s", stay.ticks as f32 * self.tick_seconds)
         });
         words.collect::<Vec<_>>().join(", ")
@@ -87,7 +89,7 @@ impl Diary {
             self.entries.push(entry);
         }
         if self.entries.len() > Self::ENTRIES_MAX {
-            self.ticks_per_entry *= 2;
+            self.ticks_per_entry = self.ticks_per_entry.saturating_add(self.ticks_per_entry.get());
             let mut place = 0;
             self.entries.retain(|_| {
                 place += 1;
