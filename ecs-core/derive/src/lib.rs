@@ -288,9 +288,16 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
         return Tokens::new();
     }
     let default = match &input.data {
+        // A type without fields has one value, which its own `Default` may do more than give.
         Data::Struct(data) if data.fields.is_empty() => quote! {
-            const DEFAULT: ::core::option::Option<fn() -> Self> =
-                ::core::option::Option::Some(|| Self {});
+            const DEFAULT: ::core::option::Option<fn() -> Self> = {
+                #[allow(unused_imports)]
+                use _formic_ecs::__private::ProbeFallback as _;
+                match _formic_ecs::__private::Probe::<Self>::DEFAULT {
+                    ::core::option::Option::Some(own) => ::core::option::Option::Some(own),
+                    _ => ::core::option::Option::Some(|| Self {}),
+                }
+            };
         },
         _ => probe("DEFAULT"),
     };

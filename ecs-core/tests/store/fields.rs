@@ -1,5 +1,7 @@
 //! The fields of components as text: how they are read, and how a text sets one.
 
+use std::cell::Cell;
+
 use formic_ecs::prelude::*;
 use formic_ecs::{ByIdError, ComponentId, FieldText, QueryPlan};
 
@@ -181,6 +183,24 @@ fn a_default_is_inserted_where_there_is_one() {
     world.despawn(entity).expect("it lives");
     assert!(matches!(world.insert_default_by_id(entity, tag), Err(ByIdError::NoSuchEntity(_))));
     assert_eq!(world.check(), Ok(()));
+}
+
+#[test]
+fn a_tag_is_made_by_its_own_default() {
+    thread_local!(static MADE: Cell<u32> = const { Cell::new(0) });
+    #[derive(Component)]
+    struct Counted;
+    impl Default for Counted {
+        fn default() -> Self {
+            MADE.set(MADE.get() + 1);
+            Self
+        }
+    }
+    let mut world = World::new();
+    let (entity, tag) = (world.spawn(()), id::<Counted>(&mut world));
+    world.insert_default_by_id(entity, tag).expect("it has a default");
+    assert!(world.has::<Counted>(entity));
+    assert_eq!(MADE.get(), 1);
 }
 
 #[test]

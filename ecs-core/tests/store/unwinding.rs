@@ -157,7 +157,7 @@ fn a_default_value_that_an_observer_keeps_from_its_row_is_not_leaked() {
                 world.insert_default_by_id(entity, id).expect("it has a default value");
             }
             observe(&mut world);
-            let insert = || _ = world.insert_default_by_id(entity, id);
+            let insert = || drop(world.insert_default_by_id(entity, id));
             _ = panics_as_planned(insert);
             assert_eq!(LIVE.get(), isize::from(world.has::<Counting>(entity)), "{there}");
             assert_eq!(world.check(), Ok(()));
