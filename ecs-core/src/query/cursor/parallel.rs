@@ -1,0 +1,224 @@
+//! The chunks of a query as units of work for several threads, each taken once.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::{Chunk, MatchOf, Query, QueryData, QueryFilter, QueryParts, Source, rows};
+use crate::mask::{RowMask, Rows};
+use crate::sync::{Ordering, ProtocolU64};
+
+impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
+    /// The chunks as units of work for several threads. The scratch keeps its memory for the
+    /// next time.
+    pub fn parallel<'a>(
+        &'a mut self,
+        scratch: &'a mut ParallelScratch,
+    ) -> ParallelChunks<'a, Q, F> {
+        scratch.units.clear();
+        scratch.words.clear();
+        scratch.batch_count = 0;
+        for (ordinal, place) in self.places().enumerate() {
+            let (found, chunk) = self.place(place);
+            scratch.push(place, ordinal, chunk.len(), &rows::<Q, F>(found, &chunk));
+        }
+        scratch.taken.prepare(scratch.batch_count);
+        ParallelChunks { source: self.source, matches: &self.matches, scratch }
+    }
+}
+
+/// One chunk of one match that has rows to visit.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    index: usize,
+    chunk: usize,
+    ordinal: usize,
+    /// How many batches there are in the units before.
+    first_batch: usize,
+    /// Where its mask is among the words, if not all rows are visited.
+    mask: Option<usize>,
+}
+
+/// Rows of a batch. Those who stamp or switch rows of different batches share no word.
+const BATCH_ROWS: usize = 64;
+
+/// Memory for cutting a query into chunks, kept from one time to the next.
+#[derive(Debug, Default)]
+pub struct ParallelScratch {
+    units: Vec<Unit>,
+    /// The masks of the units that have one.
+    words: Vec<u64>,
+    batch_count: usize,
+    taken: Taken,
+}
+
+/// Which batches have been taken: a bit for each, set once and by one thread (I-11). The model is in
+/// `loom_models`.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(Vec<ProtocolU64>);
+
+impl Taken {
+    /// Begins with this many batches, none of them taken.
+    pub(crate) fn prepare(&mut self, count: usize) {
+        self.0.clear();
+        self.0.extend((0..count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
+    }
+
+    /// Sets the bits of some batches; whether none of them was set before.
+    #[inline]
+    pub(crate) fn take(&self, batches: Range<usize>) -> bool {
+        let (mut start, mut is_first) = (batches.start, true);
+        while start < batches.end {
+            let end = batches.end.min((start / 64 + 1) * 64);
+            let bits = u64::MAX >> (64 - (end - start)) << (start % 64);
+            // Relaxed: that only one can be first is all that is needed. What a chunk holds was
+            // published to this thread by the thread that handed it the query, and no thread gives a bit
+            // back: who comes second touches nothing, and who joins the first sees what it wrote.
+            is_first &= self.0[start / 64].fetch_or(bits, Ordering::Relaxed) & bits == 0;
+            start = end;
+        }
+        is_first
+    }
+}
+
+impl ParallelScratch {
+    /// Adds a chunk of `len` rows.
+    fn push(&mut self, (index, chunk): (usize, usize), ordinal: usize, len: usize, rows: &Rows) {
+        let mask = match rows {
+            Rows::None => return,
+            Rows::All => None,
+            Rows::Some(mask) => {
+                self.words.extend_from_slice(mask.words());
+                Some(self.words.len() - mask.words().len())
+            }
+        };
+        let first_batch = self.batch_count;
+        self.batch_count += len.div_ceil(BATCH_ROWS);
+        self.units.push(Unit { index, chunk, ordinal, first_batch, mask });
+    }
+
+    /// The rows of a unit that are visited within a part of its chunk, which begins with a word of the mask.
+    fn rows(&self, unit: Unit, within: &Range<usize>) -> Rows {
+        match unit.mask {
+            None => Rows::All,
+            Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], within)),
+        }
+    }
+}
+
+/// The chunks of a query that have rows to visit, each to be taken once, from any thread.
+///
+/// Which rows are visited was settled when this was made: a bit that is flipped meanwhile, by
+/// whichever thread, is seen by the next pass. This is what parallel loops are built on;
+/// `ecs-jobs` has `par_for_each`.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ParallelScratch;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10_000).map(Gold));
+/// let mut scratch = ParallelScratch::default();
+/// let mut query = world.query::<&mut Gold>();
+/// let chunks = query.parallel(&mut scratch);
+/// assert!(!chunks.is_empty());
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| {
+///             for chunk in (0..chunks.len()).filter_map(|index| chunks.take(index)) {
+///                 chunk.for_each(|gold| gold.0 += 1);
+///             }
+///         });
+///     }
+/// });
+/// # drop(query);
+/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+/// ```
+pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
+    source: Source<'w>,
+    matches: &'w [MatchOf<Q, F>],
+    scratch: &'w ParallelScratch,
+}
+
+debug_fields!([Q: QueryData, F: QueryFilter] ParallelChunks<'_, Q, F>:; len = |it| it.len());
+
+impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
+    /// How many chunks there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.scratch.units.len()
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.scratch.units.is_empty()
+    }
+
+    /// Takes the chunk at this index. `None` where it, or a batch of it, has been taken before; what was left of
+    /// it counts as taken then.
+    ///
+    /// # Panics
+    /// Panics if `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn take(&self, index: usize) -> Option<Chunk<'_, Q>> {
+        let unit = self.scratch.units[index];
+        let next = self.scratch.units.get(index + 1);
+        self.take_part(
+            unit,
+            0..next.map_or(self.batch_count(), |it| it.first_batch) - unit.first_batch,
+        )
+    }
+
+    /// How many batches there are: the rows of each chunk in parts of up to 64, in their order.
+    #[must_use]
+    pub fn batch_count(&self) -> usize {
+        self.scratch.batch_count
+    }
+
+    /// Takes some batches, and calls `visit` with the rows of each chunk that they are of and the number of
+    /// the first batch there. Where one of them has been taken before, `visit` is not called for that chunk, and
+    /// its other batches that were asked for count as taken too: those who ask agree on who takes what.
+    ///
+    /// Unlike whole chunks, batches let several threads share few rows of which each takes long.
+    ///
+    /// # Panics
+    /// Panics if there are not as many as [`batch_count`](Self::batch_count) says.
+    pub fn take_batches<'a>(
+        &'a self,
+        batches: Range<usize>,
+        mut visit: impl FnMut(usize, Chunk<'a, Q>),
+    ) {
+        assert!(batches.end <= self.batch_count(), "there are {}", self.batch_count());
+        let Range { mut start, end } = batches;
+        let mut index = self.scratch.units.partition_point(|unit| unit.first_batch <= start);
+        while start < end {
+            let unit = self.scratch.units[index - 1];
+            let next = self.scratch.units.get(index);
+            let stop = next.map_or(end, |next| end.min(next.first_batch));
+            if let Some(part) =
+                self.take_part(unit, start - unit.first_batch..stop - unit.first_batch)
+            {
+                visit(start, part);
+            }
+            (start, index) = (stop, index + 1);
+        }
+    }
+
+    /// Takes these batches of a unit.
+    #[inline]
+    fn take_part(&self, unit: Unit, batches: Range<usize>) -> Option<Chunk<'_, Q>> {
+        let taken = unit.first_batch + batches.start..unit.first_batch + batches.end;
+        if !self.scratch.taken.take(taken) {
+            return None;
+        }
+        let found = &self.matches[unit.index];
+        let chunk = self.source.chunk(found.archetype, unit.chunk);
+        let within = batches.start * BATCH_ROWS..chunk.len().min(batches.end * BATCH_ROWS);
+        let fetch = Q::Parts::fetch(&found.query, &chunk);
+        // The rows were those of this chunk when the query was cut, and none has come or gone since,
+        // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
+        // once, each row is in one batch, and the bits show that these have not been given away (I-11).
+        let rows = self.scratch.rows(unit, &within);
+        Some(Chunk { fetch, rows, within, ordinal: unit.ordinal })
+    }
+}
