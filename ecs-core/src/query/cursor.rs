@@ -518,6 +518,8 @@ pub(super) struct OpenedChunks<'w, Q: QueryData, F: QueryFilter> {
 }
 
 impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
+    // Its own loop, though `next_chunk` is much like it: by way of that, inlined or apart, the rows of
+    // 4,096 archetypes of one entity took 8 or 39 % longer one by one.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Chunk<'w, Q>> {
         loop {
