@@ -201,8 +201,8 @@ impl Regions {
     /// A cell of a region, chosen by 64 random bits, or `None` if the region is no more. Every
     /// cell is as likely as any other.
     ///
-    /// Counts cells down from the region to a piece. On maps of up to 256 x 256 cells places of the
-    /// sectors that the region is in are drawn first until one is of the region, at most 64 times:
+    /// Counts cells down from the region to a piece. On maps of up to 1,024 cells along a side places of
+    /// the sectors that the region is in are drawn first until one is of the region, at most 64 times:
     /// once or twice in wide ones.
     ///
     /// ```
@@ -306,7 +306,7 @@ impl Regions {
     /// Of each part of the ring around a cell, as far as it is in the `square` of that level, the node of
     /// a level.
     fn around(&self, grid: &Grid, cell: Cell, square: usize, level: usize) -> [Option<u32>; 4] {
-        let inside = grid.ring(cell) & directions_inside(cell, square);
+        let inside = grid.ring(cell) & directions_inside(cell, self.hierarchy.square_shift(square));
         let sides = members(representatives(self.connectivity(), inside));
         let mut around = [None; 4];
         for (node, side) in around.iter_mut().zip(sides) {

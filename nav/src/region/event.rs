@@ -60,7 +60,7 @@ pub enum RegionEvent {
     },
     /// A dug cell joined two regions.
     Merged {
-        /// The region that goes on, the one of more pieces, on maps of more than 256 cells along a side
+        /// The region that goes on, the one of more pieces, on maps of more than 1,024 cells along a side
         /// of more groups of these, or of equals the one of more cells.
         into: RegionId,
         /// The region that is no more.

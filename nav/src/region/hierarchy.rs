@@ -7,7 +7,7 @@
 //!   the last  regions   the square is the whole map
 //! ```
 //!
-//! Maps of up to 256 cells along a side have pieces and regions, those of up to 2,048 one level of
+//! Maps of up to 1,024 cells along a side have pieces and regions, those of up to 2,048 one level of
 //! groups between them, and larger ones two. A node of one level is a set of nodes of the level
 //! below, its *members*. Nodes of two squares that touch have an *edge*, with the number of pairs of
 //! cells that touch, so that an edit knows when the last of them is gone.
@@ -17,10 +17,17 @@ use formic_ecs::CodecError;
 use crate::bytes::{Saved, get_count, get_u32, put};
 use crate::grid::count_u32;
 use crate::region::chunks::Chunks;
-use crate::region::sector::{LEVEL_SHIFT, Sectors};
+use crate::region::sector::Sectors;
 
 /// The parent of nodes that have none yet.
 const NONE: u32 = u32::MAX;
+/// Squares of one level along a side of one of the next, as a power of two.
+const LEVEL_SHIFT: usize = 3;
+/// More sectors along a side than any map has, as a power of two.
+const WHOLE_MAP_SHIFT: usize = 10;
+/// The most sectors along a side of a map without groups. Edits of such a map seldom split or join a
+/// region, so that groups would cost them more than the floods that they spare.
+const UNGROUPED_SIDE_MAX: usize = 32;
 
 /// One node touches another one of its level, by so many pairs of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,11 +115,13 @@ impl Hierarchy {
     /// Levels without nodes.
     pub(crate) fn new(sectors: Sectors) -> Self {
         let side = sectors.per_row.max(sectors.count / sectors.per_row.max(1));
-        let mut levels = vec![Level::default(); 2];
-        while side > 1 << (LEVEL_SHIFT * (levels.len() - 1)) {
-            levels.push(Level::default());
+        let mut group_levels = 0;
+        if side > UNGROUPED_SIDE_MAX {
+            while side > 1 << (LEVEL_SHIFT * (group_levels + 1)) {
+                group_levels += 1;
+            }
         }
-        Self { sectors, levels }
+        Self { sectors, levels: vec![Level::default(); group_levels + 2] }
     }
 
     /// The level of the regions.
@@ -120,9 +129,14 @@ impl Hierarchy {
         self.levels.len() - 1
     }
 
+    /// How many sectors there are along a side of a square of a level, as a power of two.
+    pub(crate) fn square_shift(&self, level: usize) -> usize {
+        if level == self.top() { WHOLE_MAP_SHIFT } else { LEVEL_SHIFT * level }
+    }
+
     /// The square of a level that a sector is in.
     fn square(&self, level: usize, sector: u32) -> (usize, usize) {
-        let (sector, shift) = (sector as usize, LEVEL_SHIFT * level);
+        let (sector, shift) = (sector as usize, self.square_shift(level));
         ((sector % self.sectors.per_row) >> shift, (sector / self.sectors.per_row) >> shift)
     }
 

@@ -5,8 +5,6 @@ use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
 
 const SIDE: u16 = 32;
-/// Squares of one level along a side of one of the next, as a power of two.
-pub(crate) const LEVEL_SHIFT: usize = 3;
 /// The cells of a sector; those at the edges of a grid have places that it lacks.
 pub(crate) const SECTOR_PLACES: usize = 1024;
 
@@ -64,21 +62,22 @@ impl Sectors {
     }
 }
 
-/// The directions from a cell that stay in its square of a level: its sector on level 0, then eight
-/// times as many cells along a side on each.
-pub(crate) const fn directions_inside(cell: Cell, level: usize) -> u8 {
-    let last = (SIDE << (LEVEL_SHIFT * level)) - 1;
+/// The directions from a cell that stay in its square, which has so many sectors along a side, as a
+/// power of two.
+pub(crate) const fn directions_inside(cell: Cell, shift: usize) -> u8 {
+    let last = ((SIDE as u32) << shift) - 1;
+    let (x, y) = (cell.x as u32 & last, cell.y as u32 & last);
     let mut inside = u8::MAX;
-    if cell.x & last == 0 {
+    if x == 0 {
         inside &= !0b0010_1001;
     }
-    if cell.x & last == last {
+    if x == last {
         inside &= !0b1001_0100;
     }
-    if cell.y & last == 0 {
+    if y == 0 {
         inside &= !0b0000_0111;
     }
-    if cell.y & last == last {
+    if y == last {
         inside &= !0b1110_0000;
     }
     inside

@@ -48,8 +48,8 @@ fn spiral(side: u16) -> Grid {
 }
 
 /// A random spanning tree of corridors on the even cells: a perfect maze.
-fn maze(rng: &mut Rng, side: u16) -> Grid {
-    let mut grid = Grid::solid(side.into(), side.into()).unwrap();
+fn maze(rng: &mut Rng, width: u16, height: u16) -> Grid {
+    let mut grid = Grid::solid(width.into(), height.into()).unwrap();
     let mut trail = vec![Cell::new(0, 0)];
     grid.dig(trail[0]);
     while let Some(&Cell { x, y }) = trail.last() {
@@ -122,8 +122,9 @@ fn regions_are_exact_when_pieces_split_and_join_along_the_seams_of_sectors() {
 #[test]
 fn regions_are_exact_along_the_seams_of_squares_of_all_levels() {
     let mut rng = Rng::new(19);
-    // One level of groups between pieces and regions, and two of them.
-    for (width, height, seam) in [(300, 270, 256), (2070, 35, 2048)] {
+    // No groups, also at the longest side, one level of them between pieces and regions, and two.
+    let sizes = [(300, 270, 256), (1024, 40, 992), (1030, 270, 1024), (2070, 35, 2048)];
+    for (width, height, seam) in sizes {
         for (percent, rule) in [(55, MoveRule::Always), (64, MoveRule::BothFree)] {
             let mut terrain = Terrain::new(noise::noise(&mut rng, width, height, percent), rule);
             assert_exact(&terrain);
@@ -149,7 +150,7 @@ fn regions_are_exact_along_the_seams_of_squares_of_all_levels() {
 fn a_wide_maze_is_exact_after_cuts_and_repairs_on_all_levels() {
     let mut rng = Rng::new(20);
     for rule in [MoveRule::BothFree, MoveRule::Always] {
-        let grid = maze(&mut rng, 551);
+        let grid = maze(&mut rng, 2101, 91);
         let corridor: Vec<Cell> = grid.cells().filter(|&cell| grid.is_open(cell)).collect();
         let mut terrain = Terrain::new(grid, rule);
         for round in 0..4 {
@@ -167,7 +168,7 @@ fn a_wide_maze_is_exact_after_cuts_and_repairs_on_all_levels() {
 #[test]
 fn regions_of_one_wide_mazes_are_exact_after_thousands_of_cuts_and_repairs() {
     let mut rng = Rng::new(13);
-    for grid in [serpentine(41), spiral(41), maze(&mut rng, 41)] {
+    for grid in [serpentine(41), spiral(41), maze(&mut rng, 41, 41)] {
         for rule in [MoveRule::BothFree, MoveRule::Always] {
             let mut terrain = Terrain::new(grid.clone(), rule);
             let corridor: Vec<Cell> = grid.cells().filter(|&cell| grid.is_open(cell)).collect();
@@ -186,7 +187,7 @@ fn regions_of_one_wide_mazes_are_exact_after_thousands_of_cuts_and_repairs() {
 
 #[test]
 fn a_perfect_maze_is_one_region_and_any_inner_cut_makes_more() {
-    let mut terrain = Terrain::new(maze(&mut Rng::new(14), 31), MoveRule::BothFree);
+    let mut terrain = Terrain::new(maze(&mut Rng::new(14), 31, 31), MoveRule::BothFree);
     assert_eq!(terrain.regions().count(), 1);
     let open: Vec<Cell> = terrain.grid().cells().filter(|&cell| terrain.is_open(cell)).collect();
     for cell in open {
@@ -329,18 +330,18 @@ fn every_cell_of_a_region_can_be_chosen() {
 
 #[test]
 fn every_cell_of_a_region_on_a_wide_map_can_be_chosen() {
-    // Three groups, of which the first has more cells than the others.
-    let grid = Grid::from_fn(520, 3, |Cell { x, y }| y == 0 || x < 40).unwrap();
+    // Five groups, of which the first has more cells than the others.
+    let grid = Grid::from_fn(1060, 3, |Cell { x, y }| y == 0 || x < 40).unwrap();
     let terrain = Terrain::new(grid, MoveRule::BothFree);
-    let region = terrain.region(Cell::new(519, 0)).unwrap();
+    let region = terrain.region(Cell::new(1059, 0)).unwrap();
     let mut rng = Rng::new(21);
     let mut counts = vec![0; terrain.grid().cell_count()];
-    for _ in 0..60_000 {
+    for _ in 0..114_000 {
         let cell = terrain.regions().random_cell(region, rng.next()).unwrap();
         counts[terrain.grid().index(cell).unwrap()] += 1;
     }
     counts.retain(|&count| count > 0);
-    assert_eq!(counts.len(), 600);
+    assert_eq!(counts.len(), 1140);
     assert!(counts.iter().all(|count| (50..160).contains(count)), "{counts:?}");
 }
 
