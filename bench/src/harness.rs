@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
+use crate::rows::{Kind, Row};
+
 /// What a row is timed by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
@@ -67,9 +69,29 @@ impl Cell {
     /// A cell whose state is built before each turn and dropped after it; neither is timed.
     pub(crate) fn rebuilt<S: 'static>(
         build: impl FnMut() -> S + 'static,
-        run: impl FnMut(&mut S) + 'static,
+        mut run: impl FnMut(&mut S) + 'static,
         check: impl FnMut(&mut S) -> u64 + 'static,
     ) -> Self {
+        let run = move |state: &mut S, clock: Clock| clock.time(|| run(state));
+        Self(Box::new(Rebuilt { build, run, check, sum: 0 }))
+    }
+
+    /// A cell that spawns one entity per call. What counts are all of them, or in a row of worst cases
+    /// the call that took longest.
+    pub(crate) fn one_by_one<S: 'static>(
+        row: &Row,
+        build: impl FnMut() -> S + 'static,
+        mut spawn: impl FnMut(&mut S, usize) + 'static,
+        check: impl FnMut(&mut S) -> u64 + 'static,
+    ) -> Self {
+        let n = row.n;
+        if row.kind != Kind::InsertWorst {
+            return Self::rebuilt(build, move |state| (0..n).for_each(|i| spawn(state, i)), check);
+        }
+        let run = move |state: &mut S, clock: Clock| {
+            let times = (0..n).map(|i| clock.time(|| spawn(state, i)));
+            times.max().unwrap_or_default()
+        };
         Self(Box::new(Rebuilt { build, run, check, sum: 0 }))
     }
 }
@@ -103,12 +125,17 @@ struct Rebuilt<B, F, C> {
     sum: u64,
 }
 
-impl<S, B: FnMut() -> S, F: FnMut(&mut S), C: FnMut(&mut S) -> u64> Turn for Rebuilt<B, F, C> {
+impl<S, B, F, C> Turn for Rebuilt<B, F, C>
+where
+    B: FnMut() -> S,
+    F: FnMut(&mut S, Clock) -> Duration,
+    C: FnMut(&mut S) -> u64,
+{
     fn turn(&mut self, repeat: u32, clock: Clock) -> Duration {
         let mut spent = Duration::ZERO;
         for _ in 0..repeat {
             let mut state = (self.build)();
-            spent += clock.time(|| (self.run)(black_box(&mut state)));
+            spent += (self.run)(black_box(&mut state), clock);
             self.sum = self.sum.wrapping_mul(31).wrapping_add((self.check)(&mut state));
         }
         spent

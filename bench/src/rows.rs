@@ -7,6 +7,7 @@ use crate::model;
 pub(crate) enum Kind {
     InsertBatch,
     InsertSingle,
+    InsertWorst,
     InsertSuite,
     SimpleIter,
     SimpleIterSlice,
@@ -112,6 +113,8 @@ pub(crate) fn all() -> Vec<Row> {
     const S: usize = 10_000;
     const M: usize = 100_000;
     const L: usize = 1_000_000;
+    // Beyond the twentieth doubling.
+    const G: usize = 1_100_000;
     let fragments = 26 * model::FRAGMENT_LEN;
     let tagged = model::tag_sets().count();
     let passing = model::tag_sets().filter(|&set| passes_filter(set)).count();
@@ -125,6 +128,7 @@ pub(crate) fn all() -> Vec<Row> {
             goal(column(1.0, "hecs"), column(1.0, "shipyard")),
         ),
         row(InsertSingle, "insert_single", S, S, 1, goal(column(1.0, "hecs"), column(0.7, "hecs"))),
+        row(InsertWorst, "insert_worst", G, 1, 1, goal(column(0.5, "hecs"), column(0.1, "hecs"))),
         row(
             InsertSuite,
             "insert_suite",

@@ -32,9 +32,10 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             move |world| drop(world.spawn_batch((0..n).map(bundle))),
             check_positions,
         ),
-        Kind::InsertSingle => Cell::rebuilt(
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row,
             World::new,
-            move |world| (0..n).for_each(|i| _ = world.spawn(bundle(i))),
+            |world, i| _ = world.spawn(bundle(i)),
             check_positions,
         ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),

@@ -32,9 +32,10 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             move |world| _ = world.extend((0..n).map(bundle)),
             |world| check_positions(world),
         ),
-        Kind::InsertSingle => Cell::rebuilt(
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row,
             World::default,
-            move |world| (0..n).for_each(|i| _ = world.push(bundle(i))),
+            |world, i| _ = world.push(bundle(i)),
             |world| check_positions(world),
         ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),

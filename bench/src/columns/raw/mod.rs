@@ -18,9 +18,10 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         Kind::InsertBatch => {
             Cell::rebuilt(Bodies::default, move |bodies| bodies.extend(n), |bodies| bodies.check())
         }
-        Kind::InsertSingle => Cell::rebuilt(
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row,
             Bodies::default,
-            move |bodies| (0..n).for_each(|i| bodies.push(i)),
+            |bodies, i| bodies.push(i),
             |bodies| bodies.check(),
         ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len as u64),

@@ -30,9 +30,10 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             move |world| _ = world.bulk_add_entity((0..n).map(bundle)),
             |world| check_positions(world),
         ),
-        Kind::InsertSingle => Cell::rebuilt(
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row,
             World::new,
-            move |world| (0..n).for_each(|i| _ = world.add_entity(bundle(i))),
+            |world, i| _ = world.add_entity(bundle(i)),
             |world| check_positions(world),
         ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),

@@ -34,9 +34,10 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         Kind::InsertBatch => {
             Cell::rebuilt(empty, move |world| drop(spawn(world, n)), |world| check_positions(world))
         }
-        Kind::InsertSingle => Cell::rebuilt(
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row,
             empty,
-            move |world| (0..n).for_each(|i| _ = spawn_one(world, i)),
+            |world, i| _ = spawn_one(world, i),
             |world| check_positions(world),
         ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),
