@@ -3,6 +3,7 @@
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 
 use super::agent::{NodeMemory, TreeAgent};
+use super::parse::tokens;
 use super::tree::{Tree, TreeError};
 use crate::action::{Body, LoadError, Switching, error_at_line};
 use crate::library::Library;
@@ -20,10 +21,13 @@ impl<Q: QueryData> Tree<Q> {
                 error_at_line(at.line as usize, at.column as usize, at.problem.to_string())
             }
             TreeError::Unknown { name, .. } | TreeError::SharedAction(name) => {
-                let before = text.split(name.as_str()).next().unwrap_or_default();
-                let line = before.matches('\n').count() + 1;
-                let last = before.rsplit('\n').next().unwrap_or_default();
-                error_at_line(line, last.chars().count() + 1, error.to_string())
+                let is_condition = matches!(error, TreeError::Unknown { what: "condition", .. });
+                let tokens = tokens(text);
+                let mut pairs = tokens.windows(2);
+                let found =
+                    pairs.find(|it| it[0].text == name && (it[1].text == "?") == is_condition);
+                let (line, column) = found.map_or((1, 1), |it| (it[0].line, it[0].column));
+                error_at_line(line as usize, column as usize, error.to_string())
             }
             _ => error_at_line(1, 1, error.to_string()),
         })

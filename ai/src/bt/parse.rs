@@ -65,10 +65,10 @@ pub enum ParseProblem {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Token<'a> {
-    text: &'a str,
-    line: u32,
-    column: u32,
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
+    pub(super) line: u32,
+    pub(super) column: u32,
 }
 
 impl Token<'_> {
@@ -87,7 +87,7 @@ impl Token<'_> {
     }
 }
 
-fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let (mut line, mut column) = (1, 1);
     let mut rest = text;

@@ -501,6 +501,17 @@ fn an_action_that_both_trees_have_goes_on_and_another_is_halted() {
 }
 
 #[test]
+fn an_unknown_name_of_a_tree_is_found_where_it_is_a_word_of_its_own() {
+    let at = |text: &str| Tree::read(text, &library()).err().unwrap().to_string();
+    let said = at("selector {\n  sequence { hungry? eat }\n  sequence { tired? q }\n}");
+    assert!(said.starts_with("line 3, column 21: there is no action \"q\""), "{said}");
+    let said = at("selector {\n  hungry?\n  hungry\n}");
+    assert!(said.starts_with("line 3, column 3: there is no action \"hungry\""), "{said}");
+    let said = at("selector {\n  eat\n  eat?\n}");
+    assert!(said.starts_with("line 3, column 3: there is no condition \"eat\""), "{said}");
+}
+
+#[test]
 fn planners_and_domains_say_where_they_make_no_sense() {
     let planner = "(facts: [(\"wood\", 64)], operators: [], goals: [])";
     let error = Planner::parse(planner).unwrap_err().to_string();
