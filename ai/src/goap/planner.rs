@@ -376,7 +376,7 @@ impl Planner {
         {
             return None;
         }
-        let mut search = Search::new(problem, &input.values)?;
+        let mut search = Search::new(problem, &input.values, &input.costs)?;
         let progress = search.go_on(problem, &input.costs, input.looked_at);
         (progress == Progress::GoesOn).then_some(search)
     }

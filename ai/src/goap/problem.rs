@@ -3,6 +3,7 @@
 use super::facts::{Change, Condition, Facts, up_to};
 use super::operator::{Goal, Operator};
 use super::state::State;
+use crate::bits::set_bits;
 
 /// The facts that matter for one goal, packed into words of 64 bits, and the operators that matter.
 ///
@@ -25,6 +26,8 @@ pub(super) struct Problem {
     /// For each fact that matters, by its index.
     pub(super) fields: Vec<Field>,
     pub(super) operators: Vec<Compiled>,
+    /// What each operator asks of the first word: close together, as most operators are not applicable.
+    first_tests: Vec<ValueTest>,
     goal: Tests,
     /// How many words a state has, at least one.
     word_count: usize,
@@ -190,10 +193,12 @@ impl Problem {
         }
         let field = |fact: usize| fields.iter().find(|field| field.fact == fact).copied();
         let compiled = relevant.operators.iter();
-        let compiled = compiled.map(|&place| compile(place, &operators[place], &field)).collect();
+        let compiled = compiled.map(|&place| compile(place, &operators[place], &field));
+        let compiled: Vec<Compiled> = compiled.collect();
         let goal = tests(goal.conditions.iter().copied(), &field);
         let mut problem = Self {
             fields,
+            first_tests: compiled.iter().map(|it| it.tests.values.first).collect(),
             operators: compiled,
             goal,
             word_count: word + 1,
@@ -211,6 +216,28 @@ impl Problem {
 
     pub(super) fn is_goal(&self, state: &impl State) -> bool {
         self.goal.hold(state)
+    }
+
+    /// The operators that can be applied. The first words are compared without a branch for each
+    /// operator, which no processor could predict.
+    #[inline]
+    pub(super) fn applicable<S: State>(&self, state: &S) -> impl Iterator<Item = usize> {
+        let word = state.word(0);
+        let blocks = self.first_tests.chunks(64).enumerate();
+        let likely = blocks.flat_map(move |(block, tests)| {
+            let all = tests.iter().rev();
+            let word = all.fold(0, |set, test| set << 1 | u64::from(test.holds(word)));
+            set_bits(word).map(move |bit| block * 64 + bit)
+        });
+        likely.filter(|&it| self.operators[it].is_applicable(state))
+    }
+
+    /// Whether [`bound`](Self::bound) is what it costs, not only at least, where operators have these
+    /// costs; and falls with each step on a cheapest way, since none is for nothing.
+    pub(super) fn is_exact(&self, costs: &[u32]) -> bool {
+        let all = self.fields.iter().all(|it| it.word == 0 && it.mask() & !self.pattern_mask == 0);
+        let mut operators = self.operators.iter().zip(costs);
+        all && operators.all(|(operator, &cost)| operator.cost == cost && cost > 0)
     }
 
     /// What it costs at least to reach the goal.

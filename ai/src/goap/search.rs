@@ -15,11 +15,11 @@ pub(super) enum Search {
 
 impl Search {
     /// From these values of the fields of the problem; `None` where they are not.
-    pub(super) fn new(problem: &Problem, values: &[u8]) -> Option<Self> {
+    pub(super) fn new(problem: &Problem, values: &[u8], costs: &[u32]) -> Option<Self> {
         Some(if problem.is_wide() {
-            Self::Wide(SearchOf::new(problem, problem.pack(values)?))
+            Self::Wide(SearchOf::new(problem, problem.pack(values)?, costs))
         } else {
-            Self::Narrow(SearchOf::new(problem, problem.pack(values)?))
+            Self::Narrow(SearchOf::new(problem, problem.pack(values)?, costs))
         })
     }
 
@@ -54,6 +54,8 @@ pub(super) struct SearchOf<S> {
     open: BinaryHeap<Reverse<Ahead>>,
     table: Table,
     looked_at: usize,
+    /// Whether the bound is what the rest costs: then it leads from state to state.
+    is_exact: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -88,12 +90,16 @@ pub(super) enum Progress {
 const NOWHERE: u32 = u32::MAX;
 
 impl<S: State> SearchOf<S> {
-    fn new(problem: &Problem, start: S) -> Self {
+    fn new(problem: &Problem, start: S, costs: &[u32]) -> Self {
+        let is_exact = problem.is_exact(costs);
+        // Room for a usual search, or for a usual plan alone.
+        let room = if is_exact { 8 } else { 32 };
         let mut search = Self {
-            nodes: Vec::with_capacity(64),
-            open: BinaryHeap::with_capacity(64),
-            table: Table::new(),
+            nodes: Vec::with_capacity(room),
+            open: BinaryHeap::with_capacity(if is_exact { 1 } else { room }),
+            table: Table::new(if is_exact { 0 } else { 4 * room }),
             looked_at: 0,
+            is_exact,
         };
         let left = problem.bound(&start);
         if left != UNREACHABLE {
@@ -105,8 +111,10 @@ impl<S: State> SearchOf<S> {
     fn add(&mut self, state: S, cost: u64, left: u64, from: u32, operator: u32) {
         let node = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
         self.nodes.push(SearchNode { state, cost, from, operator });
-        let place = self.table.place(&self.nodes[node as usize].state, &self.nodes);
-        self.table.put(place, node, &self.nodes);
+        if !self.is_exact {
+            let place = self.table.place(&self.nodes[node as usize].state, &self.nodes);
+            self.table.put(place, node, &self.nodes);
+        }
         self.open.push(Reverse(Ahead { total: cost + left, left, node }));
     }
 
@@ -117,7 +125,11 @@ impl<S: State> SearchOf<S> {
             if problem.is_goal(&node.state) {
                 return self.way(problem, number);
             }
-            self.expand(problem, costs, node, number);
+            if self.is_exact {
+                self.follow(problem, costs, node, number);
+            } else {
+                self.expand(problem, costs, node, number);
+            }
         }
         Progress::GoesOn
     }
@@ -134,22 +146,42 @@ impl<S: State> SearchOf<S> {
         None
     }
 
+    /// Adds the state behind this one that [`expand`](Self::expand) would have looked at next: of those on
+    /// cheapest ways the furthest, which is no nearer on any other way.
+    fn follow(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
+        let total = problem.bound(&node.state);
+        let mut state = node.state.clone();
+        let mut best = (u64::MAX, 0);
+        for operator in problem.applicable(&node.state) {
+            state.clone_from(&node.state);
+            problem.operators[operator].apply(&mut state);
+            let left = problem.bound(&state);
+            if left.saturating_add(u64::from(costs[operator])) == total && left < best.0 {
+                best = (left, operator);
+            }
+        }
+        let (left, operator) = best;
+        state.clone_from(&node.state);
+        problem.operators[operator].apply(&mut state);
+        let cost = node.cost + u64::from(costs[operator]);
+        #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
+        self.add(state, cost, left, from, operator as u32);
+    }
+
     fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
         let mut state = node.state.clone();
-        for (operator, (compiled, &price)) in problem.operators.iter().zip(costs).enumerate() {
-            if !compiled.is_applicable(&node.state) {
-                continue;
-            }
+        for operator in problem.applicable(&node.state) {
+            let (compiled, price) = (&problem.operators[operator], costs[operator]);
             state.clone_from(&node.state);
             compiled.apply(&mut state);
             if state == node.state {
                 continue;
             }
             let left = problem.bound(&state);
+            let cost = node.cost + u64::from(price);
             if left == UNREACHABLE {
                 continue;
             }
-            let cost = node.cost + u64::from(price);
             #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
             let operator = operator as u32;
             let place = self.table.place(&state, &self.nodes);
@@ -167,7 +199,7 @@ impl<S: State> SearchOf<S> {
 
     fn way(&self, problem: &Problem, last: u32) -> Progress {
         let cost = self.nodes[last as usize].cost;
-        let mut operators = Vec::new();
+        let mut operators = Vec::with_capacity(8);
         let mut at = &self.nodes[last as usize];
         while at.from != NOWHERE {
             operators.push(problem.operators[at.operator as usize].operator);
@@ -187,8 +219,8 @@ struct Table {
 }
 
 impl Table {
-    fn new() -> Self {
-        Self { slots: vec![0; 128], used: 0 }
+    fn new(len: usize) -> Self {
+        Self { slots: vec![0; len], used: 0 }
     }
 
     /// Where a state is, or would be.
