@@ -34,7 +34,7 @@ type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + S
 ///     .score("danger", |(enemy, _)| 1.0 / (1.0 + enemy.distance));
 /// let tree = Tree::parse("selector { sequence { enemy_near? do raise_alarm attack } patrol }", &library)?;
 /// assert_eq!(tree.node_count(), 6);
-/// # Ok::<(), formic_ai::bt::TreeError>(())
+/// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 pub struct Library<Q: QueryData> {
     pub(crate) actions: Arc<[String]>,

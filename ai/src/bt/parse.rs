@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::node::{Node, Op};
+use crate::action::{LoadError, error_at_line};
 
 debug_as_text!(ParseError, ParseProblem);
 
@@ -16,6 +17,12 @@ pub struct ParseError {
     pub column: u32,
     /// What is wrong there.
     pub problem: ParseProblem,
+}
+
+impl From<ParseError> for LoadError {
+    fn from(error: ParseError) -> Self {
+        error_at_line(error.line as usize, error.column as usize, error.problem.to_string())
+    }
 }
 
 /// What can be wrong with the text of a tree.

@@ -3,8 +3,8 @@
 use formic_ecs::QueryData;
 
 use super::node::{Node, Op};
-use super::parse::ParseError;
-use crate::action::Body;
+use super::parse::tokens;
+use crate::action::{Body, LoadError, error_at_line};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
 
@@ -125,8 +125,8 @@ impl Jumps {
 /// let tree = Tree::parse("repeat(3) patrol", &library)?;
 /// assert_eq!((tree.node_count(), tree.slot_count()), (2, 1));
 /// let error = Tree::parse("patrl", &library).unwrap_err();
-/// assert_eq!(error.to_string(), "there is no action \"patrl\", but \"patrol\"");
-/// # Ok::<(), formic_ai::bt::TreeError>(())
+/// assert_eq!(error.to_string(), "line 1, column 1: there is no action \"patrl\", but \"patrol\"");
+/// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 pub struct Tree<Q: QueryData> {
     pub(super) nodes: Vec<FlatNode>,
@@ -150,9 +150,6 @@ debug_fields!([Q: QueryData] Tree<Q>: nodes);
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// The text is no tree.
-    #[error(transparent)]
-    Parse(#[from] ParseError),
     /// The library has nothing of this name.
     #[error("there is no {what} {name:?}{hint}")]
     Unknown {
@@ -190,6 +187,23 @@ pub enum TreeError {
     TooLarge,
 }
 
+impl TreeError {
+    /// The line and the column of the word that it is about, in the text of the tree.
+    fn place_in(&self, text: &str) -> Option<(u32, u32)> {
+        let word = match self {
+            Self::Unknown { name, .. } | Self::SharedAction(name) => name,
+            Self::ImpossibleCount => "parallel",
+            Self::BadWeight => "weighted",
+            Self::ChildCount { .. } | Self::TooManySlots { .. } | Self::TooLarge => return None,
+        };
+        let is_condition = matches!(self, Self::Unknown { what: "condition", .. });
+        let tokens = tokens(text);
+        let mut pairs = tokens.windows(2);
+        let found = pairs.find(|it| it[0].text == word && (it[1].text == "?") == is_condition)?;
+        Some((found[0].line, found[0].column))
+    }
+}
+
 impl<Q: QueryData> Tree<Q> {
     /// How many memories a tree can have, see [`slot_count`](Self::slot_count).
     pub const SLOTS_MAX: usize = 64 * WORDS_MAX;
@@ -198,8 +212,11 @@ impl<Q: QueryData> Tree<Q> {
     ///
     /// # Errors
     /// Returns an error if the text is no tree, or the tree makes no sense with this library.
-    pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, TreeError> {
-        Self::new(&Node::parse(text)?, library)
+    pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
+        Self::new(&Node::parse(text)?, library).map_err(|error| {
+            let (line, column) = error.place_in(text).unwrap_or((1, 1));
+            error_at_line(line as usize, column as usize, error.to_string())
+        })
     }
 
     /// Makes a node and all below it a tree.

@@ -154,7 +154,8 @@ fn two_leaves_of_one_action_are_one_action() {
     let mut play = Play::new("selector { sequence { c0? a0 } a0 }");
     assert_eq!(play.tick(&[], &[]), "+0");
     assert_eq!(play.tick(&[0], &[]), "", "it goes on");
-    let error = Tree::parse("parallel(all, one) { a0 sequence { c0? a0 } }", &library());
+    let node = Node::parse("parallel(all, one) { a0 sequence { c0? a0 } }").unwrap();
+    let error = Tree::new(&node, &library());
     assert_eq!(error.unwrap_err(), TreeError::SharedAction("a0".into()));
 }
 
@@ -358,7 +359,7 @@ fn a_node_that_lies_too_deep_for_the_stack_is_refused_and_dropped() {
 
 #[test]
 fn trees_that_make_no_sense_are_refused() {
-    let error = |text: &str| Tree::parse(text, &library()).unwrap_err();
+    let error = |text: &str| Tree::new(&Node::parse(text).unwrap(), &library()).unwrap_err();
     let unknown = |text, what| {
         let said = error(text).to_string();
         assert!(said.starts_with(&format!("there is no {what} \"fly\", but \"")), "{said}");

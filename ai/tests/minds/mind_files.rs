@@ -465,7 +465,7 @@ fn an_action_that_both_trees_have_goes_on_and_another_is_halted() {
     let text = "selector { sequence { hungry? eat } play }";
     std::fs::write(&path, text).unwrap();
     let library = library();
-    let mind = MindFile::load(&path, move |text| Tree::read(text, &library)).unwrap();
+    let mind = MindFile::load(&path, move |text| Tree::parse(text, &library)).unwrap();
     let drive = |world: &mut World, agent| {
         TreeAgent::drive(world, agent, mind.mind(), 0).unwrap();
         world.insert_resource(mind);
@@ -502,7 +502,7 @@ fn an_action_that_both_trees_have_goes_on_and_another_is_halted() {
 
 #[test]
 fn an_unknown_name_of_a_tree_is_found_where_it_is_a_word_of_its_own() {
-    let at = |text: &str| Tree::read(text, &library()).err().unwrap().to_string();
+    let at = |text: &str| Tree::parse(text, &library()).err().unwrap().to_string();
     let said = at("selector {\n  sequence { hungry? eat }\n  sequence { tired? q }\n}");
     assert!(said.starts_with("line 3, column 21: there is no action \"q\""), "{said}");
     let said = at("selector {\n  hungry?\n  hungry\n}");

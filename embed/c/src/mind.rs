@@ -147,9 +147,7 @@ impl<const N: usize> Driver<N> {
         };
         match kind {
             0 => Reasoner::parse(text, inputs, actions).map(Self::Utility).map_err(load),
-            1 => Tree::parse(text, &library())
-                .map(|tree| Self::Tree(Box::new(tree)))
-                .map_err(|error| bad(&error)),
+            1 => Tree::parse(text, &library()).map(|tree| Self::Tree(Box::new(tree))).map_err(load),
             2 => Machine::parse(text, &library()).map(Self::Machine).map_err(load),
             kind => Err(Failure::argument(format!("no kind of mind is {kind}"))),
         }

@@ -8,6 +8,7 @@ use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
 
 use super::table::{NODES, has, is_keep_running, parallel_differs, why_refused};
+use crate::action::{LoadError, error_about};
 use crate::bt::node::{Node, Op};
 use crate::bt::parse::{ParseError, ParseProblem};
 use crate::bt::tree::{Tree, TreeError};
@@ -18,13 +19,20 @@ impl<Q: QueryData> Tree<Q> {
     ///
     /// # Errors
     /// Returns an error if the text is no such tree, if a node has no counterpart, or if the tree
-    /// makes no sense with this library.
+    /// makes no sense with this library. One about a name is where the text has that in quotes.
     pub fn parse_btcpp(
         text: &str,
         library: &Library<Q>,
         tick: Duration,
-    ) -> Result<Self, TreeError> {
-        Self::new(&Node::parse_btcpp(text, library, tick)?, library)
+    ) -> Result<Self, LoadError> {
+        let root = Node::parse_btcpp(text, library, tick)?;
+        Self::new(&root, library).map_err(|error| {
+            let name = match &error {
+                TreeError::Unknown { name, .. } | TreeError::SharedAction(name) => name,
+                _ => "",
+            };
+            error_about(text, None, name, 0, error.to_string())
+        })
     }
 }
 
