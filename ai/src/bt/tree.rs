@@ -3,7 +3,7 @@
 use formic_ecs::QueryData;
 
 use super::node::{Node, Op};
-use super::parse::tokens;
+use super::parse::{Token, tokens};
 use crate::action::{Body, LoadError, error_at_line};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
@@ -188,7 +188,8 @@ pub enum TreeError {
 }
 
 impl TreeError {
-    /// The line and the column of the word that it is about, in the text of the tree.
+    /// The line and the column of the word that it is about, in the text of the tree: of the first, if that is
+    /// a name, or else of the only one.
     fn place_in(&self, text: &str) -> Option<(u32, u32)> {
         let word = match self {
             Self::Unknown { name, .. } | Self::SharedAction(name) => name,
@@ -198,9 +199,11 @@ impl TreeError {
         };
         let is_condition = matches!(self, Self::Unknown { what: "condition", .. });
         let tokens = tokens(text);
-        let mut pairs = tokens.windows(2);
-        let found = pairs.find(|it| it[0].text == word && (it[1].text == "?") == is_condition)?;
-        Some((found[0].line, found[0].column))
+        let is_it = |it: &&[Token<'_>]| it[0].text == word && (it[1].text == "?") == is_condition;
+        let mut found = tokens.windows(2).filter(is_it).map(|it| (it[0].line, it[0].column));
+        let first = found.next();
+        let is_name = matches!(self, Self::Unknown { .. } | Self::SharedAction(_));
+        first.filter(|_| is_name || found.next().is_none())
     }
 }
 

@@ -146,8 +146,8 @@ impl<S: State> SearchOf<S> {
         None
     }
 
-    /// Adds the state behind this one that [`expand`](Self::expand) would have looked at next: of those on
-    /// cheapest ways the furthest, which is no nearer on any other way.
+    /// Adds the next state of a cheapest plan: of those that operators lead to at no more than the bound,
+    /// the one with least left to go, and of equals that of the first operator.
     fn follow(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
         let total = problem.bound(&node.state);
         let mut state = node.state.clone();

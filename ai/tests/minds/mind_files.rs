@@ -509,6 +509,13 @@ fn an_unknown_name_of_a_tree_is_found_where_it_is_a_word_of_its_own() {
     assert!(said.starts_with("line 3, column 3: there is no action \"hungry\""), "{said}");
     let said = at("selector {\n  eat\n  eat?\n}");
     assert!(said.starts_with("line 3, column 3: there is no condition \"eat\""), "{said}");
+    let said = at("selector {\n  parallel(3, 1) { eat }\n}");
+    assert!(said.starts_with("line 2, column 3: a parallel asks"), "{said}");
+    let said = at("selector {\n  parallel(1, 1) { eat }\n  parallel(3, 1) { eat }\n}");
+    assert!(
+        said.starts_with("line 1, column 1: a parallel asks"),
+        "which of them is not known: {said}"
+    );
 }
 
 #[test]

@@ -137,8 +137,7 @@ fn update<const N: usize>(mut machines: Machines<'_, Row<N>>, mind: Res<'_, Driv
 
 impl<const N: usize> Driver<N> {
     fn parse(kind: u32, text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, Failure> {
-        let bad = |error: &dyn fmt::Display| Failure::new(fm_status::FM_BAD_DATA, error);
-        let load = |error: LoadError| bad(&error);
+        let load = |error: LoadError| Failure::new(fm_status::FM_BAD_DATA, error);
         let library = || {
             let names = inputs.iter().enumerate();
             names.fold(Library::<Row<N>>::new(actions), |library, (place, &name)| {
