@@ -147,9 +147,7 @@ impl Inspector {
             // A tick that a person stepped through takes as long as the person thinks; and the
             // program may sleep between two.
             if !self.session.was_stepped {
-                let spans = host.schedule().last_run();
-                let end_ns = spans.iter().map(|span| span.to_ns).max();
-                self.session.note_tick_time(Duration::from_nanos(end_ns.unwrap_or(0)));
+                self.session.note_tick_time(host.schedule().last_run_took());
             }
         }
         let mut wait = Duration::ZERO;

@@ -28,6 +28,9 @@ const TERMS_MAX: usize = 16;
 /// How many values are looked at to learn which fields there are: types of one name may differ.
 const FIELDS_OF_MAX: usize = 16;
 
+/// How many entities are searched for these: where few have the component, what fields it has stays unknown.
+const ENTITIES_MAX: usize = 100_000;
+
 #[derive(Debug, Clone, PartialEq)]
 enum Term {
     With(Named),
@@ -247,7 +250,8 @@ impl Named {
     /// That a field may be there: some value has it, or none says what there is instead.
     fn check_field(&self, field: &str, world: &World) -> Result<(), String> {
         let mut known = Vec::new();
-        let rows = world.entities().flat_map(|it| self.of(world, it).map(move |id| (it, id)));
+        let entities = world.entities().take(ENTITIES_MAX);
+        let rows = entities.flat_map(|it| self.of(world, it).map(move |id| (it, id)));
         for (entity, id) in rows.take(FIELDS_OF_MAX) {
             for it in world.fields_by_id(entity, id).unwrap_or_default() {
                 // The fields of an enum are those of a variant, and others may come.

@@ -70,8 +70,8 @@ impl World {
     /// # Safety
     /// `id` was issued by this world. `value` points at an initialised value of that component: of
     /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
-    /// the component, is aligned for it, is outside the world, and has no other owner; after success
-    /// it must not be used, nor dropped, and neither after a panic of an observer or a drop.
+    /// the component, is aligned for it, is outside the world, and has no other owner; after success,
+    /// or a panic of an observer or of a drop, it must not be used, nor dropped.
     pub unsafe fn insert_ptr_by_id(
         &mut self,
         entity: Entity,
