@@ -408,6 +408,8 @@ fn live_generation(generation: u32) -> Option<NonZeroU32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::CommandBuffer;
+    use crate::world::World;
 
     const HERE: Place = Place::from_bits(0);
 
@@ -492,9 +494,6 @@ mod tests {
 
     #[test]
     fn a_world_without_another_handle_refuses_what_needs_one_and_goes_on() {
-        use crate::commands::CommandBuffer;
-        use crate::world::World;
-
         let counted = std::sync::Arc::new(());
         let value = || Counted(counted.clone());
         let mut world = World::new();
@@ -557,10 +556,52 @@ mod tests {
         assert_eq!(world.spawn_batch((0..INDEX_END).map(|_| ())).len(), INDEX_END as usize);
     }
 
+    /// Generations that wrapped round would give out again what was given out before.
+    #[test]
+    fn a_slot_that_has_had_its_last_generation_is_never_used_again() {
+        let last_but_one = NonZeroU32::new(GENERATION_MAX - 1).expect("not zero");
+        let ways: [fn(&mut World, Entity); 5] = [
+            |world, entity| world.despawn(entity).expect("alive"),
+            |world, _| world.clear(),
+            |world, _| assert_eq!(world.bulk::<()>().despawn(), 1),
+            |world, entity| {
+                let mut commands = CommandBuffer::new(world);
+                commands.despawn(entity);
+                assert!(commands.play(world).failures().is_empty());
+            },
+            |world, entity| {
+                let saved = world.snapshot().expect("there are numbers");
+                world.despawn(entity).expect("alive");
+                world.restore(&saved).expect("its own");
+                world.despawn(entity).expect("alive again");
+                let saved = world.snapshot().expect("there are numbers");
+                _ = world.spawn(());
+                world.restore(&saved).expect("its own");
+            },
+        ];
+        for way in ways {
+            let mut world = World::new();
+            world.entities = Entities::new(last_but_one);
+            let mut seen = Vec::new();
+            for index in [0, 0, 1, 1, 2] {
+                let entity = world.spawn(());
+                assert!(!seen.contains(&entity), "{entity} was given out before");
+                seen.push(entity);
+                assert_eq!(entity.index(), index);
+                way(&mut world, entity);
+                assert!(world.is_empty());
+                assert!(seen.iter().all(|&entity| !world.contains(entity)));
+                assert!(seen.iter().all(|&entity| world.despawn(entity).is_err()));
+                world.check().expect("in order");
+            }
+        }
+    }
+
     #[test]
     fn a_world_whose_slots_are_all_retired_has_no_handle_left() {
         let last = NonZeroU32::new(GENERATION_MAX).expect("not zero");
-        let mut world = crate::world::World::with_first_generation(last);
+        let mut world = World::new();
+        world.entities = Entities::new(last);
         for index in 0..INDEX_END {
             let entity = world.spawn(());
             assert_eq!((entity.index(), entity.generation()), (index, GENERATION_MAX));

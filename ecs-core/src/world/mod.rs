@@ -107,19 +107,12 @@ impl World {
     /// A world with nothing in it.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_first_generation(NonZeroU32::MIN)
-    }
-
-    /// For tests of the last generations: a world whose handles begin with this one.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_first_generation(first: NonZeroU32) -> Self {
         let registry = Registry::default();
         let archetypes = Archetypes::new(&registry);
         Self {
             id: WORLD_IDS.next(),
             registry,
-            entities: Entities::new(first),
+            entities: Entities::new(NonZeroU32::MIN),
             archetypes,
             blocks: BlockPool::default(),
             bundles: Bundles::default(),
