@@ -103,15 +103,6 @@ pub use crate::features::{
 };
 
 /// The handle is stale or deferred.
-///
-/// ```
-/// use formic_ecs::{NoSuchEntity, World};
-/// let mut world = World::new();
-/// let imp = world.spawn(());
-/// world.despawn(imp)?;
-/// assert_eq!(world.despawn(imp), Err(NoSuchEntity(imp)));
-/// # Ok::<(), NoSuchEntity>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoSuchEntity(pub Entity);
 
@@ -120,17 +111,6 @@ error_text! { NoSuchEntity:
 }
 
 /// The entity is there, the component is not.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::ComponentError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let rock = world.spawn(());
-/// let Err(ComponentError::Missing(missing)) = world.get::<Gold>(rock) else { panic!() };
-/// assert_eq!(missing.entity, rock);
-/// assert!(missing.component.ends_with("Gold"));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MissingComponent {
     /// The entity that was asked.
@@ -144,20 +124,6 @@ error_text! { MissingComponent:
 }
 
 /// Why access to a component of one entity failed.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::ComponentError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let error = world.set_enabled::<Gold>(imp, false).unwrap_err();
-/// assert!(matches!(error, ComponentError::NotEnableable { .. }));
-/// assert!(error.to_string().contains("declare it with #[component(enableable)]"));
-/// world.despawn(imp)?;
-/// assert!(matches!(world.get::<Gold>(imp), Err(ComponentError::NoSuchEntity(_))));
-/// # Ok::<(), formic_ecs::NoSuchEntity>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComponentError {
@@ -182,16 +148,6 @@ from_error!(NoSuchEntity => ComponentError::NoSuchEntity);
 from_error!(MissingComponent => ComponentError::Missing);
 
 /// The world has no component with this id: it was made by another world.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::UnknownComponent;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let gold = World::new().register::<Gold>();
-/// let other = World::new();
-/// let unknown = other.component_info(gold).map(drop);
-/// assert_eq!(unknown, Err(UnknownComponent { index: gold.index() }));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UnknownComponent {
     /// The number of the id.
@@ -203,19 +159,6 @@ error_text! { UnknownComponent:
 }
 
 /// Another user holds access to a component or a resource that contradicts this one.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let (mut writer, mut reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
-/// let cell = world.cell();
-/// let writing = cell.query(&mut writer)?;
-/// let conflict = cell.query(&mut reader).unwrap_err();
-/// assert!(conflict.name.as_str().ends_with("Gold") && !conflict.wanted_write);
-/// # drop(writing);
-/// # Ok::<(), formic_ecs::AccessConflict>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The name of the component's or the resource's type.
@@ -279,22 +222,6 @@ error_text! { ClaimError:
 }
 
 /// One command of a buffer that did not apply, and why. The commands after it did.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(());
-/// world.despawn(imp)?;
-/// let mut commands = CommandBuffer::new(&world);
-/// commands.set_sort_key(3);
-/// commands.insert(imp, Gold(1));
-/// let playback = commands.play(&mut world);
-/// let failure = playback.failures()[0];
-/// assert_eq!((failure.sort_key, failure.command, failure.entity), (3, "insert", imp));
-/// assert!(failure.to_string().ends_with("there is no such entity"));
-/// # Ok::<(), formic_ecs::NoSuchEntity>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CommandFailure {
     /// The sort key that the command was recorded under.
@@ -308,18 +235,6 @@ pub struct CommandFailure {
 }
 
 /// Why a command did not apply.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::CommandFailureReason;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let rock = world.spawn(());
-/// let mut commands = CommandBuffer::new(&world);
-/// commands.remove::<Gold>(rock);
-/// let playback = commands.play(&mut world);
-/// assert!(matches!(playback.failures()[0].reason, CommandFailureReason::MissingComponent(_)));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFailureReason {
@@ -385,14 +300,6 @@ error_text! { CommandFailureReason:
 }
 
 /// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.
-///
-/// ```
-/// use formic_ecs::{BrokenInvariant, World};
-/// let found: Result<(), BrokenInvariant> = World::new().check();
-/// if let Err(broken) = found {
-///     panic!("report this: {} ({})", broken.detail, broken.invariant);
-/// }
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BrokenInvariant {
     /// Its number in ARCHITECTURE.md.
@@ -406,15 +313,6 @@ error_text! { BrokenInvariant:
 }
 
 /// Why a query has nothing to say about an entity.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::QueryEntityError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let rock = world.spawn(());
-/// assert_eq!(world.query_one::<&Gold>(rock), Err(QueryEntityError::NotMatching(rock)));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryEntityError {
@@ -432,16 +330,6 @@ error_text! { QueryEntityError:
 from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 
 /// Why several entities could not be handed out at once.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::QueryManyError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let twice = world.query::<&mut Gold>().get_many_mut([imp, imp]).map(drop);
-/// assert_eq!(twice, Err(QueryManyError::Repeated(imp)));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryManyError {
@@ -469,16 +357,6 @@ impl From<QueryEntityError> for QueryManyError {
 }
 
 /// Why there is not the one row that was asked for.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::QuerySingleError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::NoRow));
-/// world.spawn_batch([Gold(1), Gold(2)]);
-/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::SeveralRows));
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuerySingleError {

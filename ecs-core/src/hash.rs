@@ -67,16 +67,6 @@ impl Hasher for Fibonacci {
 ///
 /// Each word is multiplied in and folded down, and the end is mixed once more. Two runs that agree have the same; it is no defence against an attacker who looks for a pair.
 /// The same on every platform for the same calls.
-///
-/// ```
-/// use formic_ecs::StateHasher;
-/// let mut hasher = StateHasher::new();
-/// hasher.write(b"gold");
-/// hasher.write_u64(5);
-/// let first = hasher.finish();
-/// hasher.write_u64(6);
-/// assert_ne!(first, hasher.finish());
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StateHasher(u64);
 

@@ -219,18 +219,6 @@ impl CommandBuffer {
     /// keys, and inside a key they come after those that are here. Entities that the other buffer
     /// deferred are this one's from now on.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark(f32);
-    /// # #[derive(Component)] struct Bright;
-    /// let mut world = World::new();
-    /// let (mut commands, mut more) = (CommandBuffer::new(&world), CommandBuffer::new(&world));
-    /// let spark = more.spawn(Spark(1.0));
-    /// commands.append(&mut more);
-    /// commands.insert(spark, Bright);
-    /// assert!(commands.play(&mut world).failures().is_empty());
-    /// ```
-    ///
     /// # Panics
     /// Panics if the two were made for different worlds, or would hold more than 32 GiB together.
     pub fn append(&mut self, other: &mut Self) {
@@ -473,18 +461,6 @@ impl CommandBuffer {
 impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// Gives each entity clones of these components, see [`Bulk::insert`](crate::Bulk::insert).
     /// Deferred entities in them are replaced.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Spark;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Heat(u32);
-    /// let mut world = World::new();
-    /// let spark = world.spawn(Spark);
-    /// let mut commands = CommandBuffer::new(&world);
-    /// commands.bulk::<With<Spark>>().insert(Heat(9));
-    /// commands.play(&mut world);
-    /// assert_eq!(world.get(spark), Ok(&Heat(9)));
-    /// ```
     pub fn insert<B: Bundle + Clone>(self, bundle: B) {
         self.commands.record_call("bulk insert", NO_ENTITY, move |world, _, deferred| {
             let bundle = mapped(bundle, &mut |entity| deferred.resolve(entity));

@@ -190,14 +190,6 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// saved may have the same. Buffers and the sides of relations without a name of their own are the
     /// exception: hashes and snapshots have them by names that no new version changes, which
     /// [`World::component_info`](crate::World::component_info) tells.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// #[derive(Component)]
-    /// #[component(name = "game.gold")]
-    /// struct Gold(u32);
-    /// assert_eq!(Gold::name(), "game.gold");
-    /// ```
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
@@ -213,18 +205,6 @@ pub trait Component: Send + Sync + Sized + 'static {
 
     /// The fields of plain data as text: names and types. A snapshot notes it, and is restored only
     /// where it is the same; an empty text is not compared.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-    /// #[repr(C)]
-    /// struct Position {
-    ///     x: f32,
-    ///     #[component(name = "y")] // as it was called, and still is in snapshots
-    ///     height: f32,
-    /// }
-    /// assert_eq!(Position::fields().as_str(), "x: f32, y: f32");
-    /// ```
     #[must_use]
     fn fields() -> Name {
         Name::from("")
@@ -232,53 +212,14 @@ pub trait Component: Send + Sync + Sized + 'static {
 }
 
 /// How to copy a component.
-///
-/// ```
-/// use formic_ecs::CloneFn;
-/// const CLONE: CloneFn<Vec<u8>> = Vec::clone;
-/// assert_eq!(CLONE(&vec![1, 2]), [1, 2]);
-/// ```
 pub type CloneFn<T> = fn(&T) -> T;
 /// How to see components as bytes.
-///
-/// ```
-/// use formic_ecs::BytesFn;
-/// const BYTES: BytesFn<u16> = |numbers| bytemuck::cast_slice(numbers);
-/// assert_eq!(BYTES(&[0, 0]), [0; 4]);
-/// ```
 pub type BytesFn<T> = fn(&[T]) -> &[u8];
 /// How to write a component for a person to read.
-///
-/// ```
-/// use formic_ecs::DebugFn;
-/// const DEBUG: DebugFn<Vec<u8>> = std::fmt::Debug::fmt;
-/// # _ = DEBUG;
-/// ```
 pub type DebugFn<T> = fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result;
 /// How to take a component into the state hash.
-///
-/// ```
-/// use formic_ecs::{HashFn, StateHasher};
-/// const HASH: HashFn<String> = |text, hasher| hasher.write(text.as_bytes());
-/// let hash = |text: &str| {
-///     let mut hasher = StateHasher::new();
-///     HASH(&text.to_string(), &mut hasher);
-///     hasher.finish()
-/// };
-/// assert_ne!(hash("to"), hash("fro"));
-/// ```
 pub type HashFn<T> = fn(&T, &mut StateHasher);
 /// How to replace the entities that a component refers to.
-///
-/// ```
-/// use formic_ecs::{Entity, MapEntitiesFn, World};
-/// const MAP: MapEntitiesFn<(Entity, u32)> = |(entity, _), map| *entity = map(*entity);
-/// let mut world = World::new();
-/// let [old, new] = [world.spawn(()), world.spawn(())];
-/// let mut value = (old, 7);
-/// MAP(&mut value, &mut |entity| if entity == old { new } else { entity });
-/// assert_eq!(value, (new, 7));
-/// ```
 pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 
 /// A value that refers to entities and can be told to refer to others.
@@ -317,15 +258,6 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// ```
 pub trait MapEntities {
     /// Replaces every entity in `self` by what `map` makes of it.
-    ///
-    /// ```
-    /// use formic_ecs::{MapEntities, World};
-    /// let mut world = World::new();
-    /// let [old, new] = [world.spawn(()), world.spawn(())];
-    /// let mut party = vec![old, new];
-    /// party.map_entities(&mut |entity| if entity == old { new } else { entity });
-    /// assert_eq!(party, [new, new]);
-    /// ```
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
 }
 
@@ -382,14 +314,6 @@ for_each_tuple!(map_tuple);
 /// It is a number and no more. Another world has other components under the same numbers, or none:
 /// what takes an id checks it as far as it can be checked, and whatever is done with a number that
 /// is of another world is an error or meets another component, and is never undefined behaviour.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let gold = world.register::<Gold>();
-/// assert_eq!(world.components()[gold.index()].id(), gold);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentId(pub(crate) u32);
 

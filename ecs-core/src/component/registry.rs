@@ -21,24 +21,6 @@ pub(crate) enum Kind {
 }
 
 /// What a world knows about one component.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use core::{alloc::Layout, any::TypeId};
-/// #[derive(Component)]
-/// #[component(enableable, tracked, cleanup, name = "game.socket")]
-/// struct Socket(u32);
-///
-/// let mut world = World::new();
-/// let id = world.register::<Socket>();
-/// let info = world.component_info(id)?;
-/// assert_eq!((info.id(), info.name().as_str()), (id, "game.socket"));
-/// assert_eq!(info.type_id(), Some(TypeId::of::<Socket>()));
-/// assert_eq!(info.layout(), Layout::new::<u32>());
-/// assert!(info.is_enableable() && info.is_tracked() && info.is_cleanup());
-/// assert!(!info.is_bytes() && !info.is_saved() && !info.has_default());
-/// # Ok::<(), formic_ecs::UnknownComponent>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct ComponentInfo {
     pub(crate) id: ComponentId,

@@ -6,17 +6,6 @@ use alloc::vec::Vec;
 use super::ComponentId;
 
 /// Component ids in increasing order, each once.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn(Gold(1));
-/// let gold = world.component_id::<Gold>().expect("it is in use");
-/// let set = world.archetypes().last().expect("its own").components();
-/// assert_eq!(set.ids(), [gold]);
-/// assert!(set.contains(gold));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ComponentSet(Box<[ComponentId]>);
 

@@ -294,30 +294,12 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     const WAS: &'static [&'static str] = &[];
 
     /// The name of the buffer in messages, in the state hash and in snapshots.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::BufferElement;
-    /// #[derive(Component)]
-    /// #[component(buffer = 4, name = "game.bag")]
-    /// struct Item(u32);
-    /// assert_eq!(Item::name(), "game.bag");
-    /// ```
     #[must_use]
     fn name() -> &'static str {
         type_name::<Buffer<Self>>()
     }
 
     /// The fields of an element, as [`Component::fields`](crate::Component::fields) has them.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::BufferElement;
-    /// #[derive(Component)]
-    /// #[component(buffer = 4)]
-    /// struct Item(u32);
-    /// assert_eq!(Item::fields().as_str(), "u32");
-    /// ```
     #[must_use]
     fn fields() -> Name {
         Name::from("")
@@ -334,14 +316,6 @@ impl<T: BufferElement> IntoIterator for Buffer<T> {
 }
 
 /// The elements of a [`Buffer`], by value.
-///
-/// ```
-/// # use formic_ecs::prelude::*;
-/// # use formic_ecs::Buffer;
-/// # #[derive(Component)] #[component(buffer = 2)] struct Step(u32);
-/// let path = Buffer::from_iter([Step(1), Step(2), Step(3)]);
-/// assert_eq!(path.into_iter().map(|Step(number)| number).sum::<u32>(), 6);
-/// ```
 pub struct BufferIntoIter<T: BufferElement>(smallvec::IntoIter<T::Inline>);
 
 impl<T: BufferElement> Iterator for BufferIntoIter<T> {

@@ -115,17 +115,6 @@ impl World {
     /// Copies of an entity as [`instantiate`](Self::instantiate) makes them, each of which is then
     /// given the bundle that the closure makes for it: its number counts from zero.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone)] struct Health(u32);
-    /// # #[derive(Component, Clone)] struct Seat(usize);
-    /// let mut world = World::new();
-    /// let guest = world.spawn((Health(10), Seat(0)));
-    /// let guests = world.instantiate_with(guest, 3, |index| Seat(index + 1))?;
-    /// assert_eq!(world.get::<Seat>(guests[2])?.0, 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As for [`instantiate`](Self::instantiate).
     ///
@@ -309,18 +298,6 @@ impl Drop for Copying<'_> {
 }
 
 /// Why an entity could not be instantiated.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::InstantiateError;
-/// #[derive(Component)]
-/// struct Socket(u32); // not Clone
-///
-/// let mut world = World::new();
-/// let client = world.spawn(Socket(80));
-/// assert!(matches!(world.instantiate(client, 3), Err(InstantiateError::NotClone { .. })));
-/// assert_eq!(world.len(), 1);
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstantiateError {
@@ -342,18 +319,6 @@ from_error!(NoSuchEntity => InstantiateError::NoSuchEntity);
 
 impl CommandBuffer {
     /// Makes copies of an entity, as [`World::instantiate`](crate::World::instantiate) does.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Prefab;
-    /// # #[derive(Component, Clone)] struct Imp;
-    /// let mut world = World::new();
-    /// let mut commands = CommandBuffer::new(&world);
-    /// let prefab = commands.spawn((Prefab, Imp));
-    /// commands.instantiate(prefab, 3);
-    /// commands.play(&mut world);
-    /// assert_eq!(world.query::<&Imp>().count(), 3);
-    /// ```
     pub fn instantiate(&mut self, prefab: Entity, count: usize) {
         self.record_call("instantiate", prefab, move |world, prefab, _| {
             world.instantiate(prefab, count).map(drop).map_err(instantiate_reason)

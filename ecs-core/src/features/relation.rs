@@ -303,50 +303,15 @@ macro_rules! side {
 side! {
     /// The entities that an entity is related to by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Relation, Targets};
-    /// struct Likes;
-    /// impl Relation for Likes {}
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<Likes>(ada, bob)?;
-    /// assert_eq!(world.get::<Targets<Likes>>(ada)?[..], [bob]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     Targets
 }
 side! {
     /// The entities that are related to an entity by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Relation, Sources};
-    /// struct Likes;
-    /// impl Relation for Likes {}
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// world.relate::<Likes>(ada, bob)?;
-    /// let liked = world.query::<(Entity, &Sources<Likes>)>().map(|(who, by)| (who, by.len()));
-    /// assert!(liked.eq([(bob, 1)]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     Sources
 }
 
 /// Why two entities could not be related.
-///
-/// ```
-/// use formic_ecs::{RelationError, World};
-/// let mut world = World::new();
-/// let [ada, bob] = [world.spawn(()), world.spawn(())];
-/// world.set_parent(ada, bob)?;
-/// let circle = world.set_parent(bob, ada);
-/// assert_eq!(circle, Err(RelationError::Circle { source: bob, target: ada }));
-/// # Ok::<(), RelationError>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelationError {

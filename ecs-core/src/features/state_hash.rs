@@ -63,14 +63,6 @@ impl StateHash {
     }
 
     /// Takes in more of the state: a resource, the turn of a game.
-    ///
-    /// ```
-    /// use formic_ecs::World;
-    /// let world = World::new();
-    /// let at = |turn| world.state_hash().and(|hasher| hasher.write_u64(turn));
-    /// assert_eq!(at(1), at(1));
-    /// assert_ne!(at(1), at(2));
-    /// ```
     pub fn and(mut self, more: impl FnOnce(&mut StateHasher)) -> Self {
         self.value = hash_of(|hasher| {
             hasher.write_u64(self.value);
@@ -308,20 +300,6 @@ fn chunk_hash(archetype: &Archetype, chunk: usize) -> u64 {
 }
 
 /// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::Difference;
-/// #[derive(Component, Debug)]
-/// #[component(name = "game.gold")]
-/// struct Gold(u32);
-/// let (mut one, mut other) = (World::new(), World::new());
-/// let purse = one.spawn(Gold(5));
-/// other.spawn(Gold(7));
-/// let difference = one.difference(&other).expect("there is one");
-/// assert!(matches!(difference, Difference::Value { entity, .. } if entity == purse));
-/// assert_eq!(difference.to_string(), format!("game.gold of {purse} is Gold(5) here and Gold(7) there"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {

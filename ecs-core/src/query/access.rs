@@ -179,17 +179,6 @@ impl Access {
 
     /// The components of which one side writes the values that the other uses: what must never
     /// happen at the same time, as opposed to what must happen in an order.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let (writer, reader) = (world.plan::<&mut Gold>(), world.plan::<&Gold>());
-    /// let asking = world.plan_filtered::<(), Changed<Gold>>();
-    /// let conflicts = writer.access().value_conflicts(reader.access());
-    /// assert_eq!(conflicts, [world.register::<Gold>()]);
-    /// assert!(writer.access().value_conflicts(asking.access()).is_empty(), "it uses no values");
-    /// ```
     #[must_use]
     pub fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = Vec::new();

@@ -107,17 +107,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The same query, for a caller that only reads: it can be asked many times at once.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// let query = world.query::<&Gold>();
-    /// // Two walks at a time.
-    /// let pairs = query.as_readonly().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
-    /// assert_eq!(pairs.count(), 9);
-    /// ```
     pub fn as_readonly(&self) -> Query<'_, Q, F>
     where
         Q: ReadOnly,
@@ -259,17 +248,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// What one entity gives, for as long as the world is borrowed.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// fn purse(world: &mut World, imp: Entity) -> Option<&mut Gold> {
-    ///     world.query::<&mut Gold>().into_get(imp).ok()
-    /// }
-    /// let mut world = World::new();
-    /// let imp = world.spawn(Gold(1));
-    /// assert_eq!(purse(&mut world, imp).map(|gold| gold.0), Some(1));
-    /// ```
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.

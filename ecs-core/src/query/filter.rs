@@ -278,18 +278,6 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 /// [`Query::since`](crate::Query::since)). To replace a value adds nothing.
 ///
 /// Exact for each entity where `T` is declared `#[component(tracked)]`, else chunk by chunk.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] #[component(tracked)] struct Poisoned;
-/// # let mut world = World::new();
-/// # let imps = world.spawn_batch((0..1000).map(|_| ()));
-/// let before = world.version();
-/// world.insert(imps[7], Poisoned)?;
-/// let poisoned = world.query_filtered::<Entity, Added<Poisoned>>().since(before);
-/// assert!(poisoned.into_iter().eq([imps[7]]));
-/// # Ok::<(), formic_ecs::NotInserted<Poisoned>>(())
-/// ```
 #[derive(Debug)]
 pub struct Added<T>(PhantomData<fn() -> T>);
 
@@ -297,36 +285,12 @@ impl<T> SealedFilter for Changed<T> {}
 impl<T> SealedFilter for Added<T> {}
 
 /// At least one of a tuple of filters holds.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] struct Bread;
-/// # #[derive(Component)] struct Cake;
-/// let mut world = World::new();
-/// world.spawn(Bread);
-/// world.spawn(Cake);
-/// world.spawn((Bread, Cake));
-/// world.spawn(());
-/// assert_eq!(world.query_filtered::<Entity, Or<(With<Bread>, With<Cake>)>>().count(), 3);
-/// ```
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
 
 /// A filter does not hold.
 ///
-/// `Not<With<T>>` is [`Without<T>`](crate::Without); others have no shorter name:
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] #[component(tracked)] struct Health(u32);
-/// let mut world = World::new();
-/// let imps = world.spawn_batch((0..10).map(Health));
-/// let before = world.version();
-/// world.get_mut::<Health>(imps[3])?.0 = 0;
-/// let untouched = world.query_filtered::<&Health, Not<Changed<Health>>>().since(before);
-/// assert_eq!(untouched.count(), 9);
-/// # Ok::<(), formic_ecs::ComponentError>(())
-/// ```
+/// `Not<With<T>>` is [`Without<T>`](crate::Without).
 #[derive(Debug)]
 pub struct Not<F>(PhantomData<fn() -> F>);
 

@@ -190,19 +190,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
 
 /// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
 /// it lives, and lends it to one query at a time.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(Gold));
-/// let mut plan = world.plan::<&mut Gold>();
-/// let cell = world.cell();
-/// let mut purses = cell.query(&mut plan)?;
-/// purses.query().for_each(|gold| gold.0 += 1);
-/// assert_eq!(purses.query().map(|gold| gold.0).sum::<u32>(), 55);
-/// # Ok::<(), formic_ecs::AccessConflict>(())
-/// ```
 pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
     query: Query<'w, Q, F>,
     _guard: BorrowGuard<'w>,

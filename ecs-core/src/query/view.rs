@@ -335,18 +335,6 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
 ///
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let mut purses = world.view_plan::<&mut Gold>();
-/// assert_eq!(purses.access().writes().len(), 1);
-/// world.cell().view(&mut purses)?.get_mut(imp)?.0 = 2;
-/// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct ViewPlan<Q: QueryData> {
     plan: QueryPlan<Q>,
     columns: Columns<CachedOf<Q>>,

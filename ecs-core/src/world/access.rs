@@ -187,18 +187,6 @@ impl World {
 
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// # #[derive(Component)] struct Depth(u32);
-    /// let mut world = World::new();
-    /// let imp = world.spawn((Gold(5), Depth(3)));
-    /// let (gold, depth) = world.query_one::<(&mut Gold, &Depth)>(imp)?;
-    /// gold.0 += depth.0;
-    /// assert_eq!(world.get(imp), Ok(&Gold(8)));
-    /// # Ok::<(), formic_ecs::QueryEntityError>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
     ///

@@ -432,17 +432,6 @@ impl DeclaredAccess {
     }
 
     /// Takes in what another user declares.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DeclaredAccess;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let mut both = DeclaredAccess::new("the miner", world.plan::<&Gold>().access().clone());
-    /// both.merge(&DeclaredAccess::new("the bank", world.plan::<&mut Debt>().access().clone()));
-    /// assert_eq!(both.components().writes(), [world.register::<Debt>()]);
-    /// ```
     pub fn merge(&mut self, other: &Self) {
         self.components.merge(&other.components);
         let new = other.resources.iter().filter(|it| !self.resources.contains(it));

@@ -19,14 +19,6 @@ impl World {
     ///
     /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// world.spawn_batch([(); 10]);
-    /// world.check()?; // in tests, after whatever might have upset it
-    /// # Ok::<(), formic_ecs::BrokenInvariant>(())
-    /// ```
-    ///
     /// # Errors
     /// The first invariant found broken.
     pub fn check(&self) -> Result<(), BrokenInvariant> {

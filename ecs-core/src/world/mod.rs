@@ -182,20 +182,6 @@ impl World {
     /// The current version: what changes from now on has a greater one.
     ///
     /// To be kept, and given to [`Query::since`](crate::Query::since) later.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..3).map(Gold));
-    /// let before = world.version();
-    /// world.get_mut::<Gold>(imps[1])?.0 = 7;
-    /// // What was changed since then: untracked components go by chunks.
-    /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(before).count(), 3);
-    /// let now = world.version();
-    /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(now).count(), 0);
-    /// # Ok::<(), formic_ecs::ComponentError>(())
-    /// ```
     #[must_use]
     pub fn version(&self) -> u64 {
         // Relaxed: a hint, which publishes nothing and decides nothing but a way.
@@ -256,15 +242,6 @@ impl World {
     }
 
     /// Makes a component type known; returns its number.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
-    /// assert_eq!(world.register::<Gold>(), gold, "the second time it is known");
-    /// ```
     pub fn register<T: Component>(&mut self) -> ComponentId {
         self.registry.register::<T>()
     }

@@ -60,20 +60,6 @@ error_text! { ResourceError:
 
 impl World {
     /// Puts a resource into the world; returns the one of this type that was there.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// #[derive(Debug, PartialEq)]
-    /// struct Score(u32);
-    ///
-    /// let mut world = World::new();
-    /// assert_eq!(world.insert_resource(Score(1)), None);
-    /// world.resource_mut::<Score>()?.0 += 1;
-    /// assert_eq!(world.resource::<Score>()?, &Score(2));
-    /// assert_eq!(world.remove_resource::<Score>(), Some(Score(2)));
-    /// assert!(world.resource::<Score>().is_err());
-    /// # Ok::<(), formic_ecs::MissingResource>(())
-    /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let version = self.next_version();
         self.place_resource(value, version)

@@ -84,14 +84,6 @@ impl World {
     ///
     /// Should the iterator panic, the entities before it are there.
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..100).map(|i| (Gold(i),)));
-    /// assert_eq!(world.get(imps[42]), Ok(&Gold(42)));
-    /// ```
-    ///
     /// # Panics
     /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]);
     /// the entities before that are there.

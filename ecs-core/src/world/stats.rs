@@ -13,21 +13,6 @@ use crate::name::Name;
 /// What a world's entities take, at one moment. Made by [`World::stats`].
 ///
 /// It prints as a table.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..1000).map(Gold));
-/// let stats = world.stats();
-/// assert_eq!(stats.entity_count, 1000);
-/// assert_eq!(stats.used_bytes(), 1000 * (8 + 4), "a handle and a component each");
-/// assert!(stats.used_bytes() <= stats.block_bytes());
-/// assert!(stats.block_bytes() + stats.metadata_bytes() <= stats.total_bytes());
-/// assert!(stats.chunk_count() >= 1 && stats.spare_chunk_count() <= 1);
-/// assert!(stats.utilisation() > 0.0);
-/// println!("{stats}");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorldStats {
@@ -218,18 +203,6 @@ impl World {
     ///
     /// It stays there until the entity, or another one of its archetype, comes, goes or changes its
     /// set of components.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let imps = world.spawn_batch((0..3).map(Gold));
-    /// let place = world.place_of(imps[2])?;
-    /// assert_eq!((place.chunk, place.row), (0, 2));
-    /// let archetype = &world.archetypes()[place.archetype.index()];
-    /// assert_eq!(archetype.entities(place.chunk)[place.row], imps[2]);
-    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
-    /// ```
     ///
     /// A row that a [cleanup component](crate::Component::CLEANUP) keeps after the entity was
     /// despawned is still a row: it has a place until the last cleanup component is removed.

@@ -126,12 +126,6 @@ pub trait IntoCondition<Marker>: Sized {
     }
 
     /// Holds where this one does not.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// let condition = resource_exists::<u32>().not();
-    /// assert_eq!(condition.name(), "not resource_exists::<u32>");
-    /// ```
     fn not(self) -> Condition {
         let parts = [self.into_condition()];
         Condition::with(format!("not {}", parts[0]), Combined { parts, decide: |holds| !holds(0) })
@@ -221,22 +215,6 @@ pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
 }
 
 /// Whether the world has a resource of this type.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// struct Map(u32);
-/// fn explore(mut map: ResMut<'_, Map>) { map.0 += 1; }
-///
-/// let mut world = World::new();
-/// let pool = Pool::new(Threads::None)?;
-/// let mut schedule =
-///     Schedule::builder().add(explore.run_if(resource_exists::<Map>())).build(&mut world)?;
-/// schedule.run(&mut world, &pool); // else it would panic here
-/// world.insert_resource(Map(1));
-/// schedule.run(&mut world, &pool);
-/// assert_eq!(world.resource::<Map>()?.0, 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
     of_resource::<T>("resource_exists", false, |version, _seen| version.is_some())

@@ -3,18 +3,6 @@
 use formic_ecs::{AccessConflict, MissingResource, ResourceError};
 
 /// Why a schedule could not be built.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// fn chicken() {}
-/// fn egg() {}
-/// let builder = Schedule::builder().add(chicken.after(egg)).add(egg.after(chicken));
-/// let error = builder.build(&mut World::new()).unwrap_err();
-/// let text = error.to_string();
-/// assert!(text.starts_with("the order of these systems is a circle: "));
-/// assert!(text.contains("chicken") && text.contains("egg"));
-/// assert_eq!(format!("{error:?}"), text, "as `main` prints it");
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
@@ -89,13 +77,6 @@ display_text! { Ambiguity:
 }
 
 /// Why a parameter cannot be had for a run.
-///
-/// ```
-/// use formic_ecs::World;
-/// use formic_jobs::ParamError;
-/// let missing = World::new().resource::<u32>().map(drop).unwrap_err();
-/// assert_eq!(ParamError::from(missing.clone()), ParamError::MissingResource(missing));
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParamError {

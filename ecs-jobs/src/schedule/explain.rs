@@ -198,20 +198,6 @@ impl Schedule {
 
     /// The systems and what they touch, their conditions included, in the order of adding. `None` for
     /// an exclusive one, which may touch everything.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// fn mint(mut purses: Query<'_, &mut Gold>) {
-    ///     purses.for_each(|gold| gold.0 += 1);
-    /// }
-    /// let mut world = World::new();
-    /// let schedule = Schedule::builder().add(mint).build(&mut world)?;
-    /// let (name, access) = schedule.accesses().next().expect("it has a system");
-    /// assert!(name.ends_with("mint"));
-    /// assert_eq!(access.expect("not exclusive").writes(), [world.register::<Gold>()]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn accesses(&self) -> impl Iterator<Item = (&str, Option<&Access>)> {
         self.nodes.iter().filter_map(|Node { info, .. }| match info.role {
             Role::Switch(_) => None,

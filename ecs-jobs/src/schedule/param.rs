@@ -130,23 +130,6 @@ pub trait SystemParam {
 }
 
 /// The pool that the schedule runs on, for work that no query describes.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// struct Numbers(Vec<u64>);
-///
-/// fn sort(mut numbers: ResMut<'_, Numbers>, pool: &Pool) {
-///     let (left, right) = numbers.0.split_at_mut(2);
-///     pool.join(|| left.sort(), || right.sort());
-/// }
-///
-/// let mut world = World::new();
-/// world.insert_resource(Numbers(vec![2, 1, 4, 3]));
-/// let mut schedule = Schedule::builder().add(sort).build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// assert_eq!(world.resource::<Numbers>()?.0, [1, 2, 3, 4]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 impl SystemParam for &Pool {
     type State = ();
     type Item<'a> = &'a Pool;

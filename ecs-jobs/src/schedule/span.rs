@@ -6,18 +6,6 @@ use super::run::Schedule;
 use super::timeline::Record;
 
 /// What one thread did for some time in the last run. Made by [`Schedule::last_run`].
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// fn think() {}
-/// let mut world = World::new();
-/// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// let span = schedule.last_run()[0];
-/// assert_eq!((span.system, span.thread), (Some(0), 0));
-/// assert!(span.from_ns <= span.to_ns);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
@@ -34,19 +22,6 @@ pub struct Span {
 }
 
 /// What a system waited for last before it began.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// use formic_jobs::Delay;
-/// fn think() {}
-/// fn act() {}
-/// let mut world = World::new();
-/// let mut schedule = Schedule::builder().add((think, act).chain()).build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// let delays: Vec<_> = schedule.last_run().iter().map(|span| span.delay).collect();
-/// assert_eq!(delays, [Delay::Nothing, Delay::Order(0)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delay {

@@ -7,17 +7,6 @@ use super::stages::Part;
 use crate::pool::Pool;
 
 /// What one step of a run was. Made by [`Schedule::step`].
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// use formic_jobs::Step;
-/// fn think() {}
-/// let mut world = World::new();
-/// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
-/// let report = schedule.step(&mut world, &Pool::new(Threads::None)?);
-/// assert_eq!(report.step, Step::System(0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -30,18 +19,6 @@ pub enum Step {
 }
 
 /// What a step has to tell.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// fn think() {}
-/// fn act() {}
-/// let mut world = World::new();
-/// let mut schedule = Schedule::builder().add((think, act).chain()).build(&mut world)?;
-/// let pool = Pool::new(Threads::None)?;
-/// assert!(schedule.step(&mut world, &pool).ended.is_none());
-/// assert!(schedule.step(&mut world, &pool).ended.is_some());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepReport {
     /// What it was.
@@ -93,36 +70,12 @@ impl Schedule {
     }
 
     /// Whether a run was begun by [`step`](Self::step) and has not come to its end.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// fn think() {}
-    /// fn act() {}
-    /// let mut world = World::new();
-    /// let mut schedule = Schedule::builder().add((think, act)).build(&mut world)?;
-    /// let pool = Pool::new(Threads::None)?;
-    /// schedule.step(&mut world, &pool);
-    /// assert!(schedule.is_stepping());
-    /// schedule.run(&mut world, &pool);
-    /// assert!(!schedule.is_stepping() && schedule.tick() == 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub const fn is_stepping(&self) -> bool {
         self.begun.is_some()
     }
 
     /// What [`step`](Self::step) would do next.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// use formic_jobs::Step;
-    /// fn think() {}
-    /// let mut world = World::new();
-    /// let schedule = Schedule::builder().add(think).build(&mut world)?;
-    /// assert_eq!(schedule.next_step(), Some(Step::System(0)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn next_step(&self) -> Option<Step> {
         let (part, turn) = self.begun.as_ref().map_or((0, 0), |begun| (begun.part, begun.turn));

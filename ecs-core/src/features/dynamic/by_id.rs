@@ -155,23 +155,6 @@ impl World {
     /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
     /// bytes, or of a type that has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
     ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// use core::alloc::Layout;
-    /// let mut world = World::new();
-    /// let silver = ComponentDescriptor::bytes("silver", Layout::new::<[u8; 2]>()).enableable();
-    /// let silver = world.register_dynamic(silver)?;
-    /// let imp = world.spawn_by_id(&[(silver, &[1, 2])])?;
-    /// world.get_mut_by_id(imp, silver)?[0] = 7;
-    /// assert_eq!(world.get_by_id(imp, silver)?, [7, 2]);
-    /// assert_eq!(world.set_enabled_by_id(imp, silver, false)?, true);
-    /// assert_eq!(world.is_enabled_by_id(imp, silver)?, false);
-    /// world.remove_by_id(imp, silver)?;
-    /// assert!(!world.has_id(imp, silver));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
     /// component, or its values have no bytes.

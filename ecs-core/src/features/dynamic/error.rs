@@ -7,16 +7,6 @@ use crate::error::{AccessConflict, ComponentError, NoSuchEntity, UnknownComponen
 use crate::name::Name;
 
 /// Why a component could not be registered at run time. The world is as it was.
-///
-/// ```
-/// use core::alloc::Layout;
-/// use formic_ecs::{ComponentDescriptor, RegisterError, World};
-/// let mut world = World::new();
-/// let silver = || ComponentDescriptor::bytes("silver", Layout::new::<u32>());
-/// world.register_dynamic(silver())?;
-/// assert_eq!(world.register_dynamic(silver()), Err(RegisterError::NameTaken("silver".into())));
-/// # Ok::<(), RegisterError>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
@@ -53,18 +43,6 @@ error_text! { RegisterError:
 }
 
 /// Why something could not be done with a component by its id. The world is as it was.
-///
-/// ```
-/// use core::alloc::Layout;
-/// use formic_ecs::{ByIdError, ComponentDescriptor, World};
-/// let mut world = World::new();
-/// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
-/// let imp = world.spawn(());
-/// let error = world.insert_by_id(imp, silver, &[1, 2]).unwrap_err();
-/// assert!(matches!(error, ByIdError::WrongLength { expected: 4, given: 2, .. }));
-/// assert!(matches!(world.get_by_id(imp, silver), Err(ByIdError::Missing { .. })));
-/// # Ok::<(), formic_ecs::RegisterError>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ByIdError {
@@ -136,20 +114,6 @@ impl From<ComponentError> for ByIdError {
 }
 
 /// Why a query by id could not be made, or be asked.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::{DynamicQuery, DynamicQueryError};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let gold = world.register::<Gold>();
-/// let twice = DynamicQuery::builder().read(gold).write(gold).build(&world);
-/// assert!(matches!(twice, Err(DynamicQueryError::Twice(_))));
-/// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-/// let foreign = World::new().query_by_id(&mut query).map(drop);
-/// assert_eq!(foreign, Err(DynamicQueryError::OtherWorld));
-/// # Ok::<(), DynamicQueryError>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicQueryError {
@@ -186,21 +150,6 @@ from_error!(UnknownComponent => DynamicQueryError::Unknown);
 from_error!(AccessConflict => DynamicQueryError::Conflict);
 
 /// Why a term of a query by id gives nothing for a row.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::{DynamicQuery, TermError};
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn(Gold(1));
-/// let gold = world.register::<Gold>();
-/// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
-/// for mut row in world.query_by_id(&mut query)? {
-///     assert_eq!(row.get_mut::<Gold>(0), Err(TermError::ReadOnly));
-///     assert_eq!(row.get::<Gold>(1), Err(TermError::NoSuchTerm));
-/// }
-/// # Ok::<(), formic_ecs::DynamicQueryError>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermError {

@@ -309,21 +309,6 @@ impl DynamicQueryBuilder {
     }
 
     /// The row has the component, enabled or not, and a [run](crate::DynamicRun::mask) says which.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::DynamicQuery;
-    /// # #[derive(Component)] #[component(enableable)] struct Awake;
-    /// let mut world = World::new();
-    /// let [imp, _] = [world.spawn(Awake), world.spawn(Awake)];
-    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
-    /// let awake = world.register::<Awake>();
-    /// let mut query = DynamicQuery::builder().mask(awake).build(&world)?;
-    /// let mut bits = Vec::new();
-    /// world.query_by_id(&mut query)?.for_each_run(|run| bits.extend(run.mask(awake).expect("asked for")));
-    /// assert_eq!(bits, [false, true]);
-    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
-    /// ```
     pub fn mask(self, id: ComponentId) -> Self {
         self.filter(id, How::Mask)
     }

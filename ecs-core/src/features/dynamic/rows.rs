@@ -316,23 +316,6 @@ impl<'w> OpenChunk<'w> {
 
 /// The rows of a [`DynamicQuery`] through a [`WorldCell`](crate::WorldCell): it holds the right to
 /// the query's components while it lives, and lends it to one walk at a time.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::DynamicQuery;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// # #[derive(Component, Debug)] struct Depth(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let gold = world.component_id::<Gold>().expect("it is in use");
-/// let depth = world.component_id::<Depth>().expect("it is in use");
-/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// let cell = world.cell();
-/// let mut borrowed = cell.query_by_id(&mut query)?;
-/// borrowed.rows().for_each(|mut row| row.get_mut::<Gold>(0).expect("a term to write").0 += 1);
-/// assert_eq!(borrowed.rows().count(), 10);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct BorrowedDynamicRows<'w> {
     rows: DynamicRows<'w>,
     _guard: BorrowGuard<'w>,

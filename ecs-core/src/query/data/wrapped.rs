@@ -87,18 +87,6 @@ impl<Q: ReadOnlyParts> ReadOnlyParts for Option<Q> {}
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
 /// `Present<T>`: the entity has `T`, enabled or not.
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// # #[derive(Component)] #[component(enableable)] struct Burning(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Burning(3));
-/// world.set_enabled::<Burning>(imp, false)?;
-/// assert_eq!(world.query::<&Burning>().count(), 0);
-/// assert_eq!(world.query::<Present<&Burning>>().map(|burning| burning.0).sum::<u32>(), 3);
-/// assert_eq!(world.query_filtered::<Entity, Present<Burning>>().count(), 1);
-/// # Ok::<(), formic_ecs::ComponentError>(())
-/// ```
 #[derive(Debug)]
 pub struct Present<T>(PhantomData<T>);
 

@@ -22,11 +22,6 @@ pub(in crate::schedule) struct Section {
 }
 
 /// Why bytes are not those of a save.
-///
-/// ```
-/// use formic_jobs::{MalformedSave, Save};
-/// assert_eq!(Save::from_bytes(b"a picture of a cat"), Err(MalformedSave::NotASave));
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSave {

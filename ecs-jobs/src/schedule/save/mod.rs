@@ -48,18 +48,6 @@ impl Unsaved {
 
 /// Why a game could not be saved. It prints as a list of everything that stands in the way, and what
 /// to do about each; also as `{:?}`, so that a `main` that returns it is of help.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// use formic_jobs::Save;
-/// struct Map(Vec<u8>);
-/// let mut world = World::new();
-/// world.insert_resource(Map(Vec::new()));
-/// let schedule = Schedule::builder().build(&mut world)?;
-/// let error = Save::of(&world, &schedule).unwrap_err();
-/// assert!(format!("{error:?}").contains(".rebuild::<Map>()"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SaveError {
