@@ -67,7 +67,7 @@ impl Svg {
     ) {
         let mut list = String::new();
         for (x, y) in points {
-            list.push_str(&format!("{x:.2},{y:.2} "));
+            list.push_str(&format!("{x:.1},{y:.1} "));
         }
         let stroke = hex(stroke);
         self.push(format_args!(

@@ -23,7 +23,9 @@ const TIREDNESS: Colour = Colour([86, 110, 200]);
 
 pub(super) fn draw(diary: &Diary, reasoner: &Reasoner) -> Vec<u8> {
     let mut svg = Svg::new(WIDTH, HEIGHT, "A cat: its needs, its scores and its choices");
-    let seconds = diary.entries().last().map_or(1.0, |entry| entry.seconds);
+    // A multiple of four, so that the marks of the axis are whole.
+    let seconds = diary.entries().last().map_or(1.0, |entry| entry.seconds.max(1.0));
+    let seconds = (seconds / 4.0).ceil() * 4.0;
     let needs = Chart::new((60.0, 50.0), (740.0, 240.0), seconds, 100.0);
     let scores = Chart::new((60.0, 370.0), (740.0, 200.0), seconds, 1.0);
     needs.frame(&mut svg, "Needs of the first cat, and what it does", "seconds");
@@ -53,7 +55,7 @@ fn draw_curves(svg: &mut Svg, reasoner: &Reasoner) {
     eat.line(svg, COLOURS[0], along(hunger_curve()).map(plain));
     sleep.frame(svg, "Sleep: tiredness, fast and then slow", "tiredness");
     sleep.line(svg, COLOURS[1], along(tiredness_curve()).map(plain));
-    play.frame(svg, "Play: less with either", "one need, the other at 0");
+    play.frame(svg, "Play", "one need, the other at 0");
     let of_hunger = (0..=50_u8).map(|it| (it, reasoner.scores(&[f32::from(it) / 50.0, 0.0])[2]));
     play.line(svg, HUNGER, of_hunger.map(plain));
     let of_tiredness = (0..=50_u8).map(|it| (it, reasoner.scores(&[0.0, f32::from(it) / 50.0])[2]));
@@ -123,10 +125,10 @@ impl Chart {
     /// Names at the right end of the title, in their colours.
     fn legend<const N: usize>(&self, svg: &mut Svg, names: [(&str, Colour); N]) {
         for (place, (name, colour)) in names.into_iter().rev().enumerate() {
-            let right = self.x(self.x_max) - place as f32 * 72.0;
+            let right = self.x(self.x_max) - place as f32 * 80.0;
             let y = self.corner.1 - 12.0;
-            svg.polyline([(right - 70.0, y - 4.0), (right - 56.0, y - 4.0)], colour, 3.0);
-            svg.text((right - 52.0, y), 11.0, Anchor::Start, name);
+            svg.polyline([(right - 78.0, y - 4.0), (right - 64.0, y - 4.0)], colour, 3.0);
+            svg.text((right - 60.0, y), 11.0, Anchor::Start, name);
         }
     }
 }
