@@ -198,7 +198,7 @@ impl FlowField {
     /// The step is legal, and the distance after it is less by exactly its cost.
     pub fn direction(&mut self, terrain: &Terrain, cell: Cell) -> Option<Direction> {
         self.distance(terrain, cell)?;
-        self.wave.direction(ground(terrain), cell)
+        self.wave.direction(cell)
     }
 
     /// Where the [`Link`](crate::Link) ends that is to be taken from a cell, or `None` where the way
@@ -218,7 +218,7 @@ impl FlowField {
             return Known::Unreachable;
         }
         if self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED) {
-            let direction = self.wave.direction(ground(terrain), cell);
+            let direction = self.wave.direction(cell);
             let step = direction.map(|direction| direction.step_inside(cell));
             let step = step.or_else(|| self.wave.link(ground(terrain), cell));
             return step.map_or(Known::Goal, Known::Step);
@@ -337,7 +337,7 @@ impl SettledFlow<'_> {
     #[must_use]
     pub fn direction(&self, cell: Cell) -> Option<Direction> {
         self.distance(cell)?;
-        self.wave.direction(ground(self.terrain), cell)
+        self.wave.direction(cell)
     }
 
     /// As [`FlowField::link`].

@@ -161,6 +161,17 @@ impl SectorStore {
         !was_queued
     }
 
+    /// Lets a cell go by a step instead of the way that it has, of the same cost, if that comes first
+    /// in the order of all directions. Goals stay what they are.
+    pub(crate) fn prefer(&mut self, cell: Cell, way: Way) {
+        let (Some(place), Way::Step(way)) = (self.place(cell), way) else { return };
+        let mark = self.marks[place];
+        let is_later = mark & LINKED != 0 || mark & HAS_WAY != 0 && mark & WAY_MASK > way as u8;
+        if is_later {
+            self.marks[place] = mark & QUEUED | HAS_WAY | way as u8;
+        }
+    }
+
     /// Takes the mark of being queued off a cell, if it has it, at this cost.
     #[inline]
     pub(crate) fn take(&mut self, cell: Cell, cost: u64) -> bool {

@@ -12,7 +12,7 @@
 //! former waits in the queue. So a cost is final once nothing in the queue is
 //! cheaper.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use formic_ecs::CodecError;
@@ -161,6 +161,17 @@ impl Wave {
         self.queue.push(Reverse((cost, cell.to_bits())));
     }
 
+    /// Offers a cell a way. Of equal ones it has the first in the order of all directions, whichever
+    /// came first: links come last.
+    #[inline]
+    fn offer(&mut self, cell: Cell, cost: u64, way: Way) {
+        match cost.cmp(&self.store.cost(cell)) {
+            Ordering::Less => self.enter(cell, cost, way),
+            Ordering::Equal => self.store.prefer(cell, way),
+            Ordering::Greater => {}
+        }
+    }
+
     fn forget(&mut self, cell: Cell) {
         self.queued_count -= usize::from(self.store.forget(cell));
         self.repair.lost.push(cell);
@@ -220,14 +231,11 @@ impl Wave {
             self.expansion_count += 1;
             for direction in members(ground.moves(cell)) {
                 let (next, units) = ground.step(cell, direction);
-                if cost + units < self.store.cost(next) {
-                    self.enter(next, cost + units, Way::Step(direction.opposite()));
-                }
+                self.offer(next, cost + units, Way::Step(direction.opposite()));
             }
             for link in ground.grid.links().to(cell) {
-                let cost = cost + link.units();
-                if ground.grid.is_link_open(link) && cost < self.store.cost(link.from) {
-                    self.enter(link.from, cost, Way::Link);
+                if ground.grid.is_link_open(link) {
+                    self.offer(link.from, cost + link.units(), Way::Link);
                 }
             }
         }
@@ -237,22 +245,9 @@ impl Wave {
     /// The first direction, in the order of all, that leads on from an open cell
     /// at its final cost; `None` at a goal and where there is no way.
     ///
-    /// Whatever lies ahead on a way of final cost is final as well. What the store
-    /// has as the way would do, but of equals it has the one that came first, which
-    /// depends on what was asked and edited before.
-    pub(crate) fn direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
-        let cost = self.store.cost(cell);
-        if cost == UNREACHED {
-            return None;
-        }
-        let way = self.store.way(cell);
-        // That one leads on, so only those before it are to be looked at.
-        let before = way.map_or(u8::MAX, |way| way.bit() - 1);
-        let first = members(ground.moves(cell) & before).find(|&direction| {
-            let (next, units) = ground.step(cell, direction);
-            self.store.cost(next).checked_add(units) == Some(cost)
-        });
-        first.or(way)
+    /// All that lead on have made their offers: the cells ahead are cheaper, so they had their turns.
+    pub(crate) fn direction(&self, cell: Cell) -> Option<Direction> {
+        self.store.way(cell)
     }
 
     /// The cell that the first link leads to, of those that lead on from an open cell at its final
@@ -353,9 +348,8 @@ impl Wave {
         let by_links = ground.links(cell).filter_map(|(to, units)| {
             Some((self.store.told_cost(to).checked_add(units)?, Way::Link))
         });
-        let best = offers.chain(by_links).min_by_key(|&(cost, _)| cost);
-        if let Some((cost, way)) = best.filter(|&(cost, _)| cost < self.store.cost(cell)) {
-            self.enter(cell, cost, way);
+        if let Some((cost, way)) = offers.chain(by_links).min_by_key(|&(cost, _)| cost) {
+            self.offer(cell, cost, way);
         }
     }
 

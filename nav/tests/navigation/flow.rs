@@ -47,6 +47,14 @@ fn check(field: &mut FlowField, terrain: &Terrain, asked: impl Iterator<Item = C
             continue;
         };
         assert_eq!(path_cost(terrain.grid(), terrain.rule(), &way), Ok(distance), "from {cell}");
+        let leads_on = |direction: &Direction| {
+            let step = direction.step(cell).map(|next| (next, terrain.grid().index(next)));
+            let Some((next, Some(place))) = step else { return false };
+            let units = path_cost(terrain.grid(), terrain.rule(), &[cell, next]).map(Cost::units);
+            units.ok().zip(expected[place]).is_some_and(|(a, b)| a + b == distance.units())
+        };
+        let first = Direction::ALL.into_iter().find(leads_on);
+        assert_eq!(field.direction(terrain, cell), first, "the first of equals from {cell}");
         assert!(field.goals().contains(way.last().unwrap()), "{cell} does not lead to a goal");
     }
 }
