@@ -25,6 +25,8 @@ pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
 const LOOKED_AT_MAX: usize = 16;
 /// Where no more members of a strip are in sight, all are looked at, without a look at cells.
 const SPARSE_MAX: usize = 32;
+/// Room for those, and for what is written and does not count.
+const KEY_COUNT: usize = 64;
 /// A cell is divided by so many along each side, to sort its members.
 const PARTS: f32 = 4.0;
 
@@ -376,8 +378,8 @@ struct Nearest<'a> {
 
 /// A distance squared, and a place, which is of less weight. Floats from zero on are in the order
 /// of their bits, and the least and greatest of two are an instruction each.
-fn key(distance: f32, place: usize) -> f64 {
-    f64::from_bits(u64::from(distance.to_bits()) << 32 | u64::from(count_u32(place)))
+fn key(distance: f32, place: u32) -> f64 {
+    f64::from_bits(u64::from(distance.to_bits()) << 32 | u64::from(place))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is the place")]
@@ -403,19 +405,20 @@ impl Nearest<'_> {
     /// Looks at all of these but the one in the middle, no more than [`SPARSE_MAX`].
     ///
     /// Without branches on what counts, which cannot be foreseen.
+    #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
     fn look_at(&mut self, places: Range<usize>) {
-        let mut keys = [0.0; SPARSE_MAX + 4];
+        let mut keys = [0.0; KEY_COUNT];
         let mut count = 0;
         for first in (0..places.len().div_ceil(4)).map(|four| places.start + 4 * four) {
             let x = Vec4::from_slice(&self.crowd.xs[first..]) - self.position.x;
             let y = Vec4::from_slice(&self.crowd.ys[first..]) - self.position.y;
             let squares = x * x + y * y;
             let near = squares.cmple(Vec4::splat(self.reach())).bitmask();
-            for (lane, square) in squares.to_array().into_iter().enumerate() {
-                let place = first + lane;
-                keys[count] = key(square, place);
-                let counts = (near >> lane & 1 != 0) & (place < places.end) & (place != self.place);
-                count += usize::from(counts);
+            let others = !(1_u32.checked_shl(self.place.wrapping_sub(first) as u32).unwrap_or(0));
+            let counts = near & others & (0xF >> (4 - (places.end - first).min(4)));
+            for (lane, square) in (0..4).zip(squares.to_array()) {
+                keys[count % KEY_COUNT] = key(square, first as u32 + lane);
+                count += (counts >> lane & 1) as usize;
             }
         }
         keys[..count].iter().for_each(|&key| self.insert(key));

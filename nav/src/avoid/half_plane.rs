@@ -255,19 +255,18 @@ fn least_bad(
 ) -> Vec2 {
     let mut velocity = velocity;
     let mut violation = 0.0;
-    let soft = hard_count * LANE_COUNT;
-    for place in begin.max(soft)..planes.count {
+    let mut edges = planes.clone();
+    for place in begin.max(hard_count * LANE_COUNT)..planes.count {
         let plane = planes.get(place);
         if plane.violation(velocity) <= violation {
             continue;
         }
-        let mut edges = HalfPlanes::new();
-        edges.fours[..hard_count].copy_from_slice(&planes.fours[..hard_count]);
-        edges.count = soft;
-        let others = (soft..place).map(|place| planes.get(place));
-        // Where both are violated by as much.
-        let bisectors = others.filter(|&other| other != ALL).filter_map(|it| bisector(&plane, &it));
-        bisectors.for_each(|edge| edges.push(edge));
+        let last = place / LANE_COUNT;
+        for number in hard_count..=last {
+            edges.fours[number] = bisectors(&plane, &planes.fours[number]);
+        }
+        edges.fours[last] = edges.fours[last].select(first_lanes(place % LANE_COUNT));
+        edges.count = (last + 1) * LANE_COUNT;
         let inward = Vec2::new(-plane.direction.y, plane.direction.x);
         // It fails by rounding alone, and then what there was is as good.
         if let (None, better) = solve(&edges, speed_max, Aim::Along(inward)) {
@@ -278,17 +277,21 @@ fn least_bad(
     velocity
 }
 
-/// The velocities that violate `other` no more than `plane`; `None` if all do.
-fn bisector(plane: &HalfPlane, other: &HalfPlane) -> Option<HalfPlane> {
-    let slope = plane.direction.perp_dot(other.direction);
-    let point = if slope.abs() > PARALLEL {
-        let at = other.direction.perp_dot(plane.point - other.point) / slope;
-        plane.point + plane.direction * at
-    } else if plane.direction.dot(other.direction) > 0.0 {
-        return None;
-    } else {
-        (plane.point + other.point) * 0.5
+/// For each of four, the velocities that violate it no more than `plane`: all of them where it is
+/// nothing but more of the same, or none of the four.
+fn bisectors(plane: &HalfPlane, others: &Four) -> Four {
+    let (point, direction) = (Vectors::splat(plane.point), Vectors::splat(plane.direction));
+    let slopes = direction.perp_dot(others.directions);
+    let crosses = slopes.abs().cmpgt(Vec4::splat(PARALLEL));
+    let at = others.directions.perp_dot(point.minus(others.points)) / slopes;
+    let points = Vectors {
+        x: Vec4::select(crosses, point.x + direction.x * at, (point.x + others.points.x) * 0.5),
+        y: Vec4::select(crosses, point.y + direction.y * at, (point.y + others.points.y) * 0.5),
     };
-    let direction = (other.direction - plane.direction).try_normalize()?;
-    Some(HalfPlane { point, direction })
+    let turn = others.directions.minus(direction);
+    let scale = turn.dot(turn).sqrt().recip();
+    let directions = Vectors { x: turn.x * scale, y: turn.y * scale };
+    let is_opposite = direction.dot(others.directions).cmple(Vec4::ZERO);
+    let is_used = others.points.y.cmpne(ALL_FOUR.points.y);
+    Four { points, directions }.select(is_used & (crosses | is_opposite) & scale.is_finite_mask())
 }
