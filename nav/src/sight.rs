@@ -86,8 +86,8 @@ pub(crate) fn heaviest(
 }
 
 impl Path {
-    /// The cells at which an agent that walks at any angle has to turn, from start
-    /// to goal: the string of this path, pulled tight from the start on.
+    /// The cells at which an agent on this path turns, from start to goal: the string of the path,
+    /// pulled tight from the start on. [`systems::follow`](crate::systems::follow) walks like this.
     ///
     /// `turns` is emptied first. From each of them the next one can be seen
     /// ([`is_visible`]) or a [`Link`](crate::Link) leads there, over no cell that is heavier than those of the path it
@@ -108,34 +108,18 @@ impl Path {
     ///
     /// Returns the length of that way in cell widths without links, 0 for a path of no cells.
     pub fn pull(&self, terrain: &Terrain, turns: &mut Vec<Cell>) -> f64 {
+        let cells = self.cells();
         turns.clear();
-        let Some((&start, steps)) = self.cells().split_first() else { return 0.0 };
-        let (grid, rule) = (terrain.grid(), terrain.rule());
-        let weight = |cell| grid.weight(cell).unwrap_or_default();
-        turns.push(start);
-        let (mut anchor, mut last) = (start, start);
-        let mut lightest = weight(start);
-        let mut length = 0.0;
-        for &cell in steps {
-            let is_link = !is_step(last, cell);
-            lightest = lightest.min(weight(cell));
-            let line = heaviest(grid, rule, [anchor, cell], 0, anchor).filter(|_| !is_link);
-            if last != anchor && line.is_none_or(|heaviest| heaviest > lightest) {
-                turns.push(last);
-                length += distance(anchor, last);
-                anchor = last;
-                lightest = weight(last).min(weight(cell));
-            }
-            if is_link {
-                turns.push(cell);
-                (anchor, lightest) = (cell, weight(cell));
-            }
-            last = cell;
+        turns.extend(cells.first());
+        let (mut at, mut length) = (0, 0.0);
+        while at + 1 < cells.len() {
+            let next = turn_after(cells, at, cells.len(), terrain);
+            let is_walked = next > at + 1 || is_step(cells[at], cells[next]);
+            length += if is_walked { distance(cells[at], cells[next]) } else { 0.0 };
+            turns.push(cells[next]);
+            at = next;
         }
-        if last != anchor {
-            turns.push(last);
-        }
-        length + distance(anchor, last)
+        length
     }
 }
 
@@ -144,12 +128,12 @@ impl Path {
 /// the path.
 pub(crate) fn turn_after(cells: &[Cell], from: usize, end: usize, terrain: &Terrain) -> usize {
     let (grid, rule) = (terrain.grid(), terrain.rule());
-    let steps = cells[from..end].windows(2).take_while(|pair| is_step(pair[0], pair[1]));
-    let end = from + 1 + steps.count();
     let is_straight = |place: usize| {
-        let lightest = cells[from..=place].iter().map(|&cell| grid.weight(cell)).min().flatten();
-        let line = [cells[from], cells[place]];
-        heaviest(grid, rule, line, NEAR, line[0]).is_some_and(|it| Some(it) <= lightest)
+        let way = &cells[from..=place];
+        let lightest = way.iter().map(|&cell| grid.weight(cell)).min().flatten();
+        let line = heaviest(grid, rule, [cells[from], cells[place]], NEAR, cells[from]);
+        way.windows(2).all(|pair| is_step(pair[0], pair[1]))
+            && line.is_some_and(|heaviest| Some(heaviest) <= lightest)
     };
     // Ever farther, and once that fails, ever less.
     let (mut turn, mut stride, mut grows) = (from + 1, 1, true);

@@ -1,6 +1,6 @@
 //! Lines of sight against sampled points, and pulled paths against both.
 
-use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, is_visible};
+use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, generate, is_visible};
 
 use crate::rng::Rng;
 use crate::{cells, noise};
@@ -113,4 +113,55 @@ fn a_pulled_path_stays_out_of_heavy_cells_that_the_path_went_around() {
     path.pull(&terrain, &mut turns);
     assert!(turns.iter().any(|turn| turn.y >= 7), "{turns:?}");
     assert!(turns.len() < path.cells().len() / 2, "{turns:?}");
+}
+
+/// The length of the shortest way at any angle from one cell to another, from the middle of a cell
+/// to that of one that it sees: Dijkstra's algorithm over all cells.
+fn shortest_at_any_angle(terrain: &Terrain, start: Cell, goal: Cell) -> Option<f64> {
+    let (grid, rule) = (terrain.grid(), terrain.rule());
+    let mut open: Vec<(f64, Cell)> = grid
+        .cells()
+        .filter(|&cell| grid.is_open(cell))
+        .map(|cell| (if cell == start { 0.0 } else { f64::INFINITY }, cell))
+        .collect();
+    while let Some(nearest) = (0..open.len()).min_by(|&a, &b| open[a].0.total_cmp(&open[b].0)) {
+        let (length, cell) = open.swap_remove(nearest);
+        if length.is_infinite() {
+            return None;
+        }
+        if cell == goal {
+            return Some(length);
+        }
+        for (best, other) in &mut open {
+            let step = f64::from(cell.centre().distance(other.centre()));
+            if length + step < *best && is_visible(grid, rule, cell, *other) {
+                *best = length + step;
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn pulled_paths_are_hardly_longer_than_the_shortest_at_any_angle() {
+    let mut rng = Rng::new(63);
+    let (mut scratch, mut path, mut turns) = (PathScratch::new(), Path::new(), Vec::new());
+    let mut check = |grid: Grid, rng: &mut Rng| {
+        let terrain = Terrain::new(grid, MoveRule::BothFree);
+        let [start, goal] = [0; 2].map(|_| cells::any_cell(rng, terrain.grid()));
+        let is_found = scratch.find(&terrain, start, goal, &mut path).cost().is_some();
+        let best = shortest_at_any_angle(&terrain, start, goal);
+        assert_eq!(is_found, best.is_some(), "{start} to {goal}");
+        let best = best.filter(|&best| best > 0.0)?;
+        let ratio = path.pull(&terrain, &mut turns) / best;
+        assert!((0.999..1.125).contains(&ratio), "{ratio} from {start} to {goal}");
+        Some(ratio)
+    };
+    let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let caverns = (0..90).map(|seed| generate::cavern(48, 48, seed).unwrap());
+    let ratios: Vec<f64> = caverns.filter_map(|grid| check(grid, &mut rng)).collect();
+    assert!(ratios.len() > 20 && mean(&ratios) < 1.015, "{}", mean(&ratios));
+    let rubble: Vec<Grid> = (0..90).map(|_| noise::noise(&mut rng, 40, 30, 70)).collect();
+    let ratios: Vec<f64> = rubble.into_iter().filter_map(|grid| check(grid, &mut rng)).collect();
+    assert!(ratios.len() > 20 && mean(&ratios) < 1.055, "{}", mean(&ratios));
 }
