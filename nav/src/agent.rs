@@ -14,12 +14,6 @@ use crate::cell::Cell;
 pub struct Position(pub Vec2);
 
 impl Position {
-    /// The middle of a cell.
-    #[must_use]
-    pub fn centre_of(cell: Cell) -> Self {
-        Self(cell.centre())
-    }
-
     /// The cell that the agent stands in, or `None` where no cell can be.
     #[must_use]
     pub fn cell(self) -> Option<Cell> {

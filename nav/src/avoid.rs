@@ -95,8 +95,9 @@ struct Batch {
 /// reciprocal collision avoidance (J. van den Berg, S. Guy, M. Lin and D. Manocha,
 /// "Reciprocal n-Body Collision Avoidance", 2011). Solid cells around it are constraints as
 /// well, and whatever comes out is stopped at them, so no body is ever pushed into rock. In
-/// a press, where no velocity is quite right, bodies may overlap a little: by a twentieth of
-/// their width in the scenes that the tests run (head-on, circle, doorway, two crowds).
+/// a press, where no velocity is quite right, bodies may overlap: by less than a twentieth of
+/// their radius in the scenes that the tests run (head-on, circle, doorway, two crowds), and by up to a third
+/// of a cell where streams of the widest bodies meet in corridors.
 ///
 /// On top of the paper, since mazes of cells are tighter than plazas:
 ///

@@ -94,13 +94,13 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
         for cell in ground.grid().cells() {
             let (at, known) = (cell.centre(), field.known(ground, cell));
             match known {
-                Known::Step(to) => {
+                Known::Step(to) | Known::NotYet(Some(to)) => {
                     let way = (to.centre() - at).clamp_length_max(1.0) * 0.4;
                     picture.line(at - way, at + way, ARROW, side);
                     picture.square(at + way, side.div_ceil(6), ARROW, side);
                 }
                 Known::Goal => picture.square(at, side.div_ceil(2), ARROW, side),
-                Known::NotYet | Known::Unreachable => {}
+                Known::NotYet(None) | Known::Unreachable => {}
             }
         }
     }

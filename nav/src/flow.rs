@@ -208,11 +208,10 @@ impl FlowField {
         SettledFlow { wave: &self.wave, terrain }.link(cell)
     }
 
-    /// What is known of a cell without working anything out. Where the best step is not known,
-    /// the last one that was, so that agents walk on while a field follows edits.
+    /// What is known of a cell without working anything out.
     pub(crate) fn known(&self, terrain: &Terrain, cell: Cell) -> Known {
         if self.version != terrain.version() {
-            return Known::NotYet;
+            return Known::NotYet(None);
         }
         if !terrain.grid().contains(cell) {
             return Known::Unreachable;
@@ -230,19 +229,7 @@ impl FlowField {
             return Known::Goal;
         }
         let likely = self.wave.likely_direction(ground(terrain), cell);
-        likely.map_or(Known::NotYet, |direction| Known::Step(direction.step_inside(cell)))
-    }
-
-    /// Whether [`FlowField::known`] knows a cell, without asking for the step.
-    pub(crate) fn is_known(&self, terrain: &Terrain, cell: Cell) -> bool {
-        if self.version != terrain.version() {
-            return false;
-        }
-        if !terrain.grid().contains(cell) {
-            return true;
-        }
-        let is_known = self.wave.final_cost(cell).is_some() || self.is_goal(cell);
-        is_known || !self.is_reachable(terrain, cell)
+        Known::NotYet(likely.map(|direction| direction.step_inside(cell)))
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
@@ -303,14 +290,14 @@ impl FlowField {
 /// What a field knows of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Known {
-    /// Nothing that is final.
-    NotYet,
+    /// Nothing that is final. While the field follows edits, the last step that was the best one, if
+    /// it is legal still.
+    NotYet(Option<Cell>),
     /// That there is no way from there.
     Unreachable,
     /// That it is a goal.
     Goal,
-    /// The cell to go to, by a step or a link: the best one, or while the field follows edits, the
-    /// last one that was.
+    /// The best cell to go to, by a step or a link.
     Step(Cell),
 }
 

@@ -113,7 +113,7 @@ pub fn settle_flows(
     agents.for_each(|(position, follower)| {
         let field = fields.get_on(follower.field, &terrain);
         let Some((cell, (field, terrain))) = position.cell().zip(field) else { return };
-        if !field.is_known(terrain, cell) {
+        if matches!(field.known(terrain, cell), Known::NotYet(_)) {
             fields.want(follower.field, cell);
         }
     });
@@ -171,10 +171,10 @@ fn lead(
 ) -> Result<(Vec2, Vec2, bool), FlowStatus> {
     let cell = Cell::containing(position).ok_or(FlowStatus::Unreachable)?;
     match field.known(terrain, cell) {
-        Known::NotYet => Err(FlowStatus::Waiting),
+        Known::NotYet(None) => Err(FlowStatus::Waiting),
         Known::Unreachable => Err(FlowStatus::Unreachable),
         Known::Goal => Ok((cell.centre(), cell.centre(), true)),
-        Known::Step(next) => {
+        Known::Step(next) | Known::NotYet(Some(next)) => {
             let target = if is_step(cell, next) { next } else { cell };
             Ok((target.centre(), next.centre(), false))
         }

@@ -32,7 +32,7 @@ const STRIDE_MAX: f32 = 2.0;
 /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4 || cell.y == 2)?;
 /// let mut world = World::new();
 /// systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
-/// let boulder = world.spawn((Position::centre_of(Cell::new(4, 2)), Obstacle::new(1.0)));
+/// let boulder = world.spawn((Position(Cell::new(4, 2).centre()), Obstacle::new(1.0)));
 /// let pool = Pool::new(Threads::None)?;
 /// let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
 /// schedule.run(&mut world, &pool);

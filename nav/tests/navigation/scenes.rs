@@ -9,9 +9,8 @@ use glam::Vec2;
 
 use crate::sim::Sim;
 
-/// Bodies may overlap by so many cells for a moment, in a press: a twentieth of their
-/// width.
-pub(crate) const TOLERANCE: f32 = 0.03;
+/// Bodies may overlap by so many cells for a moment, in a press: a twentieth of the usual radius.
+pub(crate) const TOLERANCE: f32 = 0.015;
 
 pub(crate) fn open(width: u32, height: u32) -> Sim {
     Sim::new(Grid::from_fn(width, height, |_| true).unwrap())
