@@ -1,5 +1,7 @@
 //! Crowds in narrow places, steps of no time, and slow steps far away.
 
+use std::collections::BTreeSet;
+
 use formic_ecs::Entity;
 use formic_nav::{
     AgentClass, Avoid, Cell, ClassId, FlowFields, Grid, MoveRule, PathRequest, Position,
@@ -10,11 +12,37 @@ use glam::Vec2;
 use crate::rng::Rng;
 use crate::sim::Sim;
 
+/// Two bodies overlap by less than this in cells, unless one squeezes past, or has just done so.
+const OVERLAP_MAX: f32 = 0.35;
+
+/// Holds all pairs to [`OVERLAP_MAX`]. The `excused` are those that came to overlap while one of them squeezed, for
+/// as long as they do.
+fn check_overlaps(sim: &Sim, agents: &[Entity], excused: &mut BTreeSet<(usize, usize)>) {
+    let bodies: Vec<(Vec2, Avoid)> = agents
+        .iter()
+        .map(|&agent| (sim.position(agent), *sim.world.get::<Avoid>(agent).unwrap()))
+        .collect();
+    for (one, (place, body)) in bodies.iter().enumerate() {
+        for (other, (there, its)) in bodies.iter().enumerate().skip(one + 1) {
+            let gap = place.distance(*there) - body.radius() - its.radius();
+            if gap >= 0.0 {
+                excused.remove(&(one, other));
+            } else if body.is_squeezing() || its.is_squeezing() {
+                excused.insert((one, other));
+            } else if !excused.contains(&(one, other)) {
+                assert!(gap > -OVERLAP_MAX, "{place} and {there} overlap by {}", -gap);
+            }
+        }
+    }
+}
+
 /// Runs until all agents have arrived. None may be faster than it can, nor in rock.
 fn run_until_all_arrive(sim: &mut Sim, agents: &[Entity], ticks_max: u32) {
     let mut places: Vec<Vec2> = agents.iter().map(|&agent| sim.position(agent)).collect();
+    let mut excused = BTreeSet::new();
     for _ in 0..ticks_max {
         sim.tick();
+        check_overlaps(sim, agents, &mut excused);
         let mut left = 0;
         for (&agent, place) in agents.iter().zip(&mut places) {
             let before = std::mem::replace(place, sim.position(agent));
