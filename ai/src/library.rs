@@ -55,9 +55,6 @@ impl<Q: QueryData> Clone for Library<Q> {
 
 impl<Q: QueryData> fmt::Debug for Library<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn names<T>(list: &[(String, T)]) -> Vec<&str> {
-            list.iter().map(|(name, _)| name.as_str()).collect()
-        }
         f.debug_struct("Library")
             .field("actions", &self.actions)
             .field("conditions", &names(&self.entries.conditions))
@@ -140,30 +137,19 @@ impl<Q: QueryData> Library<Q> {
         find(&self.entries.effects, name)
     }
 
-    /// For an error about a name that is not there: what it may have been.
-    pub(crate) fn hint(&self, what: &str, name: &str) -> String {
-        fn names<T>(list: &[(String, T)]) -> Vec<&str> {
-            list.iter().map(|(name, _)| name.as_str()).collect()
-        }
-        if what == "action" && self.find_condition(name).is_some() {
-            return format!(", but a condition, which is asked by \"{name}?\"");
-        }
-        if what == "condition" && self.find_action(name).is_some() {
-            return ", but an action, which has no \"?\"".into();
-        }
-        let known = match what {
+    /// The names that there are of actions, conditions, effects or scores.
+    pub(crate) fn known(&self, what: &str) -> Vec<&str> {
+        match what {
             "action" => self.actions.iter().map(String::as_str).collect(),
             "condition" => names(&self.entries.conditions),
             "effect" => names(&self.entries.effects),
             _ => names(&self.entries.scores),
-        };
-        let some: Vec<String> = known.iter().take(8).map(|name| format!("{name:?}")).collect();
-        match known.len() {
-            0 => String::new(),
-            count @ 9.. => format!(", but {} and {} more", some.join(", "), count - some.len()),
-            _ => format!(", but {}", some.join(", ")),
         }
     }
+}
+
+fn names<T>(list: &[(String, T)]) -> Vec<&str> {
+    list.iter().map(|(name, _)| name.as_str()).collect()
 }
 
 /// The place of a name in a list.

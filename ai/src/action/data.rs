@@ -254,6 +254,31 @@ pub(crate) fn error_about(
     error_at(start_of(text, &text[place..]), problem)
 }
 
+/// For an error about a name that is not there: the one that was probably meant, or those that there
+/// are.
+pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let nearest = known.iter().map(|known| (unlike(name, known), known)).min();
+    if let Some((_, meant)) = nearest.filter(|(unlike, _)| *unlike <= 2.min(name.len() / 2)) {
+        return format!("; did you mean {meant:?}?");
+    }
+    let some: Vec<String> = known.iter().take(8).map(|name| format!("{name:?}")).collect();
+    match known.len() {
+        0 => String::new(),
+        count @ 9.. => format!(", but {} and {} more", some.join(", "), count - some.len()),
+        _ => format!(", but {}", some.join(", ")),
+    }
+}
+
+/// How many letters of the longer name are neither of a beginning nor of an end that both have: 1
+/// where a letter is wrong, missing or too many, 2 where two have changed places.
+fn unlike(one: &str, other: &str) -> usize {
+    let start = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let (count, other_count) = (one.chars().count(), other.chars().count());
+    let ends = one.chars().rev().zip(other.chars().rev()).take(count.min(other_count) - start);
+    count.max(other_count) - start - ends.take_while(|(one, other)| one == other).count()
+}
+
 pub(crate) fn read_file(path: &Path) -> Result<String, LoadError> {
     fs::read_to_string(path).map_err(|error| LoadError::Io { path: path.into(), error })
 }
@@ -361,9 +386,9 @@ fn read_plan(
                 plan.composite(name, composite, read_plan(text, kinds, &entry.parts)?)
             }
             (None, None) => {
-                let known: Vec<&str> = kinds.by_name.keys().map(String::as_str).collect();
-                let known = known.join(", ");
-                return Err(problem(format!("there is no kind {kind:?}; there are {known}")));
+                let known = kinds.by_name.keys().map(String::as_str);
+                let hint = hint(&kind, known.chain(COMPOSITES.map(|(name, _)| name)));
+                return Err(problem(format!("there is no kind {kind:?}{hint}")));
             }
             (None, Some(_)) if !entry.parts.is_empty() => {
                 return Err(problem(format!("{kind} has no field `parts`")));

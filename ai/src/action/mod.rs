@@ -105,7 +105,7 @@ pub use self::body::{Body, OwnedAction, Reported, Switching};
 pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
 pub use self::data::{Kinds, LoadError, load_file};
-pub(crate) use self::data::{error_about, error_at_line, read_file, read_ron, write_ron};
+pub(crate) use self::data::{error_about, error_at_line, hint, read_file, read_ron, write_ron};
 pub(crate) use self::lifetimes::is_carried_out;
 pub(crate) use self::mind::give_mind;
 pub use self::mind::link_mind;

@@ -96,6 +96,11 @@ impl Op {
         WORDS.iter().find(|(other, _)| *other == word).map(|&(_, op)| op)
     }
 
+    /// The words for nodes with any number of children.
+    pub(super) fn composites() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().filter(|(_, op)| op.is_composite()).map(|&(word, _)| word)
+    }
+
     /// Whether it has any number of children, in braces.
     pub(super) const fn is_composite(self) -> bool {
         self as u8 <= Self::Priority as u8

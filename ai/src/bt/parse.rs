@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::node::{Node, Op};
-use crate::action::{LoadError, error_at_line};
+use crate::action::{LoadError, error_at_line, hint};
 
 debug_as_text!(ParseError, ParseProblem);
 
@@ -25,6 +25,16 @@ impl From<ParseError> for LoadError {
     }
 }
 
+impl ParseProblem {
+    pub(super) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        Self::Unknown { what, name: name.into(), hint: hint(name, known) }
+    }
+}
+
 /// What can be wrong with the text of a tree.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -37,18 +47,22 @@ pub enum ParseProblem {
         /// What stands there.
         found: String,
     },
-    /// What has children here is no node.
-    #[error("there is no node {0:?} that has children")]
-    UnknownNode(String),
+    /// What has children here is no composite, or no subtree has this name.
+    #[error("there is no {what} {name:?}{hint}")]
+    Unknown {
+        /// A composite or a subtree.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What was probably meant, or the names that there are.
+        hint: String,
+    },
     /// A number is too large, or is none.
     #[error("{0:?} is no number that fits here")]
     BadNumber(String),
     /// There is a subtree of this name already.
     #[error("the subtree {0:?} is defined twice")]
     DefinedTwice(String),
-    /// No subtree has this name.
-    #[error("there is no subtree {0:?}")]
-    UnknownSubtree(String),
     /// A subtree contains itself: the way from it to itself.
     #[error("the subtree contains itself: {}", .0.join(" > "))]
     CyclicSubtree(Vec<String>),
@@ -179,8 +193,9 @@ impl Node {
     /// ")?;
     /// let text = "selector { sequence { enemy_near? retry(3) attack } patrol }";
     /// assert_eq!(guard.to_string(), text);
-    /// let error = Node::parse("selector {\n  attack\n  use flight\n}").unwrap_err();
-    /// assert_eq!(error.to_string(), "line 3, column 7: there is no subtree \"flight\"");
+    /// let error = Node::parse("subtree fight attack\nuse figth").unwrap_err();
+    /// let said = "line 2, column 5: there is no subtree \"figth\"; did you mean \"fight\"?";
+    /// assert_eq!(error.to_string(), said);
     /// # Ok::<(), formic_ai::bt::ParseError>(())
     /// ```
     ///
@@ -285,7 +300,8 @@ impl<'a> Parser<'a> {
         let (back, open) = (self.at, self.open.len());
         loop {
             let Some(&index) = self.by_name.get(used.text) else {
-                return Err(used.error(ParseProblem::UnknownSubtree(used.text.into())));
+                let known = self.subtrees.iter().map(|subtree| subtree.name.text);
+                return Err(used.error(ParseProblem::unknown("subtree", used.text, known)));
             };
             if self.subtrees[index].is_open {
                 let from = self.open.iter().position(|&open| open == index).unwrap_or(0);
@@ -347,7 +363,10 @@ impl<'a> Parser<'a> {
                     self.next();
                     Ok(Node::condition(token.text))
                 }
-                "{" => Err(token.error(ParseProblem::UnknownNode(token.text.into()))),
+                "{" => {
+                    let known = Op::composites();
+                    Err(token.error(ParseProblem::unknown("composite", token.text, known)))
+                }
                 _ => Ok(Node::action(token.text)),
             };
         };

@@ -4,7 +4,7 @@ use formic_ecs::QueryData;
 
 use super::node::{Node, Op};
 use super::parse::{Token, tokens};
-use crate::action::{Body, LoadError, error_at_line};
+use crate::action::{Body, LoadError, error_at_line, hint};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
 
@@ -332,9 +332,24 @@ impl<Q: QueryData> Tree<Q> {
             _ => crate::library::find(&library.entries.scores, name),
         };
         let found = found.and_then(|place| u32::try_from(place).ok());
-        let unknown =
-            || TreeError::Unknown { what, name: name.into(), hint: library.hint(what, name) };
-        found.ok_or_else(unknown)
+        found.ok_or_else(|| TreeError::Unknown {
+            what,
+            name: name.into(),
+            hint: self.hint(what, name),
+        })
+    }
+
+    /// For an error about a name that is not there: what to write in its place.
+    fn hint(&self, what: &str, name: &str) -> String {
+        match what {
+            "action" if self.library.find_condition(name).is_some() => {
+                format!(", but a condition, which is asked by \"{name}?\"")
+            }
+            "condition" if self.library.find_action(name).is_some() => {
+                ", but an action, which has no \"?\"".into()
+            }
+            _ => hint(name, self.library.known(what)),
+        }
     }
 }
 

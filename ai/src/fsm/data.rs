@@ -10,7 +10,7 @@ use super::builder::{MachineBuilder, MachineError};
 use super::machine::{Machine, NONE};
 use super::state::{Do, History, State};
 use super::transition::{Ask, Goes, Transition, Trigger};
-use crate::action::{Body, LoadError, Switching, error_about, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, error_about, hint, read_ron, write_ron};
 use crate::explain::Label;
 use crate::library::Library;
 use crate::reload::{Reload, Renamed, exchange};
@@ -123,7 +123,10 @@ impl MachineFile {
         library: &Library<Q>,
     ) -> Result<Machine<Q>, LoadError> {
         let unknown = |what: &str, key: &str, name: &str| {
-            error_about(text, Some(key), name, 0, format!("there is no {what} {name:?}"))
+            let events = self.events.iter().map(String::as_str).collect();
+            let known = if what == "event" { events } else { library.known(what) };
+            let problem = format!("there is no {what} {name:?}{}", hint(name, known));
+            error_about(text, Some(key), name, 0, problem)
         };
         let effect = |key: &str, name: &Option<String>| -> Result<Option<Do<Q>>, LoadError> {
             let Some(name) = name else { return Ok(None) };
@@ -215,7 +218,13 @@ impl MachineFile {
                 MachineError::NoAction(name) => (Some("from"), name.as_str(), 0),
                 _ => (None, "", 0),
             };
-            error_about(text, key, name, nth, error.to_string())
+            let hint = match &error {
+                MachineError::UnknownState(name) => {
+                    hint(name, self.states.iter().map(|state| &*state.name))
+                }
+                _ => String::new(),
+            };
+            error_about(text, key, name, nth, format!("{error}{hint}"))
         })
     }
 }
@@ -238,7 +247,7 @@ impl<Q: QueryData + 'static> Machine<Q> {
     ///     transitions: [(from: "calm", to: "alarmed", when: "neer")],
     /// )"#;
     /// let error = Machine::parse(text, &library).unwrap_err();
-    /// assert_eq!(error.to_string(), "line 3, column 55: there is no condition \"neer\"");
+    /// assert_eq!(error.to_string(), "line 3, column 55: there is no condition \"neer\"; did you mean \"near\"?");
     /// let machine = Machine::parse(&text.replace("neer", "near"), &library)?;
     /// assert_eq!(machine.state_count(), 2);
     /// # Ok::<(), formic_ai::action::LoadError>(())

@@ -8,7 +8,7 @@ use super::facts::{Condition, Effect, Fact, Facts};
 use super::operator::{Goal, Operator};
 use super::planner::{Planner, PlannerBuilder, PlannerError};
 use super::sensors::Sensors;
-use crate::action::{Body, LoadError, Switching, error_about, read_ron, write_ron};
+use crate::action::{Body, LoadError, Switching, error_about, hint, read_ron, write_ron};
 use crate::reload::{Reload, Renamed};
 
 /// A planner as it is written in a file, in RON. Where the facts come from is said by
@@ -28,7 +28,7 @@ use crate::reload::{Reload, Renamed};
 /// assert_eq!(PlannerFile::parse(&file.to_text())?, file);
 /// assert_eq!(Planner::parse(text)?.plan(0, &[0, 0]).unwrap().cost, 7);
 /// let error = Planner::parse(&text.replace("(\"axe\", Is", "(\"ax\", Is")).unwrap_err();
-/// assert_eq!(error.to_string(), "line 5, column 32: there is no fact \"ax\"");
+/// assert_eq!(error.to_string(), "line 5, column 32: there is no fact \"ax\"; did you mean \"axe\"?");
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct PlannerFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Operator", deny_unknown_fields)]
 pub(crate) struct OperatorEntry {
-    name: String,
+    pub(crate) name: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     when: Vec<ConditionEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,8 +112,10 @@ impl<'a> FileFacts<'a> {
     }
 
     fn find(&self, name: &str) -> Result<Fact, LoadError> {
-        let problem = || format!("there is no fact {name:?}");
-        self.facts.find(name).ok_or_else(|| error_about(self.text, None, name, 0, problem()))
+        self.facts.find(name).ok_or_else(|| {
+            let hint = hint(name, self.facts.names());
+            error_about(self.text, None, name, 0, format!("there is no fact {name:?}{hint}"))
+        })
     }
 
     pub(crate) fn conditions(&self, all: &[ConditionEntry]) -> Result<Vec<Condition>, LoadError> {
@@ -148,8 +150,12 @@ impl<'a> FileFacts<'a> {
         Ok(Operator { name, conditions, effects, cost: entry.cost })
     }
 
-    /// What is wrong with the whole, at the name that it is about.
-    pub(crate) fn error(&self, error: &PlannerError) -> LoadError {
+    /// What is wrong with the whole, at the name that it is about. `tasks` are those that there are.
+    pub(crate) fn error<'b>(
+        &self,
+        error: &PlannerError,
+        tasks: impl IntoIterator<Item = &'b str>,
+    ) -> LoadError {
         let (name, nth) = match error {
             PlannerError::DefinedTwice(name) => (name.as_str(), 1),
             PlannerError::Impossible(name)
@@ -160,7 +166,11 @@ impl<'a> FileFacts<'a> {
             | PlannerError::UnknownTask { task: name, .. } => (name.as_str(), 0),
             PlannerError::NoGoals => ("", 0),
         };
-        error_about(self.text, None, name, nth, error.to_string())
+        let hint = match error {
+            PlannerError::UnknownTask { task, .. } => hint(task, tasks),
+            _ => String::new(),
+        };
+        error_about(self.text, None, name, nth, format!("{error}{hint}"))
     }
 }
 
@@ -198,7 +208,7 @@ impl PlannerFile {
             let (name, conditions) = (entry.name.clone(), known.conditions(&entry.when)?);
             builder = builder.goal(Goal { name, conditions, priority: entry.priority });
         }
-        builder.build().map_err(|error| known.error(&error))
+        builder.build().map_err(|error| known.error(&error, []))
     }
 }
 

@@ -31,7 +31,7 @@ use crate::reload::{Reload, Renamed};
 /// let error = Domain::parse(&text.replace("[\"walk\"]", "[\"wlak\"]")).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "line 6, column 50: \"go home on foot\" names \"wlak\", which has neither an operator nor methods"
+///     "line 6, column 50: \"go home on foot\" names \"wlak\", which has neither an operator nor methods; did you mean \"walk\"?"
 /// );
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
@@ -99,7 +99,11 @@ impl DomainFile {
                 tasks: entry.tasks.iter().map(task).collect(),
             });
         }
-        builder.build(&self.root).map_err(|error| known.error(&error))
+        builder.build(&self.root).map_err(|error| {
+            let operators = self.operators.iter().map(|operator| &*operator.name);
+            let tasks = operators.chain(self.methods.iter().map(|method| &*method.of));
+            known.error(&error, tasks)
+        })
     }
 }
 

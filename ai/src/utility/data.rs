@@ -7,7 +7,9 @@ use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::{Combine, Utility};
 use super::curve::Curve;
 use super::reasoner::{Reasoner, ReasonerError, Select};
-use crate::action::{ActionSet, Body, LoadError, Switching, error_about, read_ron, write_ron};
+use crate::action::{
+    ActionSet, Body, LoadError, Switching, error_about, hint, read_ron, write_ron,
+};
 use crate::reload::{Reload, Renamed, exchange};
 
 /// A reasoner as it is written in a file, in RON.
@@ -30,7 +32,7 @@ use crate::reload::{Reload, Renamed, exchange};
 /// let reasoner = Reasoner::parse(text, &["hunger", "tired"], &actions)?;
 /// assert_eq!(reasoner.scores(&[0.5, 0.4]), [0.25, 0.4]);
 /// let error = Reasoner::parse(text, &["hunger"], &actions).unwrap_err();
-/// assert_eq!(error.to_string(), "line 4, column 50: there is no input \"tired\"; there are hunger");
+/// assert_eq!(error.to_string(), "line 4, column 50: there is no input \"tired\", but \"hunger\"");
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,8 +146,8 @@ impl ReasonerFile {
         let input = |name: &str| {
             let place = inputs.iter().position(|&known| known == name);
             place.ok_or_else(|| {
-                let known = inputs.join(", ");
-                let problem = format!("there is no input {name:?}; there are {known}");
+                let hint = hint(name, inputs.iter().copied());
+                let problem = format!("there is no input {name:?}{hint}");
                 error_about(text, None, name, 0, problem)
             })
         };
@@ -179,7 +181,11 @@ impl ReasonerFile {
                 | ReasonerError::NotANumber(name) => name.as_str(),
                 _ => "",
             };
-            error_about(text, Some("name"), name, 0, error.to_string())
+            let hint = match &error {
+                ReasonerError::UnknownAction(name) => hint(name, actions.names()),
+                _ => String::new(),
+            };
+            error_about(text, Some("name"), name, 0, format!("{error}{hint}"))
         })
     }
 }

@@ -304,11 +304,16 @@ fn errors_say_where_they_are() {
     assert_eq!(problem("wait(5000000000)"), (1, 6, ParseProblem::BadNumber("5000000000".into())));
     assert_eq!(problem("a0 # and\n a1"), (2, 2, expected("the end", "\"a1\"")));
     assert_eq!(problem("guard(safe) a0"), (1, 11, expected("?", "\")\"")));
-    let unknown = ParseProblem::UnknownNode("selectr".into());
-    assert_eq!(problem("sequence {\n  selectr { a0 } }"), (2, 3, unknown));
+    let unknown = |what, name: &str, hint: &str| ParseProblem::Unknown {
+        what,
+        name: name.into(),
+        hint: hint.into(),
+    };
+    let composite = unknown("composite", "selectr", "; did you mean \"selector\"?");
+    assert_eq!(problem("sequence {\n  selectr { a0 } }"), (2, 3, composite));
     assert_eq!(problem("not"), (1, 4, expected("a node", "the end")));
     assert_eq!(problem("é ✗"), (1, 3, expected("the end", "\"✗\"")));
-    assert_eq!(problem("use flee"), (1, 5, ParseProblem::UnknownSubtree("flee".into())));
+    assert_eq!(problem("use flee"), (1, 5, unknown("subtree", "flee", "")));
     let twice = "subtree x a0 subtree x a1 use x";
     assert_eq!(problem(twice), (1, 22, ParseProblem::DefinedTwice("x".into())));
     let way = ParseProblem::CyclicSubtree(["x", "y", "x"].map(String::from).to_vec());

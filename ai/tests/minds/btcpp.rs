@@ -386,9 +386,11 @@ fn what_has_no_counterpart_is_refused_by_name_and_line() {
         "an effect behind",
     );
     refused("<Parallel success_count=\"3\"><ActionA/></Parallel>", "a count of its children");
-    refused("<Condition ID=\"ActionA\"/>", "the name of a leaf in the library");
-    refused("<ActionA goal=\"1\"/>", "ActionA goal=\"1\"");
-    refused("<Dance><ActionA/></Dance>", "a node of the library or of BehaviorTree.CPP");
+    refused("<Condition ID=\"ActionA\"/>", "there is no leaf \"ActionA\"");
+    refused("<Sequense><ActionA/></Sequense>", "did you mean \"Sequence\"?");
+    refused("<AktionA/>", "did you mean \"ActionA\"?");
+    refused("<ActionA goal=\"1\"/>", "ActionA goal=\\\"1\\\"");
+    refused("<Dance><ActionA/></Dance>", "there is no node \"Dance\"");
     refused("<SubTree ID=\"None\"/>", "there is no subtree \"None\"");
     refused("<SubTree ID=\"Main\"/>", "contains itself: Main > Main");
     refused("<Sequence/>", "expected children");

@@ -88,7 +88,7 @@ fn errors_name_the_line_and_the_field() {
     assert!(problem.contains("`place`"), "{problem}");
     let (line, column, problem) = error("(actions: [\n (name: \"a\", kind: \"Fly\"),\n])");
     assert_eq!((line, column), (2, 20));
-    assert!(problem.contains("\"Fly\"") && problem.contains("MoveTo, Wait"), "{problem}");
+    assert!(problem.contains("\"Fly\"") && problem.contains("\"MoveTo\", \"Wait\""), "{problem}");
     let (line, _, problem) = error("(actions: [\n (nome: \"a\"),\n])");
     assert_eq!(line, 2);
     assert!(problem.contains("`nome`"), "{problem}");

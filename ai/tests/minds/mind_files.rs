@@ -237,7 +237,7 @@ fn a_broken_file_is_reported_and_the_old_mind_stays() {
     };
     let said = problem(&stage).unwrap();
     assert!(
-        said.ends_with("broken.ron: line 10, column 47: there is no condition \"hungri\""),
+        said.contains("broken.ron: line 10, column 47: there is no condition \"hungri\"; "),
         "{said}"
     );
     assert!(!reload(&mut stage));
@@ -491,7 +491,7 @@ fn an_action_that_both_trees_have_goes_on_and_another_is_halted() {
     assert!(!reload(&mut stage));
     let file = stage.world.resource::<MindFile<Tree<&'static Senses>>>().unwrap();
     let said = file.problem().unwrap().to_string();
-    let at = "cat.tree: line 2, column 11: there is no action \"ett\", but \"eat\", ";
+    let at = "cat.tree: line 2, column 11: there is no action \"ett\"; did you mean \"eat\"?";
     assert!(said.contains(at), "{said}");
     std::fs::write(&path, "play").unwrap();
     assert!(reload(&mut stage));
@@ -515,6 +515,51 @@ fn an_unknown_name_of_a_tree_is_found_where_it_is_a_word_of_its_own() {
     assert!(
         said.starts_with("line 1, column 1: a parallel asks"),
         "which of them is not known: {said}"
+    );
+}
+
+#[test]
+fn an_unknown_name_in_any_file_comes_with_the_one_that_was_meant() {
+    let machine = |from: &str, to: &str| {
+        Machine::parse(&CAT.replacen(from, to, 1), &library()).unwrap_err().to_string()
+    };
+    let reasoner = |text: &str| {
+        let text = text.replace("CURVE", "curve: Linear(1.0, 0.0)");
+        Reasoner::parse(&text, &["hunger", "tired"], &actions()).unwrap_err().to_string()
+    };
+    let planner = |text: &str| Planner::parse(text).unwrap_err().to_string();
+    let tree = |text: &str| Tree::parse(text, &library()).err().unwrap().to_string();
+    for (said, meant) in [
+        (machine("when: \"hungry\"", "when: \"hungri\""), "hungry"),
+        (machine("on: \"bell\"", "on: \"bel\""), "bell"),
+        (machine("action: \"eat\"", "action: \"ett\""), "eat"),
+        (machine("to: \"sleeping\"", "to: \"sleepnig\""), "sleeping"),
+        (
+            reasoner(r#"(options: [(name: "slepe", considerations: [(input: "hunger", CURVE)])])"#),
+            "sleep",
+        ),
+        (
+            reasoner(r#"(options: [(name: "eat", considerations: [(input: "hungre", CURVE)])])"#),
+            "hunger",
+        ),
+        (
+            planner(
+                r#"(facts: [("wood", 1)], operators: [(name: "chop", then: [("wod", Set(1))])], goals: [])"#,
+            ),
+            "wood",
+        ),
+        (tree("sequence { hungri? eat }"), "hungry"),
+        (tree("sequense { eat }"), "sequence"),
+        (tree("subtree meal eat use meel"), "meal"),
+    ] {
+        assert!(said.ends_with(&format!("; did you mean \"{meant}\"?")), "{said}");
+        assert!(said.starts_with("line "), "{said}");
+    }
+    // Where no name is near, those that there are.
+    let said = machine("action: \"eat\"", "action: \"wash\"");
+    assert!(
+        said.ends_with("there is no action \"wash\", but \"eat\", \"sleep\", \"play\""),
+        "{said}"
     );
 }
 

@@ -83,14 +83,9 @@ impl Node {
             let problem = ParseProblem::Malformed(error.to_string());
             ParseError { line: at.row, column: at.col, problem }
         })?;
-        let finds: [&dyn Fn(&str) -> bool; 3] = [
-            &|name| library.find_action(name).is_some(),
-            &|name| library.find_condition(name).is_some(),
-            &|name| library.find_effect(name).is_some(),
-        ];
         let mut import = Import {
             document: &document,
-            finds,
+            leaves: ["action", "condition", "effect"].map(|what| library.known(what)),
             tick,
             trees: HashMap::new(),
             models: HashMap::new(),
@@ -113,8 +108,8 @@ struct OpenTree<'a> {
 
 struct Import<'a, 'x> {
     document: &'a Document<'x>,
-    /// Whether the library has an action, a condition, an effect of a name.
-    finds: [&'a dyn Fn(&str) -> bool; 3],
+    /// The actions, conditions and effects of the library.
+    leaves: [Vec<&'a str>; 3],
     tick: Duration,
     trees: HashMap<&'a str, Element<'a, 'x>>,
     models: HashMap<&'a str, Element<'a, 'x>>,
@@ -186,13 +181,20 @@ impl<'a, 'x> Import<'a, 'x> {
     fn unknown(&self, at: Element<'_, '_>, id: &str) -> ParseError {
         match why_refused(id) {
             Some(why) => self.refused(at, id, why),
-            None => self.expected(at, "a node of the library or of BehaviorTree.CPP", id),
+            None => {
+                let nodes = NODES.iter().map(|&(node, ..)| node);
+                let leaves = self.leaves.iter().flatten().copied();
+                self.error(at, ParseProblem::unknown("node", id, leaves.chain(nodes)))
+            }
         }
     }
 
     fn tree(&self, at: Element<'_, '_>, id: &str) -> Parsed<Element<'a, 'x>> {
-        let unknown = || self.error(at, ParseProblem::UnknownSubtree(id.into()));
-        self.trees.get(id).copied().ok_or_else(unknown)
+        self.trees.get(id).copied().ok_or_else(|| {
+            let mut known: Vec<&str> = self.trees.keys().copied().collect();
+            known.sort_unstable();
+            self.error(at, ParseProblem::unknown("subtree", id, known))
+        })
     }
 
     fn tree_root(
@@ -531,7 +533,8 @@ impl<'a, 'x> Import<'a, 'x> {
             Some("Action") => [true, false, true],
             Some(_) => [false; 3],
         };
-        let mut places = (0..3).filter(|&place| wanted[place] && (self.finds[place])(&name));
+        let mut places =
+            (0..3).filter(|&place| wanted[place] && self.leaves[place].contains(&&*name));
         let place = places.next();
         if places.next().is_some() {
             return Err(self.expected(at, "a name that only one entry of the library has", name));
@@ -540,7 +543,11 @@ impl<'a, 'x> Import<'a, 'x> {
             Some(0) => Ok(Node::action(name)),
             Some(1) => Ok(Node::condition(name)),
             Some(_) => Ok(Node::effect(name)),
-            None => Err(self.expected(at, "the name of a leaf in the library", name)),
+            None => {
+                let leaves = (0..3).filter(|&place| wanted[place]);
+                let leaves = leaves.flat_map(|place| &self.leaves[place]).copied();
+                Err(self.error(at, ParseProblem::unknown("leaf", &name, leaves)))
+            }
         }
     }
 }
