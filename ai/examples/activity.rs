@@ -1,16 +1,14 @@
-//! A villager who fetches firewood, and runs when the wolf comes.
+//! A villager who fetches firewood, and runs when the wolf comes: activities as `async fn`s.
 //!
 //! `cargo run -p formic-ai --example activity` prints what she does, and how seldom she is asked.
+//! Activities that are to be saved are types of their own, as in the villagers of the demos.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use std::borrow::Cow;
-
 use formic_ai::activity::{
-    self, Activities, Activity, ActivityDomain, ActivitySlot, Blocking, Current, Effects, Ending,
-    Event, EventKinds, Finished, Notice, Posted, Response, Status, Tick,
+    self, Activities, ActivityDomain, ActivitySlot, Async, AsyncContext, Blocking, Event,
+    EventKinds, Finished, NoEvent, Posted,
 };
 use formic_ai::prelude::*;
-use formic_ecs::HashRule;
 
 #[derive(Component)]
 struct Position(i32);
@@ -24,151 +22,71 @@ struct Carries(Entity);
 #[derive(Component)]
 struct Wolf;
 
+#[derive(Clone)]
 struct Arrived;
-const ARRIVED: EventKinds = EventKinds::one(0);
-
-impl Event for Arrived {
-    fn kind(&self) -> EventKinds {
-        ARRIVED
-    }
-}
-
-/// What activities read.
-type Places<'w> = ComponentLookup<'w, &'static Position>;
+impl Event for Arrived {}
 
 enum Village {}
 
 impl ActivityDomain for Village {
-    type World<'w> = Places<'w>;
+    /// What activities read.
+    type World<'w> = ComponentLookup<'w, &'static Position>;
     type Event = Arrived;
-    type Failure = &'static str;
+    type Failure = NoEvent;
 }
 
-/// The sub-activities.
-#[derive(HashState)]
-enum Step {
-    GoTo(i32),
-    PickUp(Entity),
-    Haul { thing: Entity, to: i32 },
-}
+type Chore = Async<Village>;
 
-impl Activity for Step {
-    type Domain = Village;
-    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
-
-    fn name(&self) -> Cow<'_, str> {
-        match self {
-            Self::GoTo(place) => format!("going to {place}").into(),
-            Self::PickUp(_) => "picking it up".into(),
-            Self::Haul { to, .. } => format!("hauling it to {to}").into(),
-        }
-    }
-
-    fn on_tick(&mut self, tick: &mut Tick<'_, Village>, places: &Places) -> Status<&'static str> {
-        let agent = tick.agent();
-        let Ok(&Position(here)) = places.get(agent) else {
-            return Status::Finished(Ending::Failed("nowhere"));
-        };
-        match *self {
-            Self::GoTo(place) | Self::Haul { to: place, .. } if here != place => {
-                tick.subscribe(agent, ARRIVED);
-                tick.commands().insert(agent, Walk { to: place });
-                return Status::Blocked;
-            }
-            Self::PickUp(thing) => tick.commands().insert(agent, Carries(thing)),
-            Self::GoTo(_) | Self::Haul { .. } => {}
-        }
-        Status::Finished(Ending::Success)
-    }
-
-    fn on_finish(
-        self,
-        ending: &Ending<&'static str>,
-        effects: &mut Effects<'_, Village>,
-        places: &Places,
-    ) {
+/// The way somewhere.
+async fn go(she: &AsyncContext<Village>, to: i32) -> Result<(), NoEvent> {
+    let _stops = she.guard(|effects, _| {
         let agent = effects.agent();
-        if let (Self::Haul { thing, to }, Ok(here)) = (&self, places.get(agent)) {
-            let place = if *ending == Ending::Success { *to } else { here.0 };
-            effects.commands().insert(*thing, Position(place));
-            effects.commands().remove::<Carries>(agent);
+        effects.commands().remove::<Walk>(agent);
+    });
+    let arrival = she.with(move |tick, places| {
+        let agent = tick.agent();
+        if places.get(agent).is_ok_and(|here| here.0 == to) {
+            return None;
         }
-        if !matches!(self, Self::PickUp(_)) {
-            effects.commands().remove::<Walk>(agent);
-        }
+        let arrival = tick.subscribe(agent, EventKinds::ALL); // first this, then the request
+        tick.commands().insert(agent, Walk { to });
+        Some(arrival)
+    });
+    if let Some(arrival) = arrival.await {
+        she.answer(arrival).await?;
+        she.unsubscribe(arrival).await;
     }
+    Ok(())
 }
 
-/// The activities.
-#[derive(HashState)]
-struct Chore {
-    kind: Kind,
-    now: Current<Step>,
-    steps: u32,
+async fn fetch(
+    she: AsyncContext<Village>,
+    wood: Entity,
+    from: i32,
+    to: i32,
+) -> Result<(), NoEvent> {
+    she.step(format!("going to {from}"));
+    go(&she, from).await?;
+    she.step("picking it up");
+    she.with(move |tick, _| {
+        let agent = tick.agent();
+        tick.commands().insert(agent, Carries(wood));
+    })
+    .await;
+    // Wherever she is by then: at the place where it belongs, or where the wolf has met her.
+    let _sets_it_down = she.guard(move |effects, places| {
+        let agent = effects.agent();
+        let Ok(&Position(here)) = places.get(agent) else { return };
+        effects.commands().insert(wood, Position(here));
+        effects.commands().remove::<Carries>(agent);
+    });
+    she.step(format!("hauling it to {to}"));
+    go(&she, to).await
 }
 
-#[derive(HashState)]
-enum Kind {
-    Fetch { thing: Entity, from: i32, to: i32 },
-    Flee,
-}
-
-impl Chore {
-    fn new(kind: Kind) -> Self {
-        Self { kind, now: Current::default(), steps: 0 }
-    }
-
-    fn next(&mut self) -> Option<Step> {
-        self.steps += 1;
-        match (&self.kind, self.steps) {
-            (Kind::Fetch { from, .. }, 1) => Some(Step::GoTo(*from)),
-            (Kind::Fetch { thing, .. }, 2) => Some(Step::PickUp(*thing)),
-            (Kind::Fetch { thing, to, .. }, 3) => Some(Step::Haul { thing: *thing, to: *to }),
-            (Kind::Flee, 1) => Some(Step::GoTo(0)),
-            _ => None,
-        }
-    }
-}
-
-impl Activity for Chore {
-    type Domain = Village;
-    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
-
-    fn name(&self) -> Cow<'_, str> {
-        match self.kind {
-            Kind::Fetch { .. } => "fetching firewood".into(),
-            Kind::Flee => "running home".into(),
-        }
-    }
-
-    fn step(&self) -> Option<Cow<'_, str>> {
-        self.now.name()
-    }
-
-    fn on_tick(&mut self, tick: &mut Tick<'_, Village>, places: &Places) -> Status<&'static str> {
-        loop {
-            match self.now.on_tick(tick, places) {
-                None | Some(Status::Finished(Ending::Success)) => match self.next() {
-                    Some(step) => self.now.begin(step),
-                    None => return Status::Finished(Ending::Success),
-                },
-                Some(status) => return status,
-            }
-        }
-    }
-
-    fn on_event(&mut self, notice: Notice<'_, Arrived>, subject: Entity) -> Response {
-        self.now.on_event(notice, subject)
-    }
-
-    fn on_finish(
-        self,
-        _: &Ending<&'static str>,
-        effects: &mut Effects<'_, Village>,
-        places: &Places,
-    ) {
-        self.now.finish(effects, places);
-    }
+async fn flee(she: AsyncContext<Village>) -> Result<(), NoEvent> {
+    she.step("going to 0");
+    go(&she, 0).await
 }
 
 /// The mind: a wolf comes before everything.
@@ -180,10 +98,11 @@ fn think(
     minds.for_each(|(position, slot, mut blocking)| {
         let is_wolf_near = wolves.contains(woods.wolf);
         if is_wolf_near && position.0 > 0 && slot.takes(9) {
-            _ = slot.propose(9, Chore::new(Kind::Flee), &mut blocking);
+            drop(slot.propose(9, Chore::new("running home", flee), &mut blocking));
         } else if !is_wolf_near && slot.takes(1) {
-            let fetch = Kind::Fetch { thing: woods.wood, from: 8, to: 2 };
-            _ = slot.propose(1, Chore::new(fetch), &mut blocking);
+            let wood = woods.wood;
+            let chore = Chore::new("fetching firewood", move |she| fetch(she, wood, 8, 2));
+            drop(slot.propose(1, chore, &mut blocking));
         }
     });
 }
@@ -195,7 +114,11 @@ struct Woods {
     ticked: usize,
 }
 
-fn live(activities: Activities<Chore>, places: Places, mut woods: ResMut<Woods>) {
+fn live(
+    activities: Activities<Chore>,
+    places: ComponentLookup<&'static Position>,
+    mut woods: ResMut<Woods>,
+) {
     woods.tick += 1;
     woods.ticked += activities.run(woods.tick, &places).awake;
 }
@@ -214,7 +137,7 @@ fn walk(mut all: Query<(Entity, &Walk, &mut Position)>, mut posts: EventWriter<P
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn tell(
     mut all: Query<(&ActivitySlot<Chore>, &Position, Option<&Carries>)>,
-    mut ends: EventReader<Finished<&'static str>>,
+    mut ends: EventReader<Finished<NoEvent>>,
 ) {
     all.for_each(|(slot, position, carries)| {
         let load = carries.map_or(String::new(), |carries| format!(", carrying {}", carries.0));
