@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::simulation::Simulation;
-use crate::text::{grouped, singular};
+use crate::text::{capital, grouped, singular};
 
 /// How many decisions of an agent are shown.
 const DECISIONS_MAX: usize = 32;
@@ -184,12 +184,6 @@ pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
     }
 }
 
-/// A "worker" is called "Worker".
-fn capital(noun: &str) -> String {
-    let mut letters = noun.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,12 +196,5 @@ mod tests {
         for bad in ["", "v", "12v", "v1", "-1", "4294967296", "1v1v1", "cat"] {
             assert!(Wanted::parse(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn one_of_many_is_called_so() {
-        assert_eq!(capital(singular("workers")), "Worker");
-        assert_eq!(capital("stairs"), "Stairs");
-        assert_eq!(capital(""), "");
     }
 }

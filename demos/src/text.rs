@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use formic::inspect::View;
+use formic_ecs::Entity;
+
 /// A count with its thousands apart: `1,234,567`.
 #[must_use]
 pub fn grouped(count: u64) -> String {
@@ -20,6 +23,17 @@ pub fn grouped(count: u64) -> String {
 #[must_use]
 pub fn singular(noun: &str) -> &str {
     noun.strip_suffix('s').unwrap_or(noun)
+}
+
+/// A "worker" is called "Worker".
+pub(crate) fn capital(noun: &str) -> String {
+    let mut letters = noun.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What an entity is called, as in the log of decisions: `Worker#12`.
+pub(crate) fn called(view: &dyn View, entity: Entity) -> String {
+    format!("{}#{}", capital(view.noun(entity).unwrap_or("entity")), entity.index())
 }
 
 /// A time in the unit that leaves a readable number: `0.84 ms`, `12.3 s`.
@@ -50,6 +64,13 @@ mod tests {
         ] {
             assert_eq!(grouped(count), text);
         }
+    }
+
+    #[test]
+    fn one_of_many_is_called_so() {
+        assert_eq!(capital(singular("workers")), "Worker");
+        assert_eq!(capital("stairs"), "Stairs");
+        assert_eq!(capital(""), "");
     }
 
     #[test]

@@ -62,10 +62,14 @@ impl TaskWatch<'_> {
     pub(super) fn blocked<A: Activity>(&self, slot: &ActivitySlot<A>) {
         self.note(|decision| {
             decision.candidate(Candidate::new(slot.to_string(), Verdict::Running));
-            decision.blocked_since = Some(slot.since());
+            // The time that the game gives to a run may be another than the tick of the schedule,
+            // which all other decisions are numbered by.
+            let tick = self.watch.tick;
+            decision.blocked_since = Some(tick);
             let wishes = slot.subscriptions().iter();
             decision.subscriptions.extend(wishes.map(|subscription| match subscription.due() {
                 Some(due) => {
+                    let due = tick.saturating_add(due.saturating_sub(slot.since()));
                     Subscribed { subject: None, event: Some(format!("tick {due}").into()) }
                 }
                 None => Subscribed {

@@ -66,7 +66,8 @@ impl Sight {
                 Verdict::Refused { by: Label::plain("the stack of interruptions") }
             } else {
                 // It was asked before, and is not asked again.
-                let name = machine.names[place].clone();
+                let name =
+                    machine.names[place].as_ref().map(|name| format!("{:?}", &**name).into());
                 Verdict::Refused { by: name.unwrap_or(Label::plain("its condition")) }
             };
             let target = situation.target(place);

@@ -42,12 +42,22 @@ pub(super) fn machine(actions: &ActionSet) -> Machine<Senses> {
         .state(State::new("closing").inside("fighting").action("close"))
         .state(State::new("firing").inside("fighting").action("fire"))
         .state(State::new("retreating").action("retreat"))
-        .transition(go("on duty", "retreating").when(is_hurt).priority(1))
+        .transition(
+            go("on duty", "retreating").when(is_hurt).called("it is badly hurt").priority(1),
+        )
         .transition(go("retreating", "on duty").when_done())
-        .transition(go("cruising", "fighting").when(sees_enemy))
-        .transition(go("fighting", "cruising").when(|it: &Sensed<'_>| !sees_enemy(it)))
-        .transition(go("closing", "firing").when(is_in_range))
-        .transition(go("firing", "closing").when(|it: &Sensed<'_>| !is_in_range(it)))
+        .transition(go("cruising", "fighting").when(sees_enemy).called("an enemy is in sight"))
+        .transition(
+            go("fighting", "cruising")
+                .when(|it: &Sensed<'_>| !sees_enemy(it))
+                .called("no enemy is in sight"),
+        )
+        .transition(go("closing", "firing").when(is_in_range).called("the enemy is in range"))
+        .transition(
+            go("firing", "closing")
+                .when(|it: &Sensed<'_>| !is_in_range(it))
+                .called("the enemy is out of range"),
+        )
         .build(actions)
         .expect("every state and action that is named is there")
 }

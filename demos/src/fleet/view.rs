@@ -12,6 +12,7 @@ use super::ships::Ships;
 use super::sky::Sky;
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+use crate::text::called;
 
 const SPACE: Colour = Colour([10, 12, 22]);
 const BASE: Colour = Colour([26, 30, 48]);
@@ -83,6 +84,17 @@ impl View for Fleet {
         }
     }
 
+    fn noun(&self, entity: Entity) -> Option<&'static str> {
+        let world = self.world();
+        let nouns = [
+            (world.has::<Orders>(entity), "admiral"),
+            (world.has::<Bullet>(entity), "bullet"),
+            (world.has::<Hull>(entity) && world.has::<Velocity>(entity), "ship"),
+            (world.has::<Hull>(entity), "turret"),
+        ];
+        nouns.into_iter().find(|(is_one, _)| *is_one).map(|(_, noun)| noun)
+    }
+
     fn why(&self, agent: Entity) -> Vec<String> {
         let world = self.world();
         if let Ok(bullet) = world.get::<Bullet>(agent) {
@@ -95,8 +107,8 @@ impl View for Fleet {
         let health = if hull.is_hurt() { "It is badly hurt" } else { "It is fit to fight" };
         let health = format!("{health}: {} of {} points of hull.", hull.points, hull.points_max);
         let target = if aim.has_target() {
-            let (name, distance) = (aim.target, aim.distance);
-            format!("It aims at {name}, the nearest enemy, {distance:.0} metres away.")
+            let (target, distance) = (called(self, aim.target), aim.distance);
+            format!("It aims at {target}, the nearest enemy, {distance:.0} metres away.")
         } else {
             "It aims at nobody, because no enemy is near enough.".to_owned()
         };

@@ -35,12 +35,15 @@ fn machine(actions: &ActionSet) -> Machine<Senses> {
         .state(State::new("eating").inside("safe").action("eat"))
         .state(State::new("sleeping").inside("safe").action("sleep"))
         .state(State::new("hiding").action("hide"))
-        .transition(go("safe", "hiding").when(is_wolf_near).priority(2))
+        .transition(go("safe", "hiding").when(is_wolf_near).called("the wolf is near").priority(2))
         .transition(go("hiding", "safe").when_done())
         .transition(
-            go("gathering", "eating").when(|it| is_hungry(it) && has_berries(it)).priority(1),
+            go("gathering", "eating")
+                .when(|it| is_hungry(it) && has_berries(it))
+                .called("it is hungry and has berries")
+                .priority(1),
         )
-        .transition(go("gathering", "sleeping").when(is_tired))
+        .transition(go("gathering", "sleeping").when(is_tired).called("it is tired"))
         .transition(go("gathering", "gathering").when_done())
         .transition(go("gathering", "gathering").when_failed())
         .transition(go("eating", "gathering").when_done())

@@ -26,11 +26,12 @@ use super::rules;
 use super::sight::{self, SIGHT, cell_of};
 use super::things::{
     Asleep, Barrel, Blow, Bow, Cell, Closed, Door, Escaped, Flame, Foe, Hands, Health, Hero, Look,
-    Opaque, Position, Potion, Solid, Stairs, TheHero, Velocity,
+    Opaque, Position, Potion, Solid, Stairs, TheHero, Velocity, noun,
 };
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::setup::Setup;
+use crate::text::capital;
 
 /// How things stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -511,19 +512,8 @@ impl Play {
 
 /// The name of an actor.
 fn name(world: &World, who: Entity) -> String {
-    let letter = world.get::<Look>(who).map_or(' ', |look| look.letter());
-    let kind = match letter {
-        '@' => "the hero",
-        'r' => "a rat",
-        'g' => "a goblin",
-        'a' => "an archer",
-        'o' => "a barrel",
-        _ => "something",
-    };
-    format!("{kind} ({who})")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    match noun(world, who) {
+        Some("hero") => String::from("the hero"),
+        kind => format!("{}#{}", capital(kind.unwrap_or("thing")), who.index()),
+    }
 }

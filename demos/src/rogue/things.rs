@@ -44,6 +44,34 @@ impl Look {
     }
 }
 
+/// The letters of the legend; the last one stands for all others.
+pub(super) const KINDS: [(char, &str); 12] = [
+    ('>', "stairs"),
+    ('!', "potion"),
+    ('+', "closed door"),
+    ('/', "open door"),
+    ('o', "barrel"),
+    ('r', "rat"),
+    ('g', "goblin"),
+    ('a', "archer"),
+    ('z', "asleep"),
+    ('*', "flame"),
+    ('@', "hero"),
+    ('-', "arrow"),
+];
+pub(super) const ASLEEP: char = 'z';
+pub(super) const ARROW: char = '-';
+
+/// What a thing is, if the legend has it.
+pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
+    if world.has::<Velocity>(thing) {
+        // Some of its letters are those of doors.
+        return Some("arrow");
+    }
+    let letter = world.get::<Look>(thing).ok()?.letter();
+    KINDS.iter().find(|(known, _)| *known == letter).map(|&(_, noun)| noun)
+}
+
 /// How many blows a thing can take.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]

@@ -9,7 +9,9 @@ use super::Rogue;
 use super::command::Command;
 use super::game::{Game, Status};
 use super::sight::{WAYS, cell_of, field, first_step};
-use super::things::{Asleep, Cell, Closed, Flame, Foe, Health, Look, Position, Solid};
+use super::things::{
+    ARROW, ASLEEP, Asleep, Cell, Closed, Flame, Foe, Health, KINDS, Look, Position, Solid, noun,
+};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
@@ -40,24 +42,6 @@ impl Window {
         (left..left + width).contains(&x) && (top..top + height).contains(&y)
     }
 }
-
-/// The letters of the legend; the last one stands for all others.
-const KINDS: [(char, &str); 12] = [
-    ('>', "stairs"),
-    ('!', "potion"),
-    ('+', "closed door"),
-    ('/', "open door"),
-    ('o', "barrel"),
-    ('r', "rat"),
-    ('g', "goblin"),
-    ('a', "archer"),
-    ('z', "asleep"),
-    ('*', "flame"),
-    ('@', "hero"),
-    ('-', "arrow"),
-];
-const ASLEEP: char = 'z';
-const ARROW: char = '-';
 
 /// Dark rock and floor are not known; dim ones are remembered.
 const PALETTE: [Colour; 6] = [
@@ -178,7 +162,7 @@ impl View for Rogue {
                 Status::Escaped => "got away".to_owned(),
             }
         } else {
-            "has no mind".to_owned()
+            "decides nothing".to_owned()
         };
         let mut lines = vec![format!("It is {name}{health}. It {state}.")];
         if agent == game.hero {
@@ -191,9 +175,7 @@ impl View for Rogue {
     }
 
     fn noun(&self, agent: Entity) -> Option<&'static str> {
-        let letter = self.world().get::<Look>(agent).ok()?.letter();
-        let (_, name) = KINDS.iter().find(|(known, _)| *known == letter)?;
-        Some(name)
+        noun(self.world(), agent)
     }
 
     fn cheats(&self) -> &'static [Cheat] {

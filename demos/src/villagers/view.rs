@@ -11,6 +11,7 @@ use super::parts::{Block, Books, Position, Walk, Wolf};
 use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+use crate::text::called;
 
 const MEADOW: Colour = Colour([34, 46, 34]);
 const STONE: Colour = Colour([112, 108, 104]);
@@ -99,8 +100,10 @@ impl View for Villagers {
         }
         if let Ok(block) = world.get::<Block>(agent) {
             return vec![match block.carrier() {
-                Some(carrier) => format!("It is in the arms of {carrier}."),
-                None => format!("It takes {} ticks to break it out.", block.ticks),
+                Some(carrier) => format!("It is in the arms of {}.", called(self, carrier)),
+                None => {
+                    format!("It lies in the rock, and takes {} ticks to break out.", block.ticks)
+                }
             }];
         }
         let (Ok(doing), Ok(books)) =

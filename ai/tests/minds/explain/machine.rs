@@ -51,7 +51,7 @@ fn a_transition_is_told_with_those_that_were_refused_before_it() {
         stage.sentences(),
         [
             "Tick 3: Cat went to sleeping, because its condition holds; sleeping waits for the night; \
-          eating: it is hungry said no; playing stopped: interrupted by sleeping."
+          eating: \"it is hungry\" said no; playing stopped: interrupted by sleeping."
         ]
     );
     stage.sense([1.0, 0.0, 0.0]);
