@@ -246,6 +246,9 @@ fn every_module_page_has_its_words_a_small_example_and_when_not_to_use_it() {
         // The pattern's smallest agent, with the lines that readers do not see.
         let lines = first.iter().filter(|line| !line.trim().is_empty()).count();
         assert!((15..=25).contains(&lines), "the first example of {module} has {lines} lines");
+        let runs =
+            |line: &&str| [".run(&mut world", ".take_turn("].iter().any(|it| line.contains(it));
+        assert!(first.iter().any(runs), "no agent lives in the first example of {module}");
         count += 1;
     }
     assert!(count >= 8, "{count} pages");

@@ -182,38 +182,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 /// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
 /// their trees.
 ///
-/// ```
-/// use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
-/// use formic_ai::prelude::*;
-/// # #[derive(Component, Clone)] struct Attack;
-/// # #[derive(Component, Clone)] struct Patrol;
-/// #[derive(Component)]
-/// struct Enemy { distance: f32 }
-/// struct Guards(Tree<&'static Enemy>);
-///
-/// fn think(mut trees: Trees<&'static Enemy>, guards: Res<Guards>) {
-///     trees.tick(&guards.0);
-/// }
-///
-/// let actions = ActionSet::new().action("attack", Attack).action("patrol", Patrol);
-/// let library = Library::new(&actions).condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
-/// let tree = Tree::parse("selector { sequence { enemy_near? attack } patrol }", &library)?;
-/// let mut world = World::new();
-/// let guard = actions.spawn(&mut world, Enemy { distance: 50.0 })?;
-/// TreeAgent::drive(&mut world, guard, &tree, 1)?;
-/// world.insert_resource(Guards(tree));
-/// let mut schedule = formic_ai::action::add(Schedule::builder())
-///     .add(think.as_mind())
-///     .build(&mut world)?;
-/// let pool = Pool::new(Threads::None)?;
-/// schedule.run(&mut world, &pool);
-/// assert!(world.get::<Body>(guard)?.is_running(1), "it patrols");
-/// world.get_mut::<Enemy>(guard)?.distance = 2.0;
-/// schedule.run(&mut world, &pool);
-/// assert!(world.get::<Body>(guard)?.is_running(0), "it attacks");
-/// assert!(!world.get::<Body>(guard)?.is_running(1), "and does not patrol");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [The page of the module](super) has a whole one.
 pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }

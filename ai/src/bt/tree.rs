@@ -125,7 +125,7 @@ impl Jumps {
 /// let tree = Tree::parse("repeat(3) patrol", &library)?;
 /// assert_eq!((tree.node_count(), tree.slot_count()), (2, 1));
 /// let error = Tree::parse("patrl", &library).unwrap_err();
-/// assert_eq!(error.to_string(), "line 1, column 1: there is no action \"patrl\", but \"patrol\"");
+/// assert_eq!(error.to_string(), "line 1, column 1: there is no action \"patrl\"; did you mean \"patrol\"?");
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 pub struct Tree<Q: QueryData> {

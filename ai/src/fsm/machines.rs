@@ -29,42 +29,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, Changed<'a>, DecisionR
 /// The agents that follow machines and have what `Q` asks for: the argument of the system that
 /// updates their machines.
 ///
-/// ```
-/// use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
-/// use formic_ai::prelude::*;
-/// # #[derive(Component, Clone)] struct Patrol;
-/// # #[derive(Component, Clone)] struct Chase;
-/// #[derive(Component)]
-/// struct Enemy { distance: f32 }
-/// struct Guards(Machine<&'static Enemy>);
-///
-/// fn think(mut machines: Machines<&'static Enemy>, guards: Res<Guards>) {
-///     machines.update(&guards.0);
-/// }
-///
-/// let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
-/// let near = |enemy: &&Enemy| enemy.distance < 5.0;
-/// let machine = MachineBuilder::new()
-///     .state(State::new("patrolling").action("patrol"))
-///     .state(State::new("chasing").action("chase"))
-///     .transition(Transition::new("patrolling", "chasing").when(near))
-///     .build(&actions)?;
-/// let mut world = World::new();
-/// let guard = actions.spawn(&mut world, Enemy { distance: 50.0 })?;
-/// FsmAgent::drive(&mut world, guard, &machine)?;
-/// world.insert_resource(Guards(machine));
-/// let mut schedule = formic_ai::action::add(Schedule::builder())
-///     .add(think.as_mind())
-///     .build(&mut world)?;
-/// let pool = Pool::new(Threads::None)?;
-/// schedule.run(&mut world, &pool);
-/// assert!(world.get::<Body>(guard)?.is_running(0));
-/// world.get_mut::<Enemy>(guard)?.distance = 1.0;
-/// schedule.run(&mut world, &pool);
-/// assert_eq!(world.get::<FsmAgent>(guard)?.state(), Some(1));
-/// assert!(world.get::<Body>(guard)?.is_running(1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [The page of the module](super) has a whole one.
 pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }

@@ -126,41 +126,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 /// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
 /// Those whose action goes on are not visited.
 ///
-/// ```
-/// use formic_ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
-/// use formic_ai::prelude::*;
-/// # #[derive(Component, Clone)] struct Deed;
-/// #[derive(Component)]
-/// struct Inventory { axe: bool, wood: u32 }
-/// struct Woodcutters(Sensors<&'static Inventory>);
-///
-/// fn think(mut planners: Planners<&'static Inventory>, shared: Res<Woodcutters>) {
-///     planners.think(&shared.0, 500);
-/// }
-///
-/// let mut facts = Facts::new();
-/// let (axe, wood) = (facts.flag("axe"), facts.number("wood", 10));
-/// let planner = PlannerBuilder::new(facts)
-///     .operator(Operator::new("fetch_axe").then(axe.becomes(true)))
-///     .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
-///     .goal(Goal::new("stocked").when(wood.at_least(3)))
-///     .build()?;
-/// let actions = ActionSet::new().action("fetch_axe", Deed).action("chop", Deed);
-/// let sensors = Sensors::new(planner, &actions)?
-///     .fact(axe, |inventory: &&Inventory| u32::from(inventory.axe))
-///     .fact(wood, |inventory: &&Inventory| inventory.wood);
-/// let mut world = World::new();
-/// let agent = actions.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
-/// GoapAgent::drive(&mut world, agent)?;
-/// world.insert_resource(Woodcutters(sensors));
-/// let mut schedule = formic_ai::action::add(Schedule::builder())
-///     .add(think.as_mind())
-///     .build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// assert_eq!(world.get::<GoapAgent>(agent)?.goal(), Some(0));
-/// assert!(world.get::<Body>(agent)?.is_running(0), "it fetches the axe");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [The page of the module](super) has a whole one.
 pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }

@@ -25,6 +25,35 @@
 //! fits into that table, the search goes straight to the goal.
 //!
 //! ```
+//! use formic_ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
+//! use formic_ai::prelude::*;
+//! # #[derive(Component, Clone)] struct Deed;
+//! #[derive(Component)]
+//! struct Inventory { axe: bool, wood: u32 }
+//!
+//! let mut facts = Facts::new();
+//! let (axe, wood) = (facts.flag("axe"), facts.number("wood", 10));
+//! let planner = PlannerBuilder::new(facts)
+//!     .operator(Operator::new("fetch_axe").then(axe.becomes(true)))
+//!     .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
+//!     .goal(Goal::new("stocked").when(wood.at_least(3))).build()?;
+//! let actions = ActionSet::new().action("fetch_axe", Deed).action("chop", Deed);
+//! let sensors = Sensors::new(planner, &actions)?.fact(wood, |it: &&Inventory| it.wood);
+//! let sensors = sensors.fact(axe, |it: &&Inventory| u32::from(it.axe));
+//! let mut world = World::new();
+//! let agent = actions.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
+//! GoapAgent::drive(&mut world, agent)?;
+//! let think = move |mut planners: Planners<&'static Inventory>| planners.think(&sensors, 500);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::None)?);
+//! assert!(world.get::<Body>(agent)?.is_running(0), "it fetches the axe");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A planner makes plans without an agent as well:
+//!
+//! ```
 //! use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
 //! let mut facts = Facts::new();
 //! let armed = facts.flag("armed");

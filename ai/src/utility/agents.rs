@@ -41,26 +41,7 @@ type RowItem<'a, Q> = (
 /// The agents that decide by utility and have what `Q` asks for: the argument of the system that
 /// has them decide.
 ///
-/// ```
-/// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
-/// #[derive(Component)]
-/// struct Hunger(f32);
-/// # #[derive(Component, Clone)] struct Eat;
-/// let actions = ActionSet::new().action("eat", Eat);
-/// let [hunger] = Input::named(["hunger"]);
-/// let cats = Reasoner::new().option("eat", Utility::of(hunger, Curve::step(0.5))).bind(&actions)?;
-/// let mut world = World::new();
-/// let cat = actions.spawn(&mut world, Hunger(80.0))?;
-/// UtilityAgent::drive(&mut world, cat, &cats, 1)?;
-/// let think = move |mut minds: UtilityAgents<&Hunger>| minds.decide(&cats, |it| [it.0 / 100.0]);
-/// let mut schedule = formic_ai::action::add(Schedule::builder())
-///     .add(think.as_mind())
-///     .build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [The page of the module](super) has a whole one.
 pub struct UtilityAgents<'a, Q: QueryData> {
     parts: Parts<'a, Q>,
     scratch: &'a mut ParallelScratch,

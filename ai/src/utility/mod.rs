@@ -20,6 +20,33 @@
 //!
 //! ```
 //! use formic_ai::prelude::*;
+//! use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
+//! # #[derive(Component, Clone)] struct Eat;
+//! # #[derive(Component, Clone)] struct Play;
+//! #[derive(Component)]
+//! struct Hunger(f32);
+//!
+//! let actions = ActionSet::new().action("eat", Eat).action("play", Play);
+//! let [hunger] = Input::named(["hunger"]);
+//! let cats = Reasoner::new()
+//!     .option("eat", Utility::of(hunger, Curve::exponential(2.0)))
+//!     .option("play", Utility::of(hunger, Curve::linear(-1.0, 1.0)))
+//!     .bind(&actions)?;
+//! let mut world = World::new();
+//! let cat = actions.spawn(&mut world, Hunger(80.0))?;
+//! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
+//! let think = move |mut minds: UtilityAgents<&Hunger>| minds.decide(&cats, |it| [it.0 / 100.0]);
+//! let schedule = formic_ai::action::add(Schedule::builder());
+//! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::None)?);
+//! assert!(world.get::<Body>(cat)?.is_running(0), "it eats: 0.64 is more than 0.2");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Options may be made of several considerations, and scored without an agent:
+//!
+//! ```
+//! use formic_ai::prelude::*;
 //! use formic_ai::utility::{Curve, Input, Reasoner, Utility};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
