@@ -145,6 +145,13 @@ impl<Q: QueryData> MachineBuilder<Q> {
         let initials = self.initials(&places, &parents)?;
         let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);
         let way = |state: u16| std::iter::successors(Some(state), outer);
+        // The innermost states inside each state, in their order.
+        let is_leaf = |&state: &u16| initials[usize::from(state)] == NONE;
+        let all: Vec<u16> = (0..).take(count).filter(is_leaf).collect();
+        let mut leaves = vec![Vec::new(); count];
+        for &leaf in &all {
+            way(leaf).for_each(|state| leaves[usize::from(state)].push(leaf));
+        }
         let mut flat: Vec<(u16, i32, FlatTransition, Option<Label>)> = Vec::new();
         let mut guards = Vec::new();
         for transition in std::mem::take(&mut self.transitions) {
@@ -170,19 +177,19 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let trigger = transition.trigger;
             let is_plain = trigger == Trigger::Always && matches!(to, Goes::To(_));
             let entry = FlatTransition { from: 0, to, trigger, guard, is_plain };
-            for leaf in (0..).take(count).filter(|&state| initials[usize::from(state)] == NONE) {
-                let applies = match (from, to) {
-                    (Some(from), _) => way(leaf).any(|state| state == from),
-                    (None, Goes::To(to) | Goes::Push(to)) => way(leaf).all(|state| state != to),
-                    (None, Goes::Back) => true,
-                };
-                if applies {
-                    if flat.len() == TRANSITIONS_MAX {
-                        return Err(MachineError::TooManyTransitions);
-                    }
-                    let entry = FlatTransition { from: from.unwrap_or(leaf), ..entry };
-                    flat.push((leaf, transition.priority, entry, transition.name.clone()));
+            let stays: &[u16] = match (from, to) {
+                (None, Goes::To(to) | Goes::Push(to)) => &leaves[usize::from(to)],
+                _ => &[],
+            };
+            for &leaf in from.map_or(&all, |from| &leaves[usize::from(from)]) {
+                if stays.binary_search(&leaf).is_ok() {
+                    continue;
                 }
+                if flat.len() == TRANSITIONS_MAX {
+                    return Err(MachineError::TooManyTransitions);
+                }
+                let entry = FlatTransition { from: from.unwrap_or(leaf), ..entry };
+                flat.push((leaf, transition.priority, entry, transition.name.clone()));
             }
         }
         // Stable: equals stay in the order of adding.
