@@ -62,7 +62,7 @@ impl<System: IntoSystem<Marker>, Marker> AgentSystem<Marker> for System {}
 /// ```
 ///
 /// Two minds, or two kinds of actions, run in the order in which they were added. So what the
-/// components of this module would make ambiguous is not listed as such.
+/// components of this module, and those of minds, would make ambiguous is not listed as such.
 #[must_use]
 pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     let passing_on = (rest, identify, carry_composites, conclude, identify_parts);

@@ -300,7 +300,7 @@ fn carry<T: Component, X: Extras, F: Pass, O, P: WideProcessor<X, O, Action = T>
 /// `Parts<'a, Q>`, a tuple of arguments of which the first is a query. It is for agents that are driven
 /// by a mind, of which `$link` tells the world.
 macro_rules! argument_of_parts {
-    ($name:ident, $link:expr) => {
+    ($name:ident, $mind:ty $(, $own:ty)*) => {
         debug_fields!([Q: formic_ecs::QueryData] $name<'_, Q>:);
 
         impl<Q: formic_ecs::QueryData + 'static> formic_jobs::SystemParam for $name<'_, Q> {
@@ -311,7 +311,9 @@ macro_rules! argument_of_parts {
                 world: &mut formic_ecs::World,
                 access: &mut formic_jobs::SystemAccess,
             ) -> Self::State {
-                $link(world);
+                link_mind::<$mind>(world);
+                access.allow_ambiguities_about::<$mind>(world);
+                $(access.allow_ambiguities_about::<$own>(world);)*
                 <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)
             }
 

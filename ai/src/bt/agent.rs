@@ -187,7 +187,7 @@ pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Trees, link_mind::<TreeAgent>);
+argument_of_parts!(Trees, TreeAgent, Buffer<NodeMemory>);
 
 impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.

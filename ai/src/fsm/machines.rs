@@ -34,7 +34,7 @@ pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Machines, link_mind::<FsmAgent>);
+argument_of_parts!(Machines, FsmAgent, StateChanged, Buffer<StateMemory>);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool: takes the most

@@ -131,7 +131,7 @@ pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Planners, link_mind::<GoapAgent>);
+argument_of_parts!(Planners, GoapAgent, PlannerState, Replan, Buffer<PlannedStep>);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,

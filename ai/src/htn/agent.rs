@@ -102,7 +102,14 @@ pub struct HtnPlanners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(HtnPlanners, link_mind::<HtnAgent>);
+argument_of_parts!(
+    HtnPlanners,
+    HtnAgent,
+    HtnState,
+    Replan,
+    Buffer<PlannedStep>,
+    Buffer<PlannedTask>
+);
 
 impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,

@@ -56,6 +56,8 @@ impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
         link_mind::<UtilityAgent>(world);
+        access.allow_ambiguities_about::<UtilityAgent>(world);
+        access.allow_ambiguities_about::<Buffer<Cooldown>>(world);
         let state = <Parts<'static, Q> as SystemParam>::init(world, access);
         (state, ParallelScratch::default())
     }

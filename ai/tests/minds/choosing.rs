@@ -178,3 +178,50 @@ fn two_frameworks_of_one_agent_share_a_kind_of_action_and_are_kept_apart_by_its_
     assert_eq!(world.get::<SequenceAgent>(agent).unwrap().advances(), 5);
     assert_eq!(world.get::<SequenceAgent>(other).unwrap().advances(), 0);
 }
+
+#[derive(Component)]
+struct Cat;
+#[derive(Component)]
+struct Dog;
+struct Mind<T>(T);
+
+fn machines<T: Component>(mut all: Machines<&'static T>, it: Res<Mind<Machine<&'static T>>>) {
+    all.update(&it.0);
+}
+fn trees<T: Component>(mut all: Trees<&'static T>, it: Res<Mind<Tree<&'static T>>>) {
+    all.tick(&it.0);
+}
+fn plans<T: Component>(mut all: Planners<&'static T>, it: Res<Mind<Sensors<&'static T>>>) {
+    all.think(&it.0, 1);
+}
+fn tasks<T: Component>(
+    mut all: HtnPlanners<&'static T>,
+    it: Res<Mind<Sensors<&'static T, Domain>>>,
+) {
+    all.think(&it.0, 1);
+}
+fn choices<T: Component>(mut all: UtilityAgents<&'static T>, it: Res<Mind<(Reasoner, T)>>) {
+    all.decide(&it.0.0, |_| [1.0]);
+}
+fn all_minds<T: Component>() -> formic_jobs::SystemConfig {
+    let planning = (plans::<T>.as_mind(), tasks::<T>.as_mind());
+    (machines::<T>.as_mind(), trees::<T>.as_mind(), choices::<T>.as_mind(), planning).into_config()
+}
+
+#[test]
+fn minds_of_two_kinds_of_agents_are_ambiguous_about_the_game_alone() {
+    let mut world = World::new();
+    let minds = (all_minds::<Cat>(), all_minds::<Dog>());
+    let schedule = action::add(Schedule::builder()).add(minds).build(&mut world).unwrap();
+    assert_eq!(schedule.ambiguities(), []);
+    fn one(mut all: Trees<&'static mut Cat>, it: Res<Mind<Tree<&'static mut Cat>>>) {
+        all.tick(&it.0);
+    }
+    fn other(mut all: Machines<&'static mut Cat>, it: Res<Mind<Machine<&'static mut Cat>>>) {
+        all.update(&it.0);
+    }
+    let minds = (one.as_mind(), other.as_mind());
+    let schedule = action::add(Schedule::builder()).add(minds).build(&mut world).unwrap();
+    let said = schedule.ambiguities()[0].to_string();
+    assert!(said.ends_with("both use minds::choosing::Cat"), "{said}");
+}

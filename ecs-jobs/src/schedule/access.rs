@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt::Write;
 
-use formic_ecs::{Access, DeclaredAccess, World};
+use formic_ecs::{Access, Component, DeclaredAccess, World};
 
 use super::save::{Change, LoadError, SaveRules, Unsaved};
 
@@ -23,6 +23,8 @@ pub struct SystemAccess {
     records_commands: bool,
     /// How the events that it writes or reads grow older.
     events: Vec<EventAging>,
+    /// The components about which it may be ambiguous with systems that say the same.
+    allowed: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +93,18 @@ impl SystemAccess {
             self.add_clash("Claimant".into());
         }
         self.components.merge(access);
+    }
+
+    /// Does not list an ambiguity with a system that says the same, if it is about this component or
+    /// others that both allow: for parameters whose systems run in the order of adding on purpose.
+    pub fn allow_ambiguities_about<T: Component>(&mut self, world: &mut World) {
+        let id = world.register::<T>();
+        self.allowed.extend(component_names(&[id], world));
+    }
+
+    /// Whether both systems allow ambiguities about a component.
+    pub(super) fn both_allow(&self, other: &Self, component: &String) -> bool {
+        self.allowed.contains(component) && other.allowed.contains(component)
     }
 
     /// Notes what is asked for twice, with the field that the second is in.

@@ -223,7 +223,10 @@ impl ScheduleBuilder {
             is_silenced: &|first, second| {
                 silenced.contains(&(first.min(second), first.max(second)))
             },
-            allowed: &allowed,
+            is_allowed: &|first, second, about| {
+                allowed.contains(about)
+                    || built.accesses[first].both_allow(&built.accesses[second], about)
+            },
         })?;
         if self.deny_ambiguities && !graph.ambiguities.is_empty() {
             return Err(ScheduleError::Ambiguous { ambiguities: graph.ambiguities });

@@ -18,8 +18,8 @@ pub(super) struct Input<'a> {
     pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
     /// Whether two nodes were said to be ambiguous on purpose.
     pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
-    /// What it does not matter to be ambiguous about.
-    pub(super) allowed: &'a [String],
+    /// Whether it does not matter that two nodes are ambiguous about this.
+    pub(super) is_allowed: &'a dyn Fn(usize, usize, &String) -> bool,
     /// All nodes: of two whose order nothing settles, the one that comes first here runs first.
     pub(super) ranking: &'a [usize],
 }
@@ -113,7 +113,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
                 reach.add(first, second);
                 steps.push((first, second, Step::Unsynced));
             }
-            about.retain(|name| !input.allowed.contains(name));
+            about.retain(|name| !(input.is_allowed)(first, second, name));
             if !about.is_empty() && !(input.is_silenced)(first, second) {
                 let [first, second] = [first, second].map(|node| input.names[node].clone());
                 ambiguities.push(Ambiguity { first, second, about });
