@@ -33,6 +33,9 @@ pub(super) struct Problem {
     word_count: usize,
     /// The least cost by pattern; `UNREACHABLE` where there is no way.
     pattern: Vec<u64>,
+    /// The first operator of a cheapest plan by pattern, if the pattern is all that matters and no
+    /// operator is for nothing: then the costs are exact, and fall with each step. Else empty.
+    next: Vec<u32>,
     pattern_mask: u64,
 }
 
@@ -203,9 +206,14 @@ impl Problem {
             goal,
             word_count: word + 1,
             pattern: vec![0],
+            next: Vec::new(),
             pattern_mask: (1 << pattern_bits) - 1,
         };
         problem.pattern = problem.new_pattern(1 << pattern_bits);
+        let is_inside = |it: &Field| it.word == 0 && it.mask() & !problem.pattern_mask == 0;
+        if problem.fields.iter().all(is_inside) && problem.operators.iter().all(|it| it.cost > 0) {
+            problem.next = (0..1 << pattern_bits).map(|state| problem.first_step(state)).collect();
+        }
         problem
     }
 
@@ -232,12 +240,36 @@ impl Problem {
         likely.filter(|&it| self.operators[it].is_applicable(state))
     }
 
-    /// Whether [`bound`](Self::bound) is what it costs, not only at least, where operators have these
-    /// costs; and falls with each step on a cheapest way, since none is for nothing.
+    /// Whether [`next_operator`](Self::next_operator) is known, where operators have these costs.
     pub(super) fn is_exact(&self, costs: &[u32]) -> bool {
-        let all = self.fields.iter().all(|it| it.word == 0 && it.mask() & !self.pattern_mask == 0);
         let mut operators = self.operators.iter().zip(costs);
-        all && operators.all(|(operator, &cost)| operator.cost == cost && cost > 0)
+        !self.next.is_empty() && operators.all(|(operator, &cost)| operator.cost == cost)
+    }
+
+    /// The first operator of a cheapest plan from a state that reaches the goal, and is not there.
+    #[inline]
+    pub(super) fn next_operator(&self, state: &impl State) -> u32 {
+        self.next[place(state.word(0))]
+    }
+
+    /// Of the operators that lead to states at no more than the bound, the one with least left to go,
+    /// and of equals the first.
+    fn first_step(&self, state: u64) -> u32 {
+        let total = self.bound(&state);
+        let mut best = (UNREACHABLE, 0);
+        if total == UNREACHABLE {
+            return 0;
+        }
+        for number in self.applicable(&state) {
+            let operator = &self.operators[number];
+            let mut next = state;
+            operator.apply(&mut next);
+            let left = self.bound(&next);
+            if left.saturating_add(operator.cost.into()) == total && left < best.0 {
+                best = (left, number);
+            }
+        }
+        u32::try_from(best.1).unwrap_or(0)
     }
 
     /// What it costs at least to reach the goal.

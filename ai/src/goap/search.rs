@@ -92,12 +92,12 @@ const NOWHERE: u32 = u32::MAX;
 impl<S: State> SearchOf<S> {
     fn new(problem: &Problem, start: S, costs: &[u32]) -> Self {
         let is_exact = problem.is_exact(costs);
-        // Room for a usual search, or for a usual plan alone.
-        let room = if is_exact { 8 } else { 32 };
+        // Room for a usual search, or for a usual plan alone, whose last state is the next to look at.
+        let room = if is_exact { 0 } else { 32 };
         let mut search = Self {
-            nodes: Vec::with_capacity(room),
-            open: BinaryHeap::with_capacity(if is_exact { 1 } else { room }),
-            table: Table::new(if is_exact { 0 } else { 4 * room }),
+            nodes: Vec::with_capacity(room.max(8)),
+            open: BinaryHeap::with_capacity(room),
+            table: Table::new(4 * room),
             looked_at: 0,
             is_exact,
         };
@@ -114,8 +114,8 @@ impl<S: State> SearchOf<S> {
         if !self.is_exact {
             let place = self.table.place(&self.nodes[node as usize].state, &self.nodes);
             self.table.put(place, node, &self.nodes);
+            self.open.push(Reverse(Ahead { total: cost + left, left, node }));
         }
-        self.open.push(Reverse(Ahead { total: cost + left, left, node }));
     }
 
     fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
@@ -126,7 +126,7 @@ impl<S: State> SearchOf<S> {
                 return self.way(problem, number);
             }
             if self.is_exact {
-                self.follow(problem, costs, node, number);
+                self.follow(problem, node, number);
             } else {
                 self.expand(problem, costs, node, number);
             }
@@ -136,6 +136,10 @@ impl<S: State> SearchOf<S> {
 
     /// Takes the state that is to be looked at next.
     fn next(&mut self) -> Option<(u32, SearchNode<S>)> {
+        if self.is_exact {
+            let node = self.nodes.last()?.clone();
+            return Some((u32::try_from(self.nodes.len() - 1).ok()?, node));
+        }
         while let Some(Reverse(ahead)) = self.open.pop() {
             let node = &self.nodes[ahead.node as usize];
             // Else a cheaper way to it was found, and it was looked at then.
@@ -146,26 +150,14 @@ impl<S: State> SearchOf<S> {
         None
     }
 
-    /// Adds the next state of a cheapest plan: of those that operators lead to at no more than the bound,
-    /// the one with least left to go, and of equals that of the first operator.
-    fn follow(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
-        let total = problem.bound(&node.state);
-        let mut state = node.state.clone();
-        let mut best = (u64::MAX, 0);
-        for operator in problem.applicable(&node.state) {
-            state.clone_from(&node.state);
-            problem.operators[operator].apply(&mut state);
-            let left = problem.bound(&state);
-            if left.saturating_add(u64::from(costs[operator])) == total && left < best.0 {
-                best = (left, operator);
-            }
-        }
-        let (left, operator) = best;
-        state.clone_from(&node.state);
-        problem.operators[operator].apply(&mut state);
-        let cost = node.cost + u64::from(costs[operator]);
-        #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
-        self.add(state, cost, left, from, operator as u32);
+    /// Adds the next state of a cheapest plan.
+    fn follow(&mut self, problem: &Problem, node: SearchNode<S>, from: u32) {
+        let number = problem.next_operator(&node.state);
+        let operator = &problem.operators[number as usize];
+        let mut state = node.state;
+        operator.apply(&mut state);
+        let left = problem.bound(&state);
+        self.add(state, node.cost + u64::from(operator.cost), left, from, number);
     }
 
     fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
