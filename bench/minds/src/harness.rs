@@ -61,10 +61,12 @@ impl Contender {
     }
 }
 
-/// A row: its name, the goal for Formic in nanoseconds, and who takes part, made when it is its turn.
+/// A row: its name, the goal for Formic in nanoseconds or of the second column in multiples of it, and
+/// who takes part, made when it is its turn.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) goal: Option<f64>,
+    pub(crate) second_within: Option<f64>,
     pub(crate) contenders: Box<dyn Fn() -> Vec<Contender>>,
 }
 
@@ -74,7 +76,12 @@ impl Row {
         goal: Option<f64>,
         contenders: impl Fn() -> Vec<Contender> + 'static,
     ) -> Self {
-        Self { name: name.into(), goal, contenders: Box::new(contenders) }
+        Self { name: name.into(), goal, second_within: None, contenders: Box::new(contenders) }
+    }
+
+    /// The same, where the second column may take so many times as long as the first.
+    pub(crate) fn second_within(self, times: f64) -> Self {
+        Self { second_within: Some(times), ..self }
     }
 }
 
@@ -88,7 +95,11 @@ pub(crate) fn run(rows: Vec<Row>, options: &Options) -> ExitCode {
         let ours = figures[0];
         for (place, (contender, figure)) in contenders.iter_mut().zip(&figures).enumerate() {
             let allocations = allocations::during(&mut contender.frame);
-            let goal = row.goal.filter(|_| place == 0);
+            let goal = match place {
+                0 => row.goal,
+                1 => row.second_within.map(|times| (times * ours * 100.0).round() / 100.0),
+                _ => None,
+            };
             let verdict = goal.map_or(String::new(), |goal| {
                 format!("{goal} {}", if *figure <= goal { "hit" } else { "missed" })
             });
