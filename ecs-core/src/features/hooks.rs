@@ -225,7 +225,8 @@ impl World {
     /// on; one that is taken away is not called any more, and may take away itself.
     ///
     /// Should an observer panic, the world is in order: what was told before it took place has not
-    /// taken place, what was told afterwards has. The observers after it are not called. Nor are
+    /// taken place, what was told afterwards has; and an entity whose last cleanup component was
+    /// removed is gone. The observers after it are not called. Nor are
     /// those that would have been told of an insertion during which the drop of a replaced value
     /// panicked.
     ///

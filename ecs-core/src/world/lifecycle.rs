@@ -14,6 +14,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, NoSuchEntity};
 use crate::hash::{BuildFibonacci, TypeMap};
+use crate::unwind::finish;
 
 /// A moment at which hooks and observers are called.
 #[derive(Clone, Copy)]
@@ -169,11 +170,18 @@ impl World {
 
     /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
     pub(super) fn despawn_one(&mut self, entity: Entity, keeps_cleanup: bool) {
-        let flags = self.flags_of(entity);
-        if flags.any(ArchetypeFlags::ON_DESPAWN) {
+        self.trigger_despawn(entity, keeps_cleanup);
+        self.let_go(entity, keeps_cleanup);
+    }
+
+    fn trigger_despawn(&mut self, entity: Entity, keeps_cleanup: bool) {
+        if self.flags_of(entity).any(ArchetypeFlags::ON_DESPAWN) {
             self.trigger_lifecycle(entity, Lifecycle::Despawning { keeps_cleanup });
         }
-        // Observers may have done anything.
+    }
+
+    /// The same for an entity that observers were told of. They may have done anything.
+    fn let_go(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
             return;
@@ -203,10 +211,17 @@ impl World {
         tag
     }
 
-    /// The last cleanup component of an entity was removed after it had been despawned.
+    /// The last cleanup component of an entity was removed after it had been despawned. It goes also
+    /// where an observer panics that is told of it: nothing would ever take it away (I-19).
     #[cold]
     pub(crate) fn finish_cleanup(&mut self, entity: Entity) {
-        self.despawn_one(entity, false);
+        let mut is_told = false;
+        finish(|| {
+            if !core::mem::replace(&mut is_told, true) {
+                self.trigger_despawn(entity, false);
+            }
+            self.let_go(entity, false);
+        });
     }
 
     /// Before the world is emptied: entities with hooks go one by one.

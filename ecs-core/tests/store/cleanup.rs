@@ -270,3 +270,36 @@ fn an_entity_goes_with_its_last_cleanup_whatever_the_drop_does() {
     assert!(!world.contains(entity));
     check(&world);
 }
+
+#[test]
+fn an_entity_goes_with_its_last_cleanup_also_where_an_observer_panics() {
+    type End = fn(&mut World, Entity);
+    let ends: [End; 4] = [
+        |world, entity| drop(world.remove::<Socket>(entity)),
+        |world, entity| {
+            let socket = world.component_id::<Socket>().expect("it is in use");
+            world.remove_by_id(entity, socket).expect("it has one");
+        },
+        |world, entity| {
+            let mut commands = CommandBuffer::new(world);
+            commands.remove::<Socket>(entity);
+            commands.play(world);
+        },
+        |world, _| {
+            world.bulk::<With<Despawned>>().remove::<Socket>();
+        },
+    ];
+    for end in ends {
+        let ledger = Ledger::default();
+        let mut world = World::new();
+        world.observe::<Despawn, Position>(|_, _| panic!("planned"));
+        let [entity, friend] = [world.spawn(Socket(1)), world.spawn(())];
+        world.despawn(entity).expect("alive");
+        let late = (Position(0.0), ledger.value(1));
+        assert!(world.insert(entity, late).is_ok(), "it is there to be cleaned up");
+        assert!(panics_as_planned(|| end(&mut world, entity)));
+        check(&world);
+        assert!(!world.contains(entity) && world.contains(friend));
+        assert_eq!(ledger.live(), 0);
+    }
+}
