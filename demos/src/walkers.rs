@@ -7,7 +7,7 @@ mod tests;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Component, Entity, World};
 use formic_jobs::{Query, Res};
-use formic_nav::{Cell, ClassId, PathRequest, PathStats, Position, Route, Terrain};
+use formic_nav::{Cell, ClassId, PathStats, Position, Terrain};
 use glam::Vec2;
 
 /// What an agent looked like a tick ago, and what it did wrong so far.
@@ -105,19 +105,4 @@ pub fn check(world: &World) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// What an agent has ahead of it, beginning where it is; empty if it has no way to go.
-#[must_use]
-pub fn path(world: &World, agent: Entity) -> Vec<Vec2> {
-    let (Ok(position), Ok(request), Ok(route)) =
-        (world.get::<Position>(agent), world.get::<PathRequest>(agent), world.get::<Route>(agent))
-    else {
-        return Vec::new();
-    };
-    let Some((goal, (_, between))) = request.goal().zip(route.rest().split_last()) else {
-        return Vec::new();
-    };
-    let middles = between.iter().map(|cell| cell.centre());
-    std::iter::once(position.0).chain(middles).chain([goal]).collect()
 }

@@ -82,7 +82,7 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
         let colour = match terrain.region(cell) {
             None => ROCK,
             Some(_) if options.clearance => [40 + clearance * (208 / SIZE_MAX); 3],
-            Some(region) => ground_colour(region.slot(), grid.weight_inside(cell)),
+            Some(region) => region_colour(region.slot(), grid.weight_inside(cell)),
         };
         picture.square(cell.centre(), side, colour, side);
     }
@@ -110,16 +110,20 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
     picture
 }
 
-/// The colour of a region: always the same, and neighbours in the numbering far apart. None is as
-/// dark as rock or as light as an agent. Heavy ground is bluer.
-fn ground_colour(region: usize, weight: Weight) -> [u8; 3] {
+/// The colour in which [`debug_draw`] draws the ground of a region: red, green and blue.
+///
+/// It is always the same, and that of neighbours in the numbering is another. None is as dark as
+/// rock or as light as an agent. Heavy ground is bluer. `region` is a
+/// [`RegionId::slot`](crate::RegionId::slot).
+#[must_use]
+pub fn region_colour(region: usize, weight: Weight) -> [u8; 3] {
     // The golden ratio spreads any number of hues evenly.
     let hue = (region % 48) as f32 * 0.618_034;
-    let bright = [0.62, 0.44, 0.74, 0.53][region % 4];
+    let bright = [0.62, 0.42, 0.8, 0.52][region % 4];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a byte")]
     let channel = |shift: f32| {
         let away = ((hue + shift).fract() * 6.0 - 3.0).abs() - 1.0;
-        (255.0 * bright * (0.35 + 0.65 * away.clamp(0.0, 1.0))) as u8
+        (255.0 * bright * (0.25 + 0.75 * away.clamp(0.0, 1.0))) as u8
     };
     let floor = [0.0, 2.0 / 3.0, 1.0 / 3.0].map(channel);
     let part = u16::from((weight.get() - 1).min(12)) * 20;
@@ -200,7 +204,7 @@ impl Picture {
             let Some((goal, rest)) = request.goal().zip(route.rest().split_last()) else {
                 continue;
             };
-            let colour = ground_colour(entity.index() as usize, Weight::ONE).map(|it| it | 0x60);
+            let colour = region_colour(entity.index() as usize, Weight::ONE).map(|it| it | 0x60);
             let middles = rest.1.iter().map(|cell: &Cell| cell.centre());
             let mut from = position.0;
             for to in middles.chain([goal]) {

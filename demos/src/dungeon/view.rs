@@ -1,28 +1,12 @@
 //! The dungeon as it is shown.
 
-use formic::inspect::{Cheat as Button, Ground, Kind, Mark, Scene, Touch, View};
+use formic::inspect::{Cheat as Button, Ground, Mark, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;
-use formic_nav::{Cell, PathRequest, PathStats, Position, RequestStatus, Route, Wander};
+use formic_nav::{Cell, PathRequest, PathStats, RequestStatus, Route, Wander};
 use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::world::Dungeon;
-use crate::raster::{Colour, region_colour};
-use crate::walkers;
-
-/// The side of rock that is turned towards us.
-const FACE: Colour = Colour([66, 60, 70]);
-/// Rock and its face come before the regions in the palette.
-const ROCK_TILE: u8 = 0;
-const FACE_TILE: u8 = 1;
-const FIRST_REGION_TILE: u8 = 2;
-/// Regions that are so many numbers apart look the same.
-const REGION_TILES: u8 = 250;
-
-const RESTS: u8 = 0;
-const WALKS: u8 = 1;
-const WAITS: u8 = 2;
-const STUCK: u8 = 3;
 
 const BUTTONS: [Button; 5] = [
     Button { name: "dig", label: "Dig", key: "d", touch: Touch::Brush },
@@ -34,54 +18,23 @@ const BUTTONS: [Button; 5] = [
 
 impl View for Dungeon {
     fn scene(&self) -> Scene {
-        let grid = self.terrain().grid();
-        Scene {
-            size: Vec2::new(grid.width().into(), grid.height().into()),
-            unit: "cell",
-            ticks_per_second: 20.0,
-            mark_radius: 0.3,
-            kinds: vec![
-                Kind::new("rests", Colour([150, 160, 180])),
-                Kind::new("walks", Colour::WHITE),
-                Kind::new("waits for a path", Colour([255, 214, 90])),
-                Kind::new("no path", Colour([255, 98, 98])),
-            ],
-        }
+        Scene { ticks_per_second: 20.0, ..self.map().scene() }
     }
 
     fn ground_version(&self) -> u64 {
-        self.terrain().version().get()
+        self.map().ground_version()
     }
 
     fn ground(&self) -> Ground {
-        let terrain = self.terrain();
-        let grid = terrain.grid();
-        let regions = (0..u32::from(REGION_TILES)).map(|slot| floor_colour(region_colour(slot)));
-        let tiles = grid.cells().map(|cell| self.tile(cell)).collect();
-        Ground {
-            columns: grid.width(),
-            rows: grid.height(),
-            palette: [Colour::ROCK, FACE].into_iter().chain(regions).collect(),
-            tiles,
-            landmarks: Vec::new(),
-        }
+        self.map().ground()
     }
 
     fn marks(&self, marks: &mut Vec<Mark>) {
-        let imps = self.engine.world.query_ref::<(Entity, &Position, &PathRequest)>();
-        imps.for_each(|(entity, position, request)| {
-            let kind = match request.status() {
-                RequestStatus::Idle | RequestStatus::Arrived | RequestStatus::Nearby(_) => RESTS,
-                RequestStatus::Found | RequestStatus::Partial(_) => WALKS,
-                RequestStatus::Pending => WAITS,
-                RequestStatus::Unreachable(_) => STUCK,
-            };
-            marks.push(Mark { entity, at: position.0, kind, world: 0 });
-        });
+        self.map().marks(marks);
     }
 
     fn path(&self, agent: Entity) -> Vec<Vec2> {
-        walkers::path(&self.engine.world, agent)
+        self.map().path(agent)
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {
@@ -129,14 +82,8 @@ impl View for Dungeon {
 }
 
 impl Dungeon {
-    fn tile(&self, cell: Cell) -> u8 {
-        let terrain = self.terrain();
-        if let Some(region) = terrain.region(cell) {
-            let slot = region.slot() % usize::from(REGION_TILES);
-            return FIRST_REGION_TILE + u8::try_from(slot).unwrap_or_default();
-        }
-        let below = cell.y.checked_add(1).map(|y| Cell::new(cell.x, y));
-        if below.is_some_and(|cell| terrain.is_open(cell)) { FACE_TILE } else { ROCK_TILE }
+    fn map(&self) -> TerrainMap<'_> {
+        TerrainMap::of(&self.engine.world).expect("a dungeon has a terrain")
     }
 
     /// What an imp does, and what for.
@@ -177,12 +124,4 @@ impl Dungeon {
             ),
         }
     }
-}
-
-/// The colour of a floor, that of its region subdued, so that imps and paths stand out from it.
-fn floor_colour(Colour(region): Colour) -> Colour {
-    let channel = |place: usize| {
-        (u16::from(region[place]) * 166 + u16::from(Colour::ROCK.0[place]) * 90) >> 8
-    };
-    Colour([0, 1, 2].map(|place| u8::try_from(channel(place)).unwrap_or(u8::MAX)))
 }

@@ -1,6 +1,6 @@
 //! The harbour as it is shown, and why its agents go where they go.
 
-use formic::inspect::{Ground, Kind as Legend, Mark, Scene, View};
+use formic::inspect::{Ground, Kind as Legend, Mark, Scene, TerrainMap, View};
 use formic_ecs::Entity;
 use formic_nav::{
     Cell, ClassId, Obstacle, Path, PathOutcome, PathRequest, PathScratch, Position, RequestStatus,
@@ -13,7 +13,6 @@ use super::map::{HEIGHT, KINDS, Kind, WIDTH, symbol};
 use super::traffic::{Cart, Errand};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
-use crate::walkers;
 
 const CART: Colour = Colour([170, 120, 70]);
 
@@ -81,7 +80,7 @@ impl View for Harbour {
     }
 
     fn path(&self, agent: Entity) -> Vec<Vec2> {
-        walkers::path(self.world(), agent)
+        TerrainMap::of(self.world()).map_or_else(Vec::new, |map| map.path(agent))
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

@@ -3,7 +3,6 @@
 //! Everything is integer arithmetic, so that one world gives one picture, pixel
 //! for pixel, on every machine.
 
-mod colour;
 mod draw;
 mod encode;
 #[cfg(test)]
@@ -12,7 +11,6 @@ mod text;
 
 pub use formic::inspect::Colour;
 
-pub use crate::raster::colour::region_colour;
 pub use crate::raster::draw::{Point, Rectangle};
 pub use crate::raster::text::LETTER;
 

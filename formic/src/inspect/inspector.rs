@@ -12,7 +12,7 @@ use formic_jobs::{Pool, Save, Schedule, Step, Threads};
 
 use super::http::HttpRequest;
 use super::server::{FRAME_WAIT, FrameWish, Link, Server, Wish};
-use super::{Answer, Host, NoView, Request, Session, View};
+use super::{Answer, Host, Request, Session, View};
 
 /// How long the world may live, or requests be answered, before the others have their turn.
 const SLICE: Duration = Duration::from_millis(25);
@@ -137,7 +137,7 @@ impl Inspector {
     /// the next tick is due.
     pub fn poll(&mut self, world: &mut World, schedule: &mut Schedule) {
         let pool = Arc::clone(&self.pool);
-        self.poll_host(&mut Attached { world, schedule, pool: &pool, view: NoView });
+        self.poll_host(&mut Attached { world, schedule, pool: &pool });
     }
 
     /// The same for a program that draws a map and has keys of its own.
@@ -248,11 +248,10 @@ fn borrowed(request: &HttpRequest) -> Request<'_> {
 }
 
 /// A world and its schedule that a program lets live by itself.
-struct Attached<'a> {
-    world: &'a mut World,
+pub(super) struct Attached<'a> {
+    pub(super) world: &'a mut World,
     schedule: &'a mut Schedule,
     pool: &'a Pool,
-    view: NoView,
 }
 
 impl Host for Attached<'_> {
@@ -289,10 +288,14 @@ impl Host for Attached<'_> {
     }
 
     fn view(&self) -> &dyn View {
-        &self.view
+        self
     }
 
     fn view_mut(&mut self) -> &mut dyn View {
-        &mut self.view
+        self
     }
 }
+
+// With `nav` it is the map of the terrain.
+#[cfg(not(feature = "nav"))]
+impl super::View for Attached<'_> {}

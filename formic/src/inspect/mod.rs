@@ -7,7 +7,8 @@
 //!
 //! It listens to this machine alone, and takes no request that comes from a page of elsewhere.
 //!
-//! A program that has a map to draw, or keys for its player, implements [`View`] and [`Host`].
+//! A world with the resource `Terrain` of `nav` has a map as well: regions, agents, and their paths. A
+//! program that has a map of its own to draw, or keys for its player, implements [`View`] and [`Host`].
 
 mod advice;
 mod answer;
@@ -22,6 +23,8 @@ mod history;
 mod http;
 #[cfg(not(target_family = "wasm"))]
 mod inspector;
+#[cfg(feature = "nav")]
+mod map;
 mod mind;
 mod query;
 mod report;
@@ -38,6 +41,8 @@ pub use entity::actions;
 pub use frame::{Frame, Known};
 #[cfg(not(target_family = "wasm"))]
 pub use inspector::{Inspector, Stopper};
+#[cfg(feature = "nav")]
+pub use map::TerrainMap;
 pub use request::Request;
 pub use scene::{Axes, Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
 pub use session::Session;

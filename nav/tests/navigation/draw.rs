@@ -2,7 +2,7 @@
 
 use formic_nav::{
     AgentClass, Cell, ClassId, DrawOptions, FlowFields, Grid, Link, MoveRule, Picture, Terrain,
-    debug_draw,
+    Weight, debug_draw, region_colour,
 };
 
 use crate::noise;
@@ -88,4 +88,20 @@ fn fields_links_routes_and_agents_are_drawn_where_they_are() {
     let white = colours(&picture, all, Cell::new(1, 6)).contains(&[255, 255, 255]);
     assert!(white, "the agent");
     assert_eq!(picture, debug_draw(&sim.world, all), "the same world gives the same picture");
+}
+
+#[test]
+fn regions_are_told_apart_from_each_other_and_from_rock_and_agents() {
+    let distance = |a: [u8; 3], b: [u8; 3]| -> u32 {
+        a.iter().zip(b).map(|(&a, b)| u32::from(a.abs_diff(b))).sum()
+    };
+    let regions: Vec<_> = (0..24).map(|region| region_colour(region, Weight::ONE)).collect();
+    for (index, &colour) in regions.iter().enumerate() {
+        assert!(distance(colour, [38, 35, 42]) > 80, "{index}: {colour:?} is as dark as rock");
+        assert!(distance(colour, [255; 3]) > 80, "{index}: {colour:?} is as light as an agent");
+        for (other, &neighbour) in regions.iter().enumerate().skip(index + 1) {
+            let apart = distance(colour, neighbour);
+            assert!(apart > 24, "{index} {colour:?} and {other} {neighbour:?}: {apart}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod address;
 mod entities;
 mod graph;
 mod hostile;
+mod map;
 mod time;
 
 use std::io::{Read, Write};
