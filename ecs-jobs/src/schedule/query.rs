@@ -178,9 +178,10 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// order of the rows, so that it does not depend on which thread did what.
     ///
     /// # Panics
-    /// Panics if `f` panics. Rows that were visited before stay as they are, and effects that they have put
-    /// into a [`Scatter`](super::Scatter) are in it. Which rows these are depends on timing, so a
-    /// system that catches the panic and goes on may have another result on another number of threads.
+    /// Panics if `f` panics. Rows that were visited before stay as they are, and what they have put into
+    /// [`Commands`](super::Commands) or a [`Scatter`](super::Scatter) is in it. Which rows these are
+    /// depends on timing, so a system that catches the panic and goes on may have another result on
+    /// another number of threads.
     pub fn par_for_each_with<S: ParallelSinks>(
         &mut self,
         mut sinks: S,
