@@ -117,8 +117,8 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
 /// [`RegionId::slot`](crate::RegionId::slot).
 #[must_use]
 pub fn region_colour(region: usize, weight: Weight) -> [u8; 3] {
-    // The golden ratio spreads any number of hues evenly.
-    let hue = (region % 48) as f32 * 0.618_034;
+    // The golden ratio spreads any number of hues evenly; the first one is calm.
+    let hue = (region % 48) as f32 * 0.618_034 + 0.52;
     let bright = [0.62, 0.42, 0.8, 0.52][region % 4];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a byte")]
     let channel = |shift: f32| {
