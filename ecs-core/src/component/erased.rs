@@ -14,7 +14,8 @@ use crate::hash::StateHasher;
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
-/// Makes a default value and gives it up to the function, which takes it before anything can panic.
+/// Makes a default value and gives it up to the function, which takes it before any code of a user
+/// runs. Should the world have no chunk left for it, it is forgotten.
 pub(crate) type DefaultFn = fn(&mut dyn FnMut(NonNull<u8>));
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;

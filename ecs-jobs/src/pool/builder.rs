@@ -240,9 +240,10 @@ impl PoolBuilder {
     /// It tells what loops, [graphs](crate::JobGraph) and [schedules](crate::Schedule) cost, and so
     /// whether they are worth sharing, and it is the time of a schedule's timeline. For targets
     /// that have no clock, such as a wasm module in a page, where all takes no time unless the host
-    /// passes one in; or to have the time of a host's trace.
+    /// passes one in; or to have the time of a host's trace. A clock that panics ends the process.
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
-        self.clock = Some(Box::new(clock));
+        // It is looked at while other threads are in the frame of the caller.
+        self.clock = Some(Box::new(move || never_unwinding(&clock)));
         self
     }
 

@@ -1,7 +1,7 @@
 //! Panics: caught, resumed once at the waiter, and the pool lives on.
 
 use crate::support::{pools, wait_until, within};
-use formic_jobs::Pool;
+use formic_jobs::{Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -303,4 +303,43 @@ fn jobs_that_go_with_their_pool_may_panic_when_dropped() {
     });
     drop(pool);
     wait_until(|| drop_count.load(Ordering::SeqCst) == 3);
+}
+
+/// Unwinding would leave a frame that other threads are in.
+#[test]
+#[cfg(not(miri))]
+fn a_clock_or_a_hook_that_panics_ends_the_process() {
+    const CHILD: &str = "FORMIC_CLOCK_CHILD";
+    let Some(what) = std::env::var_os(CHILD) else {
+        for what in ["clock", "span"] {
+            let child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "panics::a_clock_or_a_hook_that_panics_ends_the_process"])
+                .env(CHILD, what)
+                .output()
+                .expect("the test can start itself");
+            let said = String::from_utf8_lossy(&child.stdout);
+            assert!(!child.status.success(), "{what}: {said}");
+            assert!(!said.contains("FAILED") && !said.contains("passed"), "{what}: {said}");
+        }
+        return;
+    };
+    let builder = Pool::builder().threads(Threads::Own(1));
+    let builder = if what == "clock" {
+        let looks = AtomicUsize::new(0);
+        builder.clock(move || match looks.fetch_add(1, Ordering::SeqCst) {
+            20.. => panic!("it has stopped"),
+            count => Duration::from_micros(count as u64),
+        })
+    } else {
+        builder.on_span(|_| panic!("no"), |_| {})
+    };
+    let pool = builder.build().expect("one thread");
+    // Whatever unwinds is caught here, so that the test would fail and not abort.
+    for _ in 0..100 {
+        let run = || {
+            pool.for_each_index(1_000, |_| {});
+            pool.complete(pool.schedule(|| {}));
+        };
+        drop(catch_unwind(AssertUnwindSafe(run)));
+    }
 }
