@@ -103,7 +103,8 @@ impl ActionSet {
     }
 
     /// Gives this tag to all actions that were added so far. Two frameworks that share a kind of action
-    /// are kept apart by it: the system of each asks for the tag of its own.
+    /// are kept apart by it: the system of each asks for the tag of its own. One that asks for no tag
+    /// carries out all actions of its kind, tagged ones too.
     ///
     /// ```
     /// use formic_ai::action::{self, Agent, WideProcessor};
