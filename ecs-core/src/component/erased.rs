@@ -4,7 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use super::{CodecError, CodecKind, Component, FieldText};
@@ -14,9 +13,9 @@ use crate::hash::StateHasher;
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
-/// Makes a default value and gives it up to the function, which takes it before any code of a user
-/// runs. Should the world have no chunk left for it, it is forgotten.
-pub(crate) type DefaultFn = fn(&mut dyn FnMut(NonNull<u8>));
+/// Makes a default value, and puts it into the row; where that has a value already, as the `bool` says,
+/// the old one is dropped in the end.
+pub(crate) type DefaultFn = unsafe fn(NonNull<u8>, bool);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
@@ -108,7 +107,7 @@ impl ErasedFns {
             fields: T::FIELDS
                 .is_some()
                 .then_some(ErasedFields { read: read_fields::<T>, write: write_field::<T> }),
-            default: T::DEFAULT.map(|_| give_default::<T> as DefaultFn),
+            default: T::DEFAULT.map(|_| put_default::<T> as DefaultFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
             codec: ErasedCodec {
@@ -206,10 +205,19 @@ unsafe fn write_field<T: Component>(
     (fields.write)(value, field, text)
 }
 
-fn give_default<T: Component>(take: &mut dyn FnMut(NonNull<u8>)) {
+/// # Safety
+/// `row` has room for a `T` and is aligned for it (I-3, I-9). If `replaces`, it holds one, initialised
+/// (I-2), that has no other user; else it is unowned.
+unsafe fn put_default<T: Component>(row: NonNull<u8>, replaces: bool) {
     let make = T::DEFAULT.expect("`of` makes this function only for types that have one");
-    let mut value = ManuallyDrop::new(make());
-    take(NonNull::from(&mut *value).cast());
+    let (row, value) = (row.cast::<T>(), make());
+    if replaces {
+        // SAFETY: the caller vouches for a `T` that is initialised (I-2) and has no other user.
+        drop(unsafe { row.replace(value) });
+    } else {
+        // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that nothing owns (I-2).
+        unsafe { row.write(value) };
+    }
 }
 
 /// # Safety

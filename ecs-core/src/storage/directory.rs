@@ -239,6 +239,27 @@ mod tests {
     #[derive(crate::Component, Clone)]
     struct Counted(std::sync::Arc<()>);
 
+    std::thread_local! {
+        static DEFAULTS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    }
+
+    /// Says how many of it there are.
+    #[derive(crate::Component)]
+    struct WithDefault([u64; 15_000]);
+
+    impl Default for WithDefault {
+        fn default() -> Self {
+            DEFAULTS.set(DEFAULTS.get() + 1);
+            Self([4; 15_000])
+        }
+    }
+
+    impl Drop for WithDefault {
+        fn drop(&mut self) {
+            DEFAULTS.set(DEFAULTS.get() - 1);
+        }
+    }
+
     #[test]
     fn a_world_without_another_chunk_refuses_what_needs_one_and_goes_on() {
         use crate::world::World;
@@ -246,6 +267,7 @@ mod tests {
 
         let counted = std::sync::Arc::new(());
         let mut world = World::new();
+        let with_default = world.register::<WithDefault>();
         let mut all = std::vec![world.spawn(Counted(counted.clone()))];
         while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 15_000]))))).is_ok() {
             assert!(all.len() < 100 * CHUNKS_LIMIT, "there is no limit");
@@ -263,6 +285,8 @@ mod tests {
         });
         fails(&mut |world| _ = world.insert(all[0], Huge([2; 15_000])));
         fails(&mut |world| drop(world.instantiate(all[1], 1)));
+        fails(&mut |world| drop(world.insert_default_by_id(all[0], with_default)));
+        assert_eq!(DEFAULTS.get(), 0, "a default value that was refused is dropped, or not made");
         assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
         world.despawn(all[1]).expect("alive");
         _ = world.spawn(Huge([3; 15_000]));

@@ -80,40 +80,46 @@ impl World {
     ) -> Result<(), ByIdError> {
         self.changeable(id)?;
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        // SAFETY: the caller vouches for the value, and the entity was just found at `from`.
-        unsafe { self.put_by_id(entity, from, id, value) };
+        let info = self.registry.info(id);
+        let (size, drop) = (info.layout.size(), info.erased.drop);
+        let put = |room: NonNull<u8>, replaces: bool| match drop {
+            Some(drop) if replaces => {
+                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
+                // caller's is outside the world and may be written.
+                unsafe { core::ptr::swap_nonoverlapping(room.as_ptr(), value.as_ptr(), size) };
+                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
+                // in the caller's memory now, which was given up.
+                unsafe { drop.call(value) };
+            }
+            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it may hold
+            // is nothing to drop; the caller's is outside the world.
+            _ => unsafe { room.copy_from_nonoverlapping(value, size) },
+        };
+        // SAFETY: a value of the component is put into the row, and the entity was just found at
+        // `from` (I-1).
+        unsafe { self.put_by_id(entity, from, id, put) };
         Ok(())
     }
 
-    /// Takes the value for the component of this entity. Nothing of a user runs before it is taken.
+    /// Gives this entity the component by a function, which gets the row and whether the row has a
+    /// value already. There is room for the value before the function is called.
     ///
     /// # Safety
-    /// As [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks; the value is given up. The entity is at
-    /// `from` (I-1).
+    /// `put` initialises the row with a value of the component (I-9, I-16) where there is none, and
+    /// replaces and drops the one that is there; where it panics, the row is as it was, or has the
+    /// new value. The entity is at `from` (I-1).
     unsafe fn put_by_id(
         &mut self,
         entity: Entity,
         from: Location,
         id: ComponentId,
-        value: NonNull<u8>,
+        put: impl FnOnce(NonNull<u8>, bool),
     ) {
-        let info = self.registry.info(id);
-        let (size, drop) = (info.layout.size(), info.erased.drop);
-        match (self.open_row(from, id), drop) {
-            // SAFETY: the caller vouches for a value of this component (I-9, I-16), which is given
-            // up; the entity lives at `from` (I-1), and was found not to have it.
-            (None, _) => unsafe { self.move_in(entity, from, id, value) },
-            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it holds
-            // is nothing to drop; the caller's is outside the world.
-            (Some(there), None) => unsafe { there.copy_from_nonoverlapping(value, size) },
-            (Some(there), Some(drop)) => {
-                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
-                // caller's is outside the world and may be written.
-                unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
-                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
-                // in the caller's memory now, which was given up; all books are in order.
-                unsafe { drop.call(value) };
-            }
+        match self.open_row(from, id) {
+            Some(there) => put(there, true),
+            // SAFETY: the caller vouches for the function; the entity lives at `from` (I-1), and was
+            // found not to have the component.
+            None => unsafe { self.move_in(entity, from, id, |room| put(room, false)) },
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
             self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
@@ -290,11 +296,14 @@ impl World {
         id: ComponentId,
     ) -> Result<(), ByIdError> {
         let info = self.changeable(id)?;
-        let give = info.erased.default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
+        let default = info.erased.default;
+        let put_default = default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        // SAFETY: the function is that of the component's type (I-9), and gives up a value that is
-        // outside the world; the entity was just found at `from` (I-1).
-        give(&mut |value| unsafe { self.put_by_id(entity, from, id, value) });
+        // SAFETY: the function is that of the component's type (I-9), so the row is one of its column.
+        let put = |room: NonNull<u8>, replaces| unsafe { put_default(room, replaces) };
+        // SAFETY: the function puts a value of the component into the row, which is made before; the
+        // entity was just found at `from` (I-1).
+        unsafe { self.put_by_id(entity, from, id, put) };
         Ok(())
     }
 
@@ -537,29 +546,25 @@ impl World {
         Some(archetype.chunks.row(location.address, column))
     }
 
-    /// Moves an entity to where it has one component more, whose value is copied from `value`.
+    /// Moves an entity to where it has one component more, whose value is written by `put`.
     ///
     /// # Safety
-    /// `value` points at a value of this component, of this world (I-9, I-16), which is given up.
-    /// The entity is at `from` (I-1) and does not have it.
+    /// `put` initialises the row that it gets with a value of this component, of this world (I-9,
+    /// I-16), unless it panics. The entity is at `from` (I-1) and does not have it.
     unsafe fn move_in(
         &mut self,
         entity: Entity,
         from: Location,
         id: ComponentId,
-        value: NonNull<u8>,
+        put: impl FnOnce(NonNull<u8>),
     ) {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
-        let size = registry.info(id).layout.size();
         let index = bundles.index_of_ids(&[id]);
         let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
-        let room = moving.target.chunks.reserved(moving.to, insertion.columns[0]);
-        // SAFETY: the row is reserved, and its column holds values of this component (I-16), one of
-        // which the caller ensures is there to be copied.
-        unsafe { room.copy_from_nonoverlapping(value, size) };
+        put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));
         // SAFETY: the transition begins at the archetype where the entity is (I-1) and leads to
         // another, since the component is new (I-6); the one column that is added was written.
         drop(unsafe { moving.finish(&insertion.plan) }.0);
