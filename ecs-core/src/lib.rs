@@ -83,8 +83,6 @@ mod archetype;
 mod bundle;
 mod capacity;
 mod commands;
-#[cfg(doctest)]
-mod compile_fail;
 mod component;
 pub mod enableable;
 mod entities;

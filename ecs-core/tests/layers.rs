@@ -32,7 +32,6 @@ const LAYERS: &[&[&str]] = &[
     &["features"],
     // Documentation.
     &["enableable"],
-    &["compile_fail"],
 ];
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
@@ -96,7 +95,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["check"],
         ],
     ),
-    ("compile_fail", &[&["cells"], &["dynamic"], &["types"]]),
     ("commands", &[&["deferred"], &["payload"], &["stream"], &["runs"], &["merge"], &["playback"]]),
     (
         "features",

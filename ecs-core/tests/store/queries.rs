@@ -416,7 +416,7 @@ fn slices_of_pods_are_flat_numbers() {
     assert_eq!(sum.to_bits(), 1200.0_f32.to_bits());
 }
 
-/// That the others are refused is in `src/compile_fail/types.rs`.
+/// That the others are refused is in `tests/compile_fail/types.rs`.
 #[test]
 fn what_holds_components_goes_to_other_threads_and_is_shared_by_them() {
     fn is_for_threads<T: Send + Sync>() {}
