@@ -24,6 +24,9 @@ pub(crate) use rows::ForgottenRows;
 pub struct ArchetypeId(pub(crate) u32);
 
 impl ArchetypeId {
+    /// The archetype without components, which each world has.
+    pub(crate) const EMPTY: Self = Self(0);
+
     /// The number itself.
     #[must_use]
     pub const fn index(self) -> usize {

@@ -109,9 +109,10 @@ impl Group<'_, '_> {
             let outcome = match (action, stage) {
                 (Action::Spawn(payload), Stage::Nowhere) if entities.is_reserved(*entity) => {
                     let bundle = (payload.functions.index)(bundles, registry);
-                    let placement = bundles.placement_at(bundle, registry, archetypes);
+                    let from = ArchetypeId::EMPTY;
+                    let insertion = bundles.insertion_at(bundle, from, registry, archetypes);
                     plan.bundles.push(index);
-                    Ok(Stage::In(placement.archetype))
+                    Ok(Stage::In(insertion.target))
                 }
                 (Action::Insert(payload), Stage::In(here)) => {
                     let bundle = (payload.functions.index)(bundles, registry);

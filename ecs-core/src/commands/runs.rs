@@ -151,13 +151,13 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     let version = world.next_version();
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
     let index = (functions.index)(bundles, registry);
-    let placement = bundles.placement_at(index, registry, archetypes);
-    let target = archetypes.get_mut(placement.archetype);
+    let insertion = bundles.insertion_at(index, ArchetypeId::EMPTY, registry, archetypes);
+    let target = archetypes.get_mut(insertion.target);
     if target.flags.any(ArchetypeFlags::ON_ADD) {
         return;
     }
     scratch.arrived.clear();
-    let mut rows = NewRows::new(target, &placement.columns, version, &mut scratch.arrived);
+    let mut rows = NewRows::new(target, &insertion.columns, version, &mut scratch.arrived);
     each(stream, kind, |stream, entity| {
         if !entities.is_reserved(entity) {
             return false;

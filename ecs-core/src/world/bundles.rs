@@ -20,7 +20,8 @@ pub(crate) struct Bundles {
     indexes: TypeMap<BundleIndex>,
     /// Of the lists of components that were given or taken by their ids.
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
-    infos: Vec<BundleInfo>,
+    /// The components of each bundle, in declared order.
+    ids: Vec<Box<[ComponentId]>>,
     /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
     cached_indexes: EdgeCache,
     cached_edges: [EdgeCache; 2],
@@ -53,28 +54,6 @@ pub(crate) enum Part {
     Cleanup,
     /// What the copies of an entity get; they may come to lie in the archetype of the source.
     Copied,
-}
-
-#[derive(Debug)]
-struct BundleInfo {
-    /// In declared order.
-    ids: Box<[ComponentId]>,
-    spawn: Option<Placement>,
-}
-
-/// An archetype, and where in it the components of a bundle lie, in declared order.
-#[derive(Clone, Debug)]
-pub(crate) struct Placement {
-    pub(crate) archetype: ArchetypeId,
-    pub(crate) columns: Box<[usize]>,
-}
-
-impl Placement {
-    #[cold]
-    fn find(ids: &[ComponentId], registry: &Registry, archetypes: &mut Archetypes) -> Self {
-        let archetype = archetypes.obtain(ComponentSet::new(ids.to_vec()), registry);
-        Self { archetype, columns: columns_of(archetypes.get(archetype), ids) }
-    }
 }
 
 impl Bundles {
@@ -125,37 +104,14 @@ impl Bundles {
     }
 
     fn push(&mut self, ids: &[ComponentId]) -> BundleIndex {
-        let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
-        self.infos.push(BundleInfo { ids: ids.into(), spawn: None });
+        let index = u32::try_from(self.ids.len()).expect("fewer than 2^32 bundle types");
+        self.ids.push(ids.into());
         BundleIndex(index)
     }
 
     /// The components of this bundle type, in declared order.
     pub(crate) fn ids(&self, index: BundleIndex) -> &[ComponentId] {
-        &self.infos[index.0 as usize].ids
-    }
-
-    /// Where new entities with this bundle go.
-    #[inline]
-    pub(crate) fn placement<P: Parts>(
-        &mut self,
-        registry: &mut Registry,
-        archetypes: &mut Archetypes,
-    ) -> &Placement {
-        let index = self.index::<P>(registry);
-        self.placement_at(index, registry, archetypes)
-    }
-
-    /// Where new entities with the bundle of this number go.
-    #[inline]
-    pub(crate) fn placement_at(
-        &mut self,
-        index: BundleIndex,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-    ) -> &Placement {
-        let info = &mut self.infos[index.0 as usize];
-        info.spawn.get_or_insert_with(|| Placement::find(&info.ids, registry, archetypes))
+        &self.ids[index.0 as usize]
     }
 
     /// The transition of a row that is given this bundle, or that it is taken from; `None` if the row
@@ -180,7 +136,8 @@ impl Bundles {
         self.edges[change as usize].known[place as usize].as_ref()
     }
 
-    /// The transition of a row that is given this bundle, which every row can be.
+    /// The transition of a row that is given this bundle, which every row can be. From the archetype
+    /// without components it leads to where new entities with the bundle go.
     #[inline]
     pub(crate) fn insertion<P: Parts>(
         &mut self,
@@ -226,7 +183,7 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> u32 {
-        let ids = &self.infos[index.0 as usize].ids;
+        let ids = &self.ids[index.0 as usize];
         let Edges { places, known } = &mut self.edges[change as usize];
         *places.entry((from, index)).or_insert_with(|| {
             let set = change.target(archetypes.get(from).components(), ids);
@@ -268,8 +225,7 @@ impl Bundles {
         archetype: &Archetype,
         registry: &Registry,
     ) -> &'static str {
-        let info = &self.infos[index.0 as usize];
-        let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
+        let missing = self.ids(index).iter().find(|&&id| !archetype.components().contains(id));
         missing.and_then(|&id| registry.info(id).type_name()).unwrap_or("a component")
     }
 
@@ -278,7 +234,7 @@ impl Bundles {
         for (change, edges) in [Change::Insert, Change::Remove].into_iter().zip(&self.edges) {
             for (&(from, bundle), &place) in &edges.places {
                 let transition = &edges.known[place as usize];
-                let ids = &*self.infos[bundle.0 as usize].ids;
+                let ids = self.ids(bundle);
                 let source = &archetypes[from.index()];
                 match (transition, change.target(source.components(), ids)) {
                     (Some(transition), Some(set)) => {
@@ -364,7 +320,7 @@ mod tests {
         let entity = world.spawn((A(1), B(2)));
         world.insert(entity, C).unwrap();
         world.check().unwrap();
-        spoil(world.bundles.edges[0].known[0].as_mut().expect("it leads somewhere"));
+        spoil(world.bundles.edges[0].known[1].as_mut().expect("it leads somewhere"));
         let broken = world.check().unwrap_err();
         assert_eq!(broken.invariant, "I-6");
         broken.detail
@@ -402,10 +358,10 @@ mod tests {
             world.insert(entity, C).unwrap();
             world.bundles.cached_edges = <[EdgeCache; 2]>::default();
         }
-        assert_eq!(world.bundles.edges[0].known.len(), 1);
+        assert_eq!(world.bundles.edges[0].known.len(), 2, "one of them for spawning");
         let entity = world.spawn(A(1));
         world.insert(entity, C).unwrap();
-        assert_eq!(world.bundles.edges[0].known.len(), 2, "from another archetype");
+        assert_eq!(world.bundles.edges[0].known.len(), 4, "from another archetype");
     }
 
     #[test]

@@ -7,16 +7,15 @@
 use alloc::vec::Vec;
 
 use super::World;
-use super::bundles::Placement;
 use super::lifecycle::Lifecycle;
-use crate::archetype::{Archetype, Archetypes, ForgottenRows};
+use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
 use crate::bundle::{Bundle, Parts, with_starts};
 use crate::capacity::expected_of;
 use crate::component::ArchetypeFlags;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::storage::BlockPool;
+use crate::storage::Place;
 use crate::transfer::{MoveContext, NewRows, despawn_row};
 use crate::unwind::finish;
 
@@ -43,41 +42,44 @@ impl World {
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let parts = bundle.into_parts();
         self.entities.expect_one();
-        let (location, version) = self.write_row(parts);
-        let entity = self.entities.allocate(location.place);
-        if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_bundle::<B::Parts>(entity, |ids| Lifecycle::Spawned(ids));
-        }
-        entity
+        self.spawn_parts(parts, Entities::allocate)
     }
 
     /// Lets an entity live whose handle was reserved.
     pub(crate) fn spawn_reserved<P: Parts>(&mut self, entity: Entity, bundle: P) {
-        let (location, version) = self.write_row(bundle);
-        self.entities.activate(entity, location.place);
-        if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
+        self.spawn_parts(bundle, |entities, place| {
+            entities.activate(entity, place);
+            entity
+        });
+    }
+
+    /// Writes a bundle into a row; `settle` says who lives there.
+    #[inline]
+    fn spawn_parts<P: Parts>(
+        &mut self,
+        bundle: P,
+        settle: impl FnOnce(&mut Entities, Place) -> Entity,
+    ) -> Entity {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, entities, blocks, .. } = self;
+        let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
+        let Archetype { chunks, flags, .. } = archetypes.get_mut(insertion.target);
+        let address = chunks.reserve_row(blocks);
+        let start = |k: usize| chunks.column(address.chunk, insertion.columns[k]);
+        with_starts::<P, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in this archetype (I-6, I-9),
+            // and the row is reserved.
+            unsafe { bundle.write(starts, address.row) };
+        });
+        let entity = settle(entities, chunks.place(address));
+        // SAFETY: the row was reserved above, and nothing but the entity table was touched since; the
+        // archetype has the bundle's components and no others, so every column of it was written
+        // (I-2).
+        unsafe { chunks.commit_rows(address, &[entity], version, version) };
+        if flags.any(ArchetypeFlags::ON_ADD) {
             self.trigger_bundle::<P>(entity, |ids| Lifecycle::Spawned(ids));
         }
-    }
-
-    /// Writes a bundle into a reserved row, which the caller commits at once.
-    fn write_row<P: Parts>(&mut self, bundle: P) -> (Location, u64) {
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, .. } = self;
-        let placement = bundles.placement::<P>(registry, archetypes);
-        // SAFETY: the placement is that of this bundle: its columns are of the components' types
-        // (I-9).
-        (unsafe { write_at(archetypes, blocks, placement, bundle) }, version)
-    }
-
-    /// Gives what is to be done next.
-    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> ArchetypeFlags {
-        let archetype = self.archetypes.get_mut(location.archetype);
-        // SAFETY: `write_at` has just reserved the row, and nothing but the entity table was
-        // touched since; the archetype has the bundle's components and no others with a size, so
-        // every column of it was written (I-2).
-        unsafe { archetype.chunks.commit_rows(location.address, &[entity], version, version) };
-        archetype.flags
+        entity
     }
 
     /// New entities, one for each bundle that the iterator gives.
@@ -93,19 +95,18 @@ impl World {
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while let Some(first) = bundles.next() {
-            if self.is_told_of::<B::Parts>() {
+            let version = self.next_version();
+            let Self { bundles: known, registry, archetypes, entities, blocks, .. } = self;
+            let insertion = known.insertion::<B::Parts>(ArchetypeId::EMPTY, registry, archetypes);
+            let archetype = archetypes.get_mut(insertion.target);
+            if archetype.flags.any(ArchetypeFlags::ON_ADD) {
                 spawned.push(self.spawn(first));
                 continue;
             }
             // Every row that is granted can get an entity: nothing must fail half-way.
             let left = expected.saturating_sub(spawned.len());
-            let wanted = left.clamp(1, self.entities.available_min());
-            let version = self.next_version();
-            let Self { bundles: known, registry, archetypes, entities, blocks, .. } = self;
-            let Placement { archetype, columns } =
-                known.placement::<B::Parts>(registry, archetypes);
-            let archetype = archetypes.get_mut(*archetype);
-            let mut rows = NewRows::new(archetype, columns, version, &mut spawned);
+            let wanted = left.clamp(1, entities.available_min());
+            let mut rows = NewRows::new(archetype, &insertion.columns, version, &mut spawned);
             let granted = rows.prepare(blocks, wanted);
             let (starts, row) = (rows.starts(), rows.next_row().1);
             let mut run = SpawnRun { rows, entities, written: 0 };
@@ -122,12 +123,6 @@ impl World {
             }
         }
         spawned
-    }
-
-    /// Whether a hook or observer is to run for every entity that comes with this bundle.
-    fn is_told_of<P: Parts>(&mut self) -> bool {
-        let placement = self.bundles.placement::<P>(&mut self.registry, &mut self.archetypes);
-        self.archetypes.get(placement.archetype).flags.any(ArchetypeFlags::ON_ADD)
     }
 
     /// Takes an entity out of the world and drops its components.
@@ -189,29 +184,6 @@ impl World {
             archetypes.list_mut().iter_mut().for_each(|archetype| archetype.chunks.trim(blocks));
         });
     }
-}
-
-/// Writes a bundle into a reserved row.
-///
-/// # Safety
-/// The placement's columns are those of the bundle's components (I-9).
-#[inline]
-unsafe fn write_at<P: Parts>(
-    archetypes: &mut Archetypes,
-    blocks: &mut BlockPool,
-    placement: &Placement,
-    bundle: P,
-) -> Location {
-    let Placement { archetype, columns } = placement;
-    let chunks = &mut archetypes.get_mut(*archetype).chunks;
-    let address = chunks.reserve_row(blocks);
-    let start = |k: usize| chunks.column(address.chunk, columns[k]);
-    with_starts::<P, _>(start, |starts| {
-        // SAFETY: the columns are those of the bundle's components in this archetype (the caller's
-        // word, I-9), and the row is reserved.
-        unsafe { bundle.write(starts, address.row) };
-    });
-    Location { archetype: *archetype, address, place: chunks.place(address) }
 }
 
 /// New rows that are being written; the entities of those that were come when it is dropped.

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 
 use super::ByIdError;
+use crate::archetype::ArchetypeId;
 use crate::capacity::expected;
 use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
@@ -468,14 +469,14 @@ impl World {
             let version = self.next_version();
             let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
             let index = bundles.index_of_ids(&ids);
-            let placement = bundles.placement_at(index, registry, archetypes);
-            let archetype = archetypes.get_mut(placement.archetype);
+            let insertion = bundles.insertion_at(index, ArchetypeId::EMPTY, registry, archetypes);
+            let archetype = archetypes.get_mut(insertion.target);
             // An observer may do anything, so entities that have any go one by one.
             let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
             let left = if is_told { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
             let from = spawned.len();
-            let mut rows = NewRows::new(archetype, &placement.columns, version, &mut spawned);
+            let mut rows = NewRows::new(archetype, &insertion.columns, version, &mut spawned);
             let granted = rows.prepare(blocks, wanted);
             let (starts, first) = rows.next_row();
             for (&start, &(id, values)) in starts.iter().zip(components) {
