@@ -115,7 +115,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     ("features/relation", &[&["links"]]),
     (
         "features/snapshot",
-        &[&["format"], &["image"], &["names"], &["relations"], &["save"], &["load"]],
+        &[&["format"], &["image"], &["names"], &["save"], &["load"]],
     ),
 ];
 

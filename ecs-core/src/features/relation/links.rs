@@ -2,18 +2,19 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::iter::FusedIterator;
 
 use super::{
     ChildOf, OnTargetDespawn, Related, Relation, RelationError, Side, Sources, Targets, Unrelated,
 };
+use crate::archetype::Archetype;
 use crate::bundle::Value;
 use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, CommandFailureReason, NoSuchEntity};
+use crate::hash::BuildFibonacci;
 use crate::world::{AfterDespawn, EntitySet, World};
 
 /// A pair that was related and is no longer, to be told of when everything is in order.
@@ -34,8 +35,8 @@ impl Broken {
 pub(crate) struct RelationFns {
     pub(crate) targets: ComponentId,
     pub(crate) sources: ComponentId,
-    pub(crate) is_exclusive: bool,
-    pub(crate) is_acyclic: bool,
+    is_exclusive: bool,
+    is_acyclic: bool,
     /// Whether sources are despawned with their target.
     despawns_sources: bool,
     pub(crate) sources_of: fn(&World, Entity) -> &[Entity],
@@ -45,7 +46,6 @@ pub(crate) struct RelationFns {
     /// Brings the lists of an entity that was copied, with those of others, in step.
     pub(crate) adopt: fn(&mut World, Entity, &EntitySet),
     pub(crate) trigger_related: fn(&mut World, Entity, Entity),
-    check: fn(&World) -> Result<(), String>,
 }
 
 impl RelationFns {
@@ -63,7 +63,6 @@ impl RelationFns {
             trigger_related: |world, source, target| {
                 world.trigger(&Related::<R>::new(source, target), source);
             },
-            check: check::<R>,
         }
     }
 }
@@ -252,8 +251,87 @@ impl World {
 
 /// I-18.
 fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
-    let broken = |detail| BrokenInvariant { invariant: "I-18", detail };
-    world.relations().iter().try_for_each(|relation| (relation.check)(world)).map_err(broken)
+    for relation in world.relations() {
+        let lists = |id, list_of: fn(&World, Entity) -> &[Entity]| {
+            let having = world.archetypes().iter().filter(move |it| it.components().contains(id));
+            having.flat_map(Archetype::all_entities).map(move |row| (row, list_of(world, row)))
+        };
+        let targets = lists(relation.targets, relation.targets_of);
+        let sources = lists(relation.sources, relation.sources_of);
+        relation.check(targets, sources).map_err(|detail| {
+            let name = world.registry.info(relation.targets).name();
+            BrokenInvariant { invariant: "I-18", detail: format!("{name}: {detail}") }
+        })?;
+    }
+    Ok(())
+}
+
+/// Entities that are related, the source first.
+type Pair = (Entity, Entity);
+
+impl RelationFns {
+    /// Whether the two sides are in step (I-18): all targets that sources list, and all sources that
+    /// targets list.
+    pub(crate) fn check<List: AsRef<[Entity]>>(
+        &self,
+        targets: impl Iterator<Item = (Entity, List)>,
+        sources: impl Iterator<Item = (Entity, List)>,
+    ) -> Result<(), &'static str> {
+        let forward = pairs(targets, |source, target| (source, target))?;
+        if forward != pairs(sources, |target, source| (source, target))? {
+            return Err("the sides of a relation are not in step");
+        }
+        let is_twice = |pair: &[Pair]| pair[0] == pair[1];
+        let has_two = |pair: &[Pair]| self.is_exclusive && pair[0].0 == pair[1].0;
+        if forward.windows(2).any(|pair| is_twice(pair) || has_two(pair)) {
+            return Err("an entity is related twice");
+        }
+        if self.is_acyclic && has_circle(&forward) {
+            return Err("a relation goes in a circle");
+        }
+        Ok(())
+    }
+}
+
+/// All pairs of one side, in order.
+fn pairs<List: AsRef<[Entity]>>(
+    lists: impl Iterator<Item = (Entity, List)>,
+    pair: impl Fn(Entity, Entity) -> Pair,
+) -> Result<Vec<Pair>, &'static str> {
+    let mut all = Vec::new();
+    for (row, list) in lists {
+        if list.as_ref().is_empty() {
+            return Err("an entity is related to no other");
+        }
+        all.extend(list.as_ref().iter().map(|&other| pair(row, other)));
+    }
+    all.sort_unstable_by_key(|&(source, target)| (source.to_bits(), target.to_bits()));
+    Ok(all)
+}
+
+/// Whether one comes back by going from source to target: takes away those to which no entity is
+/// related, until there are none (Kahn's algorithm).
+fn has_circle(pairs: &[Pair]) -> bool {
+    let mut counts = hashbrown::HashMap::<Entity, usize, BuildFibonacci>::default();
+    pairs.iter().for_each(|&(_, target)| *counts.entry(target).or_default() += 1);
+    let targets_of = |source: Entity| {
+        let start = pairs.partition_point(|pair| pair.0.to_bits() < source.to_bits());
+        pairs[start..].iter().take_while(move |pair| pair.0 == source).map(|pair| pair.1)
+    };
+    let mut free: Vec<Entity> = pairs.iter().map(|pair| pair.0).collect();
+    free.dedup();
+    free.retain(|source| !counts.contains_key(source));
+    while let Some(source) = free.pop() {
+        for target in targets_of(source) {
+            let Some(count) = counts.get_mut(&target) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&target);
+                free.push(target);
+            }
+        }
+    }
+    !counts.is_empty()
 }
 
 /// Who has to go before an entity goes.
@@ -311,38 +389,6 @@ fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
     for target in outside {
         world.enter_list::<Sources<R>>(target, copy);
     }
-}
-
-fn check<R: Relation>(world: &World) -> Result<(), String> {
-    let name = core::any::type_name::<R>();
-    let (mut forward, mut backward) = (Vec::new(), Vec::new());
-    for entity in world.entities() {
-        if let Ok(targets) = world.get::<Targets<R>>(entity) {
-            if targets.is_empty() || (R::EXCLUSIVE && targets.len() > 1) {
-                return Err(format!("{entity} has {} targets of {name}", targets.len()));
-            }
-            forward.extend(targets.iter().map(|&target| (entity, target)));
-        }
-        if let Ok(sources) = world.get::<Sources<R>>(entity) {
-            if sources.is_empty() {
-                return Err(format!("{entity} has an empty list of sources of {name}"));
-            }
-            backward.extend(sources.iter().map(|&source| (source, entity)));
-        }
-    }
-    let key = |&(source, target): &(Entity, Entity)| (source.to_bits(), target.to_bits());
-    forward.sort_unstable_by_key(key);
-    backward.sort_unstable_by_key(key);
-    if forward != backward {
-        return Err(format!("the sides of {name} are not in step"));
-    }
-    if forward.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(format!("two entities are related by {name} twice"));
-    }
-    let dead = forward.iter().find(|(_, target)| !world.contains(*target));
-    dead.map_or(Ok(()), |(source, target)| {
-        Err(format!("{source} is related by {name} to {target}, which is gone"))
-    })
 }
 
 impl CommandBuffer {

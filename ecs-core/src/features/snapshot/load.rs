@@ -10,14 +10,13 @@ use super::image::{
     ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
 };
 use super::names::KnownComponents;
-use super::relations::check_relation;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentSet, Despawned, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
 use crate::features::prefab::Prefab;
-use crate::features::relation::RelationFns;
+use crate::features::relation::{EntityList, RelationFns, read_list};
 use crate::storage::{BlockPool, RowAddress};
 use crate::world::{Contents, Finishing, World};
 
@@ -85,9 +84,10 @@ impl Building<'_> {
     /// Whether what was built can be.
     fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
-        let is_alive = |entity| self.entities.get(entity).is_some();
         for relation in relations {
-            check_relation(image, relation, &self.ids, &is_alive)?;
+            let lists = |of| lists(image, self.ids.iter().position(|&id| id == Some(of)));
+            let is_true = relation.check(lists(relation.targets), lists(relation.sources));
+            is_true.map_err(contradiction)?;
         }
         Ok(())
     }
@@ -201,6 +201,24 @@ fn load_marks(
             chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
         }
     }
+}
+
+/// What the component of this number lists, one side of a relation. Its values were read already.
+fn lists<'a>(
+    image: &'a Image<'_>,
+    number: Option<usize>,
+) -> impl Iterator<Item = (Entity, EntityList)> + 'a {
+    let having = image.archetypes.iter().filter_map(move |archetype| {
+        let column = archetype.components.binary_search(&number?).ok()?;
+        Some((archetype, column))
+    });
+    having.flat_map(|(archetype, column)| {
+        archetype.chunks.iter().enumerate().flat_map(move |(index, chunk)| {
+            let mut values = archetype.columns_of(index)[column].values;
+            let rows = chunk.entities().flatten();
+            rows.map(move |row| (row, read_list(&mut values).unwrap_or_default()))
+        })
+    })
 }
 
 enum Failure {

@@ -4,7 +4,6 @@ mod format;
 mod image;
 mod load;
 mod names;
-mod relations;
 mod save;
 
 use alloc::string::String;
