@@ -10,7 +10,7 @@
 //! | [`World::insert`] | [`NotInserted`] | the same; what was to be inserted is in the error |
 //! | [`World::get`], [`get_mut`], [`remove`], [`set_enabled`], [`is_enabled`] | [`ComponentError`]: [`NoSuchEntity`], [`MissingComponent`], not enableable | forget the handle; insert the component first; declare it `enableable` |
 //! | [`World::query_one`], [`Query::get`], [`View::get`] | [`QueryEntityError`] | the entity is gone, or lacks what is asked for, or (in a query) has it disabled: pass over it |
-//! | [`Query::get_many_mut`], [`View::get_many_mut`] | [`QueryManyError`] | the same of one of them, or one is named twice: ask for each once |
+//! | [`Query::get_many_mut`], [`View::get_many_mut`] | [`QueryEntityError`] | the same of one of them, or one is named twice: ask for each once |
 //! | [`Query::single`] | [`QuerySingleError`] | none or several: ask for `first`, or loop |
 //! | [`World::instantiate`] | [`InstantiateError`] | derive `Clone` for the component, or leave it out of the prefab |
 //! | [`World::relate`], [`set_parent`] | [`RelationError`] | the entity is gone, or the pair would close a circle: unrelate first |
@@ -320,41 +320,17 @@ pub enum QueryEntityError {
     NoSuchEntity(NoSuchEntity),
     /// The entity lacks what the query asks for, or has it disabled.
     NotMatching(Entity),
+    /// The entity was named twice where several are handed out at once.
+    Repeated(Entity),
 }
 
 error_text! { QueryEntityError:
     Self::NoSuchEntity(error) => "{error}";
     Self::NotMatching(entity) => "entity {entity} does not match the query";
-}
-
-from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
-
-/// Why several entities could not be handed out at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueryManyError {
-    /// One of the entities is not in this world.
-    NoSuchEntity(NoSuchEntity),
-    /// One of the entities lacks what the query asks for, or has it disabled.
-    NotMatching(Entity),
-    /// One of the entities was named twice.
-    Repeated(Entity),
-}
-
-error_text! { QueryManyError:
-    Self::NoSuchEntity(error) => "{error}";
-    Self::NotMatching(entity) => "entity {entity} does not match the query";
     Self::Repeated(entity) => "entity {entity} was asked for twice at once";
 }
 
-impl From<QueryEntityError> for QueryManyError {
-    fn from(error: QueryEntityError) -> Self {
-        match error {
-            QueryEntityError::NoSuchEntity(error) => Self::NoSuchEntity(error),
-            QueryEntityError::NotMatching(entity) => Self::NotMatching(entity),
-        }
-    }
-}
+from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 
 /// Why there is not the one row that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -89,7 +89,6 @@ mod entities;
 mod entity;
 pub mod error;
 mod features;
-mod flat;
 mod hash;
 mod mask;
 mod name;
@@ -112,19 +111,18 @@ pub use component::{
 pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ClaimError, CommandFailure, CommandFailureReason,
-    ComponentError, MissingComponent, NoSuchEntity, QueryEntityError, QueryManyError,
-    QuerySingleError, UnknownComponent,
+    ComponentError, MissingComponent, NoSuchEntity, QueryEntityError, QuerySingleError,
+    UnknownComponent,
 };
 pub use features::{
-    Add, BorrowedDynamicRows, Buffer, BufferElement, BufferIntoIter, ByIdError, ChildOf,
-    CloneValueFn, ComponentDescriptor, Despawn, Difference, DropValueFn, DroppedComponent,
-    DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows,
-    DynamicRun, Event, EventKind, EventType, HashTree, HashValueFn, HooksOf, Insert,
-    InstantiateError, MalformedSnapshot, ObserverId, OnTargetDespawn, Prefab, RegisterError,
-    Related, Relation, RelationError, Remove, Replace, RestoreError, RestoreReport, Snapshot,
-    SnapshotError, Sources, StateHash, Targets, TermError, Unrelated,
+    Add, BorrowedDynamicRows, Buffer, BufferElement, ByIdError, ChildOf, CloneValueFn,
+    ComponentDescriptor, Despawn, Difference, DropValueFn, DroppedComponent, DynamicQuery,
+    DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
+    Event, EventKind, EventType, HashTree, HashValueFn, HooksOf, Insert, InstantiateError,
+    MalformedSnapshot, ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation,
+    RelationError, Remove, Replace, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources,
+    StateHash, Targets, TermError, Unrelated,
 };
-pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
 pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};
 pub use hash::{HashState, StateHasher};

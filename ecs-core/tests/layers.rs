@@ -15,7 +15,6 @@ const LAYERS: &[&[&str]] = &[
     &["error"],
     &["random"],
     &["hash"],
-    &["flat"],
     &["capacity"],
     &["unwind"],
     // The store.
@@ -113,10 +112,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[&["error"], &["descriptor"], &["by_id"], &["query"], &["run"], &["rows"]],
     ),
     ("features/relation", &[&["links"]]),
-    (
-        "features/snapshot",
-        &[&["format"], &["image"], &["names"], &["save"], &["load"]],
-    ),
+    ("features/snapshot", &[&["format"], &["image"], &["names"], &["save"], &["load"]]),
 ];
 
 /// What files of the kernel name of the features all the same: the page of errors has theirs too.

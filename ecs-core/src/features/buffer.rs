@@ -4,8 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::any::type_name;
 use core::fmt;
-use core::iter::FusedIterator;
-use core::ops::{Deref, DerefMut, RangeBounds};
+use core::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 
@@ -23,7 +22,8 @@ use crate::name::Name;
 ///
 /// How many fit is said with the element type. Reading is reading a slice, wherever the elements
 /// are. A buffer that has moved to the heap stays there, so that it does not go to and fro;
-/// [`shrink_to_fit`](Self::shrink_to_fit) takes it back.
+/// [`shrink_to_fit`](SmallVec::shrink_to_fit) takes it back. What else can be done with a list is what can be done
+/// with a [`SmallVec`].
 ///
 /// To clone it, hash it, save it, and remap entities in it is to do so with each element.
 ///
@@ -47,6 +47,7 @@ use crate::name::Name;
 /// assert_eq!(world.get::<Buffer<Step>>(scout)?.last(), Some(&Step(0, 2)));
 /// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
+#[derive(Clone, PartialEq, Eq)]
 pub struct Buffer<T: BufferElement>(SmallVec<T::Inline>);
 
 impl<T: BufferElement> Buffer<T> {
@@ -63,92 +64,10 @@ impl<T: BufferElement> Buffer<T> {
         Self(SmallVec::with_capacity(capacity))
     }
 
-    /// How many elements there is room for where they are now.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
     /// Whether the elements lie in the row itself rather than on the heap.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         !self.0.spilled()
-    }
-
-    /// Makes room for more elements.
-    ///
-    /// # Panics
-    /// Panics if they would be more than memory can hold.
-    pub fn reserve(&mut self, additional: usize) {
-        self.0.reserve(additional);
-    }
-
-    /// Adds an element at the end.
-    pub fn push(&mut self, element: T) {
-        self.0.push(element);
-    }
-
-    /// Takes the last element.
-    pub fn pop(&mut self) -> Option<T> {
-        self.0.pop()
-    }
-
-    /// Puts an element before the one at `index`, or at the end.
-    ///
-    /// # Panics
-    /// Panics if `index` is more than the number of elements.
-    pub fn insert(&mut self, index: usize, element: T) {
-        assert!(index <= self.len(), "index {index} of {} in {}", self.len(), T::name());
-        self.0.insert(index, element);
-    }
-
-    /// Takes the element at `index`; those behind it move up.
-    ///
-    /// # Panics
-    /// Panics if there is no such element.
-    pub fn remove(&mut self, index: usize) -> T {
-        assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
-        self.0.remove(index)
-    }
-
-    /// Takes the element at `index`; the last one moves into its place.
-    ///
-    /// # Panics
-    /// Panics if there is no such element.
-    pub fn swap_remove(&mut self, index: usize) -> T {
-        assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
-        self.0.swap_remove(index)
-    }
-
-    /// Drops the elements from `len` on, if there are any.
-    pub fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
-    }
-
-    /// Drops all elements. The memory is kept.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Keeps the elements for which `keep` says so, in their order, and drops the others.
-    pub fn retain(&mut self, keep: impl FnMut(&mut T) -> bool) {
-        self.0.retain(keep);
-    }
-
-    /// Takes the elements in `range`, also those that the iterator is not asked for.
-    ///
-    /// # Panics
-    /// Panics if the range ends behind the last element, or before it starts.
-    pub fn drain(
-        &mut self,
-        range: impl RangeBounds<usize>,
-    ) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + FusedIterator + '_ {
-        self.0.drain(range)
-    }
-
-    /// Gives back the memory that is not needed: the elements come back into the row if they fit.
-    pub fn shrink_to_fit(&mut self) {
-        self.0.shrink_to_fit();
     }
 }
 
@@ -159,15 +78,15 @@ impl<T: BufferElement> Default for Buffer<T> {
 }
 
 impl<T: BufferElement> Deref for Buffer<T> {
-    type Target = [T];
+    type Target = SmallVec<T::Inline>;
 
-    fn deref(&self) -> &[T] {
+    fn deref(&self) -> &Self::Target {
         &self.0
     }
 }
 
 impl<T: BufferElement> DerefMut for Buffer<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
+    fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.0
     }
 }
@@ -206,25 +125,11 @@ impl<'a, T: BufferElement> IntoIterator for &'a mut Buffer<T> {
     }
 }
 
-impl<T: BufferElement + Clone> Clone for Buffer<T> {
-    fn clone(&self) -> Self {
-        self.iter().cloned().collect()
-    }
-}
-
 impl<T: BufferElement + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self).finish()
     }
 }
-
-impl<T: BufferElement + PartialEq> PartialEq for Buffer<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self[..] == other[..]
-    }
-}
-
-impl<T: BufferElement + Eq> Eq for Buffer<T> {}
 
 impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
@@ -308,40 +213,10 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
 
 impl<T: BufferElement> IntoIterator for Buffer<T> {
     type Item = T;
-    type IntoIter = BufferIntoIter<T>;
+    type IntoIter = smallvec::IntoIter<T::Inline>;
 
-    fn into_iter(self) -> BufferIntoIter<T> {
-        BufferIntoIter(self.0.into_iter())
-    }
-}
-
-/// The elements of a [`Buffer`], by value.
-pub struct BufferIntoIter<T: BufferElement>(smallvec::IntoIter<T::Inline>);
-
-impl<T: BufferElement> Iterator for BufferIntoIter<T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl<T: BufferElement> DoubleEndedIterator for BufferIntoIter<T> {
-    fn next_back(&mut self) -> Option<T> {
-        self.0.next_back()
-    }
-}
-
-impl<T: BufferElement> ExactSizeIterator for BufferIntoIter<T> {}
-impl<T: BufferElement> FusedIterator for BufferIntoIter<T> {}
-
-impl<T: BufferElement + fmt::Debug> fmt::Debug for BufferIntoIter<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BufferIntoIter").field(&self.0.as_slice()).finish()
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

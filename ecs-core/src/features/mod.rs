@@ -9,7 +9,7 @@ pub(crate) mod relation;
 pub(crate) mod snapshot;
 pub(crate) mod state_hash;
 
-pub use buffer::{Buffer, BufferElement, BufferIntoIter};
+pub use buffer::{Buffer, BufferElement};
 pub use dynamic::{
     BorrowedDynamicRows, ByIdError, CloneValueFn, ComponentDescriptor, DropValueFn, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,

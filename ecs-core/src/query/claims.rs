@@ -242,7 +242,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
             Err(QueryEntityError::NoSuchEntity(error)) => {
                 return Err(ClaimError::NoSuchEntity(error));
             }
-            Err(QueryEntityError::NotMatching(entity)) => return Err(ClaimError::Missing(entity)),
+            Err(_) => return Err(ClaimError::Missing(target)),
         };
         if row.index() as usize >= self.words.slot_count() {
             return Err(NoSuchEntity(row).into());

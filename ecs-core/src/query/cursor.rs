@@ -17,7 +17,7 @@ use super::plan::MatchOf;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
+use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
 
@@ -127,8 +127,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
     /// disabled, else each run of enabled rows.
     ///
-    /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
-    /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
+    /// With [`bytemuck::cast_slice`] a slice of `Pod` components is one of the numbers that they consist of, which lets
+    /// the compiler use the whole width of a vector.
     #[inline]
     pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
     where
@@ -263,15 +263,15 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::QueryManyError;
+    /// use formic_ecs::QueryEntityError;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [ada, ben] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
     /// let mut purses = world.query::<&mut Gold>();
     /// let [from, to] = purses.get_many_mut([ada, ben])?;
     /// std::mem::swap(from, to);
-    /// assert_eq!(purses.get_many_mut([ada, ada]).err(), Some(QueryManyError::Repeated(ada)));
-    /// # Ok::<(), QueryManyError>(())
+    /// assert_eq!(purses.get_many_mut([ada, ada]).err(), Some(QueryEntityError::Repeated(ada)));
+    /// # Ok::<(), QueryEntityError>(())
     /// ```
     ///
     /// # Errors
@@ -280,7 +280,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
-    ) -> Result<[Q::Item<'_>; N], QueryManyError> {
+    ) -> Result<[Q::Item<'_>; N], QueryEntityError> {
         let query = self.reborrow();
         let places = find_each(entities, |entity| query.find(entity))?;
         // SAFETY: just found, of different entities, which are in different rows (I-1, I-15); the
@@ -293,11 +293,11 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 pub(super) fn find_each<const N: usize, P: Copy>(
     entities: [Entity; N],
     mut find: impl FnMut(Entity) -> Result<P, QueryEntityError>,
-) -> Result<[P; N], QueryManyError> {
+) -> Result<[P; N], QueryEntityError> {
     let mut found = [None; N];
     for (index, &entity) in entities.iter().enumerate() {
         if entities[..index].contains(&entity) {
-            return Err(QueryManyError::Repeated(entity));
+            return Err(QueryEntityError::Repeated(entity));
         }
         found[index] = Some(find(entity)?);
     }

@@ -17,7 +17,7 @@ use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entities::Places;
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
+use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::storage::{Directory, Writers};
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
@@ -240,7 +240,7 @@ impl<Q: QueryData> View<'_, Q> {
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
-    ) -> Result<[Q::Item<'_>; N], QueryManyError> {
+    ) -> Result<[Q::Item<'_>; N], QueryEntityError> {
         let lookups = self.lookups;
         let all = find_each(entities, |entity| lookups.find(entity))?;
         Ok(all.map(|found| {

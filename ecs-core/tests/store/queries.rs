@@ -409,7 +409,7 @@ fn slices_of_pods_are_flat_numbers() {
     drop(world.spawn_batch((0..100).map(|_| Position([1.0, 2.0, 3.0]))));
     let mut sum = 0.0;
     world.query::<&mut Position>().for_each_chunk(|slice| {
-        let numbers = formic_ecs::flat_mut::<f32>(slice);
+        let numbers = bytemuck::cast_slice_mut::<_, f32>(slice);
         numbers.iter_mut().for_each(|number| *number *= 2.0);
         sum += numbers.iter().sum::<f32>();
     });

@@ -3,8 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ecs::prelude::*;
-use formic_ecs::{NoSuchEntity, QueryData, QueryEntityError, QueryManyError, QuerySingleError};
-use formic_ecs::{flat, flat_mut};
+use formic_ecs::{NoSuchEntity, QueryData, QueryEntityError, QuerySingleError};
 
 #[derive(Component, Debug, PartialEq)]
 struct A(u64);
@@ -218,9 +217,9 @@ fn of_several_entities_one_bad_one_spoils_all_and_nothing_counts_as_written() {
     world.despawn(gone).expect("alive");
     let before = world.version();
     let cases = [
-        ([all[200], all[201], all[200]], QueryManyError::Repeated(all[200])),
-        ([all[200], gone, all[201]], QueryManyError::NoSuchEntity(NoSuchEntity(gone))),
-        ([all[200], all[201], all[0]], QueryManyError::NotMatching(all[0])),
+        ([all[200], all[201], all[200]], QueryEntityError::Repeated(all[200])),
+        ([all[200], gone, all[201]], QueryEntityError::NoSuchEntity(NoSuchEntity(gone))),
+        ([all[200], all[201], all[0]], QueryEntityError::NotMatching(all[0])),
     ];
     for (entities, expected) in cases {
         let error = world.query::<&mut B>().get_many_mut(entities).expect_err("one is bad");
@@ -233,7 +232,7 @@ fn of_several_entities_one_bad_one_spoils_all_and_nothing_counts_as_written() {
     // A switched off component does not match a query; a view does not mind.
     let dark = all[102];
     let error = world.query::<&mut Lamp>().get_many_mut([dark]).expect_err("switched off");
-    assert_eq!(error, QueryManyError::NotMatching(dark));
+    assert_eq!(error, QueryEntityError::NotMatching(dark));
     assert!(world.view::<&mut Lamp>().get_many_mut([dark]).is_ok());
     assert!(world.view::<&Lamp>().contains(dark) && !world.view::<&Lamp>().contains(gone));
 }
@@ -276,18 +275,6 @@ fn a_panic_among_rows_leaves_the_world_in_order() {
     });
     world.check().expect("consistent");
     assert_eq!(world.query::<&mut B>().count(), 200);
-}
-
-#[test]
-fn slices_are_flat_where_their_values_are_numbers() {
-    assert_eq!(flat::<u32>(&[[1_u32, 2], [3, 4]]), [1, 2, 3, 4]);
-    assert_eq!(flat::<f32>(&[[0_u8; 0]; 3]), [0.0_f32; 0]);
-    let mut values = [[1.0_f32, 2.0], [3.0, 4.0]];
-    flat_mut::<f32>(&mut values).iter_mut().for_each(|number| *number *= 2.0);
-    assert_eq!(values.map(|[x, y]| x + y).map(f32::to_bits), [6.0_f32, 14.0].map(f32::to_bits));
-    assert!(flat_mut::<u64>(&mut [[0_u8; 0]; 3]).is_empty());
-    let odd = catch_unwind(|| flat::<u64>(&[[1_u32; 3]; 1]).len());
-    assert!(odd.is_err(), "three halves are no number");
 }
 
 #[test]
