@@ -14,24 +14,21 @@
 
 mod burst;
 mod failures;
-mod free;
 mod ledger;
 mod links;
 mod slot;
-mod walks;
 
 #[cfg(all(test, loom))]
 pub(crate) use self::ledger::Ledger;
 pub(crate) use self::links::{Added, Few};
 pub use self::slot::Priority;
 pub(crate) use self::slot::{JobId, Kind, Slot, State};
-pub(crate) use self::walks::{Step, Walks};
 
 use self::burst::BurstSlots;
 use self::failures::Failures;
-use self::free::{FreeSlots, PLACE_COUNT};
 #[cfg(not(all(test, loom)))]
 use self::ledger::Ledger;
+use self::ledger::PLACE_COUNT;
 use crate::panic_slot::{PanicSlot, Payload};
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, OnceLock};
@@ -40,20 +37,18 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// The first segment; each further one is twice as long as the one before.
-const FIRST_COUNT: u32 = COUNTS.0;
-const FIRST_LEN: usize = FIRST_COUNT as usize;
-const SEGMENT_COUNT: usize = COUNTS.1;
-/// These two, and the length of a segment for bursts: small for models, and so that Miri sees bursts.
-const COUNTS: (u32, usize, u32) = if cfg!(loom) {
+/// The length of a segment of slots that are kept, how many there are, and the length of one for bursts:
+/// small for models, and so that Miri sees bursts.
+const COUNTS: (u32, u32, u32) = if cfg!(loom) {
     (4, 1, 2)
 } else if cfg!(miri) {
-    (16, 2, 16)
+    (16, 3, 16)
 } else {
-    (64, 8, 1 << 14)
+    (64, 255, 1 << 14)
 };
+const SEGMENT_LEN: usize = COUNTS.0 as usize;
 /// How many slots there are that are kept. Those with larger indices are for bursts.
-const KEPT_COUNT: u32 = FIRST_COUNT * ((1 << SEGMENT_COUNT) - 1);
+const KEPT_COUNT: u32 = COUNTS.0 * COUNTS.1;
 
 /// All slots of a pool.
 ///
@@ -63,14 +58,12 @@ const KEPT_COUNT: u32 = FIRST_COUNT * ((1 << SEGMENT_COUNT) - 1);
 /// the one thread whose decrement or compare-exchange wins the job.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    segments: [OnceLock<Box<[Slot]>>; SEGMENT_COUNT],
+    segments: Box<[OnceLock<Box<[Slot]>>]>,
     burst: BurstSlots,
     /// Stands for all slots that have gone. It has no job.
     gone: Slot,
-    free: FreeSlots,
     ledger: Ledger,
     failures: Failures,
-    pub(crate) walks: Walks,
 }
 
 /// A slot that a thread looks at.
@@ -150,13 +143,11 @@ impl Slots {
 
     pub(crate) fn new() -> Self {
         Self {
-            segments: [const { OnceLock::new() }; SEGMENT_COUNT],
+            segments: (0..COUNTS.1).map(|_| OnceLock::new()).collect(),
             burst: BurstSlots::new(),
             gone: Slot::of_generation(u32::MAX),
-            free: FreeSlots::new(),
             ledger: Ledger::new(PLACE_COUNT),
             failures: Failures::new(),
-            walks: Walks::new(),
         }
     }
 
@@ -175,7 +166,7 @@ impl Slots {
     }
 
     fn kept_at(&self, index: u32) -> &Slot {
-        let (segment, place) = place_of(index);
+        let (segment, place) = (index as usize / SEGMENT_LEN, index as usize % SEGMENT_LEN);
         &self.segments[segment].get().expect("an index leads to a slot that was made")[place]
     }
 
@@ -194,17 +185,16 @@ impl Slots {
     /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
     /// happened then.
     pub(crate) fn take(&self) -> Claimed<'_> {
-        let place = thread_place();
-        let (index, slot) = match self.free.take(place, |index| self.kept_at(index)) {
+        let own = self.ledger.own(thread_place());
+        let (index, slot) = match self.ledger.take(own) {
             Some(index) => {
-                let (segment, place) = place_of(index);
-                let slots = self.segments[segment]
-                    .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
-                (index, SlotRef::Kept(&slots[place]))
+                let slots = || (0..SEGMENT_LEN).map(|_| Slot::new()).collect();
+                self.segments[index as usize / SEGMENT_LEN].get_or_init(slots);
+                (index, SlotRef::Kept(self.kept_at(index)))
             }
             None => self.take_burst(),
         };
-        self.ledger.add_one(place);
+        self.ledger.add_one(own);
         // The slot was free, and is on no stack any more: no other thread has its
         // `Claimed` (J-8, J-9).
         Claimed::new(slot.id(index), &slot)
@@ -244,16 +234,13 @@ impl Slots {
     /// old id can never stand for a new job.
     fn give_back(&self, claimed: Claimed<'_>) {
         let id = claimed.id;
-        let place = thread_place();
-        self.ledger.end_one(place);
+        let own = self.ledger.own(thread_place());
+        self.ledger.end_one(own);
         if id.generation() == JobId::GENERATION_MAX {
             return;
         }
         match id.index().checked_sub(KEPT_COUNT) {
-            None => {
-                let slot_at = |index| self.kept_at(index);
-                self.free.give_back(place, id.index(), claimed.slot(), slot_at);
-            }
+            None => self.ledger.give_back(own, id.index()),
             Some(index) => drop(self.burst.give_back(index, id.generation())),
         }
     }
@@ -265,14 +252,7 @@ impl Slots {
 
     /// Notes that a job has panicked, before it ends.
     pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
-        self.failures.note_panic(id, payload, |old| self.forget_failure(old));
-    }
-
-    fn forget_failure(&self, id: JobId) {
-        match id.index().checked_sub(KEPT_COUNT) {
-            None => self.get(id).forget_failure(id.generation()),
-            Some(index) => self.burst.forget_failure(index, id.generation()),
-        }
+        self.failures.note_panic(id, payload);
     }
 
     /// The panic that a job, which has ended, failed for, if it did.
@@ -281,13 +261,7 @@ impl Slots {
     /// had the same slot before.
     #[inline]
     pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
-        if self.failures.are_none() {
-            return None;
-        }
-        self.failures.panic_of(id, || match id.index().checked_sub(KEPT_COUNT) {
-            None => self.get(id).has_forgotten(id.generation()),
-            Some(index) => self.burst.has_forgotten(index, id.generation()),
-        })
+        if self.failures.are_none() { None } else { self.failures.panic_of(id) }
     }
 
     /// Takes the oldest payload of a panic that has not been taken.
@@ -299,13 +273,6 @@ impl Slots {
 // SAFETY: the cell is used by who has the `Claimed` (J-8), and a job is `Send`;
 // all else in a slot is atomic.
 unsafe impl Sync for Slot {}
-
-/// The segment of an index, and the place in it.
-fn place_of(index: u32) -> (usize, usize) {
-    let shifted = index as usize + FIRST_LEN;
-    let segment = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
-    (segment, shifted - (FIRST_LEN << segment))
-}
 
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -5,7 +5,17 @@
 //! led to, so that all the jobs of one wait cost it one step per dependency.
 
 use crate::shared::Shared;
-use crate::slots::{Claimed, JobId, State, Step};
+use crate::slots::{Claimed, JobId, State};
+use crate::sync::{thread_local, unique_number};
+use std::cell::RefCell;
+
+/// A job on the way, and which of its dependencies is next.
+type Step = (JobId, usize);
+
+thread_local! {
+    /// The memory of earlier walks of this thread.
+    static SPARE: RefCell<Vec<Vec<Step>>> = const { RefCell::new(Vec::new()) };
+}
 
 /// What a walk has come upon.
 #[derive(Debug)]
@@ -29,13 +39,14 @@ pub(crate) struct Walk<'pool> {
 impl<'pool> Walk<'pool> {
     /// A walk from the job `from`, by the pool's main thread or another one.
     pub(crate) fn new(shared: &'pool Shared, from: JobId, is_main: bool) -> Self {
-        let way = shared.slots.walks.take_list();
+        let way =
+            SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
         Self { shared, from, number: 0, is_main, way }
     }
 
     /// Begins again at the job itself.
     pub(crate) fn restart(&mut self) {
-        self.number = self.shared.slots.walks.number();
+        self.number = unique_number();
         self.way.clear();
         self.enter(self.from);
     }
@@ -94,6 +105,8 @@ impl<'pool> Walk<'pool> {
 
 impl Drop for Walk<'_> {
     fn drop(&mut self) {
-        self.shared.slots.walks.give_back_list(std::mem::take(&mut self.way));
+        self.way.clear();
+        // A thread that ends has no use for it.
+        _ = SPARE.try_with(|spare| spare.borrow_mut().push(std::mem::take(&mut self.way)));
     }
 }

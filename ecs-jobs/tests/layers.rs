@@ -23,7 +23,6 @@ const LAYERS: &[&[&str]] = &[
         "walk",
         "complete",
         "worker",
-        "host",
         "future",
         "pool",
         "job_graph",
@@ -235,6 +234,6 @@ fn every_ordering_that_is_not_relaxed_is_named() {
             }
         }
     }
-    assert!(named >= 20, "the scan sees the orderings: {named}");
+    assert!(named >= 15, "the scan sees the orderings: {named}");
     assert!(nameless.is_empty(), "{nameless:#?}");
 }

@@ -530,12 +530,12 @@ fn an_external_thread_that_runs_a_job_keeps_others_out_of_it() {
 fn who_sees_that_all_jobs_have_ended_sees_what_they_did() {
     explore("ledger: end against a look", || {
         let (ledger, deed) = (Arc::new(Ledger::new(2)), Deed::new());
-        ledger.add_one(Some(0));
+        ledger.add_one(ledger.own(Some(0)));
         let other = thread::spawn({
             let (ledger, deed) = (Arc::clone(&ledger), deed.clone());
             move || {
                 deed.act();
-                ledger.end_one(Some(1));
+                ledger.end_one(ledger.own(Some(1)));
             }
         });
         if ledger.is_even() {
@@ -550,13 +550,13 @@ fn who_sees_that_all_jobs_have_ended_sees_what_they_did() {
 fn a_job_that_another_has_added_before_its_end_is_not_overlooked() {
     explore("ledger: add inside of a job against a look", || {
         let ledger = Arc::new(Ledger::new(3));
-        ledger.add_one(Some(0));
+        ledger.add_one(ledger.own(Some(0)));
         let other = thread::spawn({
             let ledger = Arc::clone(&ledger);
             move || {
                 // In a job, on another thread: a job is added, and then this one ends.
-                ledger.add_one(Some(1));
-                ledger.end_one(Some(2));
+                ledger.add_one(ledger.own(Some(1)));
+                ledger.end_one(ledger.own(Some(2)));
             }
         });
         assert!(!ledger.is_even(), "one of the two has not ended");

@@ -40,15 +40,11 @@ struct Segment {
     /// Above the generation of every job that has ended here: that of the first jobs when the slots
     /// come again, so that no old id stands for a new job.
     generation: u32,
-    /// For each slot the generation of the last job whose failure is not remembered by name any
-    /// more. Empty as long as there is none; it stays when the slots go.
-    forgotten: Vec<u32>,
 }
 
 impl Segment {
     fn new() -> Self {
-        let (slots, free, forgotten) = (None, VecDeque::new(), Vec::new());
-        Self { slots, free, generation: JobId::GENERATION_FIRST, forgotten }
+        Self { slots: None, free: VecDeque::new(), generation: JobId::GENERATION_FIRST }
     }
 
     fn is_empty(&self) -> bool {
@@ -110,23 +106,6 @@ impl BurstSlots {
         let segment = &mut segments.list[number];
         segment.free = VecDeque::new();
         segment.slots.take()
-    }
-
-    /// Notes that the failure of a slot's job in this generation is not remembered by name any more.
-    pub(super) fn forget_failure(&self, index: u32, generation: u32) {
-        let mut segments = self.0.lock();
-        let forgotten = &mut segments.list[(index / LEN) as usize].forgotten;
-        forgotten.resize(LEN as usize, 0);
-        let last = &mut forgotten[(index % LEN) as usize];
-        *last = generation.max(*last);
-    }
-
-    /// Whether a failure of a job that had this slot, in this generation or a later one, was
-    /// forgotten.
-    pub(super) fn has_forgotten(&self, index: u32, generation: u32) -> bool {
-        let segments = self.0.lock();
-        let forgotten = &segments.list[(index / LEN) as usize].forgotten;
-        forgotten.get((index % LEN) as usize).is_some_and(|&last| last >= generation)
     }
 
     #[cfg(all(test, not(loom)))]

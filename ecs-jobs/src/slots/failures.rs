@@ -5,7 +5,7 @@ use crate::panic_slot::{PanicSlot, Payload, discard};
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
 use std::collections::{HashMap, VecDeque};
 
-/// How many failed jobs a pool remembers by name. Of older ones each slot remembers the last.
+/// How many failed jobs a pool remembers by name. Of older ones it knows the last in each slot.
 const REMEMBERED_MAX: usize = 1 << 16;
 /// How many payloads wait for a caller that takes them. The oldest ones are dropped.
 const PAYLOADS_MAX: usize = 1 << 10;
@@ -25,6 +25,8 @@ pub(super) struct Failures {
 struct Book {
     panics: HashMap<u64, Arc<PanicSlot>>,
     oldest: VecDeque<JobId>,
+    /// For each slot the generation of the last job whose failure is not remembered by name any more.
+    forgotten: HashMap<u32, u32>,
     /// The panics whose payloads may not have been taken, the oldest first.
     untaken: VecDeque<Arc<PanicSlot>>,
 }
@@ -34,9 +36,8 @@ impl Failures {
         Self { count: AtomicUsize::new(0), book: Mutex::new(Book::default()) }
     }
 
-    /// Notes that `id` has panicked, before it ends. `forget` is told of a job that is remembered
-    /// no more.
-    pub(super) fn note_panic(&self, id: JobId, payload: Payload, forget: impl FnOnce(JobId)) {
+    /// Notes that `id` has panicked, before it ends.
+    pub(super) fn note_panic(&self, id: JobId, payload: Payload) {
         let panic = PanicSlot::new();
         panic.keep(payload);
         let panic = Arc::new(panic);
@@ -44,25 +45,24 @@ impl Failures {
         book.untaken.push_back(Arc::clone(&panic));
         let dropped =
             if book.untaken.len() > PAYLOADS_MAX { book.untaken.pop_front() } else { None };
-        self.note(&mut book, id, panic, forget);
+        self.note(&mut book, id, panic);
         drop(book);
         // A payload is the user's, and may panic when it is dropped.
         discard(dropped.and_then(|panic| panic.take()));
     }
 
     /// Notes that `id` was cancelled because `cause` has failed, before it ends.
-    pub(super) fn note_cancelled(&self, id: JobId, cause: JobId, forget: impl FnOnce(JobId)) {
+    pub(super) fn note_cancelled(&self, id: JobId, cause: JobId) {
         let mut book = self.book.lock();
         let panic = book.panics.get(&cause.to_bits()).cloned();
         let panic = panic.unwrap_or_else(|| Arc::new(PanicSlot::new()));
-        self.note(&mut book, id, panic, forget);
+        self.note(&mut book, id, panic);
     }
 
-    fn note(&self, book: &mut Book, id: JobId, panic: Arc<PanicSlot>, forget: impl FnOnce(JobId)) {
+    fn note(&self, book: &mut Book, id: JobId, panic: Arc<PanicSlot>) {
         if book.oldest.len() == REMEMBERED_MAX {
             if let Some(oldest) = book.oldest.pop_front() {
-                forget(oldest);
-                book.panics.remove(&oldest.to_bits());
+                book.forget(oldest);
             }
         }
         book.panics.insert(id.to_bits(), panic);
@@ -79,15 +79,18 @@ impl Failures {
     }
 
     /// The panic that `id`, which has ended, failed for, if it did. If that is remembered no more,
-    /// or `is_forgotten` says that it may have failed, there is no payload.
-    pub(super) fn panic_of(
-        &self,
-        id: JobId,
-        is_forgotten: impl FnOnce() -> bool,
-    ) -> Option<Arc<PanicSlot>> {
+    /// or a later job of its slot is not, there is no payload.
+    pub(super) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
         let book = self.book.lock();
         let panic = book.panics.get(&id.to_bits()).cloned();
+        let is_forgotten =
+            || book.forgotten.get(&id.index()).is_some_and(|&last| last >= id.generation());
         panic.or_else(|| is_forgotten().then(|| Arc::new(PanicSlot::new())))
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn forget(&self, id: JobId) {
+        self.book.lock().forget(id);
     }
 
     /// Takes the oldest payload that has not been taken.
@@ -97,6 +100,15 @@ impl Failures {
         }
         let mut book = self.book.lock();
         std::iter::from_fn(|| book.untaken.pop_front()).find_map(|panic| panic.take())
+    }
+}
+
+impl Book {
+    /// Remembers of a failed job no more than that it was one.
+    fn forget(&mut self, id: JobId) {
+        self.panics.remove(&id.to_bits());
+        let last = self.forgotten.entry(id.index()).or_default();
+        *last = id.generation().max(*last);
     }
 }
 

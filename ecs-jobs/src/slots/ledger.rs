@@ -1,47 +1,138 @@
-//! Counts of the jobs that were added and that have ended, to know when all have.
+//! Which slots are free, and how many jobs were added and have ended.
 
-use crate::sync::{AtomicU64, Ordering, needed};
+use super::KEPT_COUNT;
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, needed};
 use crossbeam_utils::CachePadded;
 
-/// Counts per thread, which the thread alone changes, so that a job costs no locked instruction.
+/// How many threads have a place of their own, in each pool.
+pub(super) const PLACE_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
+/// How many free slots a thread keeps for itself.
+const OWN_MAX: usize = 2 * SHARE;
+/// How many slots go between a thread and all others at once.
+const SHARE: usize = 16;
+
+/// Free slots and counts per thread, which the thread alone changes, so that a job costs no locked
+/// instruction.
 ///
-/// A thread that asks reads all counts of ended jobs first, and then all counts of added ones. A job that
-/// it sees ended it sees added, too, so the first sum is not above the second, and if they are the
-/// same, all jobs that were added up to then have ended.
+/// ```text
+///   places   [ a stack for each thread ]   no lock, no locked instruction
+///                |  ^
+///          16 at once, either way
+///                v  |
+///   shared   a stack for all, behind a lock
+/// ```
+///
+/// A thread that asks whether all jobs have ended reads all counts of ended jobs first, and then all
+/// counts of added ones. A job that it sees ended it sees added, too, so the first sum is not above the
+/// second, and if they are the same, all jobs that were added up to then have ended.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    places: Box<[CachePadded<Counts>]>,
-    /// For threads without a place.
-    others: CachePadded<Counts>,
+    places: Box<[CachePadded<Place>]>,
+    /// For threads without a place; its stack stays empty.
+    others: CachePadded<Place>,
+    shared: CachePadded<Mutex<Shared>>,
+}
+
+/// What the thread that has this place counts, and the slots that it has freed. No other thread changes
+/// it (J-9), so its own accesses are relaxed.
+#[derive(Debug)]
+pub(crate) struct Place {
+    added: AtomicU64,
+    ended: AtomicU64,
+    len: AtomicU32,
+    free: [AtomicU32; OWN_MAX],
 }
 
 #[derive(Debug)]
-struct Counts {
-    added: AtomicU64,
-    ended: AtomicU64,
+struct Shared {
+    free: Vec<u32>,
+    /// How many slots have ever been taken.
+    made: u32,
 }
 
 impl Ledger {
     pub(crate) fn new(place_count: usize) -> Self {
-        let counts =
-            || CachePadded::new(Counts { added: AtomicU64::new(0), ended: AtomicU64::new(0) });
-        Self { places: (0..place_count).map(|_| counts()).collect(), others: counts() }
+        let place = || {
+            CachePadded::new(Place {
+                added: AtomicU64::new(0),
+                ended: AtomicU64::new(0),
+                len: AtomicU32::new(0),
+                free: std::array::from_fn(|_| AtomicU32::new(0)),
+            })
+        };
+        let shared = Shared { free: Vec::with_capacity(OWN_MAX), made: 0 };
+        Self {
+            places: (0..place_count).map(|_| place()).collect(),
+            others: place(),
+            shared: CachePadded::new(Mutex::new(shared)),
+        }
     }
 
-    /// Counts a job that no other thread knows yet, on the thread that has this place.
-    pub(crate) fn add_one(&self, place: Option<usize>) {
+    /// What is the calling thread's, which has this place, if it has one.
+    #[inline]
+    pub(crate) fn own(&self, place: Option<usize>) -> Option<&Place> {
+        self.places.get(place?).map(|place| &**place)
+    }
+
+    /// Takes the index of a free slot, or one of which no slot was made yet; `None` if all are taken.
+    #[inline]
+    pub(super) fn take(&self, own: Option<&Place>) -> Option<u32> {
+        match own.and_then(Place::pop) {
+            Some(index) => Some(index),
+            None => self.take_shared(own),
+        }
+    }
+
+    #[cold]
+    fn take_shared(&self, own: Option<&Place>) -> Option<u32> {
+        let mut shared = self.shared.lock();
+        if let Some(index) = shared.free.pop() {
+            let rest = shared.free.len().saturating_sub(SHARE - 1);
+            if let Some(own) = own {
+                shared.free.drain(rest..).for_each(|index| own.push(index));
+            }
+            return Some(index);
+        }
+        let made = shared.made;
+        shared.made += u32::from(made < KEPT_COUNT);
+        (made < KEPT_COUNT).then_some(made)
+    }
+
+    /// Gives a slot back that no thread has any more.
+    #[inline]
+    pub(super) fn give_back(&self, own: Option<&Place>, index: u32) {
+        match own {
+            Some(own) if own.len() < OWN_MAX => own.push(index),
+            _ => self.give_back_shared(own, index),
+        }
+    }
+
+    #[cold]
+    fn give_back_shared(&self, own: Option<&Place>, index: u32) {
+        let mut shared = self.shared.lock();
+        shared.free.push(index);
+        // This one and the newest half of the others go to all.
+        if let Some(own) = own {
+            shared.free.extend((0..SHARE).map_while(|_| own.pop()));
+        }
+    }
+
+    /// Counts a job that no other thread knows yet.
+    #[inline]
+    pub(crate) fn add_one(&self, own: Option<&Place>) {
         // Relaxed: a thread that sees the job end sees this as well.
-        match place.and_then(|place| self.places.get(place)) {
+        match own {
             Some(own) => add_alone(&own.added, Ordering::Relaxed),
             None => _ = self.others.added.fetch_add(1, Ordering::Relaxed),
         }
     }
 
     /// Counts a job that has ended.
-    pub(crate) fn end_one(&self, place: Option<usize>) {
+    #[inline]
+    pub(crate) fn end_one(&self, own: Option<&Place>) {
         // Release: what the job did, and that it was added, comes along.
         let order = needed("ledger_end", Ordering::Release);
-        match place.and_then(|place| self.places.get(place)) {
+        match own {
             Some(own) => add_alone(&own.ended, order),
             None => _ = self.others.ended.fetch_add(1, order),
         }
@@ -55,6 +146,27 @@ impl Ledger {
         let added =
             all().fold(0, |sum: u64, own| sum.wrapping_add(own.added.load(Ordering::Relaxed)));
         ended == added
+    }
+}
+
+impl Place {
+    #[inline]
+    fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed) as usize
+    }
+
+    #[inline]
+    fn push(&self, index: u32) {
+        let len = self.len.load(Ordering::Relaxed);
+        self.free[len as usize].store(index, Ordering::Relaxed);
+        self.len.store(len + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<u32> {
+        let len = self.len.load(Ordering::Relaxed).checked_sub(1)?;
+        self.len.store(len, Ordering::Relaxed);
+        Some(self.free[len as usize].load(Ordering::Relaxed))
     }
 }
 

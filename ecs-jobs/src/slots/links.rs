@@ -157,7 +157,7 @@ impl Slots {
                 }
                 // Relaxed: came with the decrement.
                 if slot.kind.load(Ordering::Relaxed) == Kind::Joint as u32 {
-                    slot.next_free.store(joints, Ordering::Relaxed);
+                    slot.next_joint.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {
                     ready(Claimed::new(slot.id(index), &slot));
@@ -170,7 +170,7 @@ impl Slots {
             if joints != NONE {
                 let slot = self.at(joints);
                 let id = slot.id(joints);
-                joints = slot.next_free.load(Ordering::Relaxed);
+                joints = slot.next_joint.load(Ordering::Relaxed);
                 let joint = Claimed::new(id, &slot);
                 let failed = self.note_if_failed(&joint);
                 next = Some((joint, failed));
@@ -188,7 +188,7 @@ impl Slots {
         let cancelled = claimed.slot().is_cancelled(claimed.id).then_some(claimed.id);
         let cause = failed_by.or(cancelled);
         if let Some(cause) = cause {
-            self.failures.note_cancelled(claimed.id(), cause, |old| self.forget_failure(old));
+            self.failures.note_cancelled(claimed.id(), cause);
         }
         cause.is_some()
     }

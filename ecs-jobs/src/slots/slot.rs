@@ -152,13 +152,12 @@ pub(crate) struct Slot {
     walk: AtomicU64,
     /// The id of the job, if an external thread runs it or helps inside of it.
     external: AtomicU64,
-    /// The generation of the last failed job whose failure is not remembered by name any more.
-    forgotten: AtomicU32,
     /// The generation of the last job that was cancelled by a call.
     cancelled: AtomicU32,
     /// A [`Kind`], as a number.
     pub(super) kind: AtomicU32,
-    pub(super) next_free: AtomicU32,
+    /// The next joint that is ready, while one of those before it ends.
+    pub(super) next_joint: AtomicU32,
     pub(super) job: UnsafeCell<StoredJob<'static>>,
 }
 
@@ -181,10 +180,9 @@ impl Slot {
             failed_by: AtomicU64::new(0),
             walk: AtomicU64::new(0),
             external: AtomicU64::new(0),
-            forgotten: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),
             kind: AtomicU32::new(0),
-            next_free: AtomicU32::new(0),
+            next_joint: AtomicU32::new(0),
             job: UnsafeCell::new(StoredJob::empty()),
         }
     }
@@ -339,17 +337,6 @@ impl Slot {
     /// Whether the job `id` was cancelled by a call.
     pub(super) fn is_cancelled(&self, id: JobId) -> bool {
         self.cancelled.load(Ordering::Relaxed) == id.generation()
-    }
-
-    /// Notes that a failure in this generation is not remembered by name any more.
-    pub(super) fn forget_failure(&self, generation: u32) {
-        // Relaxed: under the lock of those that are remembered.
-        self.forgotten.fetch_max(generation, Ordering::Relaxed);
-    }
-
-    /// Whether a failure in this generation or a later one was forgotten.
-    pub(super) fn has_forgotten(&self, generation: u32) -> bool {
-        self.forgotten.load(Ordering::Relaxed) >= generation
     }
 
     /// Notes that the walk `number` comes by, and returns whether it has before.

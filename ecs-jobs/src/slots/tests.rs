@@ -24,19 +24,6 @@ fn claimed(slots: &Slots) -> Claimed<'_> {
 }
 
 #[test]
-fn places_follow_one_another_and_fill_each_segment() {
-    assert_eq!(place_of(0), (0, 0));
-    assert_eq!(place_of(FIRST_COUNT - 1), (0, FIRST_LEN - 1));
-    assert_eq!(place_of(FIRST_COUNT), (1, 0));
-    assert_eq!(place_of(3 * FIRST_COUNT - 1), (1, 2 * FIRST_LEN - 1));
-    assert_eq!(place_of(3 * FIRST_COUNT), (2, 0));
-    assert_eq!(
-        place_of(KEPT_COUNT - 1),
-        (SEGMENT_COUNT - 1, (FIRST_LEN << (SEGMENT_COUNT - 1)) - 1)
-    );
-}
-
-#[test]
 fn a_slot_is_used_again_with_another_generation() {
     let slots = Slots::new();
     let first = claimed(&slots);
@@ -149,7 +136,7 @@ fn a_failure_that_is_forgotten_is_one_after_its_slot_has_gone_and_come_again() {
     let slots = Slots::new();
     let count = KEPT_COUNT + 2 * burst::LEN;
     let failed = *burst(&slots, count).last().expect("there are some");
-    slots.forget_failure(failed);
+    slots.failures.forget(failed);
     // The book is not empty.
     slots.note_panic(JobId::new(0, 1), Box::new(()));
     assert!(slots.panic_of(failed).is_some(), "its slot has gone");
@@ -166,7 +153,7 @@ fn a_failure_that_is_forgotten_makes_no_other_job_a_failed_one() {
     let count = KEPT_COUNT + 3 * burst::LEN;
     let ids = burst(&slots, count);
     let failed = ids[ids.len() - 2];
-    slots.forget_failure(failed);
+    slots.failures.forget(failed);
     // The book is not empty.
     slots.note_panic(JobId::new(0, 1), Box::new(()));
     let fail = |id: &&JobId| slots.panic_of(**id).is_some();
