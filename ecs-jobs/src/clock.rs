@@ -17,15 +17,7 @@ impl Clock {
         Self { since_start: Stopwatch::start(), host }
     }
 
-    /// The time since the pool was made, or what the host's clock says.
-    pub(crate) fn now(&self) -> Duration {
-        match &self.host {
-            Some(now) => now(),
-            None => Duration::from_nanos(self.since_start.elapsed_ns()),
-        }
-    }
-
-    /// The same in nanoseconds.
+    /// The time since the pool was made, or what the host's clock says, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
         match &self.host {
             Some(now) => u64::try_from(now().as_nanos()).unwrap_or(u64::MAX),

@@ -2,7 +2,7 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{Main, Next, run_job};
+use crate::run_job::{Main, run_job};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
@@ -90,7 +90,7 @@ impl<'pool> JobGoal<'pool> {
         while let Some(job) = next {
             // What is left is for others.
             let waiting = self.walk.waiting().filter(|_| !self.is_late());
-            next = run_job(self.shared, self.context, job, Next::Only(waiting));
+            next = run_job(self.shared, self.context, job, |id| waiting == Some(id));
             if next.is_some() {
                 self.walk.leave();
             }

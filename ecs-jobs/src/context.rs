@@ -65,7 +65,7 @@ impl WorkerContext {
         let context = Self::new(shared, queues.place, Some(queues));
         // A worker counts as hungry from the start, so that it is expected before it has come.
         context.is_hungry.set(true);
-        Self::linked(&context, run)
+        context.stay(shared, run)
     }
 
     /// Finds this thread's context in the pool, or registers it for this call: as a worker, in a
@@ -75,9 +75,7 @@ impl WorkerContext {
         Self::with_any(shared, |context| match context {
             Some(context) => run(context),
             None => match shared.take_host_place() {
-                Some(queues) => {
-                    Self::for_this_call(shared, Self::new(shared, queues.place, Some(queues)), run)
-                }
+                Some(queues) => Self::new(shared, queues.place, Some(queues)).stay(shared, run),
                 None => Self::with_external(shared, run),
             },
         })
@@ -110,7 +108,15 @@ impl WorkerContext {
     /// Registers this thread for this call; it has no context in the pool yet.
     pub(crate) fn with_external<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         let queues = shared.take_external_place();
-        Self::for_this_call(shared, Self::new(shared, shared.worker_count, queues), run)
+        Self::new(shared, shared.worker_count, queues).stay(shared, run)
+    }
+
+    /// The slot of this thread in the pool, whether it has a context there or not.
+    #[inline]
+    pub(crate) fn slot_in(shared: &Shared) -> usize {
+        Self::with_any(shared, |context| {
+            context.map_or(shared.worker_count, |context| context.slot)
+        })
     }
 
     fn new(shared: &Shared, slot: usize, queues: Option<LocalQueues>) -> Self {
@@ -129,13 +135,14 @@ impl WorkerContext {
         }
     }
 
-    /// Links a context that ends with the call, unwinding included.
-    fn for_this_call<R>(shared: &Shared, context: Self, run: impl FnOnce(&Self) -> R) -> R {
+    /// Links this context while `run` runs, unwinding included (J-5).
+    fn stay<R>(self, shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         struct Stay<'a>(&'a Shared, WorkerContext);
 
         impl Drop for Stay<'_> {
             fn drop(&mut self) {
                 let Self(shared, context) = self;
+                NEWEST.with(|newest| newest.set(context.below));
                 if context.is_hungry.get() {
                     shared.count_hungry(false);
                 }
@@ -146,23 +153,9 @@ impl WorkerContext {
             }
         }
 
-        let stay = Stay(shared, context);
-        Self::linked(&stay.1, run)
-    }
-
-    /// Links `context` while `run` runs, unwinding included (J-5).
-    fn linked<R>(context: &Self, run: impl FnOnce(&Self) -> R) -> R {
-        struct Unlink(*const WorkerContext);
-
-        impl Drop for Unlink {
-            fn drop(&mut self) {
-                NEWEST.with(|newest| newest.set(self.0));
-            }
-        }
-
-        NEWEST.with(|newest| newest.set(ptr::from_ref(context)));
-        let _unlink = Unlink(context.below);
-        run(context)
+        let stay = Stay(shared, self);
+        NEWEST.with(|newest| newest.set(&raw const stay.1));
+        run(&stay.1)
     }
 
     /// Whether this thread is a worker that is in the middle of nothing, so that it may take on

@@ -147,43 +147,15 @@ impl Work for FlatLoop<'_> {
     }
 }
 
-/// Runs `body` with ranges that cover `0..len`, each index once.
+/// Runs `body` with ranges that cover `0..len`, each index once, and with the slot of the thread.
 pub(crate) fn for_each_range<F>(shared: &Shared, len: usize, body: &F)
-where
-    F: Fn(Range<usize>) + Sync,
-{
-    let body = |_slot, batch: Range<usize>| body(batch);
-    let body = LoopBody::new(&body);
-    if shared.worker_count == 0 {
-        return in_one_piece(0, len, body);
-    }
-    // A short loop does not even register its thread.
-    let rest = begin(shared, 0, len, body);
-    if !rest.indices.is_empty() {
-        WorkerContext::with(shared, |context| run_shared(shared, context, rest, body));
-    }
-}
-
-/// The same, and tells `body` its slot.
-pub(crate) fn for_each_range_with_slot<F>(shared: &Shared, len: usize, body: &F)
 where
     F: Fn(usize, Range<usize>) + Sync,
 {
     let body = LoopBody::new(body);
-    WorkerContext::with(shared, |context| {
-        if shared.worker_count == 0 {
-            return in_one_piece(context.slot, len, body);
-        }
-        let rest = begin(shared, context.slot, len, body);
-        if !rest.indices.is_empty() {
-            run_shared(shared, context, rest, body);
-        }
-    });
-}
-
-fn in_one_piece(slot: usize, len: usize, body: LoopBody<'_>) {
-    if len > 0 {
-        (body.run)(slot, 0..len);
+    // A short loop does not even register its thread.
+    if let Some(rest) = begin(shared, WorkerContext::slot_in(shared), len, body) {
+        WorkerContext::with(shared, |context| run_shared(shared, context, rest, body));
     }
 }
 
@@ -193,35 +165,31 @@ struct Rest {
     batch_len_min: usize,
 }
 
-impl Rest {
-    fn nothing(len: usize) -> Self {
-        Self { indices: len..len, batch_len_min: 1 }
-    }
-}
-
-/// Decides whether the loop is shared from the first index on, or probed.
+/// Decides whether the loop is shared from the first index on, or probed; returns what is left of it.
 ///
 /// Heavy indices are shared at once, or the others would wait for the first of
 /// them: those of a body that was heavy the last time, and few indices of a body
 /// that is not known, which may cost a wake-up for nothing, once.
-fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
-    if len < 2 {
-        in_one_piece(slot, len, body);
-        return Rest::nothing(len);
+fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option<Rest> {
+    if len < 2 || shared.worker_count == 0 {
+        if len > 0 {
+            (body.run)(slot, 0..len);
+        }
+        return None;
     }
     let is_heavy = match shared.body_costs.of(body.id) {
         Some(cost) => cost >= PROBE_NS && scale(cost, len, 1) >= ALONE_NS,
         None => len <= shared.parallelism() * BATCHES_PER_THREAD,
     };
     if is_heavy {
-        return Rest { indices: 0..len, batch_len_min: 1 };
+        return Some(Rest { indices: 0..len, batch_len_min: 1 });
     }
     probe(shared, slot, len, body)
 }
 
 /// Runs the first indices on the caller alone, in batches that double, until it
 /// is known whether the rest is worth sharing; small loops end in here.
-fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
+fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option<Rest> {
     let clock = &shared.clock;
     let mut done = 0;
     let mut batch_len = 1;
@@ -239,10 +207,10 @@ fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Rest {
         if is_shared {
             let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
             let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);
-            return Rest { indices: done..len, batch_len_min };
+            return Some(Rest { indices: done..len, batch_len_min });
         }
         if done == len {
-            return Rest::nothing(len);
+            return None;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Futures on the threads of a pool: each time that one is woken, a job polls it.
 
-use crate::host::run_until;
 use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::queue_job;
 use crate::shared::Shared;
 use crate::sync::{Arc, Mutex, Weak, downgrade};
+use crate::worker::run_until;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;

@@ -81,7 +81,6 @@ mod context;
 mod flat_loop;
 mod future;
 mod handle;
-mod host;
 mod job_graph;
 mod job_queue;
 mod join;

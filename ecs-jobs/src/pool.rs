@@ -12,14 +12,13 @@ pub use self::job_builder::JobBuilder;
 use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::future::Futures;
-use crate::host::wait_for_all;
 use crate::join;
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
 use crate::spans::OpenSpan;
-use crate::static_graph::StaticGraph;
-use crate::sync::{Arc, thread};
+use crate::sync::{Arc, Mutex, thread};
+use crate::worker::wait_for_all;
 use std::ops::Range;
 
 /// Threads that run jobs, and sleep when there are none.
@@ -67,6 +66,7 @@ pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<thread::JoinHandle<()>>,
     futures: Futures,
+    turns: Mutex<()>,
 }
 
 impl Pool {
@@ -195,7 +195,7 @@ impl Pool {
     ///
     /// Like [`for_each_index`](Self::for_each_index).
     pub fn for_each_range(&self, len: usize, body: impl Fn(Range<usize>) + Sync) {
-        flat_loop::for_each_range(&self.shared, len, &body);
+        self.for_each_range_with_slot(len, |_slot, range| body(range));
     }
 
     /// Like [`for_each_range`](Self::for_each_range), and tells `body` the slot
@@ -235,7 +235,7 @@ impl Pool {
     /// assert_eq!(found, 12);
     /// ```
     pub fn for_each_range_with_slot(&self, len: usize, body: impl Fn(usize, Range<usize>) + Sync) {
-        flat_loop::for_each_range_with_slot(&self.shared, len, &body);
+        flat_loop::for_each_range(&self.shared, len, &body);
     }
 
     /// Begins the span of a job or system with this name, which ends when the result is dropped.
@@ -247,18 +247,14 @@ impl Pool {
         self.shared.clock.now_ns()
     }
 
-    pub(crate) fn look_ns(&self) -> u64 {
-        self.shared.clock.look_ns()
+    /// Runs `change` while no other thread runs another one.
+    pub(crate) fn one_at_a_time<R>(&self, change: impl FnOnce() -> R) -> R {
+        let _turn = self.turns.lock();
+        change()
     }
 
-    /// Runs nodes of a graph on all threads; see [`StaticGraph::run_together`].
-    pub(crate) fn run_static_graph(
-        &self,
-        graph: &StaticGraph,
-        nodes: &[usize],
-        body: impl Fn(usize, usize) + Sync,
-    ) {
-        graph.run_together(&self.shared, nodes, body);
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 }
 

@@ -6,25 +6,6 @@ use crate::shared::Shared;
 use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority};
 use crate::sync::is_kept;
 
-/// Which of the jobs that get ready the thread may run at once, without queuing
-/// them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Next {
-    /// The first one.
-    First,
-    /// Only this one, which the thread waits for.
-    Only(Option<JobId>),
-}
-
-impl Next {
-    fn allows(self, id: JobId) -> bool {
-        match self {
-            Self::First => true,
-            Self::Only(only) => only == Some(id),
-        }
-    }
-}
-
 /// How many jobs in a row a thread runs because each is ready for the next: then others get a turn.
 const IN_A_ROW_MAX: usize = 64;
 
@@ -36,71 +17,45 @@ pub(crate) fn run_chain<'pool>(
     first: Claimed<'pool>,
     stop: &mut dyn FnMut() -> bool,
 ) {
-    let mut next = run_job(shared, context, first, Next::First);
-    let mut count = 1;
-    while let Some(job) = next.take() {
-        let kept = Kept { shared, job: Some(job) };
-        if count == IN_A_ROW_MAX || stop() || kept.gives_way() {
-            return;
+    let mut job = first;
+    for count in 1.. {
+        let Some(next) = run_job(shared, context, job, |_id| true) else { return };
+        let gives_way = next.slot().priority() == Priority::Background && shared.ready.has_frame();
+        if count == IN_A_ROW_MAX || gives_way || stop() {
+            queue(shared, next);
+            return shared.announce_ready(1, true);
         }
-        next = run_job(shared, context, kept.take(), Next::First);
-        count += 1;
+        job = next;
     }
 }
 
-/// A job that is ready, and is queued when this is dropped: if the host's condition panics, too.
-struct Kept<'pool> {
-    shared: &'pool Shared,
-    job: Option<Claimed<'pool>>,
-}
-
-impl<'pool> Kept<'pool> {
-    /// Whether more urgent jobs wait.
-    fn gives_way(&self) -> bool {
-        let priority = self.job.as_ref().map(|job| job.slot().priority());
-        priority == Some(Priority::Background) && self.shared.ready.has_frame()
-    }
-
-    fn take(mut self) -> Claimed<'pool> {
-        self.job.take().expect("it was kept")
-    }
-}
-
-impl Drop for Kept<'_> {
-    fn drop(&mut self) {
-        if let Some(job) = self.job.take() {
-            queue(self.shared, job);
-            self.shared.announce_ready(1, true);
-        }
-    }
-}
-
-/// Publishes a job that is ready, and queues it for any thread. The caller tells the sleepers.
+/// Publishes a job that is ready, and queues it for the threads that may run it. The caller tells the
+/// sleepers.
 fn queue(shared: &Shared, job: Claimed<'_>) {
-    let priority = job.slot().priority();
-    shared.queue(job.publish(), priority);
+    let (is_main, priority) = (job.slot().is_on_main(), job.slot().priority());
+    let queue = if is_main { &shared.main } else { &shared.ready };
+    queue.push(job.publish(), priority, |id| shared.slots.is_ready(id));
 }
 
-/// Runs a job, ends it, and queues the jobs that are ready for it, but for one
-/// that is returned, if `next` allows any.
+/// Runs a job, ends it, and queues the jobs that are ready for it, but for the first that the thread
+/// `goes_on` with, which is returned.
 pub(crate) fn run_job<'pool>(
     shared: &'pool Shared,
     context: &WorkerContext,
     mut claimed: Claimed<'pool>,
-    next: Next,
+    goes_on: impl Fn(JobId) -> bool,
 ) -> Option<Claimed<'pool>> {
     context.note_fed(shared);
     let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
     let ready = |job: Claimed<'pool>| {
-        if job.slot().is_on_main() {
-            shared.queue_main(job.publish());
-            is_main_wanted = true;
-        } else if kept.is_none() && next.allows(job.id()) {
+        let is_main = job.slot().is_on_main();
+        if !is_main && kept.is_none() && goes_on(job.id()) {
             kept = Some(job);
         } else {
             queue(shared, job);
-            queued_count += 1;
+            is_main_wanted |= is_main;
+            queued_count += usize::from(!is_main);
         }
     };
     let awaited = |id: JobId| {
@@ -125,7 +80,7 @@ pub(crate) fn run_only<'pool>(
     context: &WorkerContext,
     claimed: Claimed<'pool>,
 ) {
-    let next = run_job(shared, context, claimed, Next::Only(None));
+    let next = run_job(shared, context, claimed, |_id| false);
     debug_assert!(next.is_none(), "nothing was to be run at once");
 }
 
@@ -215,42 +170,47 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     after: &[D],
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
-    let few = shared.slots.gather(after);
-    let mut claimed = shared.slots.take();
-    claimed.with_job(|cell| cell.put(|&()| job()));
-    add_claimed(shared, claimed, kind, few)
+    add(shared, kind, after, shared.is_inline, job)
 }
 
 /// Adds a job that runs in no case before this returns.
 pub(crate) fn queue_job(shared: &Shared, job: impl FnOnce() + Send + 'static) {
-    let none = shared.slots.gather::<JobId>(&[]);
+    add::<JobId>(shared, Kind::Anywhere, &[], false, job);
+}
+
+#[inline]
+fn add<D: Copy + Into<JobId>>(
+    shared: &Shared,
+    kind: Kind,
+    after: &[D],
+    is_inline: bool,
+    job: impl FnOnce() + Send + 'static,
+) -> JobId {
+    let few = shared.slots.gather(after);
     let mut claimed = shared.slots.take();
     claimed.with_job(|cell| cell.put(|&()| job()));
-    if let Added::Claimed(claimed) = shared.slots.add(claimed, Kind::Anywhere, none) {
-        queue(shared, claimed);
-        shared.announce_ready(1, false);
-    }
+    add_claimed(shared, claimed, (kind, is_inline), few)
 }
 
 /// What of that does not depend on the type of the closure.
 fn add_claimed<'pool>(
     shared: &'pool Shared,
     claimed: Claimed<'pool>,
-    kind: Kind,
+    (kind, is_inline): (Kind, bool),
     after: Few,
 ) -> JobId {
     let added = shared.slots.add(claimed, kind, after);
     let id = added.id();
     match added {
         Added::Waiting(_) => {}
-        Added::Claimed(claimed) if kind == Kind::OnMain => {
-            shared.queue_main(claimed.publish());
-            shared.announce_main();
-        }
-        Added::Claimed(claimed) if shared.is_inline => run_inline(shared, claimed),
+        Added::Claimed(claimed) if is_inline && kind != Kind::OnMain => run_inline(shared, claimed),
         Added::Claimed(claimed) => {
             queue(shared, claimed);
-            shared.announce_ready(1, false);
+            if kind == Kind::OnMain {
+                shared.announce_main();
+            } else {
+                shared.announce_ready(1, false);
+            }
         }
     }
     id

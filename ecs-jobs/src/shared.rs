@@ -6,7 +6,7 @@ use crate::job_queue::JobQueue;
 use crate::join_deque::{JoinDeque, Place};
 use crate::queue::Queue;
 use crate::sleep::{Sleepers, Takes};
-use crate::slots::{JobId, Priority, Slots};
+use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
@@ -363,16 +363,6 @@ impl Shared {
     /// Whether a worker would find anything to do, or is to end.
     pub(crate) fn has_news(&self) -> bool {
         self.is_closing() || self.has_work(Reach::All) || !self.ready.is_empty()
-    }
-
-    /// Queues a job that any thread may run. The caller announces it.
-    pub(crate) fn queue(&self, id: JobId, priority: Priority) {
-        self.ready.push(id, priority, |id| self.slots.is_ready(id));
-    }
-
-    /// Queues a job for the main thread. The caller announces it.
-    pub(crate) fn queue_main(&self, id: JobId) {
-        self.main.push(id, Priority::Frame, |id| self.slots.is_ready(id));
     }
 
     /// Leaves the places of the workers to threads of the host.

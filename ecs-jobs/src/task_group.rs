@@ -58,7 +58,7 @@ impl TaskGroup {
     ///
     /// # Safety
     ///
-    /// What [`set_parent`](Self::set_parent) asks for (J-3).
+    /// What [`set_place`](Self::set_place) asks for (J-3).
     #[inline(always)]
     pub(crate) unsafe fn below(
         parent: Option<NonNull<Self>>,
@@ -79,7 +79,7 @@ impl TaskGroup {
         ptr::from_ref(self).addr()
     }
 
-    /// Makes this group a child of `parent`, before other threads know of it.
+    /// Makes this group a child of `parent`, opened in the job `job`, before other threads know of it.
     ///
     /// # Safety
     ///
@@ -87,16 +87,10 @@ impl TaskGroup {
     /// or as one that is counted, and that job does not end before this group is
     /// done, off the list, and no longer used (J-3).
     #[inline]
-    pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>) {
+    pub(crate) unsafe fn set_place(&self, parent: Option<NonNull<Self>>, job: Option<JobId>) {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // Relaxed: the list's lock or the deque publishes the group.
         self.parent.store(parent, Ordering::Relaxed);
-    }
-
-    /// Notes in which job this group is opened, before other threads know of it.
-    #[inline]
-    pub(crate) fn set_job(&self, job: Option<JobId>) {
-        // Relaxed: as for the parent.
         self.job.store(job.map_or(0, JobId::to_bits), Ordering::Relaxed);
     }
 

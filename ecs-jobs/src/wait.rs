@@ -4,7 +4,7 @@
 use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
 use crate::shared::Shared;
-use crate::sleep::{Listed, Tag, Takes};
+use crate::sleep::{Tag, Takes};
 use crate::sync::{Deadline, is_kept, spin_until};
 use crate::task_group::{Reach, TaskGroup, Work};
 
@@ -38,9 +38,8 @@ pub(crate) trait Goal {
     fn note_asleep(&self) {}
 }
 
-/// Returns when the goal is reached (docs/job-sleep.md, section 2).
+/// Returns when the goal is reached (docs/job-sleep.md, section 2). Goals keep panics inside.
 pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
-    let _woken = Woken { shared, context };
     while !goal.is_reached() {
         // What this thread helps with may take long.
         context.feed_thieves(shared);
@@ -52,52 +51,18 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
             continue;
         }
         context.open_all(shared);
-        let mut stay = Stay { shared, listed: shared.sleepers.list(goal.tag()), is_over: false };
+        let listed = shared.sleepers.list(goal.tag());
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
         context.tell_watching(shared);
         if !goal.has_news() {
-            stay.listed.sleep(goal.deadline());
+            listed.sleep(goal.deadline());
         }
-        context.is_woken.set(stay.leave() && goal.tag().takes != Takes::Nothing);
+        context.is_woken.set(!listed.leave() && goal.tag().takes != Takes::Nothing);
     }
     context.tell_watching(shared);
-}
-
-/// Passes a wake-up on that was spent on a thread which waits no more.
-struct Woken<'pool> {
-    shared: &'pool Shared,
-    context: &'pool WorkerContext,
-}
-
-impl Drop for Woken<'_> {
-    fn drop(&mut self) {
-        self.context.pass_on_wake_up(self.shared);
-    }
-}
-
-/// A thread's stay on the list, which may end by a panic of the host's condition.
-struct Stay<'pool> {
-    shared: &'pool Shared,
-    listed: Listed<'pool>,
-    is_over: bool,
-}
-
-impl Stay<'_> {
-    /// Returns whether a wake-up was spent on this thread.
-    fn leave(&mut self) -> bool {
-        self.is_over = true;
-        !self.listed.leave()
-    }
-}
-
-impl Drop for Stay<'_> {
-    fn drop(&mut self) {
-        if !self.is_over && self.leave() && is_kept("pass_on_after_panic") {
-            self.shared.announce_more();
-        }
-    }
+    context.pass_on_wake_up(shared);
 }
 
 /// Visits a group that lets the caller in, or else takes an open half that does, and returns whether
@@ -111,13 +76,16 @@ pub(crate) fn help_once(
     if let Some(visit) = shared.enter(&mut is_let_in) {
         context.note_fed(shared);
         let work = visit.work();
-        let left = Left { shared, work };
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
-                return true;
+                // Jobs of a graph that this thread has made ready wake no thread, and the owner may
+                // sleep.
+                if work.has_work() {
+                    shared.announce_work(work.group(), 1);
+                }
+                break;
             }
         }
-        std::mem::forget(left);
         return true;
     }
     // The half itself notes which group its thief is now working for.
@@ -125,21 +93,6 @@ pub(crate) fn help_once(
     context.note_fed(shared);
     half.run();
     true
-}
-
-/// Tells of the work that a visitor leaves in a group when it is to stop, or when the host's condition
-/// panics: jobs of a graph that it has made ready wake no thread, and the owner may sleep.
-struct Left<'a> {
-    shared: &'a Shared,
-    work: &'a dyn Work,
-}
-
-impl Drop for Left<'_> {
-    fn drop(&mut self) {
-        if self.work.has_work() {
-            self.shared.announce_work(self.work.group(), 1);
-        }
-    }
 }
 
 /// An owner that waits for its group.
@@ -214,8 +167,7 @@ pub(crate) fn share(
     never_unwinding(|| {
         // SAFETY: this thread runs that job, which ends after this function does, and then the
         // group is done and off the list (J-3).
-        unsafe { work.group().set_parent(context.group.get()) };
-        work.group().set_job(context.job.get());
+        unsafe { work.group().set_place(context.group.get(), context.job.get()) };
         // SAFETY: closed and then waited for below, before `work` can go, which the caller's borrow
         // keeps until this function ends. It does not unwind in between (J-1, J-2).
         unsafe { shared.open_groups.open(work) };

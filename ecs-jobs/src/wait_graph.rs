@@ -3,7 +3,7 @@
 use crate::handle::JobHandle;
 use crate::slots::{JobId, Slots};
 use crate::sync::Mutex;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The waits that go on, each of a job that calls for another one and waits until that is done.
 #[derive(Debug)]
@@ -38,18 +38,9 @@ impl WaitGraph {
         }
         waits.push((waiting, job));
         drop(waits);
-        let _entry = Entry(self, (waiting, job));
         wait();
-    }
-}
-
-/// A wait that goes on, off the list when this is dropped.
-struct Entry<'a>(&'a WaitGraph, (JobId, JobId));
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        let mut waits = self.0.0.lock();
-        let place = waits.iter().position(|wait| *wait == self.1);
+        let mut waits = self.0.lock();
+        let place = waits.iter().position(|other| *other == (waiting, job));
         place.map(|place| waits.swap_remove(place));
     }
 }
@@ -61,22 +52,22 @@ fn circle(
     waiting: JobId,
     job: JobId,
 ) -> Option<Vec<JobId>> {
-    let mut seen = HashSet::new();
-    let mut way = vec![(waiting, Vec::new()), (job, Vec::new())];
-    // Depth first: the way is those whose lists are being gone through.
-    if job == waiting {
-        return Some(vec![waiting, job]);
-    }
-    way[1].1 = behind(slots, waits, job);
-    while way.len() > 1 {
-        let (_, left) = way.last_mut()?;
-        match left.pop() {
-            None => drop(way.pop()),
-            Some(next) if next == waiting => {
-                return Some(way.iter().map(|&(id, _)| id).chain([waiting]).collect());
-            }
-            Some(next) if seen.insert(next) => way.push((next, behind(slots, waits, next))),
-            Some(_) => {}
+    let mut came_from = HashMap::from([(job, waiting)]);
+    let mut open = vec![job];
+    while let Some(at) = open.pop() {
+        if at == waiting {
+            let back = std::iter::successors(Some(came_from[&waiting]), |at| {
+                (*at != waiting).then(|| came_from[at])
+            });
+            let mut way: Vec<JobId> = std::iter::once(waiting).chain(back).collect();
+            way.reverse();
+            return Some(way);
+        }
+        for next in behind(slots, waits, at) {
+            came_from.entry(next).or_insert_with(|| {
+                open.push(next);
+                at
+            });
         }
     }
     None

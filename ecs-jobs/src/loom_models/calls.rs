@@ -70,7 +70,7 @@ fn a_loop_runs_each_index_once_and_ends_after_its_visitor_has_left() {
     explore("loop of three with a visitor", || {
         with_worker(|shared| {
             let count = AtomicUsize::new(0);
-            flat_loop::for_each_range(shared, 3, &|range: std::ops::Range<usize>| {
+            flat_loop::for_each_range(shared, 3, &|_slot, range: std::ops::Range<usize>| {
                 count.fetch_add(range.len(), Ordering::Relaxed);
             });
             assert_eq!(count.load(Ordering::Relaxed), 3);

@@ -239,8 +239,7 @@ pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Op
     let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
     let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
-    unsafe { work.group.set_parent(above.map(NonNull::from)) };
-    work.group.set_job(id);
+    unsafe { work.group.set_place(above.map(NonNull::from), id) };
     // SAFETY: closed and outwaited below (J-1, J-2).
     unsafe { shared.open_groups.open(&work) };
     work.queue.put();

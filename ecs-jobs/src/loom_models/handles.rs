@@ -7,13 +7,12 @@ use super::groups::open_for_others;
 use super::{explore, explore_within};
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
-use crate::host::{run_until, wait_for_all};
-use crate::run_job::{Main, Next, add_job, cancel_job, run_job, take_any};
+use crate::run_job::{Main, add_job, cancel_job, run_job, take_any};
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Priority, Slots};
 use crate::stored_job::StoredJob;
 use crate::sync::Deadline;
-use crate::worker::run_worker;
+use crate::worker::{run_until, run_worker, wait_for_all};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -280,7 +279,7 @@ pub(super) fn hosted() -> Arc<Shared> {
 fn run_by_hand(shared: &Shared, job: JobId) {
     WorkerContext::with(shared, |context| {
         let job = claim(&shared.slots, job);
-        assert!(run_job(shared, context, job, Next::Only(None)).is_none());
+        assert!(run_job(shared, context, job, |_id| false).is_none());
     });
 }
 
@@ -421,7 +420,7 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
             let shared = Arc::clone(&shared);
             move || {
                 // It was published, and run before it came into the queue.
-                shared.queue(old, Priority::Frame);
+                shared.ready.push(old, Priority::Frame, |_| true);
                 run_by_hand(&shared, job);
                 assert!(take_any(&shared).is_none(), "nothing is ready");
             }
@@ -578,7 +577,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
                 job.start();
                 open_for_others(&shared, None, Some(id));
                 WorkerContext::with(&shared, |context| {
-                    assert!(run_job(&shared, context, job, Next::Only(None)).is_none());
+                    assert!(run_job(&shared, context, job, |_id| false).is_none());
                 });
             }
         });

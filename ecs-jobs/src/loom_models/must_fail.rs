@@ -113,7 +113,7 @@ fn external_threads_in_a_job_need_the_order_of_both_sides() {
 #[test]
 fn a_wake_up_that_is_kept_by_a_thread_that_panics_is_caught() {
     let model = "sleep::a_wake_up_spent_on_a_thread_that_panics_is_passed_on";
-    must_fail_without("pass_on_after_panic", model, "deadlock");
+    must_fail_without("pass_on", model, "deadlock");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::context::WorkerContext;
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::wait::{Goal, wait};
-use crate::worker::run_worker;
+use crate::worker::{run_until, run_worker};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -20,8 +20,12 @@ pub(super) struct Sleepers {
 
 impl Sleepers {
     pub(super) fn new() -> Arc<Self> {
+        Self::with(Shared::new(0).0)
+    }
+
+    fn with(shared: Shared) -> Arc<Self> {
         let (work, flag) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { shared: Shared::new(0).0, work, flag })
+        Arc::new(Self { shared, work, flag })
     }
 
     pub(super) fn push(&self) {
@@ -49,28 +53,6 @@ struct Taker<'a> {
     pool: &'a Sleepers,
     has_taken: bool,
     sees_flag: bool,
-}
-
-/// A host whose condition panics when it is looked at while the thread is listed.
-struct Panics(Tag);
-
-impl Goal for Panics {
-    fn is_reached(&mut self) -> bool {
-        false
-    }
-
-    fn help(&mut self) -> bool {
-        false
-    }
-
-    fn has_news(&mut self) -> bool {
-        // Not `panic!`, whose hook would print once per schedule.
-        std::panic::resume_unwind(Box::new("on purpose"))
-    }
-
-    fn tag(&self) -> Tag {
-        self.0
-    }
 }
 
 impl Goal for Taker<'_> {
@@ -145,18 +127,26 @@ fn a_wake_up_spent_on_a_thread_that_leaves_is_passed_on() {
 #[test]
 fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
     explore("work against park beside a thread that panics", || {
-        let pool = Sleepers::new();
+        // The host is a worker like the other one, and does not know of the work.
+        let (mut shared, places) = Shared::new(1);
+        shared.open_to_host(places);
+        let pool = Sleepers::with(shared);
         let worker = taker(&pool);
         let bringer = thread::spawn({
             let pool = Arc::clone(&pool);
             move || pool.push()
         });
-        let tag = Tag { takes: Takes::Anything, ..Tag::default() };
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            WorkerContext::with(&pool.shared, |context| {
-                wait(&pool.shared, context, &mut Panics(tag));
-            });
-        }));
+        let mut looks = 0;
+        let condition = || {
+            looks += 1;
+            if looks > 1 {
+                // The host is listed. Not `panic!`, whose hook would print once per schedule.
+                std::panic::resume_unwind(Box::new("on purpose"));
+            }
+            false
+        };
+        let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, None, condition));
+        let outcome = std::panic::catch_unwind(run);
         assert!(outcome.is_err());
         worker.join().unwrap();
         bringer.join().unwrap();

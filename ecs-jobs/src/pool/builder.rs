@@ -6,7 +6,7 @@ use crate::panic_slot::never_unwinding;
 use crate::pool::Pool;
 use crate::shared::Shared;
 use crate::spans::Spans;
-use crate::sync::{Arc, core_count, thread};
+use crate::sync::{Arc, Mutex, core_count, thread};
 use crate::worker::run_worker;
 use std::io;
 use std::time::Duration;
@@ -269,7 +269,7 @@ impl PoolBuilder {
             shared.open_to_host(std::mem::take(&mut places));
         }
         let (shared, futures) = (Arc::new(shared), Futures::new());
-        let mut pool = Pool { shared, threads: Vec::new(), futures };
+        let mut pool = Pool { shared, threads: Vec::new(), futures, turns: Mutex::new(()) };
         let hooks = Arc::new(std::mem::take(&mut self.hooks));
         for (worker, place) in places.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.

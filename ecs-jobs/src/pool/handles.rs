@@ -3,11 +3,11 @@
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
-use crate::host::wait_for_all;
 use crate::pool::{JobBuilder, Pool};
 use crate::run_job::{Main, cancel_job};
 use crate::slots::Kind;
 use crate::sync::Deadline;
+use crate::worker::wait_for_all;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::time::Duration;

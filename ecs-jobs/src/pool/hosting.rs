@@ -2,9 +2,9 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobHandle;
-use crate::host::run_until;
 use crate::pool::Pool;
 use crate::run_job::{Main, run_only, take_any};
+use crate::worker::run_until;
 use std::time::Duration;
 
 /// # Threads of the host
@@ -117,6 +117,6 @@ impl Pool {
     /// the [host's clock](crate::PoolBuilder::clock).
     #[must_use]
     pub fn now(&self) -> Duration {
-        self.shared.clock.now()
+        Duration::from_nanos(self.now_ns())
     }
 }

@@ -123,7 +123,7 @@ impl<'a> JobBuilder<'a> {
         self.schedule(move || {
             let shared = shared.upgrade().expect("the thread that runs this has the pool");
             let Range { start, end } = indices();
-            let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
+            let shifted = |_slot, range: Range<usize>| body(start + range.start..start + range.end);
             flat_loop::for_each_range(&shared, end.saturating_sub(start), &shifted);
         })
     }

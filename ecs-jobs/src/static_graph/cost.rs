@@ -68,7 +68,7 @@ impl StaticGraph {
 
     /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
     /// so many threads the next time, where this run took the time of each.
-    pub(crate) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
+    pub(super) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
         let mut ends_ns = std::mem::take(&mut self.ends_ns);
         let cost = self.cost_of(nodes, &mut ends_ns);
         self.ends_ns = ends_ns;
@@ -77,7 +77,7 @@ impl StaticGraph {
 
     /// Whether `nodes`, which were run on one thread and took so long, have become worth a look:
     /// they took twice as long as before.
-    pub(crate) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
+    pub(super) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
         }
