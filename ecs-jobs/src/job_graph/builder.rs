@@ -117,8 +117,7 @@ impl<'env> JobGraphBuilder<'env> {
         }
         let row = in_a_row(&self.successors);
         if row.len() < self.bodies.len() {
-            let mut circle = circle(&self.successors, &row);
-            circle.extend_from_within(..1);
+            let circle = circle(&self.successors, &row);
             let jobs = circle.into_iter().map(|job| self.names[job].clone()).collect();
             return Err(GraphError::Circle { jobs });
         }

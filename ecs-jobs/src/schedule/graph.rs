@@ -1,10 +1,8 @@
 //! From systems and their order to a graph without circles.
 
-use std::collections::VecDeque;
-
 use super::error::{Ambiguity, ScheduleError};
 use super::group::Step;
-use crate::static_graph::in_a_row;
+use crate::static_graph::{circle, in_a_row};
 
 /// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
 /// them *posts*, two for each group, which stand for its beginning and its end and do nothing.
@@ -87,13 +85,18 @@ impl Reach {
 /// Compiles the graph: the declared steps, and between nodes in conflict that no way connects a
 /// step in the order of adding.
 pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
-    let mut reach = Reach::new(input.names.len());
-    for &(before, after, _) in input.declared {
-        if before == after || reach.has(after, before) {
-            return Err(circle(input, before, after));
+    let next = next_of(input, input.declared);
+    let circle = circle(&next, &in_a_row(&next));
+    if !circle.is_empty() {
+        let mut systems: Vec<_> = circle.into_iter().map(|at| input.names[at].clone()).collect();
+        // The beginning and the end of a group have one name.
+        if systems.len() > 2 {
+            systems.dedup();
         }
-        reach.add(before, after);
+        return Err(ScheduleError::Circle { systems });
     }
+    let mut reach = Reach::new(input.names.len());
+    input.declared.iter().for_each(|&(before, after, _)| reach.add(before, after));
     let declared_reach = reach.clone();
     let mut steps = input.declared.to_vec();
     let mut ambiguities = Vec::new();
@@ -125,12 +128,18 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     Ok(Graph { successors, order, steps, ambiguities })
 }
 
+/// For each node and post, those that come after it by one of these steps.
+fn next_of(input: &Input<'_>, steps: &[(usize, usize, Step)]) -> Vec<Vec<usize>> {
+    let mut next = vec![Vec::new(); input.names.len()];
+    steps.iter().for_each(|&(from, to, _)| next[from].push(to));
+    next
+}
+
 /// The steps between nodes, by way of posts or directly, less those that two others make up for:
 /// each is one counter less to bring down in every run.
 fn reduced(input: &Input<'_>, steps: &[(usize, usize, Step)], reach: &Reach) -> Vec<Vec<usize>> {
     let back = reach.transposed(input.node_count);
-    let mut next = vec![Vec::new(); input.names.len()];
-    steps.iter().for_each(|&(from, to, _)| next[from].push(to));
+    let next = next_of(input, steps);
     let between_nodes = |from: usize, to: usize| {
         reach.row(from).iter().zip(back.row(to)).any(|(after, before)| after & before != 0)
     };
@@ -154,31 +163,4 @@ fn reduced(input: &Input<'_>, steps: &[(usize, usize, Step)], reach: &Reach) -> 
         found
     };
     (0..input.node_count).map(from_node).collect()
-}
-
-/// Names the members of a circle that the step from `before` to `after` closes.
-fn circle(input: &Input<'_>, before: usize, after: usize) -> ScheduleError {
-    // A way from `after` to `before` over the declared steps, found breadth first.
-    let mut came_from = vec![None; input.names.len()];
-    let mut queue = VecDeque::from([after]);
-    while let Some(at) = queue.pop_front() {
-        for &(_, to, _) in input.declared.iter().filter(|&&(from, ..)| from == at) {
-            if to != after && came_from[to].is_none() {
-                came_from[to] = Some(at);
-                queue.push_back(to);
-            }
-        }
-    }
-    let mut way = vec![before];
-    while let Some(previous) = way.last().and_then(|&at| came_from[at]) {
-        way.push(previous);
-    }
-    way.reverse();
-    way.push(way[0]);
-    let mut systems: Vec<_> = way.into_iter().map(|at| input.names[at].clone()).collect();
-    // The beginning and the end of a group have one name.
-    if systems.len() > 2 {
-        systems.dedup();
-    }
-    ScheduleError::Circle { systems }
 }

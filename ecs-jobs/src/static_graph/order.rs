@@ -27,7 +27,7 @@ pub(crate) fn in_a_row(successors: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// A circle among those that `row` had to leave out: each member is waited for by the next, and the
-/// last one by the first. Empty if the row has all nodes.
+/// last one is the first again. Empty if the row has all nodes.
 pub(crate) fn circle(successors: &[Vec<usize>], row: &[usize]) -> Vec<usize> {
     let mut is_left = vec![true; successors.len()];
     row.iter().for_each(|&node| is_left[node] = false);
@@ -51,6 +51,7 @@ pub(crate) fn circle(successors: &[Vec<usize>], row: &[usize]) -> Vec<usize> {
     circle.reverse();
     let lowest = (0..circle.len()).min_by_key(|&place| circle[place]).unwrap_or(0);
     circle.rotate_left(lowest);
+    circle.extend_from_within(..1);
     circle
 }
 
@@ -72,7 +73,7 @@ mod tests {
         let successors = [vec![], vec![2, 0], vec![4], vec![], vec![1], vec![2]];
         let row = in_a_row(&successors);
         assert_eq!(row, [3, 5]);
-        assert_eq!(circle(&successors, &row), [1, 2, 4]);
-        assert_eq!(circle(&[vec![0]], &[]), [0]);
+        assert_eq!(circle(&successors, &row), [1, 2, 4, 1]);
+        assert_eq!(circle(&[vec![0]], &[]), [0, 0]);
     }
 }
