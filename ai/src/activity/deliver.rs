@@ -156,9 +156,8 @@ impl<A: Activity> DeliveryState<A> {
             table.deaths.clear();
             let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
             let unread = table.cursor.read(&events);
-            if table.restored.is_some() {
-                unread.for_each(drop);
-            }
+            let passed_over = if table.restored.is_some() { unread.len() } else { 0 };
+            unread.take(passed_over).for_each(drop);
             table.missed = table.cursor.missed();
         }
         let mut tasks = cell.query(&mut self.tasks)?;
@@ -216,7 +215,7 @@ impl<A: Activity> Teller<'_, '_, A> {
         matches: &mut Vec<(Entity, Subscription)>,
     ) -> Result<(), ParamError> {
         let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
-        _ = self.table.cursor.read(&events);
+        drop(self.table.cursor.read(&events));
         let missed = self.table.cursor.missed();
         self.delivered.missed = missed - std::mem::replace(&mut self.table.missed, missed);
         if !lost && self.delivered.missed == 0 {

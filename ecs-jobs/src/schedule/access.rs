@@ -62,8 +62,7 @@ pub(super) struct EventAging {
     pub(super) age: fn(&mut World, bool),
     /// The name of the type.
     pub(super) name: &'static str,
-    /// The resources that belong to the events.
-    pub(super) resources: [TypeId; 2],
+    pub(super) resource: TypeId,
     pub(super) save: SaveEvents,
     pub(super) load: LoadEvents,
 }

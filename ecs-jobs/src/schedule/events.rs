@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::collections::VecDeque;
 
-use formic_ecs::{Res, World};
+use formic_ecs::{Res, ResourceError, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
@@ -13,7 +13,6 @@ use super::name;
 use super::param::{RunContext, SystemParam};
 use super::save::{Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes};
 use super::sink::ParallelSink;
-use crate::sync::{Arc, Mutex};
 
 /// The events of one type that are there: a resource, which a system with an [`EventWriter`] or an
 /// [`EventReader`] brings along.
@@ -192,7 +191,7 @@ fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
         writes,
         age: age::<T>,
         name: type_name::<T>(),
-        resources: [TypeId::of::<Events<T>>(), TypeId::of::<Gate<T>>()],
+        resource: TypeId::of::<Events<T>>(),
         save: |world, rules| match world.resource::<Events<T>>() {
             Ok(events) => events.save(world, rules),
             Err(_) => Ok(Vec::new()),
@@ -296,59 +295,38 @@ pub struct EventWriter<'a, T> {
     written: Gather<'a, T>,
 }
 
-/// What an [`EventWriter`] keeps from run to run.
-#[derive(Debug)]
-pub struct EventWriterState<T> {
-    /// The thread that hands events on has this meanwhile.
-    gate: Arc<Mutex<()>>,
-    written: GatherState<T>,
-}
-
-/// The gate of the events of one type; a resource.
-struct Gate<T>(Arc<Mutex<()>>, std::marker::PhantomData<fn() -> T>);
-
 impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
-    type State = EventWriterState<T>;
+    type State = GatherState<T>;
     type Item<'a> = EventWriter<'a, T>;
 
-    fn init(world: &mut World, access: &mut SystemAccess) -> EventWriterState<T> {
+    fn init(world: &mut World, access: &mut SystemAccess) -> GatherState<T> {
         ensure::<T>(world).has_writers = true;
         access.add_resource_append::<Events<T>>();
         declare::<T>(access, true);
-        let gate = match world.resource::<Gate<T>>() {
-            Ok(gate) => gate.0.clone(),
-            Err(_) => {
-                let gate = Arc::new(Mutex::new(()));
-                world.insert_resource(Gate::<T>(gate.clone(), std::marker::PhantomData));
-                gate
-            }
-        };
-        EventWriterState { gate, written: GatherState::new() }
+        GatherState::new()
     }
 
     fn fetch<'a>(
-        state: &'a mut EventWriterState<T>,
+        state: &'a mut GatherState<T>,
         context: RunContext<'a>,
     ) -> Result<EventWriter<'a, T>, ParamError> {
-        Ok(EventWriter { written: state.written.begin_run(context) })
+        Ok(EventWriter { written: state.begin_run(context) })
     }
 
     /// Between two runs there is nothing that was not handed on.
-    fn visit_state(_state: &mut EventWriterState<T>, _archive: &mut StateArchive<'_>) {}
+    fn visit_state(_state: &mut GatherState<T>, _archive: &mut StateArchive<'_>) {}
 
-    fn finish(state: &mut EventWriterState<T>, context: RunContext<'_>) {
-        if state.written.gathered.is_empty() {
+    fn finish(state: &mut GatherState<T>, context: RunContext<'_>) {
+        if state.gathered.is_empty() {
             return;
         }
-        // Others who hand on have the gate, and the schedule keeps all else away.
-        let gate = state.gate.lock();
-        match context.cell.resource_mut::<Events<T>>() {
-            Ok(mut events) => events.hand_on(context.cell.version(), &mut state.written.gathered),
-            Err(why) => {
-                drop(gate);
-                panic!("events cannot be handed on: {why}");
-            }
-        }
+        // Others who hand on wait for each other, and the schedule keeps all else away.
+        let handed_on = context.pool.one_at_a_time(|| {
+            let mut events = context.cell.resource_mut::<Events<T>>()?;
+            events.hand_on(context.cell.version(), &mut state.gathered);
+            Ok::<_, ResourceError>(())
+        });
+        handed_on.unwrap_or_else(|why| panic!("events cannot be handed on: {why}"));
     }
 }
 
@@ -408,9 +386,13 @@ pub struct EventCursor {
 
 impl EventCursor {
     /// The events that were not read yet, each once. What the iterator has not come to stays unread.
-    pub fn read<'e, T>(&'e mut self, events: &'e Events<T>) -> EventIter<'e, T> {
+    pub fn read<'e, T>(
+        &'e mut self,
+        events: &'e Events<T>,
+    ) -> impl ExactSizeIterator<Item = &'e T> + use<'e, T> {
         self.catch_up(events);
-        EventIter { events, next: &mut self.next }
+        let read = usize::try_from(self.next - events.first).unwrap_or(usize::MAX);
+        events.log.range(read.min(events.len())..).inspect(|_| self.next += 1)
     }
 
     /// How many events were dropped, in all, before they were read, as far as
@@ -448,31 +430,6 @@ impl EventCursor {
     }
 }
 
-/// Events that were not read yet.
-#[derive(Debug)]
-pub struct EventIter<'e, T> {
-    events: &'e Events<T>,
-    next: &'e mut u64,
-}
-
-impl<'e, T> Iterator for EventIter<'e, T> {
-    type Item = &'e T;
-
-    fn next(&mut self) -> Option<&'e T> {
-        let index = usize::try_from(*self.next - self.events.first).ok()?;
-        let event = self.events.log.get(index)?;
-        *self.next += 1;
-        Some(event)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let count = usize::try_from(self.events.end() - *self.next).unwrap_or(usize::MAX);
-        (count, Some(count))
-    }
-}
-
-impl<T> ExactSizeIterator for EventIter<'_, T> {}
-
 debug_fields!([T] EventReader<'_, T>: cursor);
 
 impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
@@ -506,7 +463,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
 
 impl<T> EventReader<'_, T> {
     /// The events that this system has not read yet. What the iterator has not come to stays unread.
-    pub fn read(&mut self) -> EventIter<'_, T> {
+    pub fn read(&mut self) -> impl ExactSizeIterator<Item = &T> {
         self.cursor.read(&self.events)
     }
 

@@ -99,9 +99,7 @@ pub use self::config::{IntoSystem, SystemConfig};
 pub use self::config::{IsConfig, IsFunction};
 pub use self::divergence::{Divergence, Rerun, SteppedGame};
 pub use self::error::{Ambiguity, ParamError, ScheduleError};
-#[doc(hidden)]
-pub use self::events::EventWriterState;
-pub use self::events::{EventCursor, EventIter, EventReader, EventWriter, Events, on_event};
+pub use self::events::{EventCursor, EventReader, EventWriter, Events, on_event};
 pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
 pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
 pub use self::fixed_step::FixedStep;

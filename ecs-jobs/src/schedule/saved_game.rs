@@ -509,7 +509,7 @@ fn save_resources(
     versions.sort_unstable_by_key(|&(_, name, _)| name);
     for &(id, name, _) in &versions {
         let is_ours = id == TypeId::of::<SaveRules>()
-            || schedule.aging.iter().any(|events| events.resources.contains(&id));
+            || schedule.aging.iter().any(|events| events.resource == id);
         if rules.get(id).is_none() && !is_ours {
             let what = called(RESOURCE, name);
             problems.push(Unsaved { what, remedy: Unsaved::rule_for(name) });
