@@ -81,8 +81,8 @@ impl RunData<'_> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system parameter",
     label = "`{Self}` is not a system parameter",
-    note = "use `Res<{Self}>` or `ResMut<{Self}>` for a resource, `Local<{Self}>` for state of the system, `Query<&{Self}>` for a component",
     note = "`Query`, `ResMut`, `Commands` and other parameters are taken by value: `mut all: Query<..>` in place of `all: &mut Query<..>`",
+    note = "if it is no reference, use `Res<{Self}>` or `ResMut<{Self}>` for a resource, `Local<{Self}>` for state of the system, `Query<&{Self}>` for a component",
     note = "`&mut World` is the first argument of a system, or none"
 )]
 pub trait SystemParam {
