@@ -1,6 +1,7 @@
 //! Trees from text.
 
 use std::collections::HashMap;
+use std::mem;
 
 use super::node::{Node, Op};
 use crate::action::{LoadError, error_at_line, hint};
@@ -146,6 +147,8 @@ struct Subtree<'a> {
     name: Token<'a>,
     start: usize,
     is_open: bool,
+    /// How many nodes it has and how deep they lie, uses followed, once it was read and is right.
+    size: Option<(usize, usize)>,
 }
 
 struct Parser<'a> {
@@ -155,10 +158,22 @@ struct Parser<'a> {
     by_name: HashMap<&'a str, usize>,
     /// The subtrees that are being read, each used by the one before.
     open: Vec<usize>,
-    /// Whether uses are followed, and not passed over.
-    follows_uses: bool,
+    uses: Uses,
     depth: usize,
+    /// The depth of the deepest node that was read.
+    deepest: usize,
     count: usize,
+}
+
+/// What is done where a subtree is used.
+#[derive(Clone, Copy, PartialEq)]
+enum Uses {
+    /// They are passed over.
+    Pass,
+    /// They are followed if what is there was not read before.
+    Check,
+    /// They are followed.
+    Follow,
 }
 
 impl Node {
@@ -208,20 +223,22 @@ impl Node {
             subtrees: Vec::new(),
             by_name: HashMap::new(),
             open: Vec::new(),
-            follows_uses: false,
+            uses: Uses::Pass,
             depth: 0,
+            deepest: 0,
             count: 0,
         };
         while parser.peek().text == "subtree" {
             parser.subtree()?;
         }
         // Those that are not used are to be right as well.
-        parser.follows_uses = true;
+        parser.uses = Uses::Check;
         for index in 0..parser.subtrees.len() {
             parser.count = 0;
             parser.subtree_used_at(parser.subtrees[index].name)?;
         }
         parser.count = 0;
+        parser.uses = Uses::Follow;
         let root = parser.node()?;
         match parser.peek() {
             token if token.text.is_empty() => Ok(root),
@@ -270,6 +287,16 @@ impl<'a> Parser<'a> {
         token.text.parse().map_err(|_| token.error(ParseProblem::BadNumber(token.text.into())))
     }
 
+    fn weight(&mut self) -> Result<f32, ParseError> {
+        let token = self.peek();
+        let weight: f32 = self.number()?;
+        // What is too large is read as infinite, which is not what the text says.
+        match weight.is_finite() {
+            true => Ok(weight),
+            false => Err(token.error(ParseProblem::BadNumber(token.text.into()))),
+        }
+    }
+
     fn in_brackets<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<T, ParseError>,
@@ -287,7 +314,7 @@ impl<'a> Parser<'a> {
         if self.by_name.insert(name.text, self.subtrees.len()).is_some() {
             return Err(name.error(ParseProblem::DefinedTwice(name.text.into())));
         }
-        self.subtrees.push(Subtree { name, start: self.at, is_open: false });
+        self.subtrees.push(Subtree { name, start: self.at, is_open: false, size: None });
         // Its end is found by reading it, with its uses passed over.
         self.node()?;
         self.count = 0;
@@ -318,12 +345,33 @@ impl<'a> Parser<'a> {
             self.next();
             used = self.name()?;
         }
-        let node = self.node()?;
+        let (start, count_before) = (self.at, self.count);
+        let deepest_before = mem::replace(&mut self.deepest, self.depth);
+        let node = match self.size_at() {
+            Some((count, depth)) => {
+                (self.count, self.deepest) = (self.count + count, self.depth + depth);
+                Node::succeed()
+            }
+            None => self.node()?,
+        };
+        let size = (self.count - count_before, self.deepest - self.depth);
+        self.deepest = self.deepest.max(deepest_before);
+        // The next time the first one leads to the last one at once.
         for index in self.open.drain(open..) {
-            self.subtrees[index].is_open = false;
+            let subtree = &mut self.subtrees[index];
+            (subtree.is_open, subtree.start, subtree.size) = (false, start, Some(size));
         }
         self.at = back;
         Ok(node)
+    }
+
+    /// The size of the last open subtree if that is all that there is to know: it was read before, and
+    /// there is room for it. Where there is none, reading it again finds the node that is too much.
+    fn size_at(&self) -> Option<(usize, usize)> {
+        let last = *self.open.last()?;
+        let (count, depth) = self.subtrees[last].size.filter(|_| self.uses == Uses::Check)?;
+        let fits = self.count + count <= Node::COUNT_MAX && self.depth + depth <= Node::DEPTH_MAX;
+        fits.then_some((count, depth))
     }
 
     fn node(&mut self) -> Result<Node, ParseError> {
@@ -331,13 +379,13 @@ impl<'a> Parser<'a> {
         if self.peek().text == "use" {
             self.next();
             let name = self.name()?;
-            return if self.follows_uses {
-                self.subtree_used_at(name)
-            } else {
-                Ok(Node::succeed())
+            return match self.uses {
+                Uses::Pass => Ok(Node::succeed()),
+                Uses::Check | Uses::Follow => self.subtree_used_at(name),
             };
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         self.count += 1;
         let token = self.peek();
         if self.depth > Node::DEPTH_MAX {
@@ -406,7 +454,7 @@ impl<'a> Parser<'a> {
                 return Err(self.peek().expected("a node or \"}\""));
             }
             match node.op {
-                Op::Weighted => node.weights.push(self.number()?),
+                Op::Weighted => node.weights.push(self.weight()?),
                 Op::Priority => node.names.push(self.name()?.text.into()),
                 _ => {}
             }

@@ -1,5 +1,7 @@
 //! Planners as data: files of facts, operators and goals.
 
+use std::collections::HashMap;
+
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
@@ -91,28 +93,29 @@ const fn one() -> u32 {
 pub(crate) struct FileFacts<'a> {
     text: &'a str,
     pub(crate) facts: Facts,
+    by_name: HashMap<&'a str, Fact>,
 }
 
 impl<'a> FileFacts<'a> {
-    pub(crate) fn new(text: &'a str, entries: &[(String, u32)]) -> Result<Self, LoadError> {
-        let mut facts = Facts::new();
+    pub(crate) fn new(text: &'a str, entries: &'a [(String, u32)]) -> Result<Self, LoadError> {
+        let (mut facts, mut by_name) = (Facts::new(), HashMap::new());
         for (name, value_max) in entries {
             let problem = if *value_max > Facts::VALUE_MAX {
                 format!("the fact {name:?} goes up to {value_max}, and not to 63 at most")
-            } else if facts.find(name).is_some() {
+            } else if by_name.contains_key(&**name) {
                 let problem = format!("the fact {name:?} is defined twice");
                 return Err(error_about(text, None, name, 1, problem));
             } else {
-                facts.number(name.clone(), *value_max);
+                by_name.insert(&**name, facts.number(name.clone(), *value_max));
                 continue;
             };
             return Err(error_about(text, None, name, 0, problem));
         }
-        Ok(Self { text, facts })
+        Ok(Self { text, facts, by_name })
     }
 
     fn find(&self, name: &str) -> Result<Fact, LoadError> {
-        self.facts.find(name).ok_or_else(|| {
+        self.by_name.get(name).copied().ok_or_else(|| {
             let hint = hint(name, self.facts.names());
             error_about(self.text, None, name, 0, format!("there is no fact {name:?}{hint}"))
         })

@@ -1,5 +1,7 @@
 //! Operators and goals put together, and plans made of them.
 
+use std::collections::HashSet;
+
 use formic_ecs::{HashState, StateHasher};
 
 use super::facts::{Change, Condition, Facts, hold, up_to};
@@ -159,8 +161,9 @@ impl PlannerBuilder {
             return Err(PlannerError::NoGoals);
         }
         self.facts.check_operators(&mut self.operators)?;
-        for (place, goal) in self.goals.iter().enumerate() {
-            if self.goals[..place].iter().any(|other| other.name == goal.name) {
+        let mut names = HashSet::new();
+        for goal in &self.goals {
+            if !names.insert(&goal.name) {
                 return Err(PlannerError::DefinedTwice(goal.name.clone()));
             }
             self.facts.check_conditions(&goal.name, &goal.conditions)?;

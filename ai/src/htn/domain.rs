@@ -1,6 +1,6 @@
 //! Methods, and the domains that they make together with operators.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use formic_ecs::{HashState, StateHasher};
 
@@ -223,18 +223,15 @@ impl DomainBuilder {
             }
         }
         let mut flat = Vec::with_capacity(methods.len());
+        let mut names = HashSet::new();
         for method in methods {
             let name = format!("{} {}", method.compound, method.name);
             facts.check_conditions(&name, &method.conditions)?;
             let compound = numbers[&method.compound];
-            let own = &mut compounds[compound as usize - first].methods;
-            if own.iter().any(|&it| {
-                let other: &FlatMethod = &flat[it as usize];
-                other.name == method.name
-            }) {
+            if !names.insert((compound, method.name.clone())) {
                 return Err(PlannerError::DefinedTwice(name));
             }
-            own.push(number(flat.len()));
+            compounds[compound as usize - first].methods.push(number(flat.len()));
             let find = |task: &Option<String>| match task {
                 None => Ok(PAUSE),
                 Some(task) => numbers.get(task).copied().ok_or_else(|| PlannerError::UnknownTask {

@@ -1,5 +1,7 @@
 //! Reasoners as data: files of options and their considerations.
 
+use std::collections::HashSet;
+
 use formic_ecs::{Buffer, EnabledMut, Entity, World};
 use serde::{Deserialize, Serialize};
 
@@ -152,8 +154,9 @@ impl ReasonerFile {
             })
         };
         let mut reasoner = Reasoner::new().select(self.select);
-        for (place, entry) in self.options.iter().enumerate() {
-            if self.options[..place].iter().any(|other| other.name == entry.name) {
+        let mut names = HashSet::new();
+        for entry in &self.options {
+            if !names.insert(&entry.name) {
                 let problem = format!("the option {:?} is defined twice", entry.name);
                 return Err(error_about(text, Some("name"), &entry.name, 1, problem));
             }

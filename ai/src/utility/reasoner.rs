@@ -171,7 +171,7 @@ impl Reasoner {
         self.input_count = self.input_count.max(utility.inputs_wanted());
         self.has_cooldowns |= utility.cooldown_decisions() > 0;
         let is_ranked = |other: &OptionSpec| other.utility.rank_value() != utility.rank_value();
-        self.has_ranks |= self.options.iter().any(is_ranked);
+        self.has_ranks |= self.options.first().is_some_and(is_ranked);
         Arc::make_mut(&mut self.options).0.push(OptionSpec { name, action: usize::MAX, utility });
         self
     }

@@ -302,6 +302,9 @@ fn errors_say_where_they_are() {
     assert_eq!(problem("selector { }"), (1, 12, expected("a node", "\"}\"")));
     assert_eq!(problem("wait(x)"), (1, 6, expected("a number", "\"x\"")));
     assert_eq!(problem("wait(5000000000)"), (1, 6, ParseProblem::BadNumber("5000000000".into())));
+    let weight = "1000000000000000000000000000000000000000";
+    let bad = ParseProblem::BadNumber(weight.into());
+    assert_eq!(problem(&format!("weighted {{ {weight}: a0 }}")), (1, 12, bad));
     assert_eq!(problem("a0 # and\n a1"), (2, 2, expected("the end", "\"a1\"")));
     assert_eq!(problem("guard(safe) a0"), (1, 11, expected("?", "\")\"")));
     let unknown = |what, name: &str, hint: &str| ParseProblem::Unknown {
@@ -351,9 +354,29 @@ fn subtrees_that_are_only_uses_of_others_may_follow_each_other_without_end() {
     let circle = format!("subtree t0 use t{}\n{text}use t0", count - 1);
     assert!(matches!(Node::parse(&circle).unwrap_err().problem, ParseProblem::CyclicSubtree(_)));
     text.insert_str(0, "subtree t0 a0\n");
-    // Each is read by itself as well, which takes as long as the way is: a few are enough for that.
-    let text: String = text.lines().take(2_000).flat_map(|line| [line, "\n"]).collect();
-    assert_eq!(Node::parse(&format!("{text}use t1999")).unwrap(), Node::action("a0"));
+    let last = count - 1;
+    assert_eq!(Node::parse(&format!("{text}use t{last}")).unwrap(), Node::action("a0"));
+    // The other way round, and each of many uses leads through all of them.
+    let text: String = text.lines().rev().flat_map(|line| [line, "\n"]).collect();
+    let many = format!("{text}sequence {{ {} }}", format!("use t{last} ").repeat(4_000));
+    assert_eq!(Tree::parse(&many, &library()).unwrap().node_count(), 4_001);
+}
+
+#[test]
+fn a_large_subtree_is_read_once_however_many_others_use_it() {
+    let large = format!("subtree large sequence {{ {} }}\n", "a0 ".repeat(4_000));
+    let uses: String = (0..20_000).map(|it| format!("subtree t{it} not use large\n")).collect();
+    let tree = Tree::parse(&format!("{large}{uses}use t19999"), &library()).unwrap();
+    assert_eq!(tree.node_count(), 4_002);
+    // What is too deep, or too much, only where it is used is found there.
+    let problem = |text: &str| Node::parse(text).unwrap_err();
+    let twice = problem(&format!("{large}{uses}subtree two sequence {{ use large use t1 }}\na0"));
+    assert_eq!((twice.line, &twice.problem), (1, &ParseProblem::TooLarge));
+    let deep = format!("subtree deep {} a0\n", "not ".repeat(60));
+    let deeper = problem(&format!("{deep}subtree two not not not not use deep\na0"));
+    assert_eq!((deeper.line, &deeper.problem), (1, &ParseProblem::TooDeep));
+    let as_deep = format!("{deep}subtree two not not not use deep\nuse two");
+    assert_eq!(Node::parse(&as_deep).unwrap().to_string().matches("invert").count(), 63);
 }
 
 #[test]

@@ -490,4 +490,14 @@ fn trees_too_deep_or_too_large_are_refused() {
     }
     trees += "<BehaviorTree ID=\"9\"><ActionA/></BehaviorTree>";
     assert_eq!(parse(&trees).unwrap_err().problem, ParseProblem::TooLarge);
+    // What a branch asks stands twice in the tree, and so four times where that is asked again.
+    let ask = |depth: usize| {
+        let ends = "<AlwaysSuccess/><AlwaysFailure/></WhileDoElse>".repeat(depth);
+        parse(&main_tree(&format!("{}<BatteryOK/>{ends}", "<WhileDoElse>".repeat(depth))))
+    };
+    let largest = Tree::new(&ask(8).unwrap(), &library(&Shared::default())).unwrap();
+    assert!(largest.node_count() <= Node::COUNT_MAX, "{}", largest.node_count());
+    for depth in [10, 40] {
+        assert_eq!(ask(depth).unwrap_err().problem, ParseProblem::TooLarge, "{depth}");
+    }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
 
-use super::table::{NODES, has, is_keep_running, parallel_differs, why_refused};
+use super::table::{NODES, has, is_keep_running, node_count, parallel_differs, why_refused};
 use crate::action::{LoadError, error_about};
 use crate::bt::node::{Node, Op};
 use crate::bt::parse::{ParseError, ParseProblem};
@@ -485,11 +485,18 @@ impl<'a, 'x> Import<'a, 'x> {
     /// The first branch whose condition holds. As a branch that fails is followed by asking again, no
     /// effect in it may change the answer.
     fn choice(
-        &self,
+        &mut self,
         at: Element<'_, '_>,
         branches: Vec<(Node, Node)>,
         otherwise: Node,
     ) -> Parsed<Node> {
+        // What a branch asks is asked again, and inverted, in each one behind it.
+        for (place, (ask, _)) in branches.iter().enumerate() {
+            self.count += 1 + (branches.len() - place) * (1 + node_count(ask));
+        }
+        if self.count > Node::COUNT_MAX {
+            return Err(self.error(at, ParseProblem::TooLarge));
+        }
         let mut before: Vec<Node> = Vec::new();
         let mut all = Vec::new();
         for (ask, then) in branches {

@@ -63,6 +63,10 @@ pub(super) fn has(node: &Node, ops: &[Op]) -> bool {
     ops.contains(&node.op) || node.children.iter().any(|child| has(child, ops))
 }
 
+pub(super) fn node_count(node: &Node) -> usize {
+    1 + node.children.iter().map(node_count).sum::<usize>()
+}
+
 /// Theirs ends with the first child that decides, ours asks the others as well. Why that shows.
 pub(super) fn parallel_differs(node: &Node) -> Option<&'static str> {
     let [successes, failures] = node.numbers.map(u64::from);
