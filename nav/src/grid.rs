@@ -334,10 +334,14 @@ impl Grid {
         assert!(wrong.is_none(), "this cannot be a link of the grid: {wrong:?}");
         let ends =
             |link: &Link| u64::from(link.from.to_bits()) << 32 | u64::from(link.to.to_bits());
+        let had_some = !self.links.all().is_empty();
         self.links = Links::new(links);
         assert!(self.links.are_sound(), "the links are too long, all together");
-        let all = self.links.all().iter();
-        self.changes.begin(all.flat_map(|link| [ends(link), link.units()]));
+        let all = self.links.all();
+        // That there are none any more is another grid as well.
+        let none = (had_some && all.is_empty()).then_some(0);
+        let each = all.iter().flat_map(|link| [ends(link), link.units()]);
+        self.changes.begin(each.chain(none));
     }
 
     fn may_have(&self, link: &Link) -> bool {

@@ -362,7 +362,8 @@ fn gap(at: f32, first: u16, count: u16) -> f32 {
 /// other are near.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a few parts")]
 fn part(cell: Cell, position: Vec2) -> u8 {
-    let along = |value: f32, cell: u16| ((value - f32::from(cell)) * PARTS) as u8;
+    // Where no cell is a position may be any number of cells away.
+    let along = |value: f32, cell: u16| ((value - f32::from(cell)) * PARTS).min(PARTS - 1.0) as u8;
     let (x, y) = (along(position.x, cell.x), along(position.y, cell.y));
     (y * PARTS as u8 + if y % 2 == 0 { x } else { PARTS as u8 - 1 - x }) & 15
 }

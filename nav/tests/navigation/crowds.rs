@@ -140,6 +140,21 @@ fn a_step_of_no_time_or_less_moves_none() {
 }
 
 #[test]
+fn one_that_fits_nowhere_may_be_anywhere_and_is_in_no_way() {
+    for far in [-1e9, 70_000.0, 1e9, f32::MAX, f32::INFINITY, f32::NAN] {
+        let mut sim = Sim::of(&["......", "......", "@@@@@@"]);
+        let terrain = sim.terrain().clone().with_classes([AgentClass::new(8)]);
+        sim.world.insert_resource(terrain);
+        for place in [Vec2::new(far, 0.5), Vec2::new(0.5, far), Vec2::splat(far)] {
+            sim.world.spawn((systems::agent(place, 2.0), Avoid::new(0.3), ClassId(1)));
+        }
+        let agent = add(&mut sim, Vec2::new(0.5, 0.5), Vec2::new(5.5, 0.5), 2.0, 0.3);
+        sim.ticks(80);
+        assert_eq!(sim.status(agent), RequestStatus::Arrived, "beside some at {far}");
+    }
+}
+
+#[test]
 fn what_is_slow_moves_far_from_the_origin_as_well() {
     let mut sim = Sim::new(Grid::from_fn(9_100, 3, |_| true).unwrap());
     sim.world.insert_resource(TimeStep { seconds: 1.0 / 240.0 });

@@ -320,6 +320,31 @@ fn an_agent_takes_the_drop_and_does_not_come_back_up() {
 }
 
 #[test]
+fn a_terrain_that_loses_its_last_links_is_another_one_to_whoever_was_to_cross_them() {
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    let mut terrain = house();
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[Cell::new(25, 2)]);
+    let from = Vec2::new(1.5, 1.5);
+    let follower = sim.world.spawn(systems::flow_agent(from, 4.0, field));
+    let walker = sim.spawn(from.x, from.y, 4.0);
+    sim.ask(walker, 25.5, 2.5);
+    sim.world.insert_resource(terrain.clone());
+    sim.world.insert_resource(fields);
+    sim.ticks(5);
+    assert_eq!(sim.status(walker), RequestStatus::Found);
+    let before = terrain.version();
+    terrain = terrain.with_links([]);
+    assert!(terrain.version() != before && terrain.grid().changes_since(before).is_none());
+    sim.world.insert_resource(terrain);
+    sim.ticks(100);
+    assert_eq!(sim.status(walker), RequestStatus::Unreachable(Unreachable::Disconnected));
+    let status = sim.world.get::<FlowFollower>(follower).unwrap().status();
+    assert_eq!(status, FlowStatus::Unreachable);
+    assert!([walker, follower].iter().all(|&agent| sim.position(agent).x < 10.0));
+}
+
+#[test]
 fn followers_of_a_field_cross_links() {
     let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
     let terrain = house();
