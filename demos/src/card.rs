@@ -5,6 +5,7 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
+use crate::text::grouped;
 
 /// The card of a demo: what `demos list` shows, its default sizes, and how it is built.
 ///
@@ -22,6 +23,9 @@ pub struct Demo {
     pub agents_default: u32,
     /// The number of ticks without `--ticks`.
     pub ticks_default: u64,
+    /// What happened, for a person to read: lines of a label and a text, in which the name of a
+    /// counter in braces stands for its value.
+    pub summary: &'static [(&'static str, &'static str)],
     /// Declares the arguments that only this demo has: [`no_arguments`], or the `augment_args` of
     /// a type that derives `clap::Args`.
     pub arguments: fn(Command) -> Command,
@@ -39,6 +43,19 @@ impl Demo {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
         (self.build)(setup, &matches)
+    }
+
+    /// The lines of the summary as they are now, and those that are about no counter.
+    #[must_use]
+    pub fn summary(&self, simulation: &dyn Simulation) -> Vec<(&'static str, String)> {
+        let counters = simulation.counters();
+        let filled = |&(label, text): &(&'static str, &str)| {
+            let text = counters.iter().fold(text.to_owned(), |text, &(name, value)| {
+                text.replace(&format!("{{{name}}}"), &grouped(value))
+            });
+            (label, text)
+        };
+        self.summary.iter().map(filled).chain(simulation.lines()).collect()
     }
 }
 

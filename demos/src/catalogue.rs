@@ -49,3 +49,26 @@ pub fn list() -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::Setup;
+
+    #[test]
+    fn every_figure_that_a_summary_names_is_a_counter() {
+        let setup = Setup { agents: 40, ticks: 0, seed: 1, threads: 1 };
+        for demo in DEMOS {
+            let simulation = demo.open(&setup).expect("small numbers are allowed");
+            let counters = simulation.counters();
+            for &(label, text) in demo.summary {
+                for named in text.split('{').skip(1).filter_map(|rest| rest.split_once('}')) {
+                    let is_known = counters.iter().any(|&(name, _)| name == named.0);
+                    assert!(is_known, "{}, {label}: {{{}}}", demo.name, named.0);
+                }
+            }
+            let lines = demo.summary(simulation.as_ref());
+            assert!(lines.iter().all(|(_, text)| !text.contains('{')), "{lines:?}");
+        }
+    }
+}

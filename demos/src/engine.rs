@@ -77,6 +77,23 @@ impl Engine {
         &self.schedule
     }
 
+    /// Something that was inserted into the world at the start.
+    ///
+    /// # Panics
+    /// Panics if it was taken out since.
+    #[must_use]
+    pub fn resource<T: Send + Sync + 'static>(&self) -> &T {
+        self.world.resource().expect("inserted at the start, and nobody takes it out")
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// Panics if it was taken out since.
+    pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> &mut T {
+        self.world.resource_mut().expect("inserted at the start, and nobody takes it out")
+    }
+
     /// Looks for what must not be in any demo: a store that is not sound, a command that did not
     /// apply.
     ///

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::explain::{Explained, explained};
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::simulation::{Counter, Simulation, Summary};
+use crate::simulation::{Counter, Simulation};
 use crate::text::{duration, grouped};
 
 /// How far a run has come.
@@ -36,7 +36,7 @@ pub struct Report<'a> {
     state_hash: StateHash,
     check: Result<(), String>,
     counters: Vec<Counter>,
-    summary: Summary,
+    summary: Vec<(&'static str, String)>,
 }
 
 impl<'a> Report<'a> {
@@ -55,7 +55,7 @@ impl<'a> Report<'a> {
             state_hash: simulation.state_hash(),
             check,
             counters: simulation.counters(),
-            summary: simulation.summary(),
+            summary: plan.demo.summary(simulation),
         }
     }
 
@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}\n", self.headline())?;
-        for (label, text) in self.summary.lines() {
+        for (label, text) in &self.summary {
             write_line(out, label, text)?;
         }
         let hash = format!("{}, whatever the number of threads", self.state_hash);
@@ -183,6 +183,6 @@ struct Counters<'a>(&'a [Counter]);
 
 impl Serialize for Counters<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|counter| (counter.name, counter.value)))
+        serializer.collect_map(self.0.iter().copied())
     }
 }

@@ -224,11 +224,11 @@ impl Host for Live {
     fn describe(&self) -> Map<String, Value> {
         let counters = self.simulation.counters();
         let counters: Map<String, Value> =
-            counters.iter().map(|it| (it.name.to_owned(), it.value.into())).collect();
-        let summary = self.simulation.summary();
+            counters.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        let summary = self.demo.summary(self.simulation.as_ref());
         let replay = self.replay_line();
         let lines = replay.iter().map(|line| ("recording", line.clone()));
-        let summary: Vec<_> = lines.chain(summary.lines().iter().cloned()).collect();
+        let summary: Vec<_> = lines.chain(summary).collect();
         let fault = self.replay.as_ref().and_then(|replay| replay.fault.as_ref());
         let described = json!({
             "demo": self.demo.name,

@@ -90,6 +90,11 @@ pub trait Simulation: Viewed {
     /// The demo's own figures, in the order in which the JSON shows them.
     fn counters(&self) -> Vec<Counter>;
 
+    /// What happened beside these figures, for a person to read: lines of a label and a text.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Looks for anything that must never happen: an agent inside a wall, gold
     /// out of nothing, a broken store.
     ///
@@ -107,9 +112,6 @@ pub trait Simulation: Viewed {
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         Vec::new()
     }
-
-    /// What happened, for a person to read.
-    fn summary(&self) -> Summary;
 
     /// The worlds that the demo lives in and what they are called, for `--explain`: one without a
     /// name where there is no other.
@@ -159,56 +161,5 @@ pub trait Simulation: Viewed {
 /// Hears of the state hash before a tick, and of what is put in for it.
 pub type Note<'a> = dyn FnMut(u64, &str) -> Result<(), Failure> + 'a;
 
-/// One figure of a demo: a key of the JSON object and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counter {
-    /// The key, in `snake_case` with its unit last.
-    pub name: &'static str,
-    /// The value.
-    pub value: u64,
-}
-
-impl Counter {
-    /// A figure called `name`.
-    #[must_use]
-    pub fn new(name: &'static str, value: u64) -> Self {
-        Self { name, value }
-    }
-}
-
-/// Lines of a label and a text, which the shell prints as two columns below a
-/// headline of its own (agents, ticks, time).
-///
-/// ```
-/// use formic_demos::simulation::Summary;
-///
-/// let summary = Summary::new()
-///     .line("paths", "1,203 found, 4 unreachable")
-///     .line("digging", "310 tiles dug, 295 filled in again");
-/// assert_eq!(summary.lines().len(), 2);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
-    lines: Vec<(&'static str, String)>,
-}
-
-impl Summary {
-    /// A summary with nothing in it yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a line below the others.
-    #[must_use]
-    pub fn line(mut self, label: &'static str, text: impl Into<String>) -> Self {
-        self.lines.push((label, text.into()));
-        self
-    }
-
-    /// The lines, in the order in which they were added.
-    #[must_use]
-    pub fn lines(&self) -> &[(&'static str, String)] {
-        &self.lines
-    }
-}
+/// One figure of a demo: a key of the JSON object, in `snake_case` with its unit last, and its value.
+pub type Counter = (&'static str, u64);

@@ -7,8 +7,12 @@ mod tests;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Component, Entity, World};
 use formic_jobs::{Query, Res};
-use formic_nav::{Cell, ClassId, PathStats, Position, Terrain};
+use formic_nav::{
+    Cell, ClassId, PathRequest, PathStats, Position, RequestStatus, Route, SearchReport, Terrain,
+};
 use glam::Vec2;
+
+use crate::engine::Engine;
 
 /// What an agent looked like a tick ago, and what it did wrong so far.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
@@ -85,10 +89,11 @@ fn is_linked(terrain: &Terrain, class: ClassId, from: Vec2, to: Vec2) -> bool {
     })
 }
 
-/// What the watch has seen, and what it cannot see: where all agents are now.
+/// What the watch has seen, and what it cannot see: where all agents are now, and whether the
+/// regions are those of the map.
 ///
 /// # Errors
-/// Says in one line who stood or walked where it cannot be.
+/// Says in one line who stood or walked where it cannot be, or what is wrong with the regions.
 ///
 /// # Panics
 /// Panics if the world has no terrain.
@@ -104,5 +109,52 @@ pub fn check(world: &World) -> Result<(), String> {
             return Err(format!("agent {agent}, now at {}, walked through rock", position.0));
         }
     }
-    Ok(())
+    terrain.check().map_err(|fault| fault.to_string())
+}
+
+/// What all agents together asked for and came to, and what their searches took.
+#[must_use]
+pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
+    let stats = PathStats::sum(engine.world.query_ref::<&PathStats>().map(|stats| *stats));
+    let report: SearchReport = engine.world.resource().copied().unwrap_or_default();
+    vec![
+        ("arrivals", stats.arrivals),
+        ("paths_found", stats.paths_found),
+        ("paths_partial", stats.paths_partial),
+        ("paths_unreachable", stats.paths_unreachable),
+        ("paths_broken", stats.paths_broken),
+        ("pushed_out", stats.pushed_out),
+        ("cells_expanded", report.expansions),
+        ("cells_expanded_max", report.expansions_max),
+        ("interruptions", report.interruptions),
+    ]
+}
+
+/// What an agent does and what for, where it rests for so many seconds between two walks; nothing
+/// of what asks for no paths.
+#[must_use]
+pub fn doing(world: &World, agent: Entity, rest_seconds: f32) -> Option<String> {
+    let request = world.get::<PathRequest>(agent).ok()?;
+    let ahead = world.get::<Route>(agent).map_or(0, |route| route.rest().len());
+    let goal = request.last_goal().unwrap_or_default().floor();
+    let goal = format!("({:.0}, {:.0})", goal.x, goal.y);
+    let rests = format!("It rests for {rest_seconds:.1} s more, ");
+    Some(match request.status() {
+        RequestStatus::Idle => format!("{rests}and then chooses where to go."),
+        RequestStatus::Arrived => format!("{rests}because it came to {goal}."),
+        RequestStatus::Pending => format!(
+            "It stands still, because the search has not answered its request for a path to {goal} \
+             yet: the budget of a tick goes to those who asked before."
+        ),
+        RequestStatus::Found => {
+            format!("It goes to {goal}, {ahead} cells ahead, because it chose that place.")
+        }
+        RequestStatus::Partial(why) => format!(
+            "It goes as near to {goal} as it can, {ahead} cells ahead, because it cannot get there: \
+             {why}."
+        ),
+        RequestStatus::Nearby(why) | RequestStatus::Unreachable(why) => {
+            format!("{rests}because it cannot get to {goal}: {why}.")
+        }
+    })
 }

@@ -11,7 +11,7 @@ use formic_demos::diff::{Side, search};
 use formic_demos::engine::Engine;
 use formic_demos::raster::{Colour, Raster};
 use formic_demos::setup::Setup;
-use formic_demos::simulation::{Counter, Simulation, Summary};
+use formic_demos::simulation::{Counter, Simulation};
 use formic_ecs::ComponentDescriptor;
 use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
@@ -215,9 +215,6 @@ impl Simulation for Planted {
     }
     fn raster(&self) -> Raster {
         Raster::new(1, 1, Colour::ROCK)
-    }
-    fn summary(&self) -> Summary {
-        Summary::new()
     }
 }
 

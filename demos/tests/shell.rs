@@ -15,7 +15,7 @@ use formic_demos::raster::{Colour, Point, Raster};
 use formic_demos::report::{Lived, Report};
 use formic_demos::runner;
 use formic_demos::setup::Setup;
-use formic_demos::simulation::{Counter, Simulation, Summary};
+use formic_demos::simulation::{Counter, Simulation};
 use formic_demos::tape::Tape;
 use formic_ecs::{HashState, StateHash, World};
 use formic_jobs::Schedule;
@@ -28,6 +28,7 @@ const DRIFT: Demo = Demo {
     agents_noun: "dots",
     agents_default: 3,
     ticks_default: 4,
+    summary: &[("steps", "{steps} of them")],
     arguments: no_arguments,
     build: |_, _| Ok(Box::new(Drift::new(99))),
 };
@@ -63,7 +64,7 @@ impl Simulation for Drift {
         World::new().state_hash().and(|hasher| self.place.hash_state(hasher))
     }
     fn counters(&self) -> Vec<Counter> {
-        vec![Counter::new("steps", 1_234), Counter::new("a_first", u64::MAX)]
+        vec![("steps", 1_234), ("a_first", u64::MAX)]
     }
     fn check(&self) -> Result<(), String> {
         if self.place < self.wall { Ok(()) } else { Err("a dot is inside\na wall".into()) }
@@ -73,8 +74,8 @@ impl Simulation for Drift {
         raster.disc(Point::new(self.place, 4), 2, Colour::WHITE);
         raster
     }
-    fn summary(&self) -> Summary {
-        Summary::new().line("place", self.place.to_string())
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        vec![("place", self.place.to_string())]
     }
 }
 
@@ -133,7 +134,13 @@ fn the_summary_has_the_headline_the_lines_and_the_picture() {
     result.expect("nothing is wrong");
     assert!(out.starts_with("drift: 3 dots, 4 ticks from seed 18446744073709551615 in "), "{out}");
     let hash = Drift { place: 4, ..Drift::new(99) }.state_hash().to_string();
-    for part in ["place       4", &hash, "passed", png.to_str().expect("UTF-8")] {
+    for part in [
+        "steps       1,234 of them",
+        "place       4",
+        &hash,
+        "passed",
+        png.to_str().expect("UTF-8"),
+    ] {
         assert!(out.contains(part), "no {part:?} in {out}");
     }
     is_picture(&fs::read(&png).expect("the picture is there"));

@@ -41,8 +41,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text::grouped;
+use crate::simulation::{Counter, Simulation};
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -51,6 +50,10 @@ pub const DEMO: Demo = Demo {
     agents_noun: "cats",
     agents_default: 10_000,
     ticks_default: 2_400,
+    summary: &[
+        ("now", "eat {eating}, sleep {sleeping}, play {playing}"),
+        ("minds", "changed {switches} times"),
+    ],
     arguments: Arguments::augment_args,
     build: |setup, matches| simulation(setup, own_arguments(matches)?),
 };
@@ -97,13 +100,11 @@ impl CatWorld {
     }
 
     fn diary(&self) -> &Diary {
-        self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
+        self.engine.resource()
     }
 
     fn reasoner(&self) -> &Reasoner {
-        let cats: &Cats =
-            self.engine.world.resource().expect("inserted at the start, and nobody takes it out");
-        &cats.0
+        &self.engine.resource::<Cats>().0
     }
 
     /// For how many ticks all cats together did each of their options.
@@ -167,7 +168,7 @@ impl Simulation for CatWorld {
     fn counters(&self) -> Vec<Counter> {
         let ([eaten, slept, played], [eating, sleeping, playing]) =
             (self.time_spent(), self.at_it());
-        [
+        vec![
             ("eat_ticks", eaten),
             ("sleep_ticks", slept),
             ("play_ticks", played),
@@ -176,8 +177,6 @@ impl Simulation for CatWorld {
             ("playing", playing),
             ("switches", self.switches()),
         ]
-        .map(|(name, value)| Counter::new(name, value))
-        .into()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -205,23 +204,13 @@ impl Simulation for CatWorld {
         self.plot.iter().map(plot).collect()
     }
 
-    fn summary(&self) -> Summary {
+    fn lines(&self) -> Vec<(&'static str, String)> {
         let all: u64 = self.time_spent().iter().sum::<u64>().max(1);
-        let percent = self.time_spent().map(|ticks| format!("{} %", ticks * 100 / all));
-        let summary = Summary::new()
-            .line("time", listed(percent))
-            .line("now", listed(self.at_it().map(grouped)))
-            .line("minds", format!("changed {} times", grouped(self.switches())))
-            .line("first cat", self.diary().beginning());
-        match &self.plot {
-            Some(path) => summary.line("plot", path.display().to_string()),
-            None => summary,
-        }
+        let shares = OPTIONS.iter().zip(self.time_spent());
+        let shares = shares.map(|(name, ticks)| format!("{name} {} %", ticks * 100 / all));
+        let time = shares.collect::<Vec<_>>().join(", ");
+        let mut lines = vec![("time", time), ("first cat", self.diary().beginning())];
+        lines.extend(self.plot.iter().map(|path| ("plot", path.display().to_string())));
+        lines
     }
-}
-
-/// `eat 12 %, sleep 49 %, play 39 %`
-fn listed(values: [String; 3]) -> String {
-    let parts = OPTIONS.iter().zip(values);
-    parts.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }

@@ -6,23 +6,13 @@ use std::str::FromStr;
 use formic_nav::Cell;
 
 /// The most imps that one cheat spawns.
-pub const SPAWN_MAX: u32 = 10_000;
+const SPAWN_MAX: u32 = 10_000;
 
 /// Something that is done to the dungeon between two ticks.
 ///
 /// As text: `dig X Y`, `fill X Y`, `spawn N X Y` and `send X Y`.
-///
-/// ```
-/// use formic_demos::dungeon::Cheat;
-/// use formic_nav::Cell;
-/// let cheat: Cheat = "spawn 100 12 7".parse()?;
-/// assert_eq!(cheat, Cheat::Spawn { count: 100, cell: Cell::new(12, 7) });
-/// assert_eq!(cheat.to_string().parse(), Ok(cheat));
-/// assert!("spawn a lot".parse::<Cheat>().is_err());
-/// # Ok::<(), formic_demos::dungeon::CheatError>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cheat {
+pub(super) enum Cheat {
     /// Opens a tile.
     Dig(Cell),
     /// Makes a tile solid. An agent that stands on it is pushed out.
@@ -40,8 +30,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// The tile that it is about.
-    #[must_use]
-    pub const fn cell(self) -> Cell {
+    pub(super) const fn cell(self) -> Cell {
         match self {
             Self::Dig(cell) | Self::Fill(cell) | Self::Spawn { cell, .. } | Self::Send(cell) => {
                 cell
@@ -50,57 +39,31 @@ impl Cheat {
     }
 }
 
-/// A text is no cheat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CheatError {
-    /// It is not one of the forms.
-    Form,
-    /// A number is none, or too large.
-    Number,
-    /// No agent is to be spawned, or too many.
-    Count,
-}
-
-impl fmt::Display for CheatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form => f.write_str("expected dig X Y, fill X Y, spawn N X Y or send X Y"),
-            Self::Number => write!(f, "expected whole numbers, X and Y up to {}", u16::MAX),
-            Self::Count => write!(f, "expected to spawn 1 to {SPAWN_MAX} imps"),
-        }
-    }
-}
-
-impl std::error::Error for CheatError {}
-
 impl FromStr for Cheat {
-    type Err = CheatError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, CheatError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
             ["dig", x, y] => Ok(Self::Dig(cell(x, y)?)),
             ["fill", x, y] => Ok(Self::Fill(cell(x, y)?)),
             ["send", x, y] => Ok(Self::Send(cell(x, y)?)),
-            ["spawn", count, x, y] => {
-                let count = number(count)?;
-                if !(1..=SPAWN_MAX).contains(&count) {
-                    return Err(CheatError::Count);
-                }
-                Ok(Self::Spawn { count, cell: cell(x, y)? })
-            }
-            _ => Err(CheatError::Form),
+            ["spawn", count, x, y] => match number(count)? {
+                count @ 1..=SPAWN_MAX => Ok(Self::Spawn { count, cell: cell(x, y)? }),
+                _ => Err(format!("expected to spawn 1 to {SPAWN_MAX} imps")),
+            },
+            _ => Err("expected dig X Y, fill X Y, spawn N X Y or send X Y".to_owned()),
         }
     }
 }
 
-fn cell(x: &str, y: &str) -> Result<Cell, CheatError> {
+fn cell(x: &str, y: &str) -> Result<Cell, String> {
     Ok(Cell::new(number(x)?, number(y)?))
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, CheatError> {
-    text.parse().map_err(|_| CheatError::Number)
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    let expected = || format!("expected whole numbers, X and Y up to {}", u16::MAX);
+    text.parse().map_err(|_| expected())
 }
 
 impl fmt::Display for Cheat {
@@ -111,6 +74,21 @@ impl fmt::Display for Cheat {
             Self::Fill(_) => write!(f, "fill {x} {y}"),
             Self::Spawn { count, .. } => write!(f, "spawn {count} {x} {y}"),
             Self::Send(_) => write!(f, "send {x} {y}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cheat_is_read_as_it_is_written() {
+        for text in ["dig 3 7", "fill 0 65535", "spawn 100 12 7", "send 1 1"] {
+            assert_eq!(text.parse::<Cheat>().map(|it| it.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "dig 3", "spawn a lot", "spawn 0 1 1", "send 1 65536", "blow 1 1"] {
+            assert!(text.parse::<Cheat>().is_err(), "{text}");
         }
     }
 }

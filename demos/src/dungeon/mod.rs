@@ -30,9 +30,8 @@ use clap::Args;
 use formic_nav::Grid;
 
 use crate::card::{Demo, own_arguments};
-pub use crate::dungeon::cheat::{Cheat, CheatError, SPAWN_MAX};
-use crate::dungeon::script::{Script, Timed};
-pub use crate::dungeon::world::{Dungeon, Imp, Refusal};
+use crate::dungeon::script::Timed;
+use crate::dungeon::world::Dungeon;
 use crate::failure::Failure;
 use crate::files;
 use crate::setup::Setup;
@@ -45,6 +44,28 @@ pub const DEMO: Demo = Demo {
     agents_noun: "imps",
     agents_default: 200,
     ticks_default: 10_000,
+    summary: &[
+        (
+            "map",
+            "{cells_open} open cells ({cells_open_at_start} at the start), in {regions} regions",
+        ),
+        (
+            "works",
+            "{tiles_dug} tiles dug, {tiles_filled} filled in; regions merged {regions_merged} and \
+             split {regions_split} times",
+        ),
+        (
+            "paths",
+            "{paths_found} found, {paths_partial} as near as it gets, {paths_unreachable} \
+             unreachable, {paths_broken} broken by an edit on the way",
+        ),
+        (
+            "imps",
+            "{arrivals} walks reached their goal, new walls pushed imps out {pushed_out} times",
+        ),
+        ("search", "{cells_expanded} cells expanded, {cells_expanded_max} in the busiest tick"),
+        ("cheats", "{cheats}, of which {cheats_refused} changed nothing"),
+    ],
     arguments: Arguments::augment_args,
     build: |setup, matches| simulation(setup, &own_arguments(matches)?),
 };
@@ -78,8 +99,6 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         let path = path.display();
         return Err(Failure::Usage(format!("{path}: the map has no passable tile")));
     }
-    let script = Script::read(arguments.cheats.as_deref(), &arguments.cheat, &grid)?;
-    let mut dungeon = Dungeon::new(setup, grid)?;
-    dungeon.set_script(script);
-    Ok(Box::new(dungeon))
+    let script = script::read(arguments.cheats.as_deref(), &arguments.cheat, &grid)?;
+    Ok(Box::new(Dungeon::new(setup, grid, script)?))
 }

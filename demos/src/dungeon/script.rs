@@ -1,5 +1,6 @@
 //! Scripts: cheats with the ticks that they belong to, so that a run can be had again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -24,72 +25,40 @@ impl FromStr for Timed {
         let (tick, cheat) = text.split_once(':').ok_or("expected TICK: CHEAT")?;
         let tick = tick.trim().parse();
         let tick = tick.map_err(|_| "expected the number of a tick before the colon")?;
-        let cheat = cheat.parse::<Cheat>().map_err(|error| error.to_string())?;
-        Ok(Self { tick, cheat })
+        Ok(Self { tick, cheat: cheat.parse()? })
     }
 }
 
-/// All cheats of a run, in the order in which they are due; those of one tick in the order in which
-/// they were given.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Script {
-    cheats: Vec<Timed>,
-    done: usize,
-}
+/// All cheats of a run by their ticks; those of one tick in the order in which they were given.
+pub(super) type Script = BTreeMap<u64, Vec<Cheat>>;
 
-impl Script {
-    /// Reads the file, if there is one, and then what the command line says. Every cheat has to be
-    /// on the map.
-    pub(super) fn read(file: Option<&Path>, at: &[Timed], grid: &Grid) -> Result<Self, Failure> {
-        let mut cheats = Vec::new();
-        if let Some(path) = file {
-            for (number, line) in (1..).zip(files::read_text(path)?.lines()) {
-                let line = line.split('#').next().unwrap_or_default().trim();
-                if line.is_empty() {
-                    continue;
-                }
-                let place = || format!("{}:{number}", path.display());
-                let timed = line.parse::<Timed>().map_err(|error| usage(&place(), &error))?;
-                check(timed, grid).map_err(|error| usage(&place(), &error))?;
-                cheats.push(timed);
+/// Reads the file, if there is one, and then what the command line says. Every cheat has to be on
+/// the map.
+pub(super) fn read(file: Option<&Path>, at: &[Timed], grid: &Grid) -> Result<Script, Failure> {
+    let mut script = Script::new();
+    let mut add = |place: &str, timed: Result<Timed, String>| {
+        let timed = timed.and_then(|timed| check(timed, grid));
+        let timed = timed.map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
+        script.entry(timed.tick).or_default().push(timed.cheat);
+        Ok(())
+    };
+    if let Some(path) = file {
+        for (number, line) in (1..).zip(files::read_text(path)?.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                add(&format!("{}:{number}", path.display()), line.parse())?;
             }
         }
-        for &timed in at {
-            check(timed, grid).map_err(|error| usage("--cheat", &error))?;
-            cheats.push(timed);
-        }
-        // Stable: those of one tick keep their order.
-        cheats.sort_by_key(|timed| timed.tick);
-        Ok(Self { cheats, done: 0 })
     }
-
-    /// How many cheats were taken.
-    pub(super) const fn done(&self) -> usize {
-        self.done
-    }
-
-    /// Goes on behind so many cheats.
-    pub(super) const fn skip_to(&mut self, done: usize) {
-        self.done = done;
-    }
-
-    /// The next cheat that is due before a tick.
-    pub(super) fn next(&mut self, tick: u64) -> Option<Cheat> {
-        let timed = self.cheats.get(self.done).filter(|timed| timed.tick <= tick)?;
-        self.done += 1;
-        Some(timed.cheat)
-    }
+    at.iter().try_for_each(|&timed| add("--cheat", Ok(timed)))?;
+    Ok(script)
 }
 
-fn check(timed: Timed, grid: &Grid) -> Result<(), String> {
+fn check(timed: Timed, grid: &Grid) -> Result<Timed, String> {
     let cell = timed.cheat.cell();
     if grid.contains(cell) {
-        return Ok(());
+        return Ok(timed);
     }
     let (width, height) = (grid.width(), grid.height());
     Err(format!("{cell} is not on the map, which has {width} x {height} tiles"))
-}
-
-fn usage(place: &str, error: &str) -> Failure {
-    Failure::Usage(format!("{place}: {error}"))
 }

@@ -2,11 +2,12 @@
 
 use formic::inspect::{Cheat as Button, Ground, Mark, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;
-use formic_nav::{Cell, PathRequest, PathStats, RequestStatus, Route, Wander};
+use formic_nav::{Cell, PathStats, Wander};
 use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::world::Dungeon;
+use crate::walkers;
 
 const BUTTONS: [Button; 5] = [
     Button { name: "dig", label: "Dig", key: "d", touch: Touch::Brush },
@@ -39,8 +40,8 @@ impl View for Dungeon {
 
     fn why(&self, agent: Entity) -> Vec<String> {
         let world = &self.engine.world;
-        let Ok(request) = world.get::<PathRequest>(agent) else { return Vec::new() };
-        let mut lines = vec![self.doing(agent, request)];
+        let rest_seconds = world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
+        let mut lines = Vec::from_iter(walkers::doing(world, agent, rest_seconds));
         if let Ok(stats) = world.get::<PathStats>(agent) {
             let all = [
                 (stats.arrivals, "reached its goal"),
@@ -84,44 +85,5 @@ impl View for Dungeon {
 impl Dungeon {
     fn map(&self) -> TerrainMap<'_> {
         TerrainMap::of(&self.engine.world).expect("a dungeon has a terrain")
-    }
-
-    /// What an imp does, and what for.
-    fn doing(&self, agent: Entity, request: &PathRequest) -> String {
-        let rest_seconds = self.engine.world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
-        let cells_ahead =
-            self.engine.world.get::<Route>(agent).map_or(0, |route| route.rest().len());
-        let goal = request.goal().map_or(String::new(), |goal| {
-            format!(" ({:.0}, {:.0})", goal.x.floor(), goal.y.floor())
-        });
-        match request.status() {
-            RequestStatus::Idle => {
-                format!(
-                    "It rests for {rest_seconds:.1} s more, because it has not been anywhere yet, \
-                     and then chooses where to go."
-                )
-            }
-            RequestStatus::Arrived => {
-                format!("It rests for {rest_seconds:.1} s more, because it reached its goal{goal}.")
-            }
-            RequestStatus::Pending => format!(
-                "It stands still, because the search has not answered its request for a path to\
-                 {goal} yet: the budget of a tick goes to those who asked before."
-            ),
-            RequestStatus::Found => format!(
-                "It walks to{goal}, {cells_ahead} cells ahead, because it picked that place of its \
-                 region when it had rested."
-            ),
-            RequestStatus::Partial(reason) => format!(
-                "It walks as near to{goal} as it can, {cells_ahead} cells ahead, because it \
-                 cannot get there: {reason}."
-            ),
-            RequestStatus::Nearby(reason) => format!(
-                "It rests for {rest_seconds:.1} s more, as near to{goal} as it could get: {reason}."
-            ),
-            RequestStatus::Unreachable(reason) => format!(
-                "It rests for {rest_seconds:.1} s more, because it cannot get to{goal}: {reason}."
-            ),
-        }
     }
 }

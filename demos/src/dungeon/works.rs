@@ -39,7 +39,7 @@ pub(super) struct Works {
     is_digging: bool,
     /// Tiles that were dug and may be filled in again.
     dug_cells: Vec<Cell>,
-    open_count_at_start: usize,
+    pub(super) open_count_at_start: usize,
     region_count_at_start: usize,
     pub(super) count: WorksCount,
 }

@@ -55,8 +55,7 @@ use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text::grouped;
+use crate::simulation::{Counter, Simulation};
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -65,6 +64,22 @@ pub const DEMO: Demo = Demo {
     agents_noun: "units",
     agents_default: 20_000,
     ticks_default: 600,
+    summary: &[
+        (
+            "units",
+            "{ships} ships, {turrets} turrets, {admirals} admirals, with {actions} action entities",
+        ),
+        (
+            "bullets",
+            "{bullets_fired} fired, {hits} have hit, {bullets_missed} missed, {bullets} in flight",
+        ),
+        (
+            "losses",
+            "{ships_lost} ships, {turrets_lost} turrets; {ships_built} ships and {turrets_built} \
+             turrets built",
+        ),
+        ("admirals", "{plans} plans begun, {plan_failures} steps failed"),
+    ],
     arguments: no_arguments,
     build: |setup, _| Ok(Box::new(Fleet::new(setup)?)),
 };
@@ -138,48 +153,7 @@ impl Simulation for Fleet {
         tally::check_units(&self.engine.world)
     }
 
-    fn summary(&self) -> Summary {
-        let tally = self.tally();
-        let Tally { toll, .. } = tally;
-        Summary::new()
-            .line(
-                "units",
-                format!(
-                    "{} ships, {} turrets, {} admirals, with {} action entities",
-                    grouped(tally.ships),
-                    grouped(tally.turrets),
-                    grouped(tally.admirals),
-                    grouped(tally.actions),
-                ),
-            )
-            .line(
-                "bullets",
-                format!(
-                    "{} fired, {} have hit, {} missed, {} in flight",
-                    grouped(toll.fired),
-                    grouped(toll.hits),
-                    grouped(toll.fired.saturating_sub(toll.hits + tally.bullets)),
-                    grouped(tally.bullets),
-                ),
-            )
-            .line(
-                "losses",
-                format!(
-                    "{} ships, {} turrets; {} ships and {} turrets built",
-                    grouped(toll.ships_lost),
-                    grouped(toll.turrets_lost),
-                    grouped(toll.ships_built),
-                    grouped(toll.turrets_built),
-                ),
-            )
-            .line("ships now", tally.states_line(&self.engine.world))
-            .line(
-                "admirals",
-                format!(
-                    "{} plans begun, {} steps failed",
-                    grouped(tally.plans),
-                    grouped(tally.plan_failures)
-                ),
-            )
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        vec![("ships now", self.tally().states_line(&self.engine.world))]
     }
 }

@@ -48,7 +48,7 @@ impl Tally {
 
     pub(super) fn counters(&self) -> Vec<Counter> {
         let Self { toll, .. } = self;
-        [
+        vec![
             ("ships", self.ships),
             ("turrets", self.turrets),
             ("admirals", self.admirals),
@@ -56,6 +56,7 @@ impl Tally {
             ("actions", self.actions),
             ("bullets_fired", toll.fired),
             ("hits", toll.hits),
+            ("bullets_missed", toll.fired.saturating_sub(toll.hits + self.bullets)),
             ("ships_lost", toll.ships_lost),
             ("turrets_lost", toll.turrets_lost),
             ("ships_built", toll.ships_built),
@@ -63,8 +64,6 @@ impl Tally {
             ("plans", self.plans),
             ("plan_failures", self.plan_failures),
         ]
-        .map(|(name, value)| Counter::new(name, value))
-        .into()
     }
 
     /// How many ships are in each of their states.

@@ -21,9 +21,7 @@ mod view;
 
 use formic_ecs::{RandomStream, StateHash, World};
 use formic_jobs::{IntoSystem, Schedule};
-use formic_nav::{
-    Avoid, ClassId, PathStats, PathStatsSum, Position, SearchBudget, SearchReport, Terrain, systems,
-};
+use formic_nav::{Avoid, ClassId, Position, SearchBudget, SearchReport, Terrain, systems};
 
 use self::map::{KINDS, Kind};
 use self::traffic::{CARTS, Errand};
@@ -31,8 +29,7 @@ use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text::grouped;
+use crate::simulation::{Counter, Simulation};
 use crate::walkers::{self, Watch};
 
 /// The card of this demo.
@@ -42,6 +39,24 @@ pub const DEMO: Demo = Demo {
     agents_noun: "agents",
     agents_default: 60,
     ticks_default: 4_000,
+    summary: &[
+        (
+            "agents",
+            "{goblins} goblins, {porters} porters with the key, {boats} boats, {trolls} trolls; \
+             {upstairs} of them are upstairs",
+        ),
+        (
+            "errands",
+            "{arrivals} done, the longest in {longest_errand_ticks} ticks; {paths_unreachable} \
+             found no path",
+        ),
+        ("carts", "broke {paths_broken} paths and pushed agents out {pushed_out} times"),
+        (
+            "search",
+            "{cells_expanded} cells expanded, at most {cells_expanded_max} in a tick; \
+             {interruptions} searches went on in the next",
+        ),
+    ],
     arguments: no_arguments,
     build: |setup, _| Ok(Box::new(Harbour::new(setup)?)),
 };
@@ -85,15 +100,7 @@ impl Harbour {
     }
 
     fn terrain(&self) -> &Terrain {
-        self.engine.world.resource().expect("inserted at the start")
-    }
-
-    fn report(&self) -> SearchReport {
-        self.engine.world.resource().copied().unwrap_or_default()
-    }
-
-    fn stats(&self) -> PathStatsSum {
-        PathStats::sum(self.engine.world.query_ref::<&PathStats>().map(|stats| *stats))
+        self.engine.resource()
     }
 
     /// How many there are of each kind.
@@ -131,77 +138,26 @@ impl Simulation for Harbour {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let (stats, report) = (self.stats(), self.report());
         let [goblins, porters, boats, trolls] = self.counts();
-        [
-            ("arrivals", stats.arrivals),
-            ("paths_found", stats.paths_found),
-            ("paths_unreachable", stats.paths_unreachable),
-            ("paths_broken", stats.paths_broken),
-            ("pushed_out", stats.pushed_out),
+        let mut counters = walkers::counters(&self.engine);
+        counters.extend([
             ("goblins", goblins),
             ("porters", porters),
             ("boats", boats),
             ("trolls", trolls),
             ("upstairs", self.upstairs()),
             ("longest_errand_ticks", self.longest()),
-            ("cells_expanded", report.expansions),
-            ("cells_expanded_max", report.expansions_max),
-            ("interruptions", report.interruptions),
-        ]
-        .map(|(name, value)| Counter::new(name, value))
-        .into()
+        ]);
+        counters
     }
 
     fn check(&self) -> Result<(), String> {
-        walkers::check(&self.engine.world)?;
-        self.terrain().check().map_err(|fault| fault.to_string())?;
-        let (most, budget) = (self.report().expansions_max, BUDGET.expansions);
+        let report = self.engine.world.resource::<SearchReport>().copied().unwrap_or_default();
+        let (most, budget) = (report.expansions_max, BUDGET.expansions);
         if most > budget {
             return Err(format!("the searches of a tick expanded {most} cells of {budget}"));
         }
+        walkers::check(&self.engine.world)?;
         self.engine.check()
-    }
-
-    fn summary(&self) -> Summary {
-        let (stats, report) = (self.stats(), self.report());
-        let [goblins, porters, boats, trolls] = self.counts().map(grouped);
-        Summary::new()
-            .line(
-                "agents",
-                format!(
-                    "{goblins} goblins, {porters} porters with the key, {boats} boats, {trolls} \
-                     trolls; {} of them are upstairs",
-                    grouped(self.upstairs()),
-                ),
-            )
-            .line(
-                "errands",
-                format!(
-                    "{} done, the longest in {} ticks; {} found no path",
-                    grouped(stats.arrivals),
-                    grouped(self.longest()),
-                    grouped(stats.paths_unreachable),
-                ),
-            )
-            .line(
-                "carts",
-                format!(
-                    "{}, which broke {} paths and pushed agents out {} times",
-                    CARTS.len(),
-                    grouped(stats.paths_broken),
-                    grouped(stats.pushed_out),
-                ),
-            )
-            .line(
-                "search",
-                format!(
-                    "{} cells expanded, at most {} of {} in a tick; {} searches went on in the next",
-                    grouped(report.expansions),
-                    grouped(report.expansions_max),
-                    grouped(BUDGET.expansions),
-                    grouped(report.interruptions),
-                ),
-            )
     }
 }

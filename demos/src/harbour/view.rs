@@ -2,10 +2,7 @@
 
 use formic::inspect::{Ground, Kind as Legend, Mark, Scene, TerrainMap, View};
 use formic_ecs::Entity;
-use formic_nav::{
-    Cell, ClassId, Obstacle, Path, PathOutcome, PathRequest, PathScratch, Position, RequestStatus,
-    Route, Terrain,
-};
+use formic_nav::{Cell, ClassId, Obstacle, Path, PathOutcome, PathScratch, Position, Terrain};
 use glam::Vec2;
 
 use super::Harbour;
@@ -13,6 +10,7 @@ use super::map::{HEIGHT, KINDS, Kind, WIDTH, symbol};
 use super::traffic::{Cart, Errand};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+use crate::walkers;
 
 const CART: Colour = Colour([170, 120, 70]);
 
@@ -91,33 +89,9 @@ impl View for Harbour {
                 false => "It rolls, and all others give way to it.".to_owned(),
             }];
         }
-        let (Ok(request), Ok(errand)) =
-            (world.get::<PathRequest>(agent), world.get::<Errand>(agent))
-        else {
-            return Vec::new();
-        };
-        let ahead = world.get::<Route>(agent).map_or(0, |route| route.rest().len());
-        let rest = errand.rest_seconds();
-        let goal = errand.goal();
-        let to = format!("({:.0}, {:.0})", goal.x.floor(), goal.y.floor());
-        let mut lines = vec![match request.status() {
-            RequestStatus::Idle => {
-                format!("It rests for {rest:.1} s more, before its first errand.")
-            }
-            RequestStatus::Arrived => {
-                format!("It rests for {rest:.1} s more, because it came to {to}.")
-            }
-            RequestStatus::Pending => {
-                format!("It waits for the answer to its search for a way to {to}.")
-            }
-            RequestStatus::Found | RequestStatus::Partial(_) => {
-                format!("It goes to {to}, {ahead} cells ahead, because that is its errand.")
-            }
-            RequestStatus::Nearby(why) | RequestStatus::Unreachable(why) => {
-                format!("It waits for {rest:.1} s more, because it cannot get to {to}: {why}.")
-            }
-        }];
-        lines.extend(self.detour(agent, Cell::containing(goal)));
+        let Ok(errand) = world.get::<Errand>(agent) else { return Vec::new() };
+        let mut lines = Vec::from_iter(walkers::doing(world, agent, errand.rest_seconds()));
+        lines.extend(self.detour(agent, Cell::containing(errand.goal())));
         lines
     }
 }

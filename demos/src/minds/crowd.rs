@@ -252,12 +252,7 @@ impl Crowd {
             tally.bitten,
             self.idle_ticks(&tally),
         ];
-        self.mind
-            .keys
-            .into_iter()
-            .zip(values)
-            .map(|(name, value)| Counter::new(name, value))
-            .collect()
+        self.mind.keys.into_iter().zip(values).collect()
     }
 
     /// The row of the table; its columns are those of [`Tally::HEAD`].

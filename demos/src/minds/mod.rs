@@ -43,7 +43,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
+use crate::simulation::{Counter, Simulation};
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -52,6 +52,7 @@ pub const DEMO: Demo = Demo {
     agents_noun: "foragers",
     agents_default: 12_000,
     ticks_default: 3_000,
+    summary: &[],
     arguments: no_arguments,
     build: |setup, _| simulation(setup),
 };
@@ -192,8 +193,8 @@ impl Simulation for Minds {
         picture::draw(&self.crowds)
     }
 
-    fn summary(&self) -> Summary {
-        let head = Summary::new().line("mind", Tally::HEAD);
-        self.crowds.iter().fold(head, |table, crowd| table.line(crowd.name(), crowd.row()))
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let rows = self.crowds.iter().map(|crowd| (crowd.name(), crowd.row()));
+        std::iter::once(("mind", Tally::HEAD.to_owned())).chain(rows).collect()
     }
 }

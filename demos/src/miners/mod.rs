@@ -29,8 +29,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text;
+use crate::simulation::{Counter, Simulation};
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -39,6 +38,10 @@ pub const DEMO: Demo = Demo {
     agents_noun: "workers",
     agents_default: 10_000,
     ticks_default: 1_000,
+    summary: &[
+        ("gold", "{gold_mined} mined = {gold_delivered} delivered + {gold_carried} on the way"),
+        ("actions", "{actions} entities, {actions_executing} of them executing, the others asleep"),
+    ],
     arguments: Arguments::augment_args,
     build: |setup, matches| simulation(setup, &own_arguments(matches)?),
 };
@@ -190,11 +193,11 @@ impl Simulation for Miners {
     fn counters(&self) -> Vec<Counter> {
         let Totals { mined, carried, delivered } = self.totals();
         vec![
-            Counter::new("gold_delivered", delivered),
-            Counter::new("gold_mined", mined),
-            Counter::new("gold_carried", carried),
-            Counter::new("actions", self.engine.world.query_ref::<&Action>().count() as u64),
-            Counter::new("actions_executing", self.executing() as u64),
+            ("gold_delivered", delivered),
+            ("gold_mined", mined),
+            ("gold_carried", carried),
+            ("actions", self.engine.world.query_ref::<&Action>().count() as u64),
+            ("actions_executing", self.executing() as u64),
         ]
     }
 
@@ -208,28 +211,5 @@ impl Simulation for Miners {
             return Err(format!("{workers} workers do {} things at once", self.executing_alone()));
         }
         Ok(())
-    }
-
-    fn summary(&self) -> Summary {
-        let Totals { mined, carried, delivered } = self.totals();
-        let actions = self.engine.world.query_ref::<&Action>().count();
-        Summary::new()
-            .line(
-                "gold",
-                format!(
-                    "{} mined = {} delivered + {} on the way",
-                    text::grouped(mined),
-                    text::grouped(delivered),
-                    text::grouped(carried)
-                ),
-            )
-            .line(
-                "actions",
-                format!(
-                    "{} entities, {} of them executing, the others asleep",
-                    text::grouped(actions as u64),
-                    text::grouped(self.executing() as u64)
-                ),
-            )
     }
 }

@@ -49,15 +49,14 @@ use formic_ecs::{StateHash, With};
 use formic_jobs::Save;
 
 use self::command::Command;
-use self::game::{Game, Play, Player, Status};
+use self::game::{Game, Player, Status};
 use self::things::{Barrel, Foe, Health};
 use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text::grouped;
+use crate::simulation::{Counter, Simulation};
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -66,6 +65,10 @@ pub const DEMO: Demo = Demo {
     agents_noun: "foes",
     agents_default: 12,
     ticks_default: 500,
+    summary: &[
+        ("turns", "{hero_turns} of the hero, {turns} of everybody, {undone} taken back"),
+        ("left", "{foes_left} foes, {barrels_left} barrels"),
+    ],
     arguments: Arguments::augment_args,
     build: |setup, matches| simulation(setup, &own_arguments(matches)?),
 };
@@ -157,14 +160,14 @@ impl Simulation for Rogue {
 
     fn counters(&self) -> Vec<Counter> {
         vec![
-            Counter::new("hero_turns", self.game.play().hero_turn_count),
-            Counter::new("turns", self.game.play().turns.log().turns.len() as u64),
-            Counter::new("undone", self.game.play().undo_count),
-            Counter::new("hero_health", self.health().into()),
-            Counter::new("escaped", u64::from(self.game.status() == Status::Escaped)),
-            Counter::new("foes_left", self.count::<Foe>()),
-            Counter::new("barrels_left", self.count::<Barrel>()),
-            Counter::new("cells_explored", self.game.explored_count() as u64),
+            ("hero_turns", self.game.play().hero_turn_count),
+            ("turns", self.game.play().turns.log().turns.len() as u64),
+            ("undone", self.game.play().undo_count),
+            ("hero_health", self.health().into()),
+            ("escaped", u64::from(self.game.status() == Status::Escaped)),
+            ("foes_left", self.count::<Foe>()),
+            ("barrels_left", self.count::<Barrel>()),
+            ("cells_explored", self.game.explored_count() as u64),
         ]
     }
 
@@ -172,7 +175,7 @@ impl Simulation for Rogue {
         self.game.check()
     }
 
-    fn summary(&self) -> Summary {
+    fn lines(&self) -> Vec<(&'static str, String)> {
         let hero = match self.game.status() {
             Status::Playing => {
                 format!("{} health left, still looking for the stairs", self.health())
@@ -180,31 +183,8 @@ impl Simulation for Rogue {
             Status::Dead => String::from("dead"),
             Status::Escaped => format!("got away with {} health left", self.health()),
         };
-        let Play { hero_turn_count, undo_count, turns, .. } = self.game.play();
-        let turns = turns.log().turns.len() as u64;
-        let summary = Summary::new()
-            .line("hero", hero)
-            .line(
-                "turns",
-                format!(
-                    "{} of the hero, {} of everybody, {} taken back",
-                    grouped(*hero_turn_count),
-                    grouped(turns),
-                    grouped(*undo_count)
-                ),
-            )
-            .line(
-                "left",
-                format!(
-                    "{} foes, {} barrels",
-                    grouped(self.count::<Foe>()),
-                    grouped(self.count::<Barrel>())
-                ),
-            );
-        if !self.tells_why {
-            return summary;
-        }
-        let lines = self.game.play().why.iter().flat_map(|trace| trace.lines());
-        lines.fold(summary, |summary, line| summary.line("why", line))
+        let traces = self.game.play().why.iter().filter(|_| self.tells_why);
+        let why = traces.flat_map(|trace| trace.lines()).map(|line| ("why", line.to_owned()));
+        std::iter::once(("hero", hero)).chain(why).collect()
     }
 }
