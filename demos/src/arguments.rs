@@ -42,21 +42,42 @@ fn own_argument_that(
     Some(found.get_long().unwrap_or(found.get_id().as_str()).to_owned())
 }
 
-/// The arguments of every demo.
+/// The numbers that every world starts from.
 #[derive(Debug, Clone, Args)]
-pub struct RunArguments {
+pub struct Numbers {
     /// How many agents live in the world
-    #[arg(long, value_name = "N", value_parser = agents, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole_number(text, 1, Setup::AGENTS_MAX), allow_negative_numbers = true)]
     pub agents: Option<u32>,
-    /// How many ticks to simulate; 0 shows the world as it starts
-    #[arg(long, value_name = "N", value_parser = ticks, allow_negative_numbers = true)]
-    pub ticks: Option<u64>,
     /// Where every random choice comes from
-    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT, value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT, value_parser = |text: &str| whole_number(text, 0, u64::MAX), allow_negative_numbers = true)]
     pub seed: u64,
     /// How many threads work; one for each core if not given
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<usize>,
+}
+
+impl Numbers {
+    /// The numbers of a run of so many ticks; what is left open comes from the demo.
+    #[must_use]
+    pub fn setup(&self, demo: &Demo, ticks: u64) -> Setup {
+        Setup {
+            agents: self.agents.unwrap_or(demo.agents_default),
+            ticks,
+            seed: self.seed,
+            threads: self.threads.unwrap_or_else(Setup::threads_default),
+        }
+    }
+}
+
+/// The arguments of every demo.
+#[derive(Debug, Clone, Args)]
+pub struct RunArguments {
+    /// What the world starts from
+    #[command(flatten)]
+    pub numbers: Numbers,
+    /// How many ticks to simulate; 0 shows the world as it starts
+    #[arg(long, value_name = "N", value_parser = ticks, allow_negative_numbers = true)]
+    pub ticks: Option<u64>,
     /// What comes of the run
     #[command(flatten)]
     pub results: Results,
@@ -64,7 +85,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Every how many ticks a recording notes the state hash
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = hash_every, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = |text: &str| whole_number(text, 1, Setup::TICKS_MAX), allow_negative_numbers = true)]
     pub hash_every: u64,
     /// Run what was recorded, and compare its state hashes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "ticks", "seed", "record", "hash_every"])]
@@ -107,36 +128,8 @@ pub struct Results {
     pub trace: Option<PathBuf>,
 }
 
-/// A number of agents.
-///
-/// # Errors
-/// Says the whole rule.
-pub(crate) fn agents(text: &str) -> Result<u32, String> {
-    whole_number(text, 1, Setup::AGENTS_MAX)
-}
-
 fn ticks(text: &str) -> Result<u64, String> {
     whole_number(text, 0, Setup::TICKS_MAX)
-}
-
-/// A seed.
-///
-/// # Errors
-/// Says the whole rule.
-pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    whole_number(text, 0, u64::MAX)
-}
-
-fn hash_every(text: &str) -> Result<u64, String> {
-    whole_number(text, 1, Setup::TICKS_MAX)
-}
-
-/// The number of a port.
-///
-/// # Errors
-/// Says the whole rule.
-pub fn port(text: &str) -> Result<u16, String> {
-    whole_number(text, 0, u16::MAX)
 }
 
 /// A number of threads.
@@ -150,7 +143,10 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// Reads a number of any width and says the whole rule when it is broken;
 /// clap's own range parser speaks of digits, then of the type, then of the
 /// range.
-fn whole_number<T>(text: &str, least: T, most: T) -> Result<T, String>
+///
+/// # Errors
+/// Says the whole rule.
+pub(crate) fn whole_number<T>(text: &str, least: T, most: T) -> Result<T, String>
 where
     T: std::str::FromStr + PartialOrd + Copy + TryInto<u64>,
 {
@@ -170,9 +166,10 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_up_to_both_limits() {
+        let agents = |text| whole_number(text, 1, Setup::AGENTS_MAX);
         assert_eq!(agents("1"), Ok(1));
         assert_eq!(agents("2000000"), Ok(Setup::AGENTS_MAX));
-        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(whole_number("18446744073709551615", 0, u64::MAX), Ok(u64::MAX));
         for bad in ["0", "2000001", "-1", "1e6", "", "99999999999999999999999"] {
             assert_eq!(
                 agents(bad),

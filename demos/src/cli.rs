@@ -9,47 +9,61 @@ use crate::arguments::{RunArguments, demo_command, threads};
 use crate::card::Demo;
 use crate::catalogue::DEMOS;
 use crate::failure::Failure;
-use crate::proofs::Proof;
+use crate::proofs::path::PathArguments;
+use crate::proofs::regions::RegionsArguments;
 use crate::serve::ServeArguments;
-
-/// What `demos diff` compares.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Compared {
-    /// Two recordings, or two saved games.
-    Files(PathBuf, PathBuf),
-    /// The run of a command line, without the name of the program.
-    Command(Vec<String>),
-}
 
 /// What a command line asks for.
 #[derive(Debug)]
 pub enum Request {
     /// A text that clap has ready: the help or the version.
     Text(String),
-    /// Every demo in a line.
-    List,
     /// Nothing was said: show what a stranger should see.
     FirstRun,
     /// One demo.
     Demo(Box<DemoCommand>),
-    /// One proof.
-    Proof(Proof),
-    /// Two runs are to be compared.
-    Diff {
-        /// Which.
-        compared: Compared,
-        /// On how many threads each of them.
-        threads: Option<[usize; 2]>,
-    },
-    /// The page where demos run live.
-    Serve(ServeArguments),
-    /// A recording is to be held against a run.
+    /// Something else.
+    Tool(Tool),
+}
+
+/// The commands beside the demos.
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// List the demos, each in a line
+    List,
+    /// Run a recording again and compare its hashes
     Verify {
-        /// The recording.
+        /// What `--record` has written
         file: PathBuf,
-        /// How many threads the run has; one for each core where nothing is said.
+        /// How many threads work; one for each core if not given
+        #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
         threads: Option<usize>,
     },
+    /// Say where two runs part: tick, system, entity, component and both values
+    #[command(after_help = "Exit codes: 0 equal, 1 different, 2 they could not be compared.")]
+    Diff(DiffArguments),
+    /// Run any demo live, as a web page on this machine
+    Serve(ServeArguments),
+    /// Solve the scenarios of a MovingAI map and check every path
+    Path(PathArguments),
+    /// Dig and fill at random and compare the regions with fresh floods
+    Regions(RegionsArguments),
+}
+
+/// The arguments of `diff`.
+#[derive(Debug, Clone, Args)]
+pub struct DiffArguments {
+    /// How many threads each of the two runs has
+    #[arg(long, value_name = "T,T", value_parser = threads, value_delimiter = ',', num_args = 1)]
+    pub threads: Vec<usize>,
+    /// Two recordings, two saved games, or a demo with its arguments
+    #[arg(
+        value_name = "A B | DEMO",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub compared: Vec<String>,
 }
 
 /// The subcommand of a demo, with its arguments.
@@ -67,8 +81,6 @@ pub struct DemoCommand {
 }
 
 /// The whole command line. The subcommands of demos come from the catalogue.
-///
-/// What it says about a command is set last: `augment_args` sets it to the comment on the struct.
 fn root() -> Command {
     let root = Command::new("demos")
         .version(env!("CARGO_PKG_VERSION"))
@@ -77,72 +89,10 @@ fn root() -> Command {
              Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file.",
         )
         .disable_help_subcommand(true)
-        .subcommand(Command::new("list").about("List the demos, each in a line"))
-        .subcommand(verify_command())
-        .subcommand(diff_command())
-        .subcommands(DEMOS.iter().map(|demo| demo_command(demo)))
-        .subcommand(
-            ServeArguments::augment_args(Command::new("serve"))
-                .about("Run any demo live, as a web page on this machine"),
-        );
-    Proof::augment_subcommands(root)
+        .subcommands(DEMOS.iter().map(|demo| demo_command(demo)));
+    // Set last: a derived list of subcommands sets it to the comment on its type.
+    Tool::augment_subcommands(root)
         .about("Every pattern of Formic as something to run and to look at")
-}
-
-fn verify_command() -> Command {
-    VerifyArguments::augment_args(Command::new("verify"))
-        .about("Run a recording again and compare its hashes")
-}
-
-fn diff_command() -> Command {
-    DiffArguments::augment_args(Command::new("diff"))
-        .about("Say where two runs part: tick, system, entity, component and both values")
-        .after_help("Exit codes: 0 equal, 1 different, 2 they could not be compared.")
-}
-
-/// The arguments of `verify`.
-#[derive(Debug, Clone, Args)]
-struct VerifyArguments {
-    /// What `--record` has written
-    file: PathBuf,
-    /// How many threads work; one for each core if not given
-    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
-    threads: Option<usize>,
-}
-
-/// The arguments of `diff`.
-#[derive(Debug, Clone, Args)]
-struct DiffArguments {
-    /// How many threads each of the two runs has
-    #[arg(long, value_name = "T,T", value_parser = threads, value_delimiter = ',', num_args = 1)]
-    threads: Vec<usize>,
-    /// Two recordings, two saved games, or a demo with its arguments
-    #[arg(
-        value_name = "A B | DEMO",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    compared: Vec<String>,
-}
-
-impl DiffArguments {
-    fn request(self) -> Result<Request, clap::Error> {
-        let wrong =
-            |what: &str| clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, what);
-        let threads = match self.threads[..] {
-            [] => None,
-            [here, there] => Some([here, there]),
-            _ => return Err(wrong("--threads of diff takes two numbers, such as 1,8")),
-        };
-        let is_demo = |name: &str| DEMOS.iter().any(|demo| demo.name == name);
-        let compared = match &self.compared[..] {
-            [name, ..] if is_demo(name) => Compared::Command(self.compared),
-            [here, there] => Compared::Files(here.into(), there.into()),
-            _ => return Err(wrong("diff takes two files, or a demo with its arguments")),
-        };
-        Ok(Request::Diff { compared, threads })
-    }
 }
 
 /// Reads a command line; the first argument is the name of the program.
@@ -160,47 +110,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, F
     }
 }
 
-/// The command line of a demo that is given no arguments.
-///
-/// # Errors
-/// Only where the demo cannot do without.
-pub fn as_it_comes(demo: &'static Demo) -> Result<DemoCommand, Failure> {
-    demo_command(demo)
-        .try_get_matches_from([demo.name])
-        .and_then(|matches| DemoCommand::new(demo, matches, &["demos".into(), demo.name.into()]))
-        .map_err(|error| Failure::Usage(one_line(&error)))
-}
-
 fn request(matches: &ArgMatches, words: &[OsString]) -> Result<Request, clap::Error> {
     let Some((name, own)) = matches.subcommand() else { return Ok(Request::FirstRun) };
-    if name == "list" {
-        return Ok(Request::List);
-    }
-    if name == "serve" {
-        return ServeArguments::from_arg_matches(own).map(Request::Serve);
-    }
-    if name == "verify" {
-        let VerifyArguments { file, threads } = VerifyArguments::from_arg_matches(own)?;
-        return Ok(Request::Verify { file, threads });
-    }
-    if name == "diff" {
-        return DiffArguments::from_arg_matches(own)?.request();
-    }
-    match DEMOS.iter().find(|demo| demo.name == name) {
-        Some(demo) => DemoCommand::new(demo, own.clone(), words).map(Box::new).map(Request::Demo),
-        None => Proof::from_arg_matches(matches).map(Request::Proof),
-    }
-}
-
-impl DemoCommand {
-    fn new(
-        demo: &'static Demo,
-        matches: ArgMatches,
-        words: &[OsString],
-    ) -> Result<Self, clap::Error> {
-        let words = words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
-        Ok(Self { demo, run: RunArguments::from_arg_matches(&matches)?, matches, words })
-    }
+    let Some(demo) = DEMOS.iter().find(|demo| demo.name == name) else {
+        return Tool::from_arg_matches(matches).map(Request::Tool);
+    };
+    let words = words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+    let (run, matches) = (RunArguments::from_arg_matches(own)?, own.clone());
+    Ok(Request::Demo(Box::new(DemoCommand { demo, run, matches, words })))
 }
 
 /// Clap's complaint without its usage block, its tip in brackets.
@@ -253,8 +170,9 @@ mod tests {
     #[test]
     fn every_demo_runs_without_arguments() {
         for demo in DEMOS {
-            let command = as_it_comes(demo).expect("nothing is required");
-            assert_eq!(command.run.seed, Setup::SEED_DEFAULT, "{}", demo.name);
+            let request = parse(["demos", demo.name].map(OsString::from));
+            let Ok(Request::Demo(command)) = request else { panic!("{request:?}") };
+            assert_eq!(command.run.numbers.seed, Setup::SEED_DEFAULT, "{}", demo.name);
         }
     }
 }

@@ -10,7 +10,8 @@ use std::path::Path;
 use formic_ecs::World;
 use formic_jobs::{Divergence, Schedule, Step, SteppedGame};
 
-use crate::cli::{self, Compared, DemoCommand, Request};
+use crate::catalogue::DEMOS;
+use crate::cli::{self, DemoCommand, DiffArguments, Request};
 use crate::failure::Failure;
 use crate::files;
 use crate::recording::Recording;
@@ -159,25 +160,26 @@ pub fn search<'a>(
 ///
 /// # Errors
 /// [`Failure::Differ`] if they do; other failures if they cannot be compared.
-pub fn run(
-    compared: &Compared,
-    threads: Option<[usize; 2]>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let found = match compared {
-        Compared::Command(words) => of_command(words, threads)?,
-        Compared::Files(here, there) => {
+pub fn run(arguments: &DiffArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let wrong = |what: &str| Err(Failure::Usage(what.to_owned()));
+    let threads = match arguments.threads[..] {
+        [] => None,
+        [here, there] => Some([here, there]),
+        _ => return wrong("--threads of diff takes two numbers, such as 1,8"),
+    };
+    let is_demo = |name: &str| DEMOS.iter().any(|demo| demo.name == name);
+    let found = match &arguments.compared[..] {
+        [name, ..] if is_demo(name) => of_command(&arguments.compared, threads)?,
+        [here, there] => {
+            let paths = [here, there].map(Path::new);
             let threads = threads.unwrap_or([Setup::threads_default(); 2]);
-            match [here, there].map(|path| is_save(path)) {
-                [Ok(true), Ok(true)] => of_saves([here, there], threads)?,
-                [Ok(false), Ok(false)] => of_recordings([here, there], threads)?,
-                [Ok(_), Ok(_)] => {
-                    let what = "a recording cannot be compared with a saved game";
-                    return Err(Failure::Usage(what.to_owned()));
-                }
-                [Err(error), _] | [_, Err(error)] => return Err(error),
+            match [is_save(paths[0])?, is_save(paths[1])?] {
+                [true, true] => of_saves(paths, threads)?,
+                [false, false] => of_recordings(paths, threads)?,
+                _ => return wrong("a recording cannot be compared with a saved game"),
             }
         }
+        _ => return wrong("diff takes two files, or a demo with its arguments"),
     };
     let Some(found) = found else { return Ok(()) };
     writeln!(out, "{found}").map_err(Failure::Stdout)?;
@@ -213,9 +215,8 @@ fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<St
         return Err(Failure::Usage(what.to_owned()));
     }
     let ticks = run.ticks.unwrap_or(demo.ticks_default);
-    let agents = run.agents.unwrap_or(demo.agents_default);
     let side = |threads| {
-        let setup = Setup { agents, ticks, seed: run.seed, threads };
+        let setup = Setup { threads, ..run.numbers.setup(demo, ticks) };
         let matches = &matches;
         let start = Box::new(move || (demo.build)(&setup, matches));
         Side { name: format!("{threads} threads"), start, inputs: &[] }

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    formic_demos::main_with(std::env::args_os())
+    formic_demos::shell::main_with(std::env::args_os())
 }

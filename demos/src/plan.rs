@@ -43,12 +43,8 @@ impl Plan {
     /// The plan of a command line: what it leaves open comes from the demo.
     #[must_use]
     pub fn new(demo: &'static Demo, arguments: &RunArguments) -> Self {
-        let setup = Setup {
-            agents: arguments.agents.unwrap_or(demo.agents_default),
-            ticks: arguments.ticks.unwrap_or(demo.ticks_default),
-            seed: arguments.seed,
-            threads: arguments.threads.unwrap_or_else(Setup::threads_default),
-        };
+        let ticks = arguments.ticks.unwrap_or(demo.ticks_default);
+        let setup = arguments.numbers.setup(demo, ticks);
         Self {
             demo,
             setup,

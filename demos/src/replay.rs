@@ -65,7 +65,7 @@ pub fn of_command(
         return Err(Failure::on_file("replay", path, what));
     }
     let run = &command.run;
-    let (mut plan, simulation) = run_of(recording, path, run.threads)?;
+    let (mut plan, simulation) = run_of(recording, path, run.numbers.threads)?;
     if let (Tape::Replay(_, until), Some(asked)) = (&mut plan.tape, run.until) {
         *until = asked;
         plan.setup.ticks = plan.setup.ticks.min(asked);

@@ -10,7 +10,7 @@ use crate::explain::{Explained, explained};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::simulation::{Counter, Simulation};
-use crate::text::{duration, grouped};
+use crate::text::{duration, grouped, rounded, write_line};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,10 +140,6 @@ impl<'a> Report<'a> {
     }
 }
 
-fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "  {label:<12}{text}")
-}
-
 /// A paragraph for each agent that was asked about.
 fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()> {
     writeln!(out)?;
@@ -151,11 +147,6 @@ fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()>
         writeln!(out, "{} earlier decisions are not shown.", grouped(explained.earlier))?;
     }
     explained.decisions.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
-}
-
-/// Three decimals say all that a clock can.
-fn rounded(number: f64) -> f64 {
-    (number * 1e3).round() / 1e3
 }
 
 /// The object that `--json` prints; its keys come in this order.

@@ -8,12 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use formic::inspect::Inspector;
 
-use crate::arguments;
+use crate::arguments::{Numbers, whole_number};
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::session::Live;
-use crate::setup::Setup;
 
 /// The port without `--port`.
 pub const PORT_DEFAULT: u16 = 4747;
@@ -27,17 +26,11 @@ pub struct ServeArguments {
     #[arg(default_value = "dungeon", value_name = "DEMO")]
     pub demo: String,
     /// Where the page is: http://127.0.0.1:PORT/; 0 takes any free port
-    #[arg(long, value_name = "PORT", default_value_t = PORT_DEFAULT, value_parser = arguments::port, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PORT", default_value_t = PORT_DEFAULT, value_parser = |text: &str| whole_number(text, 0, u16::MAX), allow_negative_numbers = true)]
     pub port: u16,
-    /// How many agents live in the world
-    #[arg(long, value_name = "N", value_parser = arguments::agents, allow_negative_numbers = true)]
-    pub agents: Option<u32>,
-    /// Where every random choice comes from
-    #[arg(long, value_name = "S", default_value_t = Setup::SEED_DEFAULT, value_parser = arguments::seed, allow_negative_numbers = true)]
-    pub seed: u64,
-    /// How many threads work; one for each core if not given
-    #[arg(long, value_name = "T", value_parser = arguments::threads, allow_negative_numbers = true)]
-    pub threads: Option<usize>,
+    /// What the world starts from
+    #[command(flatten)]
+    pub numbers: Numbers,
     /// Begin at tick 0 and wait for the button
     #[arg(long)]
     pub paused: bool,
@@ -81,7 +74,7 @@ pub fn run(
     writeln!(out, "{} is at http://{}/ (Ctrl-C ends)", demo.name, inspector.address())
         .and_then(|()| out.flush())
         .map_err(Failure::Stdout)?;
-    let mut live = Live::open(demos, demo, setup(arguments, demo))?;
+    let mut live = Live::open(demos, demo, arguments.numbers.setup(demo, 0))?;
     end_long_ticks();
     inspector.run(&mut live, interrupt::asked);
     writeln!(out, "\nstopped").map_err(Failure::Stdout)
@@ -101,13 +94,4 @@ fn end_long_ticks() {
     };
     // Without the thread Ctrl-C waits for the end of the tick.
     drop(thread::Builder::new().spawn(watch));
-}
-
-fn setup(arguments: &ServeArguments, demo: &Demo) -> Setup {
-    Setup {
-        agents: arguments.agents.unwrap_or(demo.agents_default),
-        ticks: 0,
-        seed: arguments.seed,
-        threads: arguments.threads.unwrap_or_else(Setup::threads_default),
-    }
 }

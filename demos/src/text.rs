@@ -1,5 +1,6 @@
 //! Numbers and times as people read them.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use formic::inspect::View;
@@ -47,6 +48,16 @@ pub fn duration(time: Duration) -> String {
     } else {
         format!("{:.1} min", seconds / 60.0)
     }
+}
+
+/// A line of a summary: a label, and its text in the second column.
+pub(crate) fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {label:<12}{text}")
+}
+
+/// Three decimals say all that a clock can.
+pub(crate) fn rounded(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

@@ -10,33 +10,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Subcommand;
 use formic_nav::Grid;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::files;
-
-/// The subcommands that prove something.
-#[derive(Debug, Subcommand)]
-pub enum Proof {
-    /// Solve the scenarios of a MovingAI map and check every path
-    Path(path::PathArguments),
-    /// Dig and fill at random and compare the regions with fresh floods
-    Regions(regions::RegionsArguments),
-}
-
-/// Runs a proof and writes what it found to `out`.
-///
-/// # Errors
-/// [`Failure::Usage`] for a file that cannot be used, [`Failure::Check`] if an
-/// answer was wrong, [`Failure::Stdout`] if `out` cannot be written.
-pub fn run(proof: &Proof, out: &mut dyn Write) -> Result<(), Failure> {
-    match proof {
-        Proof::Path(arguments) => path::run(arguments, out),
-        Proof::Regions(arguments) => regions::run(arguments, out),
-    }
-}
+use crate::text::write_line;
 
 fn load_grid(path: &Path) -> Result<Grid, Failure> {
     let bytes = files::read(path)?;
@@ -51,7 +30,7 @@ fn write_json(out: &mut dyn Write, results: &impl Serialize) -> Result<(), Failu
 
 fn write_lines(out: &mut dyn Write, headline: &str, lines: &[(&str, String)]) -> io::Result<()> {
     writeln!(out, "{headline}\n")?;
-    lines.iter().try_for_each(|(label, text)| writeln!(out, "  {label:<12}{text}"))
+    lines.iter().try_for_each(|(label, text)| write_line(out, label, text))
 }
 
 /// The times of many pieces of work.
@@ -75,11 +54,6 @@ impl Times {
         let place = (self.0.len() * 99).div_ceil(100).saturating_sub(1);
         self.0.get(place).map_or(0.0, |time| time.as_nanos() as f64)
     }
-}
-
-/// Three decimals say all that a clock can.
-fn rounded(number: f64) -> f64 {
-    (number * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

@@ -13,12 +13,13 @@ use formic_nav::{
 };
 use serde::Serialize;
 
+use crate::arguments::threads;
 use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
-use crate::proofs::{Times, load_grid, rounded, write_json, write_lines};
+use crate::proofs::{Times, load_grid, write_json, write_lines};
 use crate::setup::Setup;
-use crate::text::grouped;
+use crate::text::{grouped, rounded};
 
 /// The arguments of `path`.
 #[derive(Debug, Clone, Args)]
@@ -41,12 +42,6 @@ pub struct PathArguments {
     /// Print one JSON object instead of the summary
     #[arg(long)]
     pub json: bool,
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    let most = Setup::THREADS_MAX;
-    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or(format!("expected a whole number from 1 to {most}"))
 }
 
 /// Scenarios that are handed out to the threads in one go.
@@ -118,7 +113,8 @@ struct Answer {
 /// Solves the scenarios that `arguments` name.
 ///
 /// # Errors
-/// As [`crate::proofs::run`].
+/// [`Failure::Usage`] for a file that cannot be used, [`Failure::Check`] if an answer was wrong,
+/// [`Failure::Stdout`] if `out` cannot be written.
 pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let scenarios = load_scenarios(arguments, &terrain)?;

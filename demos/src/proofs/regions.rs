@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::proofs::{Times, load_grid, rounded, write_json, write_lines};
-use crate::text::grouped;
+use crate::proofs::{Times, load_grid, write_json, write_lines};
+use crate::text::{grouped, rounded};
 
 /// The arguments of `regions`.
 #[derive(Debug, Clone, Args)]
@@ -55,7 +55,7 @@ struct Results {
 /// Makes the edits that `arguments` ask for.
 ///
 /// # Errors
-/// As [`crate::proofs::run`].
+/// As [`path::run`](crate::proofs::path::run).
 pub fn run(arguments: &RegionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let results = edit(arguments, terrain);
