@@ -77,6 +77,12 @@ impl Engine {
         &self.schedule
     }
 
+    /// How many ticks are over.
+    #[must_use]
+    pub fn ticks(&self) -> u64 {
+        self.schedule.tick() - u64::from(self.schedule.is_stepping())
+    }
+
     /// Something that was inserted into the world at the start.
     ///
     /// # Panics

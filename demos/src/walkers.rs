@@ -140,7 +140,7 @@ pub fn doing(world: &World, agent: Entity, rest_seconds: f32) -> Option<String> 
     let goal = format!("({:.0}, {:.0})", goal.x, goal.y);
     let rests = format!("It rests for {rest_seconds:.1} s more, ");
     Some(match request.status() {
-        RequestStatus::Idle => format!("{rests}and then chooses where to go."),
+        RequestStatus::Idle => format!("{rests}because it has not been anywhere yet."),
         RequestStatus::Arrived => format!("{rests}because it came to {goal}."),
         RequestStatus::Pending => format!(
             "It stands still, because the search has not answered its request for a path to {goal} \

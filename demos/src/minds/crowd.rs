@@ -1,12 +1,14 @@
 //! A world of foragers with one kind of mind, and the books over it.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
 use formic_ai::action;
 use formic_ai::prelude::*;
-use formic_jobs::{LoadReport, Save, SaveError, SaveRules, ScheduleBuilder, Step};
-use serde_json::json;
+use formic_ecs::Codec;
+use formic_jobs::{SaveRules, ScheduleBuilder, Step};
+use serde::{Deserialize, Serialize};
 
 use super::actions;
 use super::forager::{
@@ -24,6 +26,8 @@ pub(super) struct Mind {
     pub(super) keys: [&'static str; 6],
     /// Gives it to foragers that have none, with all that it needs in the world.
     pub(super) drive: fn(&mut World, &[Entity]),
+    /// The last part of the name of the system that does nothing but think, if there is one.
+    pub(super) thinks: Option<&'static str>,
     /// Everything that happens in a tick.
     pub(super) systems: fn(ScheduleBuilder) -> ScheduleBuilder,
     /// Which of the four things a forager does, by its place.
@@ -56,51 +60,62 @@ pub(super) fn with_mind<Marker>(
     schedule: ScheduleBuilder,
     think: impl IntoSystem<Marker> + Copy + 'static,
 ) -> ScheduleBuilder {
-    let schedule = schedule
-        .add(live.before(thinking_starts))
-        .add(thinking_starts.as_mind())
-        .add(think.into_config().after(thinking_starts).as_mind())
-        .add(thinking_stops.after(think).as_mind());
+    let schedule = schedule.add(live.before(think)).add(think.as_mind());
     actions::add(action::add(schedule)).add(bite.after(action::advance))
-}
-
-/// How long minds have thought by the pool's clock; no part of the world's state.
-pub(super) struct Thinking {
-    pool: Arc<Pool>,
-    since: Duration,
-    elapsed: Duration,
-}
-
-pub(super) fn thinking_starts(mut thinking: ResMut<'_, Thinking>) {
-    thinking.since = thinking.pool.now();
-}
-
-pub(super) fn thinking_stops(mut thinking: ResMut<'_, Thinking>) {
-    let took = thinking.pool.now().saturating_sub(thinking.since);
-    thinking.elapsed += took;
 }
 
 /// How many foragers do each of the four things, and nothing, at one moment.
 pub(super) type Shares = [u32; 5];
 
+/// What a crowd was at from time to time, for the picture. A resource.
+#[derive(Serialize, Deserialize)]
+struct Samples {
+    ticks_per_sample: NonZeroU64,
+    shares: Vec<Shares>,
+    /// For how many ticks each of the four things was done up to the last sample.
+    sums: [u64; 4],
+}
+
+impl Samples {
+    /// As many moments as a picture has room for.
+    const ROOM: u64 = 960;
+
+    /// Notes what was done since the last time, on the average.
+    fn note(&mut self, sums: [u64; 4], size: u32) {
+        let per_tick = |sum: u64| u32::try_from(sum / self.ticks_per_sample).unwrap_or(u32::MAX);
+        let shares = |deed: usize| sums.get(deed).map_or(0, |sum| per_tick(sum - self.sums[deed]));
+        self.shares.push(with_idle(std::array::from_fn(shares), size));
+        self.sums = sums;
+        // Who runs for long gets columns of twice the ticks, not more of them.
+        if self.shares.len() as u64 == 2 * Self::ROOM {
+            let merged = |pair: &[Shares]| {
+                let mean = |deed: usize| (pair[0][deed] + pair[1][deed]) / 2;
+                with_idle(std::array::from_fn(mean), size)
+            };
+            self.shares = self.shares.chunks(2).map(merged).collect();
+            self.ticks_per_sample =
+                self.ticks_per_sample.saturating_add(self.ticks_per_sample.get());
+        }
+    }
+}
+
+/// The shares of a crowd of which all others do nothing.
+fn with_idle(mut shares: Shares, size: u32) -> Shares {
+    shares[4] = size.saturating_sub(shares[..4].iter().sum());
+    shares
+}
+
 /// A world of foragers with one kind of mind.
 pub(super) struct Crowd {
     mind: &'static Mind,
     pub(super) engine: Engine,
-    pool: Arc<Pool>,
     size: u32,
-    ticks: u64,
+    /// How long it has lived and thought by the clock; no part of its state.
     elapsed: Duration,
-    ticks_per_sample: u64,
-    /// What the crowd was at, from time to time.
-    samples: Vec<Shares>,
-    sampled: [u64; 4],
+    thinking: Duration,
 }
 
 impl Crowd {
-    /// As many moments as a picture has room for.
-    const SAMPLES: u64 = 960;
-
     pub(super) fn new(
         mind: &'static Mind,
         size: u32,
@@ -111,28 +126,28 @@ impl Crowd {
         let seed = RandomStream::new(setup.seed);
         let crowd = world.spawn_batch((0..size).map(|forager| body(seed.fork(forager.into()))));
         let crowd: Vec<Entity> = crowd.into_iter().collect();
-        let (since, elapsed) = (Duration::ZERO, Duration::ZERO);
-        world.insert_resource(Thinking { pool: Arc::clone(&pool), since, elapsed });
-        SaveRules::of(&mut world).rebuild::<Thinking>();
         (mind.drive)(&mut world, &crowd);
-        let engine = Engine::on(Arc::clone(&pool), world, (mind.systems)(Schedule::builder()))?;
-        Ok(Self {
-            mind,
-            engine,
-            pool,
-            size,
-            ticks: 0,
-            elapsed: Duration::ZERO,
-            ticks_per_sample: setup.ticks.div_ceil(Self::SAMPLES).max(1),
-            samples: Vec::new(),
-            sampled: [0; 4],
-        })
+        let ticks_per_sample = NonZeroU64::new(setup.ticks.div_ceil(Samples::ROOM));
+        let ticks_per_sample = ticks_per_sample.unwrap_or(NonZeroU64::MIN);
+        world.insert_resource(Samples { ticks_per_sample, shares: Vec::new(), sums: [0; 4] });
+        SaveRules::of(&mut world).save(Codec::<Samples>::serde());
+        let engine = Engine::on(pool, world, (mind.systems)(Schedule::builder()))?;
+        let (elapsed, thinking) = (Duration::ZERO, Duration::ZERO);
+        Ok(Self { mind, engine, size, elapsed, thinking })
     }
 
     pub(super) fn tick(&mut self) {
-        let start = self.pool.now();
         self.engine.tick();
-        self.elapsed += self.pool.now().saturating_sub(start);
+        let schedule = self.engine.schedule();
+        self.elapsed += schedule.last_run_took();
+        let names = schedule.system_names();
+        for span in schedule.last_run() {
+            if span.system.is_some_and(|system| {
+                self.mind.thinks.is_some_and(|name| names[system].ends_with(name))
+            }) {
+                self.thinking += Duration::from_nanos(span.to_ns - span.from_ns);
+            }
+        }
         self.end_tick();
     }
 
@@ -145,62 +160,21 @@ impl Crowd {
         step
     }
 
-    /// The world, and beside it what was sampled for the picture.
-    pub(super) fn save(&self) -> Result<Save, SaveError> {
-        let mut save = self.engine.save()?;
-        let sampled = json!([self.ticks, self.ticks_per_sample, self.sampled, self.samples]);
-        save.attach("crowd", sampled.to_string());
-        Ok(save)
-    }
-
-    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
-        let sampled = serde_json::from_slice(save.attached("crowd").unwrap_or_default());
-        let sampled = sampled.map_err(|error| format!("what was sampled: {error}"))?;
-        let report = self.engine.load(save).map_err(|error| error.to_string())?;
-        (self.ticks, self.ticks_per_sample, self.sampled, self.samples) = sampled;
-        self.ticks_per_sample = self.ticks_per_sample.max(1);
-        Ok(report)
-    }
-
     fn end_tick(&mut self) {
-        self.ticks += 1;
-        if self.ticks % self.ticks_per_sample == 0 {
-            self.sample();
+        if self.engine.ticks() % self.engine.resource::<Samples>().ticks_per_sample == 0 {
+            let sums = self.tally().ticks;
+            self.engine.resource_mut::<Samples>().note(sums, self.size);
         }
-    }
-
-    /// What was done since the last time, on the average.
-    fn sample(&mut self) {
-        let sums = self.tally().ticks;
-        let per_tick = |sum: u64| u32::try_from(sum / self.ticks_per_sample).unwrap_or(u32::MAX);
-        let mut shares = [0; 5];
-        for (deed, share) in shares.iter_mut().take(4).enumerate() {
-            *share = per_tick(sums[deed] - self.sampled[deed]);
-        }
-        shares[4] = self.size.saturating_sub(shares[..4].iter().sum());
-        self.sampled = sums;
-        self.samples.push(shares);
-        // Who runs for long gets columns of twice the ticks, not more of them.
-        if self.samples.len() as u64 == 2 * Self::SAMPLES {
-            self.samples = self.samples.chunks(2).map(|pair| self.merged(pair)).collect();
-            self.ticks_per_sample *= 2;
-        }
-    }
-
-    /// What was done in two samples, on the average.
-    fn merged(&self, pair: &[Shares]) -> Shares {
-        let mut shares = std::array::from_fn(|deed| (pair[0][deed] + pair[1][deed]) / 2);
-        shares[4] = self.size.saturating_sub(shares[..4].iter().sum());
-        shares
     }
 
     pub(super) fn samples(&self) -> &[Shares] {
-        &self.samples
+        &self.engine.resource::<Samples>().shares
     }
 
     /// How many ticks the samples are of.
     pub(super) fn sampled_ticks(&self) -> u64 {
-        self.samples.len() as u64 * self.ticks_per_sample
+        let samples: &Samples = self.engine.resource();
+        samples.shares.len() as u64 * samples.ticks_per_sample.get()
     }
 
     pub(super) fn size(&self) -> u32 {
@@ -227,12 +201,8 @@ impl Crowd {
         tally
     }
 
-    fn thinking(&self) -> Duration {
-        self.engine.world.resource::<Thinking>().map_or(Duration::ZERO, |it| it.elapsed)
-    }
-
     fn agent_ticks(&self) -> u64 {
-        u64::from(self.size) * self.ticks
+        u64::from(self.size) * self.engine.ticks()
     }
 
     /// The number of ticks in which no forager did anything. In the middle of a tick some have done more than
@@ -247,7 +217,7 @@ impl Crowd {
         let values = [
             self.size.into(),
             ns(self.elapsed),
-            ns(self.thinking()),
+            ns(self.thinking),
             tally.meals,
             tally.bitten,
             self.idle_ticks(&tally),
@@ -266,7 +236,7 @@ impl Crowd {
         format!(
             "{:>7.1} {:>8} {:>7.0} {:>5.0} {:>6.0} {:>5.0} {:>5.0} {:>8.0} {:>9.1} {:>11.1}",
             cost(self.elapsed),
-            match self.thinking() {
+            match self.thinking {
                 Duration::ZERO => "-".into(),
                 time => format!("{:.1}", cost(time)),
             },
@@ -295,8 +265,8 @@ impl Crowd {
                 return wrong(format!("has {needs:?}"));
             }
             let busy: u64 = books.ticks.iter().map(|&ticks| u64::from(ticks)).sum();
-            if busy > self.ticks {
-                return wrong(format!("was busy for {busy} of {} ticks", self.ticks));
+            if busy > self.engine.ticks() {
+                return wrong(format!("was busy for {busy} of {} ticks", self.engine.ticks()));
             }
         }
         for (forager, body) in self.engine.world.query_ref::<(Entity, &Body)>() {

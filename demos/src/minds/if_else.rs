@@ -20,6 +20,7 @@ pub(super) const MIND: Mind = Mind {
             assert!(world.insert(forager, doing).is_ok(), "the forager is in the world");
         }
     },
+    thinks: None,
     systems,
     deed: |world, forager| world.get::<Doing>(forager).ok().map(|doing| doing.deed as usize),
 };

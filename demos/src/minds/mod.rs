@@ -143,8 +143,9 @@ impl Simulation for Minds {
 
     /// The saves of all crowds, each by its name, attached to that of the first.
     fn save(&self) -> Result<Save, String> {
-        let one =
-            |crowd: &Crowd| crowd.save().map_err(|error| format!("{}: {error}", crowd.name()));
+        let one = |crowd: &Crowd| {
+            crowd.engine.save().map_err(|error| format!("{}: {error}", crowd.name()))
+        };
         let (first, others) = self.crowds.split_first().ok_or("there is no crowd")?;
         let mut save = one(first)?;
         for crowd in others {
@@ -166,7 +167,8 @@ impl Simulation for Minds {
                     Save::from_bytes(bytes).map_err(|error| error.to_string())?
                 }
             };
-            let loaded = crowd.load(&own).map_err(|error| format!("{}: {error}", crowd.name()))?;
+            let loaded =
+                crowd.engine.load(&own).map_err(|error| format!("{}: {error}", crowd.name()))?;
             report += &loaded.to_string();
         }
         Ok(report)

@@ -23,6 +23,7 @@ pub(super) const MIND: Mind = Mind {
         world.insert_resource(Foragers(sensors(&actions)));
         SaveRules::of(world).rebuild::<Foragers>();
     },
+    thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
     deed: crowd::deed_of_body,
 };

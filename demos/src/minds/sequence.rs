@@ -5,7 +5,7 @@ use formic_ai::action;
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
 
-use super::crowd::{Mind, thinking_starts, thinking_stops};
+use super::crowd::Mind;
 use super::forager::{bite, live};
 use super::{actions, crowd};
 
@@ -21,6 +21,7 @@ pub(super) const MIND: Mind = Mind {
                 .expect("the forager was just given a body");
         }
     },
+    thinks: Some("::advance"),
     systems,
     deed: crowd::deed_of_body,
 };
@@ -28,7 +29,5 @@ pub(super) const MIND: Mind = Mind {
 /// The mind is `advance`, which comes with [`action::add`].
 fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
     actions::add(action::add(schedule.add(live.before(action::rest))))
-        .add(thinking_starts.after(action::identify).before(action::advance))
-        .add(thinking_stops.after(action::advance))
         .add(bite.after(action::advance))
 }

@@ -22,6 +22,7 @@ pub(super) const MIND: Mind = Mind {
         world.insert_resource(Foragers(tree));
         SaveRules::of(world).rebuild::<Foragers>();
     },
+    thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule, think),
     deed: crowd::deed_of_body,
 };

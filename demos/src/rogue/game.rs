@@ -60,6 +60,7 @@ pub(super) fn unwatched(_: &Scene<'_>) -> ControlFlow<()> {
 }
 
 /// Who tells the hero what to do.
+#[derive(Serialize, Deserialize)]
 pub(super) enum Player {
     /// A mind of its own.
     Nobody,
@@ -74,6 +75,12 @@ pub(super) struct Play {
     pub(super) turns: Turns<Deed>,
     hero: Entity,
     minds: Minds,
+    pub(super) progress: Progress,
+}
+
+/// How far the player has come; with the turns it is what a save keeps of the play.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Progress {
     pub(super) player: Player,
     /// What the hero is to do next.
     command: Option<Command>,
@@ -132,11 +139,16 @@ impl Game {
     }
 
     pub(super) fn scene(&self) -> Scene<'_> {
-        Scene { now: self.now(), hero: self.hero, explored: &self.play().explored, time: 0 }
+        Scene {
+            now: self.now(),
+            hero: self.hero,
+            explored: &self.play().progress.explored,
+            time: 0,
+        }
     }
 
     pub(super) fn explored_count(&self) -> usize {
-        self.play().explored.iter().filter(|seen| **seen).count()
+        self.play().progress.explored.iter().filter(|seen| **seen).count()
     }
 
     pub(super) fn status(&self) -> Status {
@@ -153,7 +165,7 @@ impl Game {
 
     /// Has the player of the next ticks say this, behind what was said before.
     pub(super) fn say(&mut self, command: Command) -> Result<(), String> {
-        with_play(&mut self.engine.world, |play, _| match &mut play.player {
+        with_play(&mut self.engine.world, |play, _| match &mut play.progress.player {
             Player::Terminal(commands) => {
                 commands.push_back(command);
                 Ok(())
@@ -167,7 +179,7 @@ impl Game {
     /// Adds to what the last command came to.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn add_to_message(&mut self, text: &str) {
-        with_play(&mut self.engine.world, |play, _| play.message.push_str(text));
+        with_play(&mut self.engine.world, |play, _| play.progress.message.push_str(text));
     }
 
     /// The world and the play, between two ticks.
@@ -176,7 +188,7 @@ impl Game {
         let play = self.play();
         let turns = play.turns.save(Codec::serde()).map_err(|error| error.to_string())?;
         save.attach(TURNS, turns);
-        let play = serde_json::to_vec(&SavedPlay::of(play));
+        let play = serde_json::to_vec(&play.progress);
         save.attach(PLAY, play.map_err(|error| format!("{PLAY}: {error}"))?);
         Ok(save)
     }
@@ -184,13 +196,14 @@ impl Game {
     /// Goes on with a game of the same level.
     pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
         let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
-        let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<SavedPlay>(part(PLAY)?));
-        let saved = saved.map_err(|error| format!("{PLAY}: {error}"))?;
+        let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<Progress>(part(PLAY)?));
+        let mut saved = saved.map_err(|error| format!("{PLAY}: {error}"))?;
+        saved.explored.resize(self.play().progress.explored.len(), false);
         let report = self.engine.load(save).map_err(|error| error.to_string())?;
         let version = self.engine.world.resource_version::<Play>().unwrap_or(0);
         let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
         let loaded = play.turns.load(&self.engine.world, Codec::serde(), turns);
-        saved.put_into(&mut play);
+        play.progress = saved;
         // Without a trace: the versions of the world are part of the game.
         self.engine.world.restore_resource(play, version);
         loaded.map_err(|error| error.to_string())?;
@@ -225,52 +238,6 @@ impl Game {
 const TURNS: &str = "turns";
 const PLAY: &str = "play";
 
-/// What there is beside the world and the turns.
-#[derive(Serialize, Deserialize)]
-struct SavedPlay {
-    command: Option<String>,
-    is_foes_turn: bool,
-    explored: Vec<bool>,
-    why: Vec<String>,
-    message: String,
-    counts: [u64; 3],
-    /// What a script or a person has still to say.
-    commands: Option<Vec<String>>,
-}
-
-impl SavedPlay {
-    fn of(play: &Play) -> Self {
-        let commands = match &play.player {
-            Player::Nobody => None,
-            Player::Script(commands) | Player::Terminal(commands) => {
-                Some(commands.iter().map(ToString::to_string).collect())
-            }
-        };
-        Self {
-            command: play.command.map(|command| command.to_string()),
-            is_foes_turn: play.is_foes_turn,
-            explored: play.explored.clone(),
-            why: play.why.clone(),
-            message: play.message.clone(),
-            counts: [play.hero_turn_count, play.undo_count, play.change_count],
-            commands,
-        }
-    }
-
-    fn put_into(self, play: &mut Play) {
-        let Self { command, is_foes_turn, explored, why, message, counts, commands } = self;
-        play.command = command.and_then(|command| command.parse().ok());
-        play.is_foes_turn = is_foes_turn;
-        play.explored.iter_mut().zip(explored).for_each(|(seen, saved)| *seen = saved);
-        (play.why, play.message) = (why, message);
-        [play.hero_turn_count, play.undo_count, play.change_count] = counts;
-        if let Player::Script(left) | Player::Terminal(left) = &mut play.player {
-            let commands = commands.into_iter().flatten();
-            *left = commands.filter_map(|command| command.parse().ok()).collect();
-        }
-    }
-}
-
 fn play(world: &World) -> &Play {
     world.resource().expect("inserted with the world, and put back after each turn")
 }
@@ -286,24 +253,24 @@ pub(super) fn with_play<T>(world: &mut World, lend: impl FnOnce(&mut Play, &mut 
 
 /// System: the player says what the hero does next.
 fn choose(world: &mut World) {
-    with_play(world, |play, world| play.command = play.next_command(world));
+    with_play(world, |play, world| play.progress.command = play.next_command(world));
 }
 
 fn is_commanded(play: Res<'_, Play>) -> bool {
-    play.command.is_some()
+    play.progress.command.is_some()
 }
 
 /// System: the hero does it.
 fn hero_acts(world: &mut World) {
     with_play(world, |play, world| {
-        if let Some(command) = play.command.take() {
+        if let Some(command) = play.progress.command.take() {
             play.obey(world, command, &mut unwatched);
         }
     });
 }
 
 fn is_foes_turn(play: Res<'_, Play>) -> bool {
-    play.is_foes_turn
+    play.progress.is_foes_turn
 }
 
 /// System: all have their turns until it is the hero's again.
@@ -364,15 +331,17 @@ impl Play {
             turns,
             hero,
             minds: Minds::new(),
-            player,
-            command: None,
-            is_foes_turn: false,
-            explored,
-            why: Vec::new(),
-            message: String::from("Find the stairs: >"),
-            hero_turn_count: 0,
-            undo_count: 0,
-            change_count: 0,
+            progress: Progress {
+                player,
+                command: None,
+                is_foes_turn: false,
+                explored,
+                why: Vec::new(),
+                message: String::from("Find the stairs: >"),
+                hero_turn_count: 0,
+                undo_count: 0,
+                change_count: 0,
+            },
         };
         play.explore(world);
         play
@@ -390,7 +359,7 @@ impl Play {
 
     fn next_command(&mut self, world: &World) -> Option<Command> {
         let is_playing = self.status(world) == Status::Playing;
-        match &mut self.player {
+        match &mut self.progress.player {
             Player::Nobody if !is_playing => None,
             Player::Nobody => Some(mind::hero(&self.turns.now(world), self.hero)),
             // A script may take the hero's death back.
@@ -400,7 +369,7 @@ impl Play {
 
     /// The hero does as told.
     fn obey(&mut self, world: &mut World, command: Command, watch: &mut Watch<'_>) {
-        self.is_foes_turn = false;
+        self.progress.is_foes_turn = false;
         let who = self.hero;
         let deed = match command {
             Command::Undo => return self.undo(world),
@@ -410,19 +379,19 @@ impl Play {
             Command::Close(way) => Deed::Close { who, way },
             Command::Rest => Deed::Rest,
         };
-        self.why.clear();
+        self.progress.why.clear();
         let end = self.turn(world, who, deed, watch);
-        self.message = end.map_or_else(String::new, |end| self.tell(world, &end));
-        self.is_foes_turn = matches!(self.turns.next(world), Next::Ready(_));
+        self.progress.message = end.map_or_else(String::new, |end| self.tell(world, &end));
+        self.progress.is_foes_turn = matches!(self.turns.next(world), Next::Ready(_));
     }
 
     fn others(&mut self, world: &mut World, watch: &mut Watch<'_>) {
-        while self.is_foes_turn && self.status(world) == Status::Playing {
+        while self.progress.is_foes_turn && self.status(world) == Status::Playing {
             let Next::Ready(who) = self.turns.next(world) else { break };
             let deed = self.minds.decide(&self.turns.now(world), who);
             self.turn(world, who, deed, watch);
         }
-        self.is_foes_turn = false;
+        self.progress.is_foes_turn = false;
     }
 
     fn turn(
@@ -435,14 +404,19 @@ impl Play {
         let name = name(world, who);
         let health = |world: &World, hero| world.get::<Health>(hero).map_or(0, |health| health.now);
         let before = health(world, self.hero);
-        let Self { turns, hero, explored, .. } = self;
+        let Self { turns, hero, progress, .. } = self;
         let draw = |frame: &formic_ai::turn::Frame<'_, Cell>| {
-            watch(&Scene { now: frame.now, hero: *hero, explored, time: frame.time })
+            watch(&Scene {
+                now: frame.now,
+                hero: *hero,
+                explored: &progress.explored,
+                time: frame.time,
+            })
         };
         let end = turns.take_turn(world, who, deed, draw).ok()?;
-        self.change_count += 1;
+        self.progress.change_count += 1;
         if who == self.hero && end.spent {
-            self.hero_turn_count += 1;
+            self.progress.hero_turn_count += 1;
         }
         // For `--explain`, of those who are watched.
         if let Ok(log) = world.resource::<DecisionLog>() {
@@ -450,8 +424,9 @@ impl Play {
         }
         let trace = self.turns.trace();
         match before.saturating_sub(health(world, self.hero)) {
-            0 => self.why.push(format!("{name}\n{trace}")),
+            0 => self.progress.why.push(format!("{name}\n{trace}")),
             lost => self
+                .progress
                 .why
                 .insert(0, format!("The hero lost {lost} health in the turn of {name}\n{trace}")),
         }
@@ -461,14 +436,14 @@ impl Play {
 
     /// Takes turns back until the hero's last one is among them.
     fn undo(&mut self, world: &mut World) {
-        self.why.clear();
-        self.message = String::from("There is nothing to take back.");
+        self.progress.why.clear();
+        self.progress.message = String::from("There is nothing to take back.");
         while let Ok(turn) = self.turns.undo(world) {
-            self.change_count += 1;
+            self.progress.change_count += 1;
             if turn.actor == Some(self.hero) {
-                self.undo_count += 1;
-                self.hero_turn_count -= 1;
-                self.message = String::from("Taken back.");
+                self.progress.undo_count += 1;
+                self.progress.hero_turn_count -= 1;
+                self.progress.message = String::from("Taken back.");
                 break;
             }
         }
@@ -483,7 +458,7 @@ impl Play {
         let Some(at) = cell_of(&now, self.hero) else { return };
         for cell in sight::field(&now, at) {
             if let Some(index) = sight::level(&now).index(cell) {
-                self.explored[index] = true;
+                self.progress.explored[index] = true;
             }
         }
     }

@@ -126,7 +126,7 @@ impl Simulation for Rogue {
     }
 
     fn is_over(&self) -> bool {
-        match &self.game.play().player {
+        match &self.game.play().progress.player {
             Player::Script(commands) | Player::Terminal(commands) => commands.is_empty(),
             // Who asks for so many ticks gets them, also with a hero who is dead.
             Player::Nobody => false,
@@ -134,7 +134,7 @@ impl Simulation for Rogue {
     }
 
     fn is_for_terminal(&self) -> bool {
-        matches!(self.game.play().player, Player::Terminal(_))
+        matches!(self.game.play().progress.player, Player::Terminal(_))
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -160,9 +160,9 @@ impl Simulation for Rogue {
 
     fn counters(&self) -> Vec<Counter> {
         vec![
-            ("hero_turns", self.game.play().hero_turn_count),
+            ("hero_turns", self.game.play().progress.hero_turn_count),
             ("turns", self.game.play().turns.log().turns.len() as u64),
-            ("undone", self.game.play().undo_count),
+            ("undone", self.game.play().progress.undo_count),
             ("hero_health", self.health().into()),
             ("escaped", u64::from(self.game.status() == Status::Escaped)),
             ("foes_left", self.count::<Foe>()),
@@ -183,7 +183,7 @@ impl Simulation for Rogue {
             Status::Dead => String::from("dead"),
             Status::Escaped => format!("got away with {} health left", self.health()),
         };
-        let traces = self.game.play().why.iter().filter(|_| self.tells_why);
+        let traces = self.game.play().progress.why.iter().filter(|_| self.tells_why);
         let why = traces.flat_map(|trace| trace.lines()).map(|line| ("why", line.to_owned()));
         std::iter::once(("hero", hero)).chain(why).collect()
     }

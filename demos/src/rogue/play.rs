@@ -102,9 +102,9 @@ fn next_command(
     loop {
         let message = match aim {
             Some(_) => "Which way?",
-            None => &game.play().message,
+            None => &game.play().progress.message,
         };
-        let shown = page.map_or(Page::None, |from| Page::Why(&game.play().why, from));
+        let shown = page.map_or(Page::None, |from| Page::Why(&game.play().progress.why, from));
         terminal.draw(|canvas| screen::draw(canvas, &game.scene(), message, shown))?;
         // Once in a while it looks whether the program was asked to end from outside.
         while !event::poll(PATIENCE)? {

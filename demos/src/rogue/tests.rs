@@ -52,7 +52,7 @@ fn a_bump_opens_a_door_and_closing_it_hides_what_is_behind() {
     game.command(Command::Go(way), &mut unwatched);
     assert!(!game.engine.world.has::<Closed>(door) && !game.engine.world.has::<Solid>(door));
     assert_eq!(cell_of(&game.now(), game.hero), Some(at), "opening takes the turn");
-    assert!(game.play().message.starts_with("A bump opens doors"));
+    assert!(game.play().progress.message.starts_with("A bump opens doors"));
     game.command(Command::Close(way), &mut unwatched);
     assert!(game.engine.world.has::<Closed>(door));
     game.command(Command::Undo, &mut unwatched);
@@ -78,7 +78,7 @@ fn a_barrel_bursts_in_real_time_and_takes_the_next_one_along() {
     assert!(times.len() > 3 && times.is_sorted() && times[0] < *times.last().unwrap(), "{times:?}");
     assert_eq!(game.engine.world.query::<&Flame>().count(), 0, "all flames have gone out");
     assert!(game.engine.world.get::<Health>(game.hero).map_or(true, |health| health.now < 20));
-    let why = game.play().why.concat();
+    let why = game.play().progress.why.concat();
     assert!(why.contains("arrows and flames -> take") && why.contains("burst barrel"), "{why}");
     game.command(Command::Undo, &mut unwatched);
     assert_eq!(game.state_hash(), before);
@@ -157,7 +157,7 @@ fn seeing_goes_both_ways() {
 
 fn screen(game: &Game, width: u16, height: u16, page: Page<'_>) -> String {
     let mut canvas = Canvas::new(width, height);
-    screen::draw(&mut canvas, &game.scene(), &game.play().message, page);
+    screen::draw(&mut canvas, &game.scene(), &game.play().progress.message, page);
     canvas.text()
 }
 
@@ -177,7 +177,7 @@ fn a_terminal_that_is_too_small_says_so_and_any_size_is_drawn() {
     assert!(!screen(&game, LEAST.0, LEAST.1, Page::None).contains("too small"));
     for (width, height) in [(1, 1), (3, 40), (200, 2), (300, 100)] {
         screen(&game, width, height, Page::None);
-        screen(&game, width, height, Page::Why(&game.play().why, 9));
+        screen(&game, width, height, Page::Why(&game.play().progress.why, 9));
     }
 }
 
@@ -185,12 +185,13 @@ fn a_terminal_that_is_too_small_says_so_and_any_size_is_drawn() {
 fn why_shows_the_rules() {
     let mut game = new_game(6, 1);
     assert!(
-        screen(&game, 80, 24, Page::Why(&game.play().why, 0)).contains("Nothing has happened yet")
+        screen(&game, 80, 24, Page::Why(&game.play().progress.why, 0))
+            .contains("Nothing has happened yet")
     );
     game.command(Command::Rest, &mut unwatched);
     let (way, ..) = two_cells_in_a_row(&game);
     game.command(Command::Go(way), &mut unwatched);
-    let text = screen(&game, 100, 24, Page::Why(&game.play().why, 0));
+    let text = screen(&game, 100, 24, Page::Why(&game.play().progress.why, 0));
     assert!(text.contains("the hero") && text.contains("| rock stands: accept"), "{text}");
 }
 
@@ -204,8 +205,8 @@ fn why_begins_with_what_cost_the_hero_health() {
         let command = mind::hero(&game.now(), game.hero);
         game.command(command, &mut unwatched);
         let lost = before.saturating_sub(health(&game));
-        if lost > 0 && game.play().why.len() > 1 {
-            let first = &game.play().why[0];
+        if lost > 0 && game.play().progress.why.len() > 1 {
+            let first = &game.play().progress.why[0];
             assert!(first.starts_with("The hero lost "), "{first}");
             assert!(first.contains(&format!(" health from {}", game.hero)), "{first}");
             return;

@@ -93,7 +93,7 @@ impl View for Rogue {
     }
 
     fn ground_version(&self) -> u64 {
-        self.game.play().change_count
+        self.game.play().progress.change_count
     }
 
     fn ground(&self) -> Ground {
@@ -157,7 +157,7 @@ impl View for Rogue {
             format!("is after the hero, by the mind of number {mind}")
         } else if agent == game.hero {
             match game.status() {
-                Status::Playing => game.play().message.clone(),
+                Status::Playing => game.play().progress.message.clone(),
                 Status::Dead => "is dead".to_owned(),
                 Status::Escaped => "got away".to_owned(),
             }
@@ -167,7 +167,9 @@ impl View for Rogue {
         let mut lines = vec![format!("It is {name}{health}. It {state}.")];
         if agent == game.hero {
             lines[0] = format!("It is {name}{health}. {state}");
-            lines.extend(game.play().why.iter().flat_map(|trace| trace.lines()).map(str::to_owned));
+            lines.extend(
+                game.play().progress.why.iter().flat_map(|trace| trace.lines()).map(str::to_owned),
+            );
         } else if let Ok(log) = self.world().resource::<DecisionLog>() {
             lines.extend(log.sentences(agent).pop());
         }
@@ -185,7 +187,7 @@ impl View for Rogue {
     fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
         let command = self.command_of(name, at)?;
         self.game.command(command, &mut super::game::unwatched);
-        Ok(format!("{command}: {}", self.game.play().message))
+        Ok(format!("{command}: {}", self.game.play().progress.message))
     }
 }
 

@@ -146,12 +146,6 @@ impl Villagers {
         books.into_iter().map(|books| u64::from(of(books))).sum()
     }
 
-    /// How many ticks have passed.
-    fn ticks(&self) -> u64 {
-        let schedule = self.engine.schedule();
-        schedule.tick() - u64::from(schedule.is_stepping())
-    }
-
     fn country(&self) -> &Country {
         self.engine.resource()
     }
@@ -212,7 +206,7 @@ impl Simulation for Villagers {
             ("villagers_fleeing", at(|kind| kind == Kind::Flee)),
             ("villagers_blocked", self.count(|it| it.state() == State::Blocked)),
             ("activity_ticks", self.country().asked),
-            ("activity_ticks_polled", self.count(|_| true) * self.ticks()),
+            ("activity_ticks_polled", self.count(|_| true) * self.engine.ticks()),
             ("behaviour_hash", self.behaviour()),
         ]
     }

@@ -137,7 +137,7 @@ impl View for Villagers {
             return Err(format!("there is no cheat {name} here"));
         }
         let at = at.clamp(Vec2::ONE, SIZE - Vec2::ONE);
-        let mut random = RandomStream::new(self.ticks()).fork(self.world().len() as u64);
+        let mut random = RandomStream::new(self.engine.ticks()).fork(self.world().len() as u64);
         let to = somewhere(&mut random);
         self.engine.world.spawn((Wolf { to, random: random.state() }, Position(at)));
         Ok("A wolf is there.".to_owned())
