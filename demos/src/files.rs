@@ -66,6 +66,19 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// Whether a file is in the format that is read, by the number that it begins with; none if that is no
+/// number.
+///
+/// # Errors
+/// Says which format it is in.
+pub fn check_format(number: &serde_json::Value, read: u32) -> Option<Result<(), String>> {
+    let format = number.as_u64()?;
+    Some(match format == u64::from(read) {
+        true => Ok(()),
+        false => Err(format!("it is in format {format}, and this program reads format {read}")),
+    })
+}
+
 /// Writes a whole file.
 ///
 /// # Errors

@@ -18,7 +18,6 @@
 //! with the checksum of everything before that, so that a byte that was changed is noticed wherever it is
 //! ([`Seal`]).
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -76,50 +75,12 @@ enum Line {
     End { end: u64 },
 }
 
-/// Why a file is no recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RecordingError {
-    /// Its first line is not that of a recording.
-    NoHeader,
-    /// It was written in a format that this program does not read.
-    Format(u64),
-    /// A number of the header is out of range.
-    BadHeader(&'static str),
-    /// A line says nothing that can be understood.
-    BadLine(usize),
-    /// A line, or one before it, is not as it was written: its checksum is wrong.
-    Damaged(usize),
-    /// A line is in the wrong place: ticks go up, and the hashes begin with the start.
-    Disorder(usize),
-    /// It ends before its first hash: there is nothing to replay.
-    CutOff,
-}
-
-impl fmt::Display for RecordingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoHeader => f.write_str("it is not a recording"),
-            Self::Format(format) => {
-                write!(f, "it is in format {format}, and this program reads format {FORMAT}")
-            }
-            Self::BadHeader(what) => write!(f, "line 1: {what} is out of range"),
-            Self::BadLine(line) => write!(f, "line {line} cannot be understood"),
-            Self::Damaged(line) => write!(f, "line {line} is damaged: its checksum is wrong"),
-            Self::Disorder(line) => write!(f, "line {line} is in the wrong place"),
-            Self::CutOff => f.write_str("it was cut off before anything was recorded"),
-        }
-    }
-}
-
-impl std::error::Error for RecordingError {}
-
 impl Recording {
     /// Reads a recording. Of one that was cut off, what is on it.
     ///
     /// # Errors
-    /// See [`RecordingError`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, RecordingError> {
+    /// Says in which line it is none.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut lines = bytes.split(|&byte| byte == b'\n');
         let mut seal = Seal::new();
         let header = header(lines.next().unwrap_or_default(), &mut seal)?;
@@ -132,26 +93,25 @@ impl Recording {
         let has_rest = rest.is_none_or(|rest| !rest.is_empty());
         let mut now = 0;
         for (line, number) in lines.iter().zip(2..) {
-            let line = seal.open(line).ok_or(RecordingError::Damaged(number))?;
-            let line =
-                serde_json::from_slice(&line).map_err(|_| RecordingError::BadLine(number))?;
-            let disorder = RecordingError::Disorder(number);
+            let line = seal.open(line).ok_or_else(|| damaged(number))?;
+            let line = serde_json::from_slice(&line).map_err(|_| bad_line(number))?;
+            let disorder = |number| Err(format!("line {number} is in the wrong place"));
             match line {
                 Line::Hash { tick, hash } => {
-                    let hash = parse_hash(&hash).ok_or(RecordingError::BadLine(number))?;
+                    let hash = parse_hash(&hash).ok_or_else(|| bad_line(number))?;
                     let is_next = match recording.hashes.last() {
                         None => tick == 0,
                         Some(&(last, _)) => tick > last && tick >= now,
                     };
                     if !is_next || tick > Setup::TICKS_MAX {
-                        return Err(disorder);
+                        return disorder(number);
                     }
                     recording.hashes.push((tick, hash));
                     now = tick;
                 }
                 Line::Input { tick, input } => {
                     if tick < now || recording.hashes.is_empty() || tick > Setup::TICKS_MAX {
-                        return Err(disorder);
+                        return disorder(number);
                     }
                     recording.inputs.push((tick, input));
                     now = tick;
@@ -159,10 +119,10 @@ impl Recording {
                 Line::End { end } => {
                     let hashed = recording.hashes.last().map(|&(tick, _)| tick);
                     if hashed != Some(end) || now > end {
-                        return Err(disorder);
+                        return disorder(number);
                     }
                     if has_rest || number <= lines.len() {
-                        return Err(RecordingError::Disorder(number + 1));
+                        return disorder(number + 1);
                     }
                     return Ok(Self { is_whole: true, ..recording });
                 }
@@ -171,10 +131,13 @@ impl Recording {
         // A whole line and one byte behind it, which was the line break.
         if let Some((_, line)) = rest.and_then(<[u8]>::split_last) {
             if seal.open(line).is_some() {
-                return Err(RecordingError::Damaged(lines.len() + 2));
+                return Err(damaged(lines.len() + 2));
             }
         }
-        if recording.hashes.is_empty() { Err(RecordingError::CutOff) } else { Ok(recording) }
+        match recording.hashes.is_empty() {
+            true => Err("it was cut off before anything was recorded".to_owned()),
+            false => Ok(recording),
+        }
     }
 
     /// Reads a recording from a file.
@@ -194,22 +157,25 @@ impl Recording {
     }
 }
 
-fn header(line: &[u8], seal: &mut Seal) -> Result<Header, RecordingError> {
+fn damaged(line: usize) -> String {
+    format!("line {line} is damaged: its checksum is wrong")
+}
+
+fn bad_line(line: usize) -> String {
+    format!("line {line} cannot be understood")
+}
+
+fn header(line: &[u8], seal: &mut Seal) -> Result<Header, String> {
     // A later format may have other fields: its number is looked at first.
-    let value: serde_json::Value =
-        serde_json::from_slice(line).map_err(|_| RecordingError::NoHeader)?;
-    match value.get("formic_recording").and_then(serde_json::Value::as_u64) {
-        None => return Err(RecordingError::NoHeader),
-        Some(format) if format != u64::from(FORMAT) => return Err(RecordingError::Format(format)),
-        Some(_) => {}
-    }
-    let line = seal.open(line).ok_or(RecordingError::Damaged(1))?;
-    let header: Header = serde_json::from_slice(&line).map_err(|_| RecordingError::BadLine(1))?;
+    let value = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
+    files::check_format(&value["formic_recording"], FORMAT).ok_or("it is not a recording")??;
+    let line = seal.open(line).ok_or_else(|| damaged(1))?;
+    let header: Header = serde_json::from_slice(&line).map_err(|_| bad_line(1))?;
     if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
-        return Err(RecordingError::BadHeader("the number of agents"));
+        return Err("line 1: the number of agents is out of range".to_owned());
     }
     if header.hash_every == 0 {
-        return Err(RecordingError::BadHeader("the number of ticks between hashes"));
+        return Err("line 1: the number of ticks between hashes is out of range".to_owned());
     }
     Ok(header)
 }
@@ -405,7 +371,10 @@ mod tests {
         }
         let played = text(&[H0, r#"{"tick":0,"input":"rest"}"#, r#"{"tick":1,"input":"rest"}"#]);
         assert_eq!(Recording::parse(&played).expect("two inputs are on it").ticks(), 2);
-        assert_eq!(Recording::parse(&text(&[])), Err(RecordingError::CutOff));
+        assert_eq!(
+            Recording::parse(&text(&[])),
+            Err("it was cut off before anything was recorded".to_owned())
+        );
     }
 
     #[test]
@@ -434,45 +403,50 @@ mod tests {
         };
         assert!(parse(&[0, 1, 2, 3, 4]).is_ok());
         for order in [&[0, 1, 3, 2, 4][..], &[0, 1, 3, 4], &[0, 1, 2, 4], &[0, 1, 2, 2, 3, 4]] {
-            assert!(matches!(parse(order), Err(RecordingError::Damaged(_))), "{order:?}");
+            assert!(
+                parse(order).is_err_and(|it| it.ends_with("its checksum is wrong")),
+                "{order:?}"
+            );
         }
     }
 
     #[test]
     fn disorder_is_refused_with_its_line() {
-        use RecordingError::{BadHeader, BadLine, Disorder, Format, NoHeader};
-        let check = |lines: &[&str], expected: RecordingError| {
+        let check = |lines: &[&str], expected: String| {
             assert_eq!(Recording::parse(&text(lines)), Err(expected), "{lines:?}");
         };
+        let disorder = |line: usize| format!("line {line} is in the wrong place");
         let end = r#"{"end":2}"#;
-        check(&[H2, end], Disorder(2));
-        check(&[H0, H2, H2, end], Disorder(4));
-        check(&[H0, H2, H0, end], Disorder(4));
-        check(&[H0, end], Disorder(3));
-        check(&[H0, H2, end, end], Disorder(5));
-        check(&[H0, H2, r#"{"tick":1,"input":"dig"}"#, end], Disorder(4));
-        check(&[H0, H2, r#"{"tick":3,"input":"dig"}"#, end], Disorder(5));
-        check(&[r#"{"tick":0,"input":"dig"}"#, H0], Disorder(2));
-        check(&[H0, r#"{"tick":2,"hash":"bb"}"#, end], BadLine(3));
-        check(&[H0, r#"{"tick":2,"hash":"+0000000000000bb"}"#, end], BadLine(3));
-        check(&[H0, r#"{"tick":-2,"hash":"00000000000000bb"}"#, end], BadLine(3));
-        check(&[H0, r#"{"tick":2,"hash":"00000000000000bb","more":1}"#, end], BadLine(3));
-        check(&[H0, "", end], BadLine(3));
-        check(&[H0, r#"{"tick":1000000001,"hash":"00000000000000bb"}"#], Disorder(3));
+        check(&[H2, end], disorder(2));
+        check(&[H0, H2, H2, end], disorder(4));
+        check(&[H0, H2, H0, end], disorder(4));
+        check(&[H0, end], disorder(3));
+        check(&[H0, H2, end, end], disorder(5));
+        check(&[H0, H2, r#"{"tick":1,"input":"dig"}"#, end], disorder(4));
+        check(&[H0, H2, r#"{"tick":3,"input":"dig"}"#, end], disorder(5));
+        check(&[r#"{"tick":0,"input":"dig"}"#, H0], disorder(2));
+        check(&[H0, r#"{"tick":2,"hash":"bb"}"#, end], bad_line(3));
+        check(&[H0, r#"{"tick":2,"hash":"+0000000000000bb"}"#, end], bad_line(3));
+        check(&[H0, r#"{"tick":-2,"hash":"00000000000000bb"}"#, end], bad_line(3));
+        check(&[H0, r#"{"tick":2,"hash":"00000000000000bb","more":1}"#, end], bad_line(3));
+        check(&[H0, "", end], bad_line(3));
+        check(&[H0, r#"{"tick":1000000001,"hash":"00000000000000bb"}"#], disorder(3));
         let parse = |text: &str| Recording::parse(text.as_bytes());
-        assert_eq!(parse(""), Err(NoHeader));
-        assert_eq!(parse("\0\u{1}PNG"), Err(NoHeader));
-        assert_eq!(parse("{}"), Err(NoHeader));
-        assert_eq!(parse(r#"{"formic_recording":3,"new":true}"#), Err(Format(3)));
-        assert_eq!(parse(r#"{"formic_recording":2}"#), Err(RecordingError::Damaged(1)));
+        let no_header = || Err("it is not a recording".to_owned());
+        assert_eq!(parse(""), no_header());
+        assert_eq!(parse("\0\u{1}PNG"), no_header());
+        assert_eq!(parse("{}"), no_header());
+        let later = parse(r#"{"formic_recording":3,"new":true}"#);
+        assert!(later.is_err_and(|it| it.starts_with("it is in format 3")));
+        assert_eq!(parse(r#"{"formic_recording":2}"#), Err(damaged(1)));
         let with = |from: &str, to: &str| {
             let header = serde_json::to_string(&header()).expect("plain values");
             Recording::parse(&text_of(&header.replace(from, to), &[H0]))
         };
-        assert_eq!(with(r#""seed""#, r#""speed""#), Err(BadLine(1)));
+        assert_eq!(with(r#""seed""#, r#""speed""#), Err(bad_line(1)));
         let no_agents = with(r#""agents":7"#, r#""agents":0"#);
-        assert_eq!(no_agents, Err(BadHeader("the number of agents")));
+        assert_eq!(no_agents, Err("line 1: the number of agents is out of range".to_owned()));
         let never = with(r#""hash_every":2"#, r#""hash_every":0"#);
-        assert_eq!(never, Err(BadHeader("the number of ticks between hashes")));
+        assert!(never.is_err_and(|it| it.contains("the number of ticks between hashes")));
     }
 }

@@ -3,12 +3,11 @@
 //! The file is that of a [`Save`], with its format number and its checksum over all bytes. Attached
 //! to it by the name `demo` is a JSON object, the [`Header`].
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use formic_jobs::{MalformedSave, Save};
+use formic_jobs::Save;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -54,43 +53,13 @@ pub struct SavedGame {
     pub save: Save,
 }
 
-/// Why a file is no saved game of a demo.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SavedGameError {
-    /// It is no save, or was cut off or changed since.
-    Malformed(MalformedSave),
-    /// It was saved by another program.
-    NoHeader,
-    /// Its header is in a form that this program does not read.
-    Format(u64),
-    /// Something in the header is not what it should be.
-    BadHeader(String),
-}
-
-impl fmt::Display for SavedGameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => error.fmt(f),
-            Self::NoHeader => f.write_str("it is the save of another program"),
-            Self::Format(format) => {
-                write!(f, "it is in format {format}, and this program reads format {FORMAT}")
-            }
-            Self::BadHeader(what) => write!(f, "its header is wrong: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for SavedGameError {}
-
 impl SavedGame {
     /// The bytes of a file.
     ///
     /// # Errors
-    /// Returns [`SavedGameError`] if the header cannot be written.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedGameError> {
-        let header = serde_json::to_vec(&self.header);
-        let header = header.map_err(|error| SavedGameError::BadHeader(error.to_string()))?;
+    /// Says why the header cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        let header = serde_json::to_vec(&self.header).map_err(|error| error.to_string())?;
         let mut save = self.save.clone();
         save.attach(HEADER, header);
         Ok(save.to_bytes())
@@ -99,27 +68,21 @@ impl SavedGame {
     /// A saved game from the bytes of one.
     ///
     /// # Errors
-    /// Returns [`SavedGameError`] if they are none.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SavedGameError> {
-        let save = Save::from_bytes(bytes).map_err(SavedGameError::Malformed)?;
-        let header = save.attached(HEADER).ok_or(SavedGameError::NoHeader)?;
+    /// Says why they are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let save = Save::from_bytes(bytes).map_err(|error| error.to_string())?;
+        let header = save.attached(HEADER).unwrap_or_default();
         // A later form may have other fields: its number is looked at first.
-        let value: serde_json::Value =
-            serde_json::from_slice(header).map_err(|_| SavedGameError::NoHeader)?;
-        match value.get("format").and_then(serde_json::Value::as_u64) {
-            None => return Err(SavedGameError::NoHeader),
-            Some(format) if format != u64::from(FORMAT) => {
-                return Err(SavedGameError::Format(format));
-            }
-            Some(_) => {}
-        }
-        let bad = |what: &dyn fmt::Display| SavedGameError::BadHeader(what.to_string());
-        let header: Header = serde_json::from_value(value).map_err(|error| bad(&error))?;
+        let value = serde_json::from_slice::<serde_json::Value>(header).unwrap_or_default();
+        files::check_format(&value["format"], FORMAT)
+            .ok_or("it is the save of another program")??;
+        let header = serde_json::from_value::<Header>(value);
+        let header = header.map_err(|error| format!("its header is wrong: {error}"))?;
         if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
-            return Err(bad(&"the number of agents is out of range"));
+            return Err("its header is wrong: the number of agents is out of range".to_owned());
         }
         if header.ticks.max(header.tick) > Setup::TICKS_MAX {
-            return Err(bad(&"the number of ticks is out of range"));
+            return Err("its header is wrong: the number of ticks is out of range".to_owned());
         }
         Ok(Self { header, save })
     }
@@ -226,8 +189,10 @@ mod tests {
     #[test]
     fn a_header_that_makes_no_sense_is_refused() {
         let error = |alter: fn(&mut serde_json::Value)| SavedGame::from_bytes(&with_header(alter));
-        assert_eq!(error(|it| it["format"] = 99.into()), Err(SavedGameError::Format(99)));
-        assert_eq!(error(|it| *it = "cat".into()), Err(SavedGameError::NoHeader));
+        let later = error(|it| it["format"] = 99.into());
+        assert!(later.is_err_and(|it| it.starts_with("it is in format 99")));
+        let another = || Err("it is the save of another program".to_owned());
+        assert_eq!(error(|it| *it = "cat".into()), another());
         for alter in [
             (|it| it["agents"] = 0.into()) as fn(&mut serde_json::Value),
             |it| it["ticks"] = u64::MAX.into(),
@@ -235,9 +200,9 @@ mod tests {
             |it| it["demo"] = 7.into(),
             |it| it["else"] = 7.into(),
         ] {
-            assert!(matches!(error(alter), Err(SavedGameError::BadHeader(_))));
+            assert!(error(alter).is_err_and(|it| it.starts_with("its header is wrong")));
         }
         let other = saved().save.to_bytes();
-        assert_eq!(SavedGame::from_bytes(&other), Err(SavedGameError::NoHeader));
+        assert_eq!(SavedGame::from_bytes(&other), another());
     }
 }

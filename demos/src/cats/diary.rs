@@ -6,7 +6,7 @@ use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
 use serde::{Deserialize, Serialize};
 
-use super::mind::{Cats, OPTIONS, inputs};
+use super::mind::{Cats, inputs};
 use super::needs::{Hunger, Tiredness};
 
 /// How one cat was at one moment.
@@ -20,13 +20,6 @@ pub(super) struct Entry {
     pub(super) choice: Option<usize>,
 }
 
-/// Something that a cat did for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stay {
-    pub(super) choice: Option<usize>,
-    pub(super) ticks: u32,
-}
-
 /// Keeps an eye on one cat. However long it lives, its diary has no more than
 /// [`Diary::ENTRIES_MAX`] entries, which then are further apart.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,22 +29,13 @@ pub(super) struct Diary {
     ticks: u64,
     ticks_per_entry: NonZeroU64,
     entries: Vec<Entry>,
-    stays: Vec<Stay>,
 }
 
 impl Diary {
     const ENTRIES_MAX: usize = 2_400;
-    const STAYS_MAX: usize = 100;
 
     pub(super) fn new(cat: Entity, tick_seconds: f32) -> Self {
-        Self {
-            cat,
-            tick_seconds,
-            ticks: 0,
-            ticks_per_entry: NonZeroU64::MIN,
-            entries: Vec::new(),
-            stays: Vec::new(),
-        }
+        Self { cat, tick_seconds, ticks: 0, ticks_per_entry: NonZeroU64::MIN, entries: Vec::new() }
     }
 
     pub(super) fn ticks(&self) -> u64 {
@@ -62,28 +46,8 @@ impl Diary {
         &self.entries
     }
 
-    /// The first things that it did, one after the other.
-    pub(super) fn stays(&self) -> &[Stay] {
-        &self.stays
-    }
-
-    /// What it did first, in words.
-    pub(super) fn beginning(&self) -> String {
-        let words = self.stays().iter().take(8).map(|stay| {
-            let name = stay.choice.and_then(|option| OPTIONS.get(option)).unwrap_or(&"nothing");
-            format!("{name} {:.1} s", stay.ticks as f32 * self.tick_seconds)
-        });
-        words.collect::<Vec<_>>().join(", ")
-    }
-
     fn note(&mut self, mut entry: Entry) {
         self.ticks += 1;
-        if self.stays.len() < Self::STAYS_MAX {
-            match self.stays.last_mut() {
-                Some(last) if last.choice == entry.choice => last.ticks += 1,
-                _ => self.stays.push(Stay { choice: entry.choice, ticks: 1 }),
-            }
-        }
         if self.ticks % self.ticks_per_entry == 0 {
             entry.seconds = self.ticks as f32 * self.tick_seconds;
             self.entries.push(entry);

@@ -209,8 +209,7 @@ impl Simulation for CatWorld {
         let shares = OPTIONS.iter().zip(self.time_spent());
         let shares = shares.map(|(name, ticks)| format!("{name} {} %", ticks * 100 / all));
         let time = shares.collect::<Vec<_>>().join(", ");
-        let mut lines = vec![("time", time), ("first cat", self.diary().beginning())];
-        lines.extend(self.plot.iter().map(|path| ("plot", path.display().to_string())));
-        lines
+        let plot = self.plot.iter().map(|path| ("plot", path.display().to_string()));
+        std::iter::once(("time", time)).chain(plot).collect()
     }
 }

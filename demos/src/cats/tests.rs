@@ -13,12 +13,9 @@ fn run(agents: u32, ticks: u64) -> CatWorld {
 #[test]
 fn a_cat_plays_and_naps_several_times_before_it_eats() {
     let cats = run(1, 2_400);
-    let names: Vec<&str> = cats
-        .diary()
-        .stays()
-        .iter()
-        .map(|stay| stay.choice.map_or("nothing", |option| OPTIONS[option]))
-        .collect();
+    let stays = cats.diary().entries().chunk_by(|one, other| one.choice == other.choice);
+    let name = |stay: &[diary::Entry]| stay[0].choice.map_or("nothing", |option| OPTIONS[option]);
+    let names: Vec<&str> = stays.map(name).collect();
     assert_eq!(names[..4], ["play", "sleep", "play", "sleep"], "{names:?}");
     let first_meal = names.iter().position(|&name| name == "eat").expect("it eats some day");
     assert!(first_meal >= 4, "{names:?}");

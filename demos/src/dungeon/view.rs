@@ -2,7 +2,7 @@
 
 use formic::inspect::{Cheat as Button, Ground, Mark, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;
-use formic_nav::{Cell, PathStats, Wander};
+use formic_nav::{Cell, Wander};
 use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
@@ -41,26 +41,7 @@ impl View for Dungeon {
     fn why(&self, agent: Entity) -> Vec<String> {
         let world = &self.engine.world;
         let rest_seconds = world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
-        let mut lines = Vec::from_iter(walkers::doing(world, agent, rest_seconds));
-        if let Ok(stats) = world.get::<PathStats>(agent) {
-            let all = [
-                (stats.arrivals, "reached its goal"),
-                (stats.paths_broken, "lost its path to an edit"),
-                (stats.paths_unreachable, "found no path"),
-                (stats.pushed_out, "was pushed out of a new wall"),
-            ];
-            let known = all.iter().filter(|(count, _)| *count > 0);
-            let known: Vec<String> = known
-                .map(|(count, what)| match count {
-                    1 => format!("{what} once"),
-                    _ => format!("{what} {count} times"),
-                })
-                .collect();
-            if !known.is_empty() {
-                lines.push(format!("So far it {}.", known.join(", ")));
-            }
-        }
-        lines
+        Vec::from_iter(walkers::doing(world, agent, rest_seconds))
     }
 
     fn cheats(&self) -> &'static [Button] {

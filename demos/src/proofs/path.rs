@@ -2,12 +2,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use formic_ecs::StateHasher;
-use formic_jobs::Pool;
 use formic_nav::{
     Algorithm, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Scenario, Terrain, path_cost,
 };
@@ -18,7 +17,6 @@ use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use crate::proofs::{Times, load_grid, write_json, write_lines};
-use crate::setup::Setup;
 use crate::text::{grouped, rounded};
 
 /// The arguments of `path`.
@@ -118,7 +116,7 @@ struct Answer {
 pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let scenarios = load_scenarios(arguments, &terrain)?;
-    let results = solve(arguments, &terrain, &scenarios)?;
+    let results = solve(arguments, &terrain, &scenarios);
     if arguments.json {
         write_json(out, &results)?;
     } else {
@@ -139,11 +137,7 @@ fn load_scenarios(arguments: &PathArguments, terrain: &Terrain) -> Result<Vec<Sc
     Ok((0..count).map(|i| all[i * all.len() / count].clone()).collect())
 }
 
-fn solve(
-    arguments: &PathArguments,
-    terrain: &Terrain,
-    scenarios: &[Scenario],
-) -> Result<Results, Failure> {
+fn solve(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Results {
     let mut results = Results {
         map: arguments.map.display().to_string(),
         algo: arguments.algo.name(),
@@ -151,13 +145,12 @@ fn solve(
         threads: arguments.threads,
         ..Results::default()
     };
-    let mut solvers = Solvers::new(arguments)?;
     let mut times = Times::default();
     let mut hasher = StateHasher::new();
     let progress = Progress::new("path", scenarios.len() as u64);
     let mut done = 0;
     for slab in scenarios.chunks(SLAB_LEN) {
-        for answer in solvers.solve(terrain, slab) {
+        for answer in answers(arguments, terrain, slab) {
             times.push(answer.time);
             hasher.write_u64(answer.path_hash);
             results.expansions += answer.expansions;
@@ -175,45 +168,24 @@ fn solve(
     results.mean_us = rounded(times.mean_ns() / 1e3);
     results.p99_us = rounded(times.p99_ns() / 1e3);
     results.paths_hash = format!("{:016x}", hasher.finish());
-    Ok(results)
+    results
 }
 
-/// Threads that solve scenarios, each with its own scratch.
-struct Solvers {
-    pool: Pool,
-    algorithm: Algorithm,
-    /// One for each thread; no thread ever waits for another.
-    memory: Vec<Mutex<(PathScratch, Path)>>,
-    answers: Vec<Mutex<Answer>>,
-}
-
-impl Solvers {
-    fn new(arguments: &PathArguments) -> Result<Self, Failure> {
-        let setup = Setup { agents: 1, ticks: 0, seed: 0, threads: arguments.threads };
-        let pool = setup.pool()?;
-        let mut memory = Vec::new();
-        memory.resize_with(pool.parallelism(), Mutex::default);
-        let algorithm = arguments.algo.algorithm();
-        Ok(Self { pool, algorithm, memory, answers: Vec::new() })
-    }
-
-    /// The answers to at most [`SLAB_LEN`] scenarios, in their order.
-    fn solve(&mut self, terrain: &Terrain, scenarios: &[Scenario]) -> impl Iterator<Item = Answer> {
-        let Self { pool, algorithm, memory, answers } = self;
-        answers.resize_with(scenarios.len(), Mutex::default);
-        pool.for_each_range_with_slot(scenarios.len(), |slot, range| {
-            let mut memory = open(&memory[slot]);
-            for place in range {
-                *open(&answers[place]) =
-                    answer(terrain, &scenarios[place], *algorithm, &mut memory);
-            }
-        });
-        answers.iter().map(|answer| *open(answer))
-    }
-}
-
-fn open<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
+/// The answers to scenarios in their order, by threads that each have their share and a scratch of
+/// their own.
+fn answers(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Vec<Answer> {
+    let share = scenarios.len().div_ceil(arguments.threads).max(1);
+    thread::scope(|scope| {
+        let solve = |share: &'_ [Scenario]| {
+            let mut memory = (PathScratch::new(), Path::new());
+            let answer = |it| answer(terrain, it, arguments.algo.algorithm(), &mut memory);
+            share.iter().map(answer).collect::<Vec<_>>()
+        };
+        let solving = scenarios.chunks(share).map(|share| scope.spawn(move || solve(share)));
+        let solving: Vec<_> = solving.collect();
+        let solved = solving.into_iter().map(|it| it.join().expect("a search never panics"));
+        solved.flatten().collect()
+    })
 }
 
 fn answer(
