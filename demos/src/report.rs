@@ -28,52 +28,40 @@ pub struct Lived {
 }
 
 /// What a run found out.
-#[derive(Debug)]
-pub struct Report<'a> {
+struct Report<'a> {
     plan: &'a Plan,
+    simulation: &'a dyn Simulation,
     lived: Lived,
     explained: Vec<Explained>,
     state_hash: StateHash,
-    check: Result<(), String>,
-    counters: Vec<Counter>,
-    summary: Vec<(&'static str, String)>,
+    check: &'a str,
 }
 
-impl<'a> Report<'a> {
-    /// Asks a simulation that has lived so far about itself.
-    #[must_use]
-    pub fn new(
-        plan: &'a Plan,
-        simulation: &dyn Simulation,
-        lived: Lived,
-        check: Result<(), String>,
-    ) -> Self {
-        Self {
-            plan,
-            lived,
-            explained: explained(simulation),
-            state_hash: simulation.state_hash(),
-            check,
-            counters: simulation.counters(),
-            summary: plan.demo.summary(simulation),
-        }
-    }
+/// Asks a simulation that has lived so far about itself, and writes what it says in the form that the
+/// plan asks for.
+///
+/// # Errors
+/// [`Failure::Stdout`] if `out` cannot be written.
+pub fn write(
+    plan: &Plan,
+    simulation: &dyn Simulation,
+    lived: Lived,
+    check: &Result<(), String>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (explained, state_hash) = (explained(simulation), simulation.state_hash());
+    let check = check.as_ref().err().map_or("ok", String::as_str);
+    let report = Report { plan, simulation, lived, explained, state_hash, check };
+    let written = match plan.results.json {
+        true => serde_json::to_string(&report.json())
+            .map_err(io::Error::from)
+            .and_then(|text| writeln!(out, "{text}")),
+        false => report.write_text(out),
+    };
+    written.map_err(Failure::Stdout)
+}
 
-    /// Writes the report in the form that the plan asks for.
-    ///
-    /// # Errors
-    /// [`Failure::Stdout`] if `out` cannot be written.
-    pub fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let written =
-            if self.plan.results.json { self.write_json(out) } else { self.write_text(out) };
-        written.map_err(Failure::Stdout)
-    }
-
-    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let text = serde_json::to_string(&self.json())?;
-        writeln!(out, "{text}")
-    }
-
+impl Report<'_> {
     fn json(&self) -> Json<'_> {
         let setup = &self.plan.setup;
         Json {
@@ -86,20 +74,20 @@ impl<'a> Report<'a> {
             uncovered: self.state_hash.uncovered().iter().map(|name| name.as_str()).collect(),
             elapsed_ms: rounded(self.lived.elapsed.as_secs_f64() * 1e3),
             ns_per_agent_tick: rounded(self.ns_per_agent_tick()),
-            check: self.check.as_ref().err().map_or("ok", String::as_str),
+            check: self.check,
             explained: &self.explained,
-            counters: Counters(&self.counters),
+            counters: Counters(self.simulation.counters()),
         }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}\n", self.headline())?;
-        for (label, text) in &self.summary {
-            write_line(out, label, text)?;
+        for (label, text) in self.plan.demo.summary(self.simulation) {
+            write_line(out, label, &text)?;
         }
         let hash = format!("{}, whatever the number of threads", self.state_hash);
         write_line(out, "state hash", &hash)?;
-        write_line(out, "check", self.check.as_ref().err().map_or("passed", String::as_str))?;
+        write_line(out, "check", if self.check == "ok" { "passed" } else { self.check })?;
         if let Some(path) = &self.plan.results.png {
             write_line(out, "picture", &path.display().to_string())?;
         }
@@ -166,13 +154,13 @@ struct Json<'a> {
     #[serde(skip_serializing_if = "<[Explained]>::is_empty")]
     explained: &'a [Explained],
     #[serde(flatten)]
-    counters: Counters<'a>,
+    counters: Counters,
 }
 
 /// Counters as a map, so that they stand beside the other keys.
-struct Counters<'a>(&'a [Counter]);
+struct Counters(Vec<Counter>);
 
-impl Serialize for Counters<'_> {
+impl Serialize for Counters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().copied())
     }

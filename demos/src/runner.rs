@@ -11,7 +11,7 @@ use crate::files;
 use crate::interrupt;
 use crate::plan::{Plan, SaveAs};
 use crate::progress::Progress;
-use crate::report::{Lived, Report};
+use crate::report::{self, Lived};
 use crate::saved_game::{Header, SavedGame};
 use crate::simulation::Simulation;
 use crate::tape::Tape;
@@ -68,7 +68,7 @@ pub fn run(
             files::write(&path, &content)?;
         }
     }
-    let reported = Report::new(plan, simulation, lived, checked.clone()).write(out);
+    let reported = report::write(plan, simulation, lived, &checked, out);
     checked.map_err(Failure::Check)?;
     reported?;
     match lived.is_interrupted {

@@ -20,14 +20,12 @@ pub enum Tape {
 
 /// A [`Tape`] that runs.
 #[derive(Debug)]
-pub struct Running<'a> {
-    kind: Kind<'a>,
-}
-
-#[derive(Debug)]
-enum Kind<'a> {
+pub enum Running<'a> {
+    /// Neither.
     None,
+    /// What is recorded on.
     Record(Recorder),
+    /// What is compared with.
     Replay(&'a Recording),
 }
 
@@ -37,12 +35,11 @@ impl Tape {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn begin(&self) -> Result<Running<'_>, Failure> {
-        let kind = match self {
-            Self::None => Kind::None,
-            Self::Record(path, header) => Kind::Record(Recorder::begin(path, header)?),
-            Self::Replay(recording, _) => Kind::Replay(recording),
-        };
-        Ok(Running { kind })
+        Ok(match self {
+            Self::None => Running::None,
+            Self::Record(path, header) => Running::Record(Recorder::begin(path, header)?),
+            Self::Replay(recording, _) => Running::Replay(recording),
+        })
     }
 
     /// How many ticks are lived where a run without a tape would live so many.
@@ -59,10 +56,10 @@ impl Running<'_> {
     /// Whether [`after`](Self::after) has anything to do: the clock need not be stopped otherwise.
     #[must_use]
     pub fn is_due(&self, tick: u64) -> bool {
-        match &self.kind {
-            Kind::None => false,
-            Kind::Record(recorder) => recorder.is_due(tick),
-            Kind::Replay(recording) => {
+        match self {
+            Self::None => false,
+            Self::Record(recorder) => recorder.is_due(tick),
+            Self::Replay(recording) => {
                 recording.hashes.binary_search_by_key(&tick, |it| it.0).is_ok()
                     || recording.inputs.binary_search_by_key(&tick, |it| it.0).is_ok()
             }
@@ -75,12 +72,12 @@ impl Running<'_> {
     /// [`Failure::Check`] where the state is not the recorded one, [`Failure::Usage`] where the file
     /// cannot be written or the demo does not understand what was put in.
     pub fn after(&mut self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
-        match &mut self.kind {
-            Kind::Record(recorder) if recorder.is_due(tick) => {
+        match self {
+            Self::Record(recorder) if recorder.is_due(tick) => {
                 recorder.hash(tick, simulation.state_hash().value())
             }
-            Kind::None | Kind::Record(_) => Ok(()),
-            Kind::Replay(recording) => replay(recording, tick, simulation),
+            Self::None | Self::Record(_) => Ok(()),
+            Self::Replay(recording) => replay(recording, tick, simulation),
         }
     }
 
@@ -89,7 +86,7 @@ impl Running<'_> {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn input(&mut self, tick: u64, hash: u64, input: &str) -> Result<(), Failure> {
-        let Kind::Record(recorder) = &mut self.kind else { return Ok(()) };
+        let Self::Record(recorder) = self else { return Ok(()) };
         if recorder.is_due(tick) {
             recorder.hash(tick, hash)?;
         }
@@ -101,9 +98,9 @@ impl Running<'_> {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
-        match self.kind {
-            Kind::Record(recorder) => recorder.end(tick, || simulation.state_hash().value()),
-            Kind::None | Kind::Replay(_) => Ok(()),
+        match self {
+            Self::Record(recorder) => recorder.end(tick, || simulation.state_hash().value()),
+            Self::None | Self::Replay(_) => Ok(()),
         }
     }
 }

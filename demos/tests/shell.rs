@@ -12,7 +12,7 @@ use formic_demos::engine::Engine;
 use formic_demos::failure::Failure;
 use formic_demos::plan::Plan;
 use formic_demos::raster::{Colour, Point, Raster};
-use formic_demos::report::{Lived, Report};
+use formic_demos::report::{self, Lived};
 use formic_demos::runner;
 use formic_demos::setup::Setup;
 use formic_demos::simulation::{Counter, Simulation};
@@ -207,8 +207,8 @@ fn the_time_of_a_person_who_played_is_not_counted_for_each_agent() {
         let elapsed = std::time::Duration::from_secs(100);
         let lived = Lived { ticks: 4, from: 0, elapsed, is_played, is_interrupted: false };
         let mut out = Vec::new();
-        let report = Report::new(&plan, &Drift::new(99), lived, Ok(()));
-        report.write(&mut out).expect("memory takes it");
+        let written = report::write(&plan, &Drift::new(99), lived, &Ok(()), &mut out);
+        written.expect("memory takes it");
         text(&out).lines().next().expect("a headline").to_owned()
     };
     assert!(headline(false).contains("ns per agent and tick"), "{}", headline(false));

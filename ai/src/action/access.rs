@@ -5,6 +5,7 @@ use std::fmt;
 use formic_ecs::{Claim, ClaimError, QueryData};
 use formic_jobs::{ExclusiveLookup, SystemParam};
 
+use super::components::ActionResult;
 use super::processor::Agent;
 
 /// Exclusive access of the actions of one kind to components of their agents, from all threads: what
@@ -25,21 +26,13 @@ use super::processor::Agent;
 /// struct Gold(u32);
 /// #[derive(Component, Clone)]
 /// struct Dig;
-/// struct Digging<'a>(AgentAccess<'a, &'static mut Gold>);
-///
-/// impl Processor for Digging<'_> {
-///     type Action = Dig;
-///     fn start(&self, _: Agent, _: &mut Dig) -> ActionResult {
-///         ActionResult::Running
-///     }
-///     fn update(&self, imp: Agent, _: &mut Dig) -> ActionResult {
-///         let Ok(mut gold) = self.0.claim(imp) else { return ActionResult::Failed };
-///         gold.get_mut().0 += 1;
-///         ActionResult::Success
-///     }
-/// }
 /// fn dig(mut actions: Actions<Dig>, purses: AgentAccess<&'static mut Gold>) {
-///     actions.process(&Digging(purses));
+///     actions.update(|imp, Dig| {
+///         purses.act(imp, |gold| {
+///             gold.0 += 1;
+///             ActionResult::Success
+///         })
+///     });
 /// }
 ///
 /// let mut world = World::new();
@@ -54,6 +47,20 @@ use super::processor::Agent;
 pub struct AgentAccess<'a, Q: QueryData + 'static>(ExclusiveLookup<'a, Q>);
 
 impl<Q: QueryData + 'static> AgentAccess<'_, Q> {
+    /// Hands the components of the agent to `act`, and gives what that gives. An action of an agent that
+    /// is gone, or lacks one of them, fails, as does any other that [`claim`](Self::claim) refuses.
+    #[inline]
+    pub fn act(
+        &self,
+        agent: Agent<'_>,
+        act: impl FnOnce(Q::Item<'_>) -> ActionResult,
+    ) -> ActionResult {
+        match self.claim(agent) {
+            Ok(mut claim) => act(claim.get_mut()),
+            Err(_) => ActionResult::Failed,
+        }
+    }
+
     /// The components of the agent, until the claim is dropped.
     ///
     /// # Errors

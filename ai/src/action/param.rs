@@ -1,6 +1,7 @@
 //! The executing actions of one kind, as the argument of a system.
 
 use std::cell::RefCell;
+use std::marker::PhantomData;
 
 use formic_ecs::{
     Claimant, CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch,
@@ -12,9 +13,9 @@ use formic_jobs::{
 };
 
 use super::carry::{Carried, Serial, Turn};
-use super::components::{Action, Executing, Finished};
+use super::components::{Action, ActionResult, Executing, Finished};
 use super::lifetimes::link_kind;
-use super::processor::{ActionChunk, Extras, SerialProcessor, WideProcessor};
+use super::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
 use super::report::{Owner, Report, deliver};
 
 type Row<T, X> = (
@@ -190,6 +191,30 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
         one_by_one::<T, X, _, _>(interrupted, *context, reports, processor);
         one_by_one::<T, X, _, _>(executing, *context, reports, processor);
         deliver(reports, owners);
+    }
+}
+
+impl<T: Component> Actions<'_, T> {
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by a
+    /// function that takes the place of [`Processor::update`]: for actions that are neither prepared
+    /// nor tidied up after. See [`AgentAccess`](super::AgentAccess) for an example.
+    ///
+    /// # Panics
+    /// Panics if the function panics.
+    pub fn update(&mut self, update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync) {
+        self.process(&Updating(update, PhantomData));
+    }
+}
+
+/// A processor that is a function.
+struct Updating<F, T>(F, PhantomData<fn(&mut T)>);
+
+impl<T: Component, F: Fn(Agent<'_>, &mut T) -> ActionResult> Processor for Updating<F, T> {
+    type Action = T;
+
+    #[inline]
+    fn update(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
+        (self.0)(agent, action)
     }
 }
 

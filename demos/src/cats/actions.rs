@@ -39,44 +39,38 @@ pub(super) struct Play {
 
 type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpent, &'static Temper);
 
-/// A cat does whatever it does until its mind wants something else, so none of these actions ends
-/// by itself.
-struct Living<'a, A> {
-    cats: AgentAccess<'a, Needs>,
+/// A cat does whatever it does until its mind wants something else, so that none of these actions
+/// ends by itself. It adds so much to hunger and to tiredness per second; the books know the option by
+/// its place.
+fn live(
+    cats: &AgentAccess<Needs>,
+    cat: Agent<'_>,
     seconds: f32,
-    /// The place of the option, for the books.
     option: usize,
-    /// What the action adds to hunger and to tiredness per second.
-    rates: fn(&A) -> [f32; 2],
-}
-
-impl<A: Component> Processor for Living<'_, A> {
-    type Action = A;
-
-    fn update(&self, cat: Agent<'_>, action: &mut A) -> ActionResult {
-        let Ok(mut claim) = self.cats.claim(cat) else { return ActionResult::Failed };
-        let (hunger, tiredness, spent, temper) = claim.get_mut();
-        let [hungrier, more_tired] = (self.rates)(action);
-        let hungrier = hungrier * temper.appetite * self.seconds;
-        let more_tired = more_tired * temper.drowsiness * self.seconds;
+    [hungrier, more_tired]: [f32; 2],
+) -> ActionResult {
+    cats.act(cat, |(hunger, tiredness, spent, temper)| {
+        let hungrier = hungrier * temper.appetite * seconds;
+        let more_tired = more_tired * temper.drowsiness * seconds;
         hunger.0 = (hunger.0 + hungrier).clamp(0.0, 100.0);
         tiredness.0 = (tiredness.0 + more_tired).clamp(0.0, 100.0);
-        spent.ticks[self.option] += 1;
+        spent.ticks[option] += 1;
         ActionResult::Running
-    }
+    })
 }
 
 pub(super) fn eat(mut actions: Actions<Eat>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let rates = |eat: &Eat| [-eat.hunger_relief, 0.0];
-    actions.process(&Living { cats, seconds: time.seconds, option: 0, rates });
+    let seconds = time.seconds;
+    actions.update(|cat, eat| live(&cats, cat, seconds, 0, [-eat.hunger_relief, 0.0]));
 }
 
 pub(super) fn sleep(mut actions: Actions<Sleep>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let rates = |sleep: &Sleep| [0.0, -sleep.tiredness_relief];
-    actions.process(&Living { cats, seconds: time.seconds, option: 1, rates });
+    let seconds = time.seconds;
+    actions.update(|cat, sleep| live(&cats, cat, seconds, 1, [0.0, -sleep.tiredness_relief]));
 }
 
 pub(super) fn play(mut actions: Actions<Play>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let rates = |play: &Play| [play.hunger_cost, play.tiredness_cost];
-    actions.process(&Living { cats, seconds: time.seconds, option: 2, rates });
+    let seconds = time.seconds;
+    actions
+        .update(|cat, play| live(&cats, cat, seconds, 2, [play.hunger_cost, play.tiredness_cost]));
 }

@@ -39,77 +39,47 @@ fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
 
 type Pilot = (&'static Position, &'static mut Velocity, &'static Member, &'static Station);
 
-struct Cruising<'a> {
-    pilots: AgentAccess<'a, Pilot>,
-    orders: ComponentLookup<'a, &'static Orders>,
-}
-
-impl Processor for Cruising<'_> {
-    type Action = Cruise;
-
-    fn update(&self, ship: Agent<'_>, _: &mut Cruise) -> ActionResult {
-        let Ok(mut claim) = self.pilots.claim(ship) else { return ActionResult::Failed };
-        let (position, velocity, member, station) = claim.get_mut();
-        let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
-        steer(position.0, velocity, orders.point + station.0);
-        ActionResult::Running
-    }
-}
-
 pub(super) fn cruise(
     mut actions: Actions<Cruise>,
     pilots: AgentAccess<Pilot>,
     orders: ComponentLookup<&'static Orders>,
 ) {
-    actions.process(&Cruising { pilots, orders });
+    actions.update(|ship, Cruise| {
+        pilots.act(ship, |(position, velocity, member, station)| {
+            let Ok(orders) = orders.get(member.admiral) else { return ActionResult::Failed };
+            steer(position.0, velocity, orders.point + station.0);
+            ActionResult::Running
+        })
+    });
 }
 
 type Hunter = (&'static Position, &'static mut Velocity, &'static Aim);
 
-struct Closing<'a>(AgentAccess<'a, Hunter>);
-
-impl Processor for Closing<'_> {
-    type Action = Close;
-
-    fn update(&self, ship: Agent<'_>, _: &mut Close) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(ship) else { return ActionResult::Failed };
-        let (position, velocity, aim) = claim.get_mut();
-        if aim.has_target() {
-            steer(position.0, velocity, aim.at);
-        }
-        ActionResult::Running
-    }
-}
-
 pub(super) fn close(mut actions: Actions<Close>, hunters: AgentAccess<Hunter>) {
-    actions.process(&Closing(hunters));
+    actions.update(|ship, Close| {
+        hunters.act(ship, |(position, velocity, aim)| {
+            if aim.has_target() {
+                steer(position.0, velocity, aim.at);
+            }
+            ActionResult::Running
+        })
+    });
 }
 
 type Patient = (&'static Position, &'static mut Velocity, &'static mut Hull, &'static Member);
-
-struct Retreating<'a> {
-    patients: AgentAccess<'a, Patient>,
-    orders: ComponentLookup<'a, &'static Orders>,
-}
-
-impl Processor for Retreating<'_> {
-    type Action = Retreat;
-
-    fn update(&self, ship: Agent<'_>, _: &mut Retreat) -> ActionResult {
-        let Ok(mut claim) = self.patients.claim(ship) else { return ActionResult::Failed };
-        let (position, velocity, hull, member) = claim.get_mut();
-        let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
-        let is_there = steer(position.0, velocity, orders.base);
-        if is_there && hull.mend(MEND) { ActionResult::Success } else { ActionResult::Running }
-    }
-}
 
 pub(super) fn retreat(
     mut actions: Actions<Retreat>,
     patients: AgentAccess<Patient>,
     orders: ComponentLookup<&'static Orders>,
 ) {
-    actions.process(&Retreating { patients, orders });
+    actions.update(|ship, Retreat| {
+        patients.act(ship, |(position, velocity, hull, member)| {
+            let Ok(orders) = orders.get(member.admiral) else { return ActionResult::Failed };
+            let is_there = steer(position.0, velocity, orders.base);
+            if is_there && hull.mend(MEND) { ActionResult::Success } else { ActionResult::Running }
+        })
+    });
 }
 
 /// Moves the ships, as slices.

@@ -45,23 +45,23 @@ impl WideProcessor<(), CommandBuffer> for Firing<'_> {
         (): (),
         commands: &mut CommandBuffer,
     ) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(unit) else { return ActionResult::Failed };
-        let (position, side, aim, gun) = claim.get_mut();
-        gun.reload = gun.reload.saturating_sub(1);
-        if gun.reload > 0 || aim.distance > RANGE {
-            return ActionResult::Running;
-        }
-        gun.reload = RELOAD_TICKS;
-        gun.heat += gun.heat_per_shot;
-        let mut random = RandomStream::new(gun.random);
-        let astray = Vec2::new(1.0, random.between(-SPREAD, SPREAD)).normalize();
-        gun.random = random.state();
-        // Where the target will be when the bullet gets there.
-        let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
-        let way = (ahead - position.0).normalize_or(Vec2::X);
-        let velocity = Velocity(astray.rotate(way) * bullets::SPEED);
-        commands.spawn((*position, velocity, bullets::new(*side)));
-        ActionResult::Running
+        self.0.act(unit, |(position, side, aim, gun)| {
+            gun.reload = gun.reload.saturating_sub(1);
+            if gun.reload > 0 || aim.distance > RANGE {
+                return ActionResult::Running;
+            }
+            gun.reload = RELOAD_TICKS;
+            gun.heat += gun.heat_per_shot;
+            let mut random = RandomStream::new(gun.random);
+            let astray = Vec2::new(1.0, random.between(-SPREAD, SPREAD)).normalize();
+            gun.random = random.state();
+            // Where the target will be when the bullet gets there.
+            let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
+            let way = (ahead - position.0).normalize_or(Vec2::X);
+            let velocity = Velocity(astray.rotate(way) * bullets::SPEED);
+            commands.spawn((*position, velocity, bullets::new(*side)));
+            ActionResult::Running
+        })
     }
 }
 
@@ -73,34 +73,22 @@ pub(super) fn fire(
     actions.process_with(&mut commands, &Firing(gunners));
 }
 
-struct Cooling<'a>(AgentAccess<'a, &'static mut Gun>);
-
-impl Processor for Cooling<'_> {
-    type Action = Cool;
-
-    fn update(&self, turret: Agent<'_>, _: &mut Cool) -> ActionResult {
-        let Ok(mut gun) = self.0.claim(turret) else { return ActionResult::Failed };
-        let gun = gun.get_mut();
-        gun.heat = gun.heat.saturating_sub(1);
-        if gun.heat == 0 { ActionResult::Success } else { ActionResult::Running }
-    }
-}
-
 pub(super) fn cool(mut actions: Actions<Cool>, guns: AgentAccess<&'static mut Gun>) {
-    actions.process(&Cooling(guns));
-}
-
-struct Repairing<'a>(AgentAccess<'a, &'static mut Hull>);
-
-impl Processor for Repairing<'_> {
-    type Action = Repair;
-
-    fn update(&self, turret: Agent<'_>, _: &mut Repair) -> ActionResult {
-        let Ok(mut hull) = self.0.claim(turret) else { return ActionResult::Failed };
-        if hull.get_mut().mend(1) { ActionResult::Success } else { ActionResult::Running }
-    }
+    actions.update(|turret, Cool| {
+        guns.act(turret, |gun| {
+            gun.heat = gun.heat.saturating_sub(1);
+            if gun.heat == 0 { ActionResult::Success } else { ActionResult::Running }
+        })
+    });
 }
 
 pub(super) fn repair(mut actions: Actions<Repair>, hulls: AgentAccess<&'static mut Hull>) {
-    actions.process(&Repairing(hulls));
+    actions.update(|turret, Repair| {
+        hulls.act(
+            turret,
+            |hull| {
+                if hull.mend(1) { ActionResult::Success } else { ActionResult::Running }
+            },
+        )
+    });
 }

@@ -49,7 +49,6 @@ use self::parts::Toll;
 use self::radar::Radar;
 use self::ships::Ships;
 use self::sky::Sky;
-use self::tally::Tally;
 use self::turrets::Turrets;
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
@@ -128,10 +127,6 @@ impl Fleet {
             .add(dockyard::launch.after(bullets::sink));
         Ok(Self { engine: Engine::new(setup, world, systems)? })
     }
-
-    fn tally(&self) -> Tally {
-        Tally::of(&self.engine.world)
-    }
 }
 
 impl Simulation for Fleet {
@@ -144,16 +139,15 @@ impl Simulation for Fleet {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        self.tally().counters()
+        tally::counters(&self.engine.world)
     }
 
     fn check(&self) -> Result<(), String> {
         self.engine.check()?;
-        self.tally().check()?;
-        tally::check_units(&self.engine.world)
+        tally::check(&self.engine.world)
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
-        vec![("ships now", self.tally().states_line(&self.engine.world))]
+        vec![("ships now", tally::states_line(&self.engine.world))]
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
 }
 
 type Gatherer = (&'static mut Basket, &'static mut Books);
+
 struct Gathering<'a>(AgentAccess<'a, Gatherer>);
 
 impl Processor for Gathering<'_> {
@@ -63,19 +64,19 @@ impl Processor for Gathering<'_> {
     }
 
     fn update(&self, agent: Agent<'_>, gather: &mut Gather) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (basket, books) = claim.get_mut();
-        books.ticks[GATHER] += 1;
-        gather.seconds_left -= TICK_SECONDS;
-        if gather.seconds_left > 0.0 {
-            return ActionResult::Running;
-        }
-        if basket.0 == Basket::FULL {
-            return ActionResult::Failed;
-        }
-        basket.0 += 1;
-        books.gathered += 1;
-        ActionResult::Success
+        self.0.act(agent, |(basket, books)| {
+            books.ticks[GATHER] += 1;
+            gather.seconds_left -= TICK_SECONDS;
+            if gather.seconds_left > 0.0 {
+                return ActionResult::Running;
+            }
+            if basket.0 == Basket::FULL {
+                return ActionResult::Failed;
+            }
+            basket.0 += 1;
+            books.gathered += 1;
+            ActionResult::Success
+        })
     }
 }
 
@@ -84,33 +85,32 @@ fn gather(mut actions: Actions<Gather>, foragers: AgentAccess<Gatherer>) {
 }
 
 type Eater = (&'static mut Needs, &'static mut Basket, &'static mut Books);
+
 struct Eating<'a>(AgentAccess<'a, Eater>);
 
 impl Processor for Eating<'_> {
     type Action = Eat;
 
     fn start(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (_, basket, _) = claim.get_mut();
-        if basket.0 == 0 {
-            return ActionResult::Failed;
-        }
         eat.seconds_left = EAT_SECONDS;
-        ActionResult::Running
+        self.0.act(agent, |(_, basket, _)| match basket.0 {
+            0 => ActionResult::Failed,
+            _ => ActionResult::Running,
+        })
     }
 
     fn update(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (needs, basket, books) = claim.get_mut();
-        books.ticks[EAT] += 1;
-        eat.seconds_left -= TICK_SECONDS;
-        if eat.seconds_left > 0.0 {
-            return ActionResult::Running;
-        }
-        basket.0 -= 1;
-        books.meals += 1;
-        needs.eat();
-        ActionResult::Success
+        self.0.act(agent, |(needs, basket, books)| {
+            books.ticks[EAT] += 1;
+            eat.seconds_left -= TICK_SECONDS;
+            if eat.seconds_left > 0.0 {
+                return ActionResult::Running;
+            }
+            basket.0 -= 1;
+            books.meals += 1;
+            needs.eat();
+            ActionResult::Success
+        })
     }
 }
 
@@ -118,42 +118,37 @@ fn eat(mut actions: Actions<Eat>, foragers: AgentAccess<Eater>) {
     actions.process(&Eating(foragers));
 }
 
-type Sleeper = (&'static mut Needs, &'static mut Books);
-struct Sleeping<'a>(AgentAccess<'a, Sleeper>);
-
-impl Processor for Sleeping<'_> {
-    type Action = Sleep;
-
-    fn update(&self, agent: Agent<'_>, _: &mut Sleep) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (needs, books) = claim.get_mut();
-        books.ticks[SLEEP] += 1;
-        if needs.sleep() { ActionResult::Success } else { ActionResult::Running }
-    }
-}
-
-fn sleep(mut actions: Actions<Sleep>, foragers: AgentAccess<Sleeper>) {
-    actions.process(&Sleeping(foragers));
+fn sleep(
+    mut actions: Actions<Sleep>,
+    foragers: AgentAccess<(&'static mut Needs, &'static mut Books)>,
+) {
+    actions.update(|agent, Sleep| {
+        foragers.act(agent, |(needs, books)| {
+            books.ticks[SLEEP] += 1;
+            if needs.sleep() { ActionResult::Success } else { ActionResult::Running }
+        })
+    });
 }
 
 type Hider = (&'static Wolf, &'static mut Shelter, &'static mut Books);
+
 struct Hiding<'a>(AgentAccess<'a, Hider>);
 
 impl Processor for Hiding<'_> {
     type Action = Hide;
 
     fn start(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (_, shelter, _) = claim.get_mut();
-        shelter.0 = 1;
-        ActionResult::Running
+        self.0.act(agent, |(_, shelter, _)| {
+            shelter.0 = 1;
+            ActionResult::Running
+        })
     }
 
     fn update(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (wolf, _, books) = claim.get_mut();
-        books.ticks[HIDE] += 1;
-        if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
+        self.0.act(agent, |(wolf, _, books)| {
+            books.ticks[HIDE] += 1;
+            if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
+        })
     }
 
     /// However it ends, it leaves the shelter.

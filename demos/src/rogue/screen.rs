@@ -15,7 +15,7 @@ use super::view::colour;
 pub(super) const LEAST: (u16, u16) = (44, 14);
 const SIDE_WIDTH: u16 = 24;
 
-/// What lies over the map.
+/// What is shown in place of the map.
 #[derive(Clone, Copy)]
 pub(super) enum Page<'a> {
     None,
@@ -47,6 +47,15 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: 
         }
         return;
     }
+    if let Page::Why(traces, from) = page {
+        let title = "Why did that happen? (j k: scroll, any other key: back)";
+        canvas.line(whole, 0, title, Style::BOLD);
+        let text = if traces.is_empty() { "Nothing has happened yet." } else { &traces.join("\n") };
+        for (row, line) in (1..whole.height).zip(text.lines().skip(from.into())) {
+            canvas.line(whole, row, line, Style::default());
+        }
+        return;
+    }
     let above = Area { height: whole.height - 1, ..whole };
     let width = whole.width - SIDE_WIDTH;
     map(canvas, scene, Area { width, ..above });
@@ -59,14 +68,6 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: 
         canvas.line(side, row, &text, style);
     }
     canvas.line(Area { y: above.height, height: 1, ..whole }, 0, message, Style::BOLD);
-    if let Page::Why(traces, from) = page {
-        let title = " Why did that happen? ";
-        let inside = canvas.framed(above, title, " j k: scroll, any other key: back ");
-        let text = if traces.is_empty() { "Nothing has happened yet." } else { &traces.join("\n") };
-        for (row, line) in (0..inside.height).zip(text.lines().skip(from.into())) {
-            canvas.line(inside, row, line, Style::default());
-        }
-    }
 }
 
 /// Draws the cells around the hero that fit.

@@ -72,32 +72,6 @@ impl Canvas {
         }
     }
 
-    /// Clears `area` and draws a border around it; the area inside comes back.
-    pub(super) fn framed(&mut self, area: Area, title: &str, footer: &str) -> Area {
-        let Area { x, y, width, height } = area;
-        let (right, bottom) = (width.saturating_sub(1), height.saturating_sub(1));
-        let plain = Style::default();
-        for row in 0..height {
-            for column in 0..width {
-                let letter = match ((column, row), (column == 0, row == 0)) {
-                    (_, (true, true)) => '┌',
-                    ((_, row), (true, _)) if row == bottom => '└',
-                    ((column, _), (_, true)) if column == right => '┐',
-                    ((column, row), _) if (column, row) == (right, bottom) => '┘',
-                    ((_, row), _) if row == 0 || row == bottom => '─',
-                    ((column, _), _) if column == 0 || column == right => '│',
-                    _ => ' ',
-                };
-                self.put(x + column, y + row, letter, plain);
-            }
-        }
-        let inner = |from: u16, size: u16| (from + size.min(1), size.saturating_sub(2));
-        let ((x, width), (y, height)) = (inner(x, width), inner(y, height));
-        self.line(Area { x, y: area.y, width, height: 1 }, 0, title, plain);
-        self.line(Area { x, y: area.y + bottom, width, height: 1 }, 0, footer, plain);
-        Area { x, y, width, height }
-    }
-
     fn rows(&self) -> impl Iterator<Item = &[(char, Style)]> {
         self.cells.chunks(usize::from(self.width.max(1)))
     }
@@ -283,17 +257,5 @@ mod tests {
         canvas.put(0, 1, 'x', Style::default());
         canvas.put(0, 0, '\u{1b}', Style::default());
         assert_eq!(canvas.text(), "  \n");
-    }
-
-    #[test]
-    fn a_frame_leaves_the_inside_and_any_size_is_drawn() {
-        let mut canvas = Canvas::new(6, 3);
-        let inside = canvas.framed(canvas.area(), "ab", "c");
-        assert_eq!(inside, Area { x: 1, y: 1, width: 4, height: 1 });
-        assert_eq!(canvas.text(), "┌ab──┐\n│    │\n└c───┘\n");
-        for (width, height) in [(0, 0), (1, 1), (2, 1), (1, 4)] {
-            let mut canvas = Canvas::new(width, height);
-            canvas.framed(canvas.area(), "title", "footer");
-        }
     }
 }
