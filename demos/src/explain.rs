@@ -71,7 +71,7 @@ pub struct Explained {
 /// Has the log watch these agents from now on.
 ///
 /// # Errors
-/// Returns an error if the demo has no world that can be asked, or one of them is not in it.
+/// Returns an error if one of them is not in a world of the demo.
 pub fn watch(
     simulation: &mut dyn Simulation,
     demo: &Demo,
@@ -83,9 +83,6 @@ pub fn watch(
     let mut found = Vec::new();
     for (_, world) in simulation.worlds() {
         found.push(wanted.iter().map(|it| it.find(world)).collect::<Result<Vec<_>, _>>()?);
-    }
-    if found.is_empty() {
-        return Err(Failure::Usage(format!("{} cannot explain itself", demo.name)));
     }
     let named = |agent| simulation.view().noun(agent);
     let noun = |agent| capital(named(agent).unwrap_or_else(|| singular(demo.agents_noun)));

@@ -4,21 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use formic::inspect::View;
+pub use formic::inspect::grouped;
 use formic_ecs::Entity;
-
-/// A count with its thousands apart: `1,234,567`.
-#[must_use]
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// One of "workers" is a "worker".
 #[must_use]

@@ -1,6 +1,6 @@
 //! The dungeon as it is shown.
 
-use formic::inspect::{Cheat as Button, Ground, Mark, Scene, TerrainMap, Touch, View};
+use formic::inspect::{Cheat as Button, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;
 use formic_nav::{Cell, Wander};
 use glam::Vec2;
@@ -22,20 +22,8 @@ impl View for Dungeon {
         Scene { ticks_per_second: 20.0, ..self.map().scene() }
     }
 
-    fn ground_version(&self) -> u64 {
-        self.map().ground_version()
-    }
-
-    fn ground(&self) -> Ground {
-        self.map().ground()
-    }
-
-    fn marks(&self, marks: &mut Vec<Mark>) {
-        self.map().marks(marks);
-    }
-
-    fn path(&self, agent: Entity) -> Vec<Vec2> {
-        self.map().path(agent)
+    fn base(&self) -> Option<Box<dyn View + '_>> {
+        Some(Box::new(self.map()))
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {

@@ -136,25 +136,7 @@ fn body(mut random: RandomStream, mine: u32) -> impl Bundle {
     )
 }
 
-/// What all workers together have done.
-#[derive(Clone, Copy, Debug, Default)]
-struct Totals {
-    mined: u64,
-    carried: u64,
-    delivered: u64,
-}
-
 impl Miners {
-    fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        self.engine.world.query_ref::<(&Inventory, &Books)>().for_each(|(inventory, books)| {
-            totals.mined += books.mined;
-            totals.carried += u64::from(inventory.count(Item::GOLD));
-            totals.delivered += books.delivered;
-        });
-        totals
-    }
-
     fn executing(&self) -> usize {
         self.engine.world.query_ref_filtered::<Entity, With<Executing>>().count()
     }
@@ -191,11 +173,12 @@ impl Simulation for Miners {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let Totals { mined, carried, delivered } = self.totals();
+        let workers = || self.engine.world.query_ref::<(&Inventory, &Books)>().into_iter();
+        let carried = |inventory: &Inventory| u64::from(inventory.count(Item::GOLD));
         vec![
-            ("gold_delivered", delivered),
-            ("gold_mined", mined),
-            ("gold_carried", carried),
+            ("gold_delivered", workers().map(|(_, books)| books.delivered).sum()),
+            ("gold_mined", workers().map(|(_, books)| books.mined).sum()),
+            ("gold_carried", workers().map(|(inventory, _)| carried(inventory)).sum()),
             ("actions", self.engine.world.query_ref::<&Action>().count() as u64),
             ("actions_executing", self.executing() as u64),
         ]

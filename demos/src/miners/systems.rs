@@ -119,61 +119,50 @@ pub(super) fn play_animation(
 
 type Carrier = (&'static mut Inventory, &'static mut Books);
 
-/// Puts things into the agent's inventory, in one tick. One action after the other: a plan may have
-/// several of one agent at once, as the parts of a join.
-struct Adding<'a>(ComponentLookup<'a, Carrier>);
+/// Changes the agent's inventory, in one tick. One action after the other: a plan may have several of
+/// one agent at once, as the parts of a join.
+struct Handling<'a, A> {
+    carriers: ComponentLookup<'a, Carrier>,
+    /// Whether it could be done.
+    handle: fn(&A, &mut Inventory, &mut Books) -> bool,
+}
 
-impl SerialProcessor for Adding<'_> {
-    type Action = AddItem;
+impl<A: Component> SerialProcessor for Handling<'_, A> {
+    type Action = A;
 
-    fn start(&mut self, agent: Agent<'_>, action: &mut AddItem) -> ActionResult {
-        let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
+    fn start(&mut self, agent: Agent<'_>, action: &mut A) -> ActionResult {
+        let Ok((inventory, books)) = self.carriers.get_mut(agent.entity) else {
             return ActionResult::Failed;
         };
-        if !inventory.add(action.item, action.count) {
-            return ActionResult::Failed;
+        match (self.handle)(action, inventory, books) {
+            true => ActionResult::Success,
+            false => ActionResult::Failed,
         }
-        if action.item == Item::GOLD {
-            books.mined += u64::from(action.count);
-        }
-        ActionResult::Success
     }
+}
 
-    fn update(&mut self, _agent: Agent<'_>, _action: &mut AddItem) -> ActionResult {
-        ActionResult::Success
-    }
+fn gold(item: Item, count: u32) -> u64 {
+    if item == Item::GOLD { count.into() } else { 0 }
 }
 
 pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ComponentLookup<Carrier>) {
-    actions.process_serial(&mut Adding(carriers));
-}
-
-/// Takes things out of the agent's inventory, in one tick, like [`Adding`].
-struct Removing<'a>(ComponentLookup<'a, Carrier>);
-
-impl SerialProcessor for Removing<'_> {
-    type Action = RemoveItem;
-
-    fn start(&mut self, agent: Agent<'_>, action: &mut RemoveItem) -> ActionResult {
-        let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
-            return ActionResult::Failed;
+    let handle =
+        |&AddItem { item, count }: &AddItem, inventory: &mut Inventory, books: &mut Books| {
+            let has_room = inventory.add(item, count);
+            books.mined += if has_room { gold(item, count) } else { 0 };
+            has_room
         };
-        if !inventory.remove(action.item, action.count) {
-            return ActionResult::Failed;
-        }
-        if action.item == Item::GOLD {
-            books.delivered += u64::from(action.count);
-        }
-        ActionResult::Success
-    }
-
-    fn update(&mut self, _agent: Agent<'_>, _action: &mut RemoveItem) -> ActionResult {
-        ActionResult::Success
-    }
+    actions.process_serial(&mut Handling { carriers, handle });
 }
 
 pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentLookup<Carrier>) {
-    actions.process_serial(&mut Removing(carriers));
+    let handle =
+        |&RemoveItem { item, count }: &RemoveItem, inventory: &mut Inventory, books: &mut Books| {
+            let was_there = inventory.remove(item, count);
+            books.delivered += if was_there { gold(item, count) } else { 0 };
+            was_there
+        };
+    actions.process_serial(&mut Handling { carriers, handle });
 }
 
 /// Plays the clips that were asked for; animators without one are not visited.

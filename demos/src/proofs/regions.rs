@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use formic_ecs::RandomStream;
-use formic_nav::{Cell, MoveRule, RegionEvent, RegionId, Terrain};
+use formic_nav::{Cell, MoveRule, RegionEvent, Terrain};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -92,7 +92,7 @@ fn edit(arguments: &RegionsArguments, mut terrain: Terrain) -> Results {
         }
         if done % edits.div_ceil(CHECK_COUNT) == 0 || done == edits {
             results.checks += 1;
-            results.mismatches += u32::from(!is_partition_exact(&terrain));
+            results.mismatches += u32::from(terrain.check().is_err());
         }
         progress.at(done.into());
     }
@@ -104,58 +104,9 @@ fn edit(arguments: &RegionsArguments, mut terrain: Terrain) -> Results {
 }
 
 fn random_cell(stream: &mut RandomStream, terrain: &Terrain) -> Cell {
-    let mut below = |side: u16| {
-        // The upper half of the product of a random word and the side.
-        let place = (u128::from(stream.next_u64()) * u128::from(side)) >> 64;
-        u16::try_from(place).unwrap_or(0)
-    };
+    let mut below = |side: u16| u16::try_from(stream.below(side.into())).unwrap_or(0);
     let (x, y) = (below(terrain.grid().width()), below(terrain.grid().height()));
     Cell::new(x, y)
-}
-
-/// Whether the regions are those of a flood that knows nothing of them.
-fn is_partition_exact(terrain: &Terrain) -> bool {
-    let grid = terrain.grid();
-    let mut is_seen = vec![false; grid.cell_count()];
-    let mut regions: Vec<RegionId> = Vec::new();
-    let mut queue = Vec::new();
-    for first in grid.cells() {
-        let Some(index) = grid.index(first) else { continue };
-        if !grid.is_open(first) {
-            // Solid cells have no region.
-            if terrain.region(first).is_some() {
-                return false;
-            }
-            continue;
-        }
-        if std::mem::replace(&mut is_seen[index], true) {
-            continue;
-        }
-        // A component: all of one region, which has no cell elsewhere.
-        let Some(region) = terrain.region(first) else { return false };
-        let mut cell_count = 0;
-        queue.push(first);
-        while let Some(cell) = queue.pop() {
-            cell_count += 1;
-            if terrain.region(cell) != Some(region) {
-                return false;
-            }
-            for next in grid.neighbours(cell, MoveRule::Orthogonal) {
-                let index = grid.index(next).unwrap_or(0);
-                if !std::mem::replace(&mut is_seen[index], true) {
-                    queue.push(next);
-                }
-            }
-        }
-        if terrain.regions().cell_count(region) != cell_count {
-            return false;
-        }
-        regions.push(region);
-    }
-    let count = regions.len();
-    regions.sort_unstable();
-    regions.dedup();
-    regions.len() == count && terrain.regions().count() == count
 }
 
 impl Results {

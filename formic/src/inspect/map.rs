@@ -126,25 +126,7 @@ impl View for TerrainMap<'_> {
 /// The map of the terrain, if the world has one.
 #[cfg(not(target_family = "wasm"))]
 impl View for Attached<'_> {
-    fn scene(&self) -> Scene {
-        TerrainMap::of(self.world).map_or_else(Scene::default, |map| map.scene())
-    }
-
-    fn ground_version(&self) -> u64 {
-        TerrainMap::of(self.world).map_or(0, |map| map.ground_version())
-    }
-
-    fn ground(&self) -> Ground {
-        TerrainMap::of(self.world).map_or_else(Ground::default, |map| map.ground())
-    }
-
-    fn marks(&self, marks: &mut Vec<Mark>) {
-        if let Some(map) = TerrainMap::of(self.world) {
-            map.marks(marks);
-        }
-    }
-
-    fn path(&self, agent: Entity) -> Vec<Vec2> {
-        TerrainMap::of(self.world).map_or_else(Vec::new, |map| map.path(agent))
+    fn base(&self) -> Option<Box<dyn View + '_>> {
+        Some(Box::new(TerrainMap::of(self.world)?))
     }
 }

@@ -44,6 +44,8 @@ pub use inspector::{Inspector, Stopper};
 #[cfg(feature = "nav")]
 pub use map::TerrainMap;
 pub use request::Request;
-pub use scene::{Axes, Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
+pub use scene::{
+    Axes, Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, grouped, short_name,
+};
 pub use session::Session;
 pub use view::{Host, NoView, View};

@@ -158,7 +158,8 @@ pub fn short_name(path: &str) -> String {
 }
 
 /// A count with its thousands apart: `1,234,567`.
-pub(super) fn grouped(count: u64) -> String {
+#[must_use]
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")

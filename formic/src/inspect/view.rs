@@ -28,9 +28,15 @@ pub trait View {
         _ = world;
     }
 
+    /// The view that draws what this one does not: the defaults of the hooks of the map ask it, such as
+    /// a [`TerrainMap`](super::TerrainMap).
+    fn base(&self) -> Option<Box<dyn View + '_>> {
+        None
+    }
+
     /// How large the world is, and what the marks in it mean. A world without a size has no map.
     fn scene(&self) -> Scene {
-        Scene::default()
+        self.base().map_or_else(Scene::default, |base| base.scene())
     }
 
     /// What the two axes of the map are called, and which way the second one goes.
@@ -40,23 +46,24 @@ pub trait View {
 
     /// A number that is another one whenever [`ground`](View::ground) is.
     fn ground_version(&self) -> u64 {
-        1
+        self.base().map_or(1, |base| base.ground_version())
     }
 
     /// What agents stand on.
     fn ground(&self) -> Ground {
-        Ground::default()
+        self.base().map_or_else(Ground::default, |base| base.ground())
     }
 
     /// Adds a mark for each agent, in an order that stays the same from tick to tick where it can.
     fn marks(&self, marks: &mut Vec<Mark>) {
-        _ = marks;
+        if let Some(base) = self.base() {
+            base.marks(marks);
+        }
     }
 
     /// What an agent has ahead of it, beginning where it is; empty if it has no way to go.
     fn path(&self, agent: Entity) -> Vec<Vec2> {
-        _ = agent;
-        Vec::new()
+        self.base().map_or_else(Vec::new, |base| base.path(agent))
     }
 
     /// Why an agent does what it does, in whole sentences; the page adds what
