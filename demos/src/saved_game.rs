@@ -3,9 +3,8 @@
 //! The file is that of a [`Save`], with its format number and its checksum over all bytes. Attached
 //! to it by the name `demo` is a JSON object, the [`Header`].
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::{fmt, fs, io};
 
 use formic_jobs::Save;
 use serde::{Deserialize, Serialize};
@@ -54,15 +53,12 @@ pub struct SavedGame {
 }
 
 impl SavedGame {
-    /// The bytes of a file.
-    ///
-    /// # Errors
-    /// Says why the header cannot be written.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+    /// The save with its header.
+    fn with_header(&self) -> Result<Save, String> {
         let header = serde_json::to_vec(&self.header).map_err(|error| error.to_string())?;
         let mut save = self.save.clone();
         save.attach(HEADER, header);
-        Ok(save.to_bytes())
+        Ok(save)
     }
 
     /// A saved game from the bytes of one.
@@ -101,7 +97,8 @@ impl SavedGame {
     /// # Errors
     /// Returns an error if it cannot.
     pub fn prove_writable(path: &Path) -> Result<(), Failure> {
-        let beside = beside(path);
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".new");
         let written = match path.is_dir() {
             true => Err(io::ErrorKind::IsADirectory.into()),
             false => fs::write(&beside, []).and_then(|()| fs::remove_file(&beside)),
@@ -115,24 +112,10 @@ impl SavedGame {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let bytes = self.to_bytes().map_err(|error| Failure::on_file("save", path, error))?;
-        let beside = beside(path);
-        // On the disk before it has the name, also for a machine that loses power.
-        let written = File::create(&beside)
-            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&beside, path));
-        written.map_err(|error: io::Error| {
-            drop(fs::remove_file(&beside));
-            Failure::on_file("save", path, error)
-        })
+        let failed = |error: &dyn fmt::Display| Failure::on_file("save", path, error);
+        let save = self.with_header().map_err(|error| failed(&error))?;
+        save.write(path).map_err(|error| failed(&error))
     }
-}
-
-/// Where a file is written before it takes its name.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 #[cfg(test)]
@@ -157,7 +140,7 @@ mod tests {
     }
 
     /// The save with another header.
-    fn with_header(alter: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+    fn with_other_header(alter: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
         let SavedGame { header, mut save } = saved();
         let mut value = serde_json::to_value(header).expect("plain values");
         alter(&mut value);
@@ -167,15 +150,15 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let bytes = saved().to_bytes().expect("plain values");
+        let bytes = saved().with_header().expect("plain values").to_bytes();
         let read = SavedGame::from_bytes(&bytes).expect("it was just written");
         assert_eq!(read.header, saved().header);
-        assert_eq!(read.to_bytes(), Ok(bytes));
+        assert_eq!(read.with_header().map(|save| save.to_bytes()), Ok(bytes));
     }
 
     #[test]
     fn no_file_that_was_cut_off_or_changed_is_loaded() {
-        let bytes = saved().to_bytes().expect("plain values");
+        let bytes = saved().with_header().expect("plain values").to_bytes();
         for length in (0..bytes.len()).step_by(7) {
             assert!(SavedGame::from_bytes(&bytes[..length]).is_err(), "{length} bytes");
         }
@@ -188,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_header_that_makes_no_sense_is_refused() {
-        let error = |alter: fn(&mut serde_json::Value)| SavedGame::from_bytes(&with_header(alter));
+        let error =
+            |alter: fn(&mut serde_json::Value)| SavedGame::from_bytes(&with_other_header(alter));
         let later = error(|it| it["format"] = 99.into());
         assert!(later.is_err_and(|it| it.starts_with("it is in format 99")));
         let another = || Err("it is the save of another program".to_owned());

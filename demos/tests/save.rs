@@ -95,8 +95,8 @@ fn a_save_that_cannot_be_loaded_is_refused_in_one_line() {
 #[test]
 fn a_save_that_cannot_be_written_leaves_the_old_one() {
     let path = scratch("kept.save");
-    let part = scratch("kept.save.part");
-    drop(fs::remove_dir(&part));
+    let new = scratch("kept.save.new");
+    drop(fs::remove_dir(&new));
     let file = str_of(&path);
     let arguments = ["miners", "--agents", "20", "--ticks", "9", "--save", file];
     json(&arguments);
@@ -107,28 +107,28 @@ fn a_save_that_cannot_be_written_leaves_the_old_one() {
         assert!(what.contains(file), "{what}");
         assert_eq!(fs::read(&path).expect("it is there"), old, "{why}");
     };
-    fs::create_dir(&part).expect("there is nothing");
+    fs::create_dir(&new).expect("there is nothing");
     fails("the place beside it is taken");
     refused(&arguments, &[file]);
-    fs::remove_dir(&part).expect("it is empty");
+    fs::remove_dir(&new).expect("it is empty");
     // Of some bytes none is written, or only some of them.
     #[cfg(target_os = "linux")]
     {
-        std::os::unix::fs::symlink("/dev/full", &part).expect("there is nothing");
+        std::os::unix::fs::symlink("/dev/full", &new).expect("there is nothing");
         fails("the disk is full");
-        assert!(!part.is_symlink(), "nothing is left beside it");
+        assert!(!new.is_symlink(), "nothing is left beside it");
     }
     // What can be written takes its place, and leaves nothing beside it.
     let mut other = game.clone();
     other.header.seed += 1;
     other.write(&path).expect("nothing is in the way");
     assert_eq!(SavedGame::read(&path).expect("it was written").header, other.header);
-    assert!(!part.exists());
+    assert!(!new.exists());
     // And where nothing can take its place.
     let folder = scratch("kept.folder");
     fs::create_dir_all(&folder).expect("it can be made");
     assert!(game.write(&folder).is_err());
-    assert!(folder.is_dir() && !folder.with_extension("folder.part").exists());
+    assert!(folder.is_dir() && !folder.with_extension("folder.new").exists());
 }
 
 #[test]

@@ -415,12 +415,13 @@ impl Save {
         let path = path.as_ref();
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
-        let mut file = fs::File::create(&new)?;
-        let written = file.write_all(&self.to_bytes());
-        // On the disk before it has the name, also for a machine that loses power.
-        let written = written.and_then(|()| file.sync_all());
-        drop(file);
-        let written = written.and_then(|()| fs::rename(&new, path));
+        let fill = |mut file: fs::File| {
+            file.write_all(&self.to_bytes())?;
+            // On the disk before it has the name, also for a machine that loses power.
+            file.sync_all()
+        };
+        // The file is closed by then.
+        let written = fill(fs::File::create(&new)?).and_then(|()| fs::rename(&new, path));
         if written.is_err() {
             // What cannot be removed either is written over by the next save.
             drop(fs::remove_file(&new));
