@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, Component, World};
-use formic_jobs::{Local, Query, Res, ResMut};
+use formic_jobs::{Local, ParamError, Query, Res, ResMut, RunContext, SystemAccess, SystemParam};
 use glam::Vec2;
 
 use crate::agent::{Position, TimeStep};
@@ -129,6 +129,29 @@ impl BlockedCells {
     }
 }
 
+/// The terrain for the first of the systems, which in a world without one says what inserts all that
+/// they need.
+#[derive(Debug)]
+pub struct TerrainMut<'a>(ResMut<'a, Terrain>);
+
+impl SystemParam for TerrainMut<'_> {
+    type State = ();
+    type Item<'a> = TerrainMut<'a>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) {
+        ResMut::<Terrain>::init(world, access);
+    }
+
+    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<TerrainMut<'a>, ParamError> {
+        ResMut::<Terrain>::fetch(state, context).map(TerrainMut).map_err(|error| match error {
+            ParamError::MissingResource(_) => ParamError::Other(
+                "the world has no terrain: call `formic_nav::systems::insert_resources`".to_owned(),
+            ),
+            error => error,
+        })
+    }
+}
+
 /// Makes the cells solid that obstacles stand on, and opens those that they have left.
 ///
 /// Cells that were solid before stay so. One that is dug under an obstacle is filled again, and open
@@ -138,7 +161,7 @@ impl BlockedCells {
 /// `World::insert_resource`, take the obstacles out and run this once more.
 pub fn block_cells(
     mut obstacles: Query<(&Position, &mut Obstacle)>,
-    mut terrain: ResMut<Terrain>,
+    TerrainMut(mut terrain): TerrainMut,
     step: Res<TimeStep>,
     mut state: Local<BlockedCells>,
 ) {

@@ -48,7 +48,7 @@ use crate::terrain::Terrain;
 pub use crate::avoid::{AvoidState, avoid};
 pub use crate::flow_agent::{follow_flow, settle_flows};
 pub use crate::follow::{SeenTerrain, follow, push_out, retry};
-pub use crate::obstacle::{BlockedCells, block_cells};
+pub use crate::obstacle::{BlockedCells, TerrainMut, block_cells};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 

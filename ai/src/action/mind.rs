@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use formic_ecs::{Add, Bundle, Component, ComponentError, Entity, Remove, World};
+use formic_ecs::{Add, Bundle, Component, ComponentError, Entity, MissingComponent, Remove, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, Reported, Switching};
@@ -75,6 +75,9 @@ pub fn link_mind<M: Component>(world: &mut World) {
     });
 }
 
+/// What an entity lacks that cannot be driven, in the words of the error.
+const NO_BODY: &str = "Body, which `ActionSet::attach` gives to an agent";
+
 /// Has an agent that has a body be driven by the mind `M`, which is among these components, from now
 /// on. What is running is halted.
 pub(crate) fn give_mind<M: Component>(
@@ -82,6 +85,9 @@ pub(crate) fn give_mind<M: Component>(
     agent: Entity,
     components: impl Bundle,
 ) -> Result<(), ComponentError> {
+    if world.contains(agent) && !world.has::<Body>(agent) {
+        return Err(MissingComponent { entity: agent, component: NO_BODY }.into());
+    }
     world.get_mut::<Body>(agent)?.halt_all();
     link_mind::<M>(world);
     world.set_enabled::<Reported>(agent, false)?;

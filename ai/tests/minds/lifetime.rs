@@ -2,7 +2,7 @@
 
 use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
 use formic_ai::prelude::*;
-use formic_ecs::InstantiateError;
+use formic_ecs::{ComponentError, InstantiateError};
 
 /// Begins, goes on for ever, and never asks for its agent.
 fn endless(name: &'static str) -> Task {
@@ -192,4 +192,19 @@ fn the_slot_of_a_dead_agent_may_be_used_again() {
     calls.sort();
     assert_eq!(calls, ["take is done", "take starts", "walk is interrupted"]);
     assert_eq!(stage.world.len(), 2);
+}
+
+#[test]
+fn an_entity_without_a_body_is_told_where_one_comes_from() {
+    let mut world = World::new();
+    let stone = world.spawn(());
+    let error = SequenceAgent::drive(&mut world, stone, OnFailure::Retry);
+    let told = error.expect_err("a stone has no body").to_string();
+    assert!(
+        told.ends_with("no component Body, which `ActionSet::attach` gives to an agent"),
+        "{told}"
+    );
+    world.despawn(stone).expect("it is there");
+    let error = SequenceAgent::drive(&mut world, stone, OnFailure::Retry);
+    assert!(matches!(error, Err(ComponentError::NoSuchEntity(_))), "{error:?}");
 }

@@ -187,6 +187,15 @@ fn the_order_of_the_systems_is_declared_and_leaves_nothing_to_chance() {
 }
 
 #[test]
+#[should_panic(expected = "the world has no terrain: call `formic_nav::systems::insert_resources`")]
+fn a_world_without_the_resources_says_what_inserts_them() {
+    let mut world = formic_ecs::World::new();
+    world.spawn(systems::agent(Vec2::new(0.5, 0.5), 4.0));
+    let mut schedule = systems::add(Schedule::builder()).build(&mut world).unwrap();
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+}
+
+#[test]
 fn agents_that_come_and_go_leave_no_trace() {
     let mut sim = Sim::new(Grid::from_fn(16, 16, |_| true).unwrap());
     sim.world.insert_resource(SearchBudget { expansions: 50 });
