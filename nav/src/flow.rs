@@ -11,7 +11,7 @@ use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::direction::Direction;
 use crate::flow::store::UNREACHED;
-use crate::flow::wave::{Ground, Wave};
+use crate::flow::wave::Wave;
 use crate::grid::change::GridVersion;
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
@@ -176,7 +176,7 @@ impl FlowField {
         self.edited.sort_unstable();
         self.edited.dedup();
         self.version = terrain.version();
-        self.wave.begin_repair(ground(terrain), &self.goals, &self.edited);
+        self.wave.begin_repair(terrain.ground(), &self.goals, &self.edited);
         self.find_goal_regions(terrain);
     }
 
@@ -189,7 +189,7 @@ impl FlowField {
         if !self.is_reachable(terrain, cell) {
             return None;
         }
-        to_cost(self.wave.settle(ground(terrain), cell))
+        to_cost(self.wave.settle(terrain.ground(), cell))
     }
 
     /// The step to take from a cell, or `None` at a goal, where
@@ -219,7 +219,7 @@ impl FlowField {
         if self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED) {
             let direction = self.wave.direction(cell);
             let step = direction.map(|direction| direction.step_inside(cell));
-            let step = step.or_else(|| self.wave.link(ground(terrain), cell));
+            let step = step.or_else(|| self.wave.link(terrain.ground(), cell));
             return step.map_or(Known::Goal, Known::Step);
         }
         if !self.is_reachable(terrain, cell) {
@@ -228,14 +228,14 @@ impl FlowField {
         if self.is_goal(cell) {
             return Known::Goal;
         }
-        let likely = self.wave.likely_direction(ground(terrain), cell);
+        let likely = self.wave.likely_direction(terrain.ground(), cell);
         Known::NotYet(likely.map(|direction| direction.step_inside(cell)))
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
     /// until so many steps more are taken. Returns how many were.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
-        self.wave.settle_within(ground(terrain), cell, count_max)
+        self.wave.settle_within(terrain.ground(), cell, count_max)
     }
 
     /// Works out all of the field, for many threads to read.
@@ -253,7 +253,7 @@ impl FlowField {
     /// ```
     pub fn settle_all<'a>(&'a mut self, terrain: &'a Terrain) -> SettledFlow<'a> {
         self.update(terrain);
-        self.wave.settle_all(ground(terrain));
+        self.wave.settle_all(terrain.ground());
         SettledFlow { wave: &self.wave, terrain }
     }
 
@@ -332,12 +332,8 @@ impl SettledFlow<'_> {
     pub fn link(&self, cell: Cell) -> Option<Cell> {
         self.distance(cell)?;
         let is_walked = self.direction(cell).is_some();
-        self.wave.link(ground(self.terrain), cell).filter(|_| !is_walked)
+        self.wave.link(self.terrain.ground(), cell).filter(|_| !is_walked)
     }
-}
-
-const fn ground(terrain: &Terrain) -> Ground<'_> {
-    Ground::new(terrain.grid(), terrain.rule())
 }
 
 fn to_cost(units: u64) -> Option<Cost> {

@@ -95,6 +95,7 @@ mod flow_agent;
 mod follow;
 pub mod generate;
 mod grid;
+mod landmarks;
 mod lanes;
 mod link;
 mod load;

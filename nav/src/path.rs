@@ -66,9 +66,6 @@ pub struct PathScratch {
 /// Looking whether a cell is of a region takes so many times less than expanding one.
 const CELLS_PER_EXPANSION: u64 = 16;
 
-/// Where more than one of so many open cells is mixed, A* takes less time.
-const MIXED_SHARE_MAX: usize = 16;
-
 /// A search that was given up, and can be gone on with.
 #[derive(Clone, Copy, Debug)]
 struct Interrupted {
@@ -286,9 +283,7 @@ impl PathScratch {
         path: &mut Path,
     ) -> PathOutcome {
         let a_star = Query::new(terrain, query.start, target.cell);
-        let may_jump = is_worth_jumping(terrain)
-            && terrain.links().is_empty()
-            && query.algorithm != Algorithm::AStar;
+        let may_jump = terrain.may_jump() && query.algorithm != Algorithm::AStar;
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
             let (start, progress) = match resumed.take() {
@@ -347,11 +342,6 @@ impl Target {
             Some(reason) => PathOutcome::Partial { cost, reason },
         }
     }
-}
-
-/// Whether jumps over a terrain are likely to be longer than a step or two.
-const fn is_worth_jumping(terrain: &Terrain) -> bool {
-    terrain.lanes().mixed_count() * MIXED_SHARE_MAX <= terrain.grid().open_count()
 }
 
 /// Everything that can be known about start and goal without a search.

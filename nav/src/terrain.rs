@@ -1,7 +1,7 @@
 //! Terrain: a grid and its regions, kept in step.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use formic_ecs::{Codec, CodecError};
 
@@ -10,14 +10,19 @@ use crate::cell::Cell;
 use crate::class::{AgentClass, ClassId};
 use crate::cost::Weight;
 use crate::direction::MoveRule;
+use crate::flow::wave::Ground;
 use crate::grid::Grid;
 use crate::grid::change::{Change, GridVersion};
+use crate::landmarks::Landmarks;
 use crate::lanes::LanePair;
 use crate::link::Link;
 use crate::load::LoadError;
 use crate::reach::Reach;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
+
+/// Where more than one of so many open cells is mixed, A* takes less time.
+const MIXED_SHARE_MAX: usize = 16;
 
 /// A grid, a rule of movement, and the regions that follow from the two.
 ///
@@ -50,6 +55,8 @@ pub struct Terrain {
     lanes: LanePair,
     /// Which regions lead to which by links, once that is asked for.
     reach: OnceLock<Reach>,
+    /// Shared with the copy that long searches run over.
+    landmarks: Option<Arc<Landmarks>>,
     /// The classes of agents, and the terrain of each: open where such an agent may be.
     classes: Vec<(AgentClass, Terrain)>,
 }
@@ -68,7 +75,8 @@ impl Terrain {
 
     fn of_parts(grid: Grid, rule: MoveRule, regions: Regions) -> Self {
         let lanes = LanePair::new(&grid, rule);
-        Self { grid, rule, regions, lanes, reach: OnceLock::new(), classes: Vec::new() }
+        let (reach, landmarks, classes) = (OnceLock::new(), None, Vec::new());
+        Self { grid, rule, regions, lanes, reach, landmarks, classes }
     }
 
     /// Joins cells by links, which replace those before. As for another terrain, what was derived
@@ -100,8 +108,10 @@ impl Terrain {
     /// together cost more than two billion straight steps.
     #[must_use]
     pub fn with_links(mut self, links: impl IntoIterator<Item = Link>) -> Self {
+        let before = self.version();
         self.grid.set_links(links.into_iter().collect());
         self.reach.take();
+        self.landmarks = self.landmarks.filter(|_| self.grid.version() == before);
         let classes = std::mem::take(&mut self.classes);
         self.with_classes(classes.into_iter().map(|(class, _)| class))
     }
@@ -136,6 +146,71 @@ impl Terrain {
         assert!(classes.len() <= usize::from(u8::MAX), "there are {} classes", classes.len());
         self.classes = classes;
         self
+    }
+
+    /// Works out landmarks for every terrain, this one and those of classes, that is searched step by
+    /// step: for one with weights that change from cell to cell, or with links. Searches over it then expand
+    /// about six times fewer cells, and find paths of the same cost.
+    ///
+    /// It takes as long as nine flow fields over the whole map; each cell takes 32 bytes, in saves as well.
+    /// Made for maps on which ways seldom become cheaper than they were at this call: doors may open and
+    /// close, and buildings come and go. An edit that makes no way cheaper leaves landmarks as they
+    /// are; after another one the distances around it are put right, which weakens estimates a little,
+    /// and if these would be more than a thousand, the landmarks of the terrain are forgotten. So they
+    /// are with new [links](Terrain::with_links) and [classes](Terrain::with_classes). To be called
+    /// again at a convenient time; to those who have derived something from the terrain it is
+    /// another one from then on.
+    ///
+    /// ```
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight};
+    /// let mut terrain = Terrain::new(Grid::from_fn(64, 64, |_| true)?, MoveRule::BothFree);
+    /// for cell in terrain.grid().cells().filter(|cell| cell.x != 63) {
+    ///     let weight = Weight::new(if (cell.x ^ cell.y) & 4 == 0 { 3 } else { 9 }).unwrap();
+    ///     terrain.set_weight(cell, weight);
+    /// }
+    /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    /// let mut search = |terrain: &Terrain| {
+    ///     let outcome = scratch.find(terrain, Cell::new(2, 2), Cell::new(60, 50), &mut path);
+    ///     (outcome, scratch.expansion_count())
+    /// };
+    /// let (outcome, before) = search(&terrain);
+    /// terrain.place_landmarks();
+    /// let (same, after) = search(&terrain);
+    /// assert_eq!(outcome, same);
+    /// assert!(after * 4 < before);
+    /// # Ok::<(), formic_nav::GridSizeError>(())
+    /// ```
+    pub fn place_landmarks(&mut self) {
+        self.landmarks =
+            (!self.may_jump()).then(|| Arc::new(Landmarks::new(self.ground(), &self.regions)));
+        self.grid.become_of(self.landmarks.is_some().into());
+        self.classes.iter_mut().for_each(|(_, terrain)| terrain.place_landmarks());
+    }
+
+    /// Whether there are [landmarks](Terrain::place_landmarks), and no edit has made them useless.
+    #[must_use]
+    pub const fn has_landmarks(&self) -> bool {
+        self.landmarks.is_some()
+    }
+
+    /// Whether searches go by jumps: there are no links, and jumps are likely to be longer than a
+    /// step or two.
+    pub(crate) fn may_jump(&self) -> bool {
+        self.lanes.mixed_count() * MIXED_SHARE_MAX <= self.grid.open_count()
+            && self.links().is_empty()
+    }
+
+    pub(crate) fn landmarks(&self) -> Option<&Landmarks> {
+        self.landmarks.as_deref()
+    }
+
+    /// Puts landmarks right after an edit that may have made steps cheaper.
+    fn repair_landmarks(&mut self, cell: Cell) {
+        let ground = Ground::new(&self.grid, self.rule);
+        let Some(landmarks) = &mut self.landmarks else { return };
+        if landmarks.is_outdated(ground, cell) && !Arc::make_mut(landmarks).repair(ground, cell) {
+            self.landmarks = None;
+        }
     }
 
     /// The terrain of a class of agents, or `None` if there is no such class: regions, paths and
@@ -218,6 +293,8 @@ impl Terrain {
         self.grid.write(out);
         out.push(self.rule as u8);
         self.regions.write(out);
+        out.push(self.has_landmarks().into());
+        self.landmarks.iter().for_each(|landmarks| landmarks.write(out));
     }
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
@@ -225,7 +302,16 @@ impl Terrain {
         let [rule] = take(bytes)?;
         let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
         let regions = Regions::read(bytes, &grid, rule.connectivity())?;
-        Ok(Self::of_parts(grid, rule, regions))
+        let mut terrain = Self::of_parts(grid, rule, regions);
+        if take(bytes)? != [0] {
+            terrain.landmarks = Some(Arc::new(Landmarks::read(bytes, terrain.ground())?));
+        }
+        Ok(terrain)
+    }
+
+    fn check_landmarks(&self) -> Result<(), RegionFault> {
+        let fault = self.landmarks().and_then(|it| it.find_fault(self.ground()));
+        fault.map_or(Ok(()), |cell| Err(RegionFault { cell }))
     }
 
     /// Whether the terrains of classes are what follows from this one.
@@ -244,6 +330,7 @@ impl Terrain {
                 return Err(RegionFault { cell });
             }
             terrain.regions.check(&terrain.grid)?;
+            terrain.check_landmarks()?;
         }
         Ok(())
     }
@@ -266,6 +353,11 @@ impl Terrain {
     #[must_use]
     pub const fn rule(&self) -> MoveRule {
         self.rule
+    }
+
+    /// The grid with its rule.
+    pub(crate) const fn ground(&self) -> Ground<'_> {
+        Ground::new(&self.grid, self.rule)
     }
 
     /// The regions.
@@ -294,6 +386,7 @@ impl Terrain {
             self.regions.dug(&self.grid, cell);
             self.reach.take();
             self.lanes.edit(&self.grid, cell);
+            self.repair_landmarks(cell);
             self.edit_classes(cell);
         }
         changed
@@ -318,6 +411,7 @@ impl Terrain {
         let changed = self.grid.set_weight(cell, weight);
         if changed {
             self.lanes.edit_weight(&self.grid, cell);
+            self.repair_landmarks(cell);
             self.edit_classes(cell);
         }
         changed
@@ -331,9 +425,13 @@ impl Terrain {
             return false;
         }
         if self.version() == other.version() {
+            self.take_landmarks_of(other);
             return true;
         }
         let Some(changes) = other.grid.changes_since(self.version()) else { return false };
+        // They depend on the order of edits, and are taken over.
+        self.landmarks = None;
+        self.classes.iter_mut().for_each(|(_, terrain)| terrain.landmarks = None);
         for Change { cell, .. } in changes {
             self.become_like(cell, (other.is_open(cell), other.grid.weight_inside(cell)));
         }
@@ -343,7 +441,16 @@ impl Terrain {
             one.grid.take_history_of(&other.grid);
             one.drain_events().for_each(drop);
         }
+        self.take_landmarks_of(other);
         true
+    }
+
+    /// Those of one with the same classes.
+    fn take_landmarks_of(&mut self, other: &Self) {
+        self.landmarks.clone_from(&other.landmarks);
+        for ((_, one), (_, other)) in self.classes.iter_mut().zip(&other.classes) {
+            one.landmarks.clone_from(&other.landmarks);
+        }
     }
 
     /// Whether a cell can be crossed; outside of the grid nothing can.
@@ -389,7 +496,8 @@ impl Terrain {
         self.regions.drain_events()
     }
 
-    /// Compares the regions with those of a fresh flood, for all classes of agents.
+    /// Compares the regions with those of a fresh flood, for all classes of agents, and looks
+    /// whether landmarks hold.
     ///
     /// A pass over the whole map, for tests and tools.
     ///
@@ -397,6 +505,7 @@ impl Terrain {
     /// The first cell that is wrong, which would be a bug of this crate.
     pub fn check(&self) -> Result<(), RegionFault> {
         self.regions.check(&self.grid)?;
+        self.check_landmarks()?;
         self.check_classes()
     }
 }

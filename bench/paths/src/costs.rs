@@ -32,6 +32,7 @@ pub(crate) fn all(maps: &[Problem]) -> Result<Vec<Cost>, String> {
     costs.extend(edits_of_dungeons()?);
     costs.extend(edits_of_mazes());
     costs.extend(edits_of_maps(maps));
+    costs.extend(landmarks_of_maps(maps));
     costs.extend(doors());
     costs.push(reachable());
     costs.push(search_under_edits()?);
@@ -307,6 +308,32 @@ fn edits_of_maps(maps: &[Problem]) -> Vec<Cost> {
         add_edits(&mut rows, map.name.clone(), random_edits(&mut map.terrain.clone()));
     }
     if rows[0].figures.is_empty() { Vec::new() } else { rows.into() }
+}
+
+/// Public maps over weights: landmarks are placed, and then open cells are closed and opened again.
+fn landmarks_of_maps(maps: &[Problem]) -> Vec<Cost> {
+    let placing = Cost { name: "placing landmarks", unit: "ms", figures: Vec::new(), target: None };
+    let mut placing = [placing];
+    let mut rows = edit_rows("closing and opening a cell beside landmarks", 1000.0);
+    for map in maps {
+        let mut terrain = map.weighted().terrain;
+        let clock = ThreadTime::now();
+        terrain.place_landmarks();
+        placing[0].figures.push((map.name.clone(), us(clock.elapsed()) / 1e3));
+        let open: Vec<Cell> =
+            terrain.grid().cells().filter(|&cell| terrain.is_open(cell)).collect();
+        let mut stream = RandomStream::new(12);
+        let times = (0..20_000).map(|_| {
+            let place = usize::try_from(stream.below(open.len() as u64));
+            let cell = open[place.expect("less than their number")];
+            let clock = ThreadTime::now();
+            assert!(terrain.fill(cell) && terrain.dig(cell) && terrain.has_landmarks());
+            us(clock.elapsed())
+        });
+        let times = times.collect();
+        add_edits(&mut rows, map.name.clone(), times);
+    }
+    if maps.is_empty() { Vec::new() } else { placing.into_iter().chain(rows).collect() }
 }
 
 /// The only door between two halves of a map.

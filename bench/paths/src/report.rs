@@ -47,19 +47,26 @@ impl Report {
             let rows: Vec<&Row> =
                 self.rows.iter().filter(|row| row.is_weighted == is_weighted).collect();
             let Some(first) = rows.first() else { continue };
-            let names: Vec<&str> = first.figures[1..].iter().map(|figure| figure.0).collect();
+            let name = |at: usize| first.figures[at].0;
+            let mut heads: Vec<String> =
+                (0..own_count(first)).map(|own| format!("{} us", name(own))).collect();
+            heads.extend(pairs(first).map(|(own, peer)| match own {
+                0 => name(peer).to_owned(),
+                _ => format!("{} / {}", name(peer), name(own)),
+            }));
             // Writing into a String cannot fail.
-            let _ = writeln!(text, "| map | formic us | {} |", names.join(" | "));
-            let _ = writeln!(text, "|---|---|{}", "---|".repeat(names.len()));
+            let _ = writeln!(text, "| map | {} |", heads.join(" | "));
+            let _ = writeln!(text, "|---|{}", "---|".repeat(heads.len()));
             for row in &rows {
                 let _ = writeln!(text, "{}", line(row));
             }
-            let means = (1..first.figures.len()).map(|at| {
-                let logs: f64 = rows.iter().map(|row| ratio(row, at).ln()).sum();
+            let means = pairs(first).map(|(own, peer)| {
+                let logs: f64 = rows.iter().map(|row| ratio(row, own, peer).ln()).sum();
                 format!("{:.2} x", (logs / rows.len() as f64).exp())
             });
             let means: Vec<String> = means.collect();
-            let _ = writeln!(text, "| **geomean** | | {} |\n", means.join(" | "));
+            let blank = " |".repeat(own_count(first));
+            let _ = writeln!(text, "| **geomean** |{blank} {} |\n", means.join(" | "));
         }
         text.push_str("| tick | agents | us | target |\n|---|---|---|---|\n");
         for Tick { name, agent_count, us, target_us } in &self.ticks {
@@ -103,22 +110,36 @@ impl Report {
     }
 }
 
+/// How many of the first columns are ours.
+fn own_count(row: &Row) -> usize {
+    row.figures.iter().take_while(|(name, _)| name.starts_with("formic")).count()
+}
+
+/// Each peer with each column of ours.
+fn pairs(row: &Row) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let (own_count, count) = (own_count(row), row.figures.len());
+    (own_count..count).flat_map(move |peer| (0..own_count).map(move |own| (own, peer)))
+}
+
 /// How much more time a peer takes than we do.
-fn ratio(row: &Row, at: usize) -> f64 {
-    row.figures[at].1.mean_us / row.figures[0].1.mean_us
+fn ratio(row: &Row, own: usize, peer: usize) -> f64 {
+    row.figures[peer].1.mean_us / row.figures[own].1.mean_us
 }
 
 fn line(row: &Row) -> String {
-    let own = &row.figures[0].1;
-    let mut line = format!("| {} | {:.2} |", row.map, own.mean_us);
-    for (at, (_, figures)) in row.figures.iter().enumerate().skip(1) {
-        let longer = (figures.length / own.length - 1.0) * 100.0;
+    let mut line = format!("| {} |", row.map);
+    for (_, figures) in &row.figures[..own_count(row)] {
+        let _ = write!(line, " {:.2} |", figures.mean_us);
+    }
+    for (own, peer) in pairs(row) {
+        let figures = &row.figures[peer].1;
+        let longer = (figures.length / row.figures[own].1.length - 1.0) * 100.0;
         let note = match figures.unsolved {
             0 if longer.abs() < 0.005 => String::new(),
             0 => format!(" ({longer:+.1} % length)"),
             unsolved => format!(" ({unsolved} unsolved)"),
         };
-        let _ = write!(line, " {:.2} x{note} |", ratio(row, at));
+        let _ = write!(line, " {:.2} x{note} |", ratio(row, own, peer));
     }
     line
 }

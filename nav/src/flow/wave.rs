@@ -31,7 +31,7 @@ const STALE_COUNT_MAX: usize = 1024;
 /// The ground that a wave runs over.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    grid: &'a Grid,
+    pub(crate) grid: &'a Grid,
     moves: &'static [u8; 256],
 }
 
@@ -55,17 +55,28 @@ impl<'a> Ground<'a> {
         (next, u64::from(length) * weight.factor())
     }
 
+    /// The cells one legal step away from a cell on the grid, and the units of the steps.
+    pub(crate) fn steps(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
+        members(self.moves(cell)).map(move |direction| self.step(cell, direction))
+    }
+
     /// A cell and those around it, as far as they are on the grid: all whose steps an edit of the cell
     /// can touch. (Where a link leads to it, the wave tells the other end.)
-    fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
+    pub(crate) fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
         let ring = Direction::ALL.into_iter().filter_map(move |direction| direction.step(cell));
         std::iter::once(cell).chain(ring).filter(move |&cell| self.grid.contains(cell))
     }
 
     /// The cells that open links lead to from a cell, and their units.
-    fn links(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
+    pub(crate) fn links(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
         let open = self.grid.links().from(cell).iter().filter(move |it| self.grid.is_link_open(it));
         open.map(|link| (link.to, link.units()))
+    }
+
+    /// The cells from which open links lead to a cell, and their units.
+    pub(crate) fn links_to(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
+        let open = self.grid.links().to(cell).iter().filter(move |it| self.grid.is_link_open(it));
+        open.map(|link| (link.from, link.units()))
     }
 }
 
@@ -233,10 +244,8 @@ impl Wave {
                 let (next, units) = ground.step(cell, direction);
                 self.offer(next, cost + units, Way::Step(direction.opposite()));
             }
-            for link in ground.grid.links().to(cell) {
-                if ground.grid.is_link_open(link) {
-                    self.offer(link.from, cost + link.units(), Way::Link);
-                }
+            for (from, units) in ground.links_to(cell) {
+                self.offer(from, cost + units, Way::Link);
             }
         }
         true

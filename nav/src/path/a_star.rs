@@ -18,6 +18,7 @@ use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
+use crate::landmarks::{Distances, Landmarks};
 use crate::lanes::LanePair;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
@@ -64,7 +65,7 @@ impl AStar {
         let [start, goal] = query.ends;
         let units = if start == goal { 0 } else { u64::MAX };
         (self.best, self.turn) = (Best { units, meeting: Some(start) }, 0);
-        let estimate = query.estimates[0].rest(start);
+        let estimate = query.estimates[0].rest(start, query.grid.index_inside(start));
         for (side, end) in self.sides.iter_mut().zip(query.ends) {
             side.nodes.begin(query.grid.cell_count(), query.grid.index_inside(end));
             side.open.begin(estimate, query.rise);
@@ -166,8 +167,8 @@ impl Turn<'_> {
             // A better way may have turned up since the cell was pushed.
             let is_known = best < u64::MAX;
             if is_known
-                && (cost + ahead.rest(cell) >= best
-                    || cost + self.floor >= best + behind.rest(cell))
+                && (cost + ahead.rest(cell, index) >= best
+                    || cost + self.floor >= best + behind.rest(cell, index))
             {
                 continue;
             }
@@ -220,7 +221,7 @@ impl Turn<'_> {
                     *self.best = Best { units, meeting: Some(next) };
                 }
             }
-            let estimate = cost + self.query.estimates[self.side].rest(next);
+            let estimate = cost + self.query.estimates[self.side].rest(next, index);
             if estimate < self.best.units {
                 self.own.open.push(estimate, next);
             }
@@ -275,7 +276,7 @@ pub(crate) struct Query<'a> {
     /// Start and goal.
     ends: [Cell; 2],
     /// Of what is left for each side.
-    estimates: [Estimate; 2],
+    estimates: [Estimate<'a>; 2],
     /// The least weight of the map.
     weight_min: u64,
     /// How much a step or a link can raise an estimate.
@@ -296,15 +297,17 @@ impl<'a> Query<'a> {
             isize::from(dy) * width + isize::from(dx)
         });
         let ends = [start, goal];
-        let estimates =
-            [0, 1].map(|side| Estimate::new(grid, rule, weight_min, side, ends[1 - side]));
-        // A step away from the goal adds its cost and a step more to go.
-        let rise = u64::from(DIAGONAL) * (weight_max + weight_min);
+        let estimates = [0, 1].map(|side| Estimate::new(terrain, weight_min, side, ends[1 - side]));
+        // A step away from the goal adds its cost and as much more to go at most.
+        let has_landmarks = terrain.has_landmarks();
+        let per_unit = weight_max + if has_landmarks { weight_max } else { weight_min };
+        let rise = u64::from(DIAGONAL) * per_unit;
         let by_links = [0, 1]
             .into_iter()
             .flat_map(|side| links(grid, side).map(move |(_, to, units)| (side, to, units)));
-        let rise = by_links
-            .fold(rise, |rise, (side, to, units)| rise.max(units + estimates[side].rest(to)));
+        let rise = by_links.fold(rise, |rise, (side, to, units)| {
+            rise.max(units + estimates[side].rest(to, grid.index_inside(to)))
+        });
         let prune = table(rule);
         Self { grid, moves, prune, lanes, offsets, ends, estimates, weight_min, rise, is_uniform }
     }
@@ -328,9 +331,14 @@ fn links(grid: &Grid, side: usize) -> impl Iterator<Item = (Cell, Cell, u64)> {
 }
 
 /// How much is left at least from any cell to the end that a side goes to.
-struct Estimate {
+struct Estimate<'a> {
     rule: MoveRule,
     target: Cell,
+    /// With the distances of the target.
+    landmarks: Option<(&'a Landmarks, Distances)>,
+    /// One or zero: whether it counts that a cell is farther from a landmark than the target, and that
+    /// it is nearer. Links may lead one way only, and then one of them does.
+    counts: [i32; 2],
     /// By which distances are scaled: the least weight, or zero where links make them useless.
     scale: u64,
     /// Where links begin by which the target may be nearer than as the crow flies, and how far it is
@@ -339,10 +347,15 @@ struct Estimate {
     shortcut_count: usize,
 }
 
-impl Estimate {
-    fn new(grid: &Grid, rule: MoveRule, scale: u64, side: usize, target: Cell) -> Self {
+impl<'a> Estimate<'a> {
+    fn new(terrain: &'a Terrain, scale: u64, side: usize, target: Cell) -> Self {
+        let (grid, rule) = (terrain.grid(), terrain.rule());
         let (shortcuts, shortcut_count) = ([(target, 0); SHORTCUT_COUNT_MAX], 0);
-        let mut estimate = Self { rule, target, scale, shortcuts, shortcut_count };
+        let landmarks = terrain.landmarks();
+        let landmarks = landmarks.map(|it| (it, *it.of(grid.index_inside(target))));
+        let counts = [0, 1].map(|it| (it == side || terrain.links().is_empty()).into());
+        let mut estimate =
+            Self { rule, target, landmarks, counts, scale, shortcuts, shortcut_count };
         let flight = |from, to| distance_units(rule, from, to) * scale;
         // Others are no nearer than as the crow flies.
         let shortcuts = || links(grid, side).filter(|&(from, to, units)| units < flight(from, to));
@@ -355,7 +368,7 @@ impl Estimate {
         // As in Dijkstra's algorithm: the one that is nearest to the target is known with each round.
         while let Some((rest, from)) = shortcuts()
             .filter(|&(from, ..)| estimate.known().iter().all(|&(known, _)| known != from))
-            .map(|(from, to, units)| (units + estimate.rest(to), from))
+            .map(|(from, to, units)| (units + estimate.by_flight(to), from))
             .min()
         {
             estimate.shortcuts[estimate.shortcut_count] = (from, rest);
@@ -368,9 +381,24 @@ impl Estimate {
         &self.shortcuts[..self.shortcut_count]
     }
 
-    /// The units from a cell to the target, at least.
+    /// The units between a cell, with its index, and the target, at least.
     #[inline]
-    fn rest(&self, cell: Cell) -> u64 {
+    fn rest(&self, cell: Cell, index: usize) -> u64 {
+        let flight = self.by_flight(cell);
+        let Some((landmarks, to)) = &self.landmarks else { return flight };
+        let (mut farther, mut nearer) = (0, 0);
+        for (from, to) in landmarks.of(index).iter().zip(to) {
+            // None is negative.
+            farther = (from - to).max(farther);
+            nearer = (to - from).max(nearer);
+        }
+        let most = (farther * self.counts[0]).max(nearer * self.counts[1]);
+        flight.max(most.unsigned_abs().into())
+    }
+
+    /// The same as the crow flies, with shortcuts.
+    #[inline]
+    fn by_flight(&self, cell: Cell) -> u64 {
         let flight = |to| distance_units(self.rule, cell, to) * self.scale;
         let by_links = self.known().iter();
         by_links.fold(flight(self.target), |least, &(from, rest)| least.min(flight(from) + rest))

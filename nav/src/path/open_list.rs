@@ -2,10 +2,9 @@
 
 use crate::cell::Cell;
 
-/// Units of estimate that share a bucket, as a power of two. Hardly less than a straight
-/// step: narrow enough that few cells are expanded before their time, wide enough that
-/// few buckets are empty.
-const BUCKET_BITS: u32 = 15;
+/// Units of estimate that share a bucket, as a power of two: an eighth of a straight step. Where
+/// estimates are good, buckets of a whole step let twice as many cells be expanded before their time.
+const BUCKET_BITS: u32 = 12;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 

@@ -134,20 +134,25 @@ fn check(rng: &mut Rng, terrain: &Terrain, scratch: &mut PathScratch) -> usize {
 fn reachability_and_paths_over_links_are_exact_under_random_edits() {
     let mut rng = Rng::new(91);
     let mut scratch = PathScratch::new();
-    let mut linked = 0;
+    let (mut linked, mut with_landmarks) = (0, 0);
     for (round, rule) in (0..10).flat_map(|round| MoveRule::ALL.map(|rule| (round, rule))) {
         // Dense and sparse maps, few and many links: more than estimates know as well.
         let (percent, count) = ([55, 75, 92][round % 3], [3, 12, 60][round % 3]);
         let grid = noise::noise(&mut rng, 26, 22, percent);
         let links = random_links(&mut rng, &grid, count);
         let mut terrain = Terrain::new(grid, rule).with_links(links);
+        if round % 2 == 1 {
+            terrain.place_landmarks();
+        }
         for _ in 0..4 {
             (0..12).for_each(|_| edit(&mut rng, &mut terrain));
             linked += check(&mut rng, &terrain, &mut scratch);
             terrain.check().unwrap();
+            with_landmarks += usize::from(terrain.has_landmarks());
         }
     }
     assert!(linked > 200, "{linked} links were crossed");
+    assert!(with_landmarks > 60, "{with_landmarks} of 80 rounds with landmarks");
 }
 
 #[test]

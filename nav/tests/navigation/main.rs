@@ -22,6 +22,7 @@ mod follow;
 mod generate;
 mod grid;
 mod jump_points;
+mod landmarks;
 mod levels;
 mod links;
 mod load;

@@ -58,12 +58,16 @@ fn a_terrain_that_was_saved_is_edited_with_the_same_results() {
         let grid = noise::noise(&mut rng, width, height, 60);
         let mut terrain = Terrain::new(grid, rule);
         for round in 0..12 {
+            if round >= 5 {
+                terrain.place_landmarks();
+            }
             edit(&mut terrain, &mut rng, 400);
             let old = terrain.version();
             edit(&mut terrain, &mut rng, 30);
             let mut other = read(&terrain);
             other.check().unwrap();
             assert_eq!(other.version(), terrain.version());
+            assert_eq!(other.has_landmarks(), terrain.has_landmarks());
             let since = |terrain: &Terrain| -> Option<Vec<_>> {
                 Some(terrain.grid().changes_since(old)?.collect())
             };
@@ -85,6 +89,10 @@ fn no_bytes_make_a_terrain_that_contradicts_itself() {
         let grid = noise::noise(&mut Rng::new(3), width, height, percent);
         let mut terrain = Terrain::new(grid, MoveRule::BothFree);
         edit(&mut terrain, &mut Rng::new(1), 30);
+        if height > 1 {
+            terrain.place_landmarks();
+            assert!(terrain.has_landmarks());
+        }
         let mut bytes = Vec::new();
         Terrain::CODEC.write(&terrain, &mut bytes).unwrap();
         for len in 0..bytes.len() {

@@ -6,9 +6,19 @@ use crate::columns::{Column, Solver};
 use crate::maps::Problem;
 
 pub(crate) fn column(problem: &Problem) -> Column {
-    let terrain = problem.terrain.clone();
+    of("formic", problem.terrain.clone())
+}
+
+/// `None` over cells of one weight, where searches do without.
+pub(crate) fn with_landmarks(problem: &Problem) -> Option<Column> {
+    let mut terrain = problem.terrain.clone();
+    terrain.place_landmarks();
+    terrain.has_landmarks().then(|| of("formic, landmarks", terrain))
+}
+
+fn of(name: &'static str, terrain: Terrain) -> Column {
     let solver = Formic { terrain, scratch: PathScratch::new(), path: Path::new(), length: None };
-    Column { name: "formic", solver: Box::new(solver), is_exact: true }
+    Column { name, solver: Box::new(solver), is_exact: true }
 }
 
 struct Formic {

@@ -29,9 +29,10 @@ pub(crate) trait Solver {
     fn length(&self) -> Option<f64>;
 }
 
-/// All columns that know such a problem, ours first.
+/// All columns that know such a problem, those of ours first, whose names begin with `formic`.
 pub(crate) fn all(problem: &Problem) -> Vec<Column> {
     let mut columns = vec![formic::column(problem)];
+    columns.extend(formic::with_landmarks(problem));
     columns.extend(reference::column(problem));
     #[cfg(feature = "pathfinding")]
     columns.push(pathfinding::column(problem));
