@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&str] = &[
     "bits",
     "heads",
-    "explain::label",
     "explain::decision",
     "explain::sentence",
     "explain::ring",

@@ -5,9 +5,8 @@ use std::cell::RefCell;
 use formic_ecs::Claimant;
 
 use super::components::{Action, ActionFlags, ActionResult};
-use super::processor::{
-    ActionChunk, Agent, Ended, Extras, Processor, SerialProcessor, WideProcessor,
-};
+use super::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
+use crate::explain::Ended;
 
 /// A processor that is called from one thread.
 #[derive(Debug)]
@@ -124,8 +123,7 @@ impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
 
     fn end(mut self, result: ActionResult) -> Turn {
         self.action.result = result;
-        let is_done = result == ActionResult::Success;
-        self.cleanup(if is_done { Ended::Success } else { Ended::Failed });
+        self.cleanup(result.into());
         Turn::Ended(result)
     }
 }

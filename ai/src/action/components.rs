@@ -3,6 +3,8 @@
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity, HashState};
 
+use crate::explain::Ended;
+
 /// How an action stands.
 #[derive(
     Clone,
@@ -24,6 +26,16 @@ pub enum ActionResult {
     Success,
     /// It could not be done.
     Failed,
+}
+
+/// How an action that goes on no more has ended.
+impl From<ActionResult> for Ended {
+    fn from(result: ActionResult) -> Self {
+        match result {
+            ActionResult::Success | ActionResult::Running => Self::Success,
+            ActionResult::Failed => Self::Failed,
+        }
+    }
 }
 
 /// What every action entity has: whose it is, its place, and how far it has come.

@@ -9,7 +9,7 @@ use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::names::NamingRecorder;
 use super::report::{Owner, Report, deliver};
-use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
+use crate::explain::{Candidate, DecisionLog, Ended, Engine, Stopped, Verdict};
 
 /// The filter component of an action that consists of others, its parts, which may be composites
 /// themselves. It is an action for those that it is a part of, and a mind for its parts.
@@ -157,13 +157,12 @@ impl Record<'_> {
                 decision.candidate(Candidate::new(self.recorder.name(after, part), verdict));
             }
             for part in 0..before.action_count() {
-                let why = match before.ended(part) {
-                    Some(ActionResult::Failed) => Ending::Failed { error: None },
-                    Some(_) => Ending::Success,
-                    None if is_over && before.is_running(part) => Ending::Interrupted { by: None },
+                let ended = match before.ended(part) {
+                    Some(result) => result.into(),
+                    None if is_over && before.is_running(part) => Ended::Interrupted,
                     None => continue,
                 };
-                decision.stop(self.recorder.name(before, part), why);
+                decision.stopped.push(Stopped::new(self.recorder.name(before, part), ended));
             }
         });
     }

@@ -115,10 +115,9 @@ pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
 pub(crate) use self::param::argument_of_parts;
-pub use self::processor::{
-    ActionChunk, Agent, Ended, Extras, Processor, SerialProcessor, WideProcessor,
-};
+pub use self::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
 #[doc(hidden)]
 pub use self::report::Report;
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};
 pub use self::systems::{bury, identify, identify_parts};
+pub use crate::explain::Ended;

@@ -1,11 +1,9 @@
 //! The processor that carries out one kind of action.
 
-use std::fmt;
-
-use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Claimant, Component, Entity, HashState, QueryData};
+use formic_ecs::{Claimant, Component, Entity, QueryData};
 
 use super::components::ActionResult;
+use crate::explain::Ended;
 
 /// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
 ///
@@ -285,37 +283,4 @@ pub struct Agent<'a> {
     pub action: Entity,
     /// The action as the one that claims the agent.
     pub(super) row: &'a Claimant<'a>,
-}
-
-/// How an action, or an [activity](crate::activity), ended.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    NoUninit,
-    CheckedBitPattern,
-    serde::Serialize,
-    serde::Deserialize,
-    HashState,
-)]
-#[repr(u8)]
-pub enum Ended {
-    /// It was done.
-    Success = 1,
-    /// It could not be done.
-    Failed = 2,
-    /// Something else came first, or the agent is gone.
-    Interrupted = 3,
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Success => "done",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-        })
-    }
 }

@@ -10,7 +10,7 @@ use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
 use super::mind::give_mind;
 use super::names::NamingRecorder;
-use crate::explain::{Candidate, Ending, Engine, Label, Verdict};
+use crate::explain::{Candidate, Engine, Stopped, Verdict};
 
 /// What a sequence does when an action fails.
 #[derive(
@@ -189,15 +189,11 @@ pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingReco
                 let name = recorder.name(body, agent.current());
                 let verdict = match agent.rest_left {
                     0 if body.is_running(agent.current()) => Verdict::Chosen,
-                    0 => Verdict::Waits { on: Label::plain("being started again") },
+                    0 => Verdict::Waits { on: "being started again".into() },
                     ticks => Verdict::Waits { on: format!("the end of {ticks} ticks").into() },
                 };
                 decision.candidate(Candidate::new(name, verdict));
-                let why = match result {
-                    ActionResult::Failed => Ending::Failed { error: None },
-                    ActionResult::Success | ActionResult::Running => Ending::Success,
-                };
-                decision.stop(recorder.name(body, before), why);
+                decision.stopped.push(Stopped::new(recorder.name(body, before), result.into()));
             });
         }
         resting.set(agent.rest_left > 0);
@@ -228,7 +224,7 @@ pub fn rest(mut agents: Query<Rested, With<Resting>>, recorder: NamingRecorder) 
                 log.note(entity, tick, Engine::Sequence, |decision| {
                     let name = recorder.name(body, agent.current());
                     decision.candidate(Candidate::new(name, Verdict::Chosen));
-                    decision.cause = Some(Label::plain("its rest is over"));
+                    decision.cause = Some("its rest is over".into());
                 });
             }
         }

@@ -7,7 +7,7 @@ use formic_ecs::{Codec, HashState};
 use formic_jobs::SystemParam;
 
 use super::event::Event;
-use crate::action::Ended;
+use crate::explain::Ended;
 
 /// What the activities of a game have in common: what they read, what wakes them, and how they fail.
 ///

@@ -16,8 +16,8 @@ use super::record::{TaskWatch, Watch, stopped_by};
 use super::slot::{ActivitySlot, Blocking, Next, State};
 use super::table::{LastNumber, Subscriptions, Watched};
 use super::tick::{Effects, Finished, Outgoing, Tick};
-use crate::action::Ended;
 use crate::explain::DecisionRecorder;
+use crate::explain::Ended;
 
 type Row<A> =
     (Entity, &'static mut ActivitySlot<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);

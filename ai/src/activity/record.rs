@@ -53,7 +53,7 @@ impl TaskWatch<'_> {
             if let Some(next) = next {
                 let name = next.name().into_owned();
                 decision.candidate(Candidate::new(name, Verdict::Chosen));
-                decision.cause = Some(Label::plain("it was proposed"));
+                decision.cause = Some("it was proposed".into());
             }
         });
     }
@@ -100,9 +100,9 @@ impl TaskWatch<'_> {
                     }
                 }
                 Some(Notice::Died(_)) => format!("{name} is gone").into(),
-                Some(Notice::Time(_)) => Label::plain("its timer ran out"),
+                Some(Notice::Time(_)) => "its timer ran out".into(),
                 Some(Notice::Missed(_)) => format!("events of {name} may have been missed").into(),
-                None => Label::plain("it was called from outside"),
+                None => "it was called from outside".into(),
             });
         });
     }
@@ -114,17 +114,15 @@ pub(super) fn stopped_by<A: Activity>(
     ending: &Ending<Failure<A>>,
     by: Option<&A>,
 ) -> Stopped {
-    let why = match ending {
-        Ending::Success => explain::Ending::Success,
-        Ending::Failed(error) => {
-            let reason = <A::Domain as ActivityDomain>::reason(error);
-            explain::Ending::Failed { error: reason.map(|reason| reason.into_owned().into()) }
-        }
-        Ending::Interrupted => {
-            explain::Ending::Interrupted { by: by.map(|by| by.name().into_owned().into()) }
-        }
-    };
-    Stopped { what: activity.name().into_owned().into(), why }
+    let stopped = Stopped::new(activity.name(), ending.how());
+    match ending {
+        Ending::Failed(error) => match <A::Domain as ActivityDomain>::reason(error) {
+            Some(reason) => stopped.because(reason),
+            None => stopped,
+        },
+        Ending::Interrupted => Stopped::interrupted(stopped.what, by.map(A::name).as_deref()),
+        Ending::Success => stopped,
+    }
 }
 
 /// `arrived or eaten`; `None` for all kinds.
@@ -133,7 +131,7 @@ fn kinds_name<E: Event>(kinds: EventKinds) -> Option<Label> {
         return None;
     }
     if kinds == EventKinds::NONE {
-        return Some(Label::plain("the death"));
+        return Some("the death".into());
     }
     let mut names: Vec<&str> =
         kinds.numbers().map(|number| E::kind_name(number).unwrap_or("an event")).collect();

@@ -10,7 +10,7 @@ use formic_ecs::{
 
 use super::behaviour::Activity;
 use super::subscription::{Subscription, take};
-use crate::action::Ended;
+use crate::explain::Ended;
 
 /// On each entity with a [`ActivitySlot`]: switched on while there is nothing to do about it in a tick, because
 /// its activity is blocked or it has none.

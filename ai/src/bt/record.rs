@@ -5,7 +5,7 @@ use formic_ecs::{Entity, QueryData};
 use super::node::Op;
 use super::tree::Tree;
 use crate::action::{ActionResult, Body};
-use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Verdict};
+use crate::explain::{Candidate, DecisionLog, Engine, Label, Stopped, Verdict};
 
 /// Told of every leaf that a tick asks, if the agent is watched.
 pub(super) trait Trace {
@@ -108,15 +108,14 @@ impl<Q: QueryData> Tree<Q> {
                 let first_begun = body.running().find(|&it| !before.body.is_running(it));
                 let by = first_begun.map(|action| self.action_name(action));
                 for action in 0..body.action_count() {
-                    let why = match had_ended(action) {
-                        Some(ActionResult::Failed) => Ending::Failed { error: None },
-                        Some(_) => Ending::Success,
+                    let name = self.action_name(action);
+                    decision.stopped.push(match had_ended(action) {
+                        Some(result) => Stopped::new(name, result.into()),
                         None if before.body.is_running(action) && !body.is_running(action) => {
-                            Ending::Interrupted { by: by.clone() }
+                            Stopped::interrupted(name, by.as_deref())
                         }
                         None => continue,
-                    };
-                    decision.stop(self.action_name(action), why);
+                    });
                 }
             });
         }
@@ -124,7 +123,7 @@ impl<Q: QueryData> Tree<Q> {
 
     fn action_name(&self, action: usize) -> Label {
         let name = self.library.actions.get(action);
-        name.map_or_else(|| format!("action {action}").into(), |name| Label::from(name.clone()))
+        name.map_or_else(|| format!("action {action}").into(), |name| Label::from(name.as_str()))
     }
 
     fn leaf_name(&self, op: Op, argument: u32) -> Label {

@@ -1,10 +1,13 @@
 //! The record of one decision, whatever has decided.
 
+use std::fmt;
 use std::sync::Arc;
 
-use formic_ecs::Entity;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::{Entity, HashState};
 
-use super::label::Label;
+/// A name in a record: of an option, a state, a rule. Cheap to clone.
+pub type Label = Arc<str>;
 
 /// What kind of mind has decided, in the order in which they decide within a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,36 +35,69 @@ pub enum Engine {
     Other(&'static str),
 }
 
-/// Why something ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ending {
+/// How an action, an [activity](crate::activity) or a step of a plan ended.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
+#[repr(u8)]
+pub enum Ended {
     /// It was done.
-    Success,
+    Success = 1,
     /// It could not be done.
-    Failed {
-        /// What was in the way, where that is known.
-        error: Option<Label>,
-    },
-    /// Something else was wanted.
-    Interrupted {
-        /// What took its place, or told it to stop, where that is known.
-        by: Option<Label>,
-    },
-    /// The plan that it was a step of was dropped.
-    Replanned {
-        /// What the plan did not know of.
-        why: Label,
-    },
+    Failed = 2,
+    /// Something else came first, or the agent is gone.
+    Interrupted = 3,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "done",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        })
+    }
 }
 
 /// Something that an agent did, and why it does it no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stopped {
     /// What it was.
     pub what: Label,
-    /// Why it ended.
-    pub why: Ending,
+    /// How it ended.
+    pub ended: Ended,
+    /// What was in the way, or came in between, where that is known.
+    pub why: Option<Label>,
+}
+
+impl Stopped {
+    /// Something that ended for a reason that nobody has said.
+    pub fn new(what: impl Into<Label>, ended: Ended) -> Self {
+        Self { what: what.into(), ended, why: None }
+    }
+
+    /// Says what was in the way, or came in between.
+    #[must_use]
+    pub fn because(mut self, why: impl Into<Label>) -> Self {
+        self.why = Some(why.into());
+        self
+    }
+
+    /// Something that was interrupted, by what took its place where that is known.
+    pub fn interrupted(what: impl Into<Label>, by: Option<&str>) -> Self {
+        let why = by.map(|by| format!("interrupted by {by}").into());
+        Self { why, ..Self::new(what, Ended::Interrupted) }
+    }
 }
 
 /// What became of a candidate.
@@ -327,10 +363,5 @@ impl Decision {
     /// Adds a candidate.
     pub fn candidate(&mut self, candidate: Candidate) {
         self.candidates.push(candidate);
-    }
-
-    /// Adds something that stopped.
-    pub fn stop(&mut self, what: impl Into<Label>, why: Ending) {
-        self.stopped.push(Stopped { what: what.into(), why });
     }
 }

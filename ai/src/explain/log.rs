@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use formic_ecs::{Entity, HashState, StateHasher};
 
-use super::decision::{Candidate, Decision, Ending, Engine, Stopped};
-use super::label::Label;
+use super::decision::{Candidate, Decision, Engine, Label, Stopped};
 use super::ring::{Facts, Recall, Ring};
 use crate::heads::Heads;
 
@@ -132,7 +131,7 @@ impl DecisionLog {
         let place = self.watched.len();
         let next = self.first.get(agent);
         self.first.set(agent, number(place), place);
-        let (kind, ring) = (Label::default(), Mutex::new(Ring::default()));
+        let (kind, ring) = (Label::from(""), Mutex::new(Ring::default()));
         self.watched.push(Watched { agent, next, kind, decisions_max: 1, ring });
         if self.marks.len() < MARK_WORDS_MIN.max(self.watched.len().div_ceil(2)) {
             self.mark_all();
@@ -361,14 +360,13 @@ impl DecisionLog {
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
     /// watched.
-    pub fn note_end(&self, agent: Entity, what: impl FnOnce() -> Label, why: Ending) {
+    pub fn note_end(&self, agent: Entity, stopped: impl FnOnce() -> Stopped) {
         if !self.may_be_watched(agent) {
             return;
         }
         let Some(watched) = self.get(agent) else { return };
-        let stopped = Stopped { what: what(), why };
         // A mind that never decides anything shall not fill the memory.
-        watched.ring().stop(stopped, watched.decisions_max);
+        watched.ring().stop(stopped(), watched.decisions_max);
     }
 
     /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a

@@ -4,7 +4,7 @@
 //!
 //! * A **[`Decision`]** is the record of one: when, who, by what kind of mind ([`Engine`]); the
 //!   **candidates** that there were and what became of each ([`Verdict`]); the **factors** of their
-//!   scores, from input through curve to score; what **stopped**, and why ([`Ending`]); the plan and
+//!   scores, from input through curve to score; what **[`Stopped`]**, and why; the plan and
 //!   what finding it took; what an agent that sleeps is to be woken by, and since when it sleeps;
 //!   which rules were asked, and which said no.
 //! * The **[`DecisionLog`]** is a resource. It says which agents are **watched**, and has a ring of
@@ -55,17 +55,15 @@
 //! For counts over all agents, query their components.
 
 mod decision;
-mod label;
 mod log;
 mod recorder;
 mod ring;
 mod sentence;
 
 pub use self::decision::{
-    Candidate, Decision, Ending, Engine, Factor, PlanRecord, RuleRecord, RuleVerdict, Stopped,
-    Subscribed, Verdict,
+    Candidate, Decision, Ended, Engine, Factor, Label, PlanRecord, RuleRecord, RuleVerdict,
+    Stopped, Subscribed, Verdict,
 };
-pub use self::label::Label;
 pub use self::log::DecisionLog;
 pub use self::recorder::DecisionRecorder;
 pub(crate) use self::ring::Recall;

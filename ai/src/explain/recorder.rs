@@ -3,8 +3,7 @@
 use formic_ecs::{Entity, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
-use super::decision::{Decision, Ending, Engine};
-use super::label::Label;
+use super::decision::{Decision, Engine};
 use super::log::DecisionLog;
 
 /// The [`DecisionLog`] of the world for a system in which agents decide; it does nothing where there
@@ -94,13 +93,6 @@ impl DecisionRecorder<'_> {
     pub fn note(&self, agent: Entity, engine: Engine, fill: impl FnOnce(&mut Decision)) {
         if let Some(log) = self.log() {
             log.note(agent, self.tick, engine, fill);
-        }
-    }
-
-    /// Writes down that something ended, see [`DecisionLog::note_end`].
-    pub fn note_end(&self, agent: Entity, what: impl FnOnce() -> Label, why: Ending) {
-        if let Some(log) = self.log() {
-            log.note_end(agent, what, why);
         }
     }
 }

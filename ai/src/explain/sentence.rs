@@ -5,13 +5,13 @@ use std::ptr;
 
 use formic_ecs::Entity;
 
-use super::decision::{Candidate, Decision, Ending, Engine, RuleVerdict, Stopped, Verdict};
+use super::decision::{Candidate, Decision, Ended, Engine, RuleVerdict, Stopped, Verdict};
 
 impl Decision {
     /// The record as a sentence. `who` is the agent, as it is to be called.
     ///
     /// ```
-    /// use formic_ai::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
+    /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Stopped, Verdict};
     /// use formic_ai::prelude::*;
     /// let mut world = World::new();
     /// let cat = world.spawn(());
@@ -20,7 +20,7 @@ impl Decision {
     /// log.note(cat, 40, Engine::Utility, |decision| {
     ///     decision.candidate(Candidate::new("eat", Verdict::Chosen).score(0.81));
     ///     decision.candidate(Candidate::new("sleep", Verdict::Beaten).score(0.44));
-    ///     decision.stop("play", Ending::Interrupted { by: Some("eat".into()) });
+    ///     decision.stopped.push(Stopped::interrupted("play", Some("eat")));
     /// });
     /// assert_eq!(
     ///     log.sentences(cat),
@@ -83,8 +83,8 @@ impl Decision {
                 out.push_str(", the last that was asked");
             }
         }
-        for Stopped { what, why } in &self.stopped {
-            write!(out, "; {what} {why}")?;
+        for stopped in &self.stopped {
+            write!(out, "; {stopped}")?;
         }
         self.write_sleep(out, name)?;
         out.push('.');
@@ -205,15 +205,15 @@ impl fmt::Display for Scored<'_> {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Success => f.write_str("is done"),
-            Self::Failed { error: None } => f.write_str("has failed"),
-            Self::Failed { error: Some(error) } => write!(f, "has failed: {error}"),
-            Self::Interrupted { by: None } => f.write_str("stopped: interrupted"),
-            Self::Interrupted { by: Some(by) } => write!(f, "stopped: interrupted by {by}"),
-            Self::Replanned { why } => write!(f, "stopped: a new plan, because {why}"),
+        let Self { what, ended, why } = self;
+        match (ended, why) {
+            (Ended::Success, _) => write!(f, "{what} is done"),
+            (Ended::Failed, None) => write!(f, "{what} has failed"),
+            (Ended::Failed, Some(why)) => write!(f, "{what} has failed: {why}"),
+            (Ended::Interrupted, None) => write!(f, "{what} stopped: interrupted"),
+            (Ended::Interrupted, Some(why)) => write!(f, "{what} stopped: {why}"),
         }
     }
 }

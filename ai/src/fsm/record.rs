@@ -6,7 +6,7 @@ use super::agent::FsmAgent;
 use super::machine::{Machine, NO_GUARD, NONE};
 use super::situation::Situation;
 use super::transition::{Goes, Trigger};
-use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Stopped, Verdict};
+use crate::explain::{Candidate, DecisionLog, Ended, Engine, Label, Stopped, Verdict};
 
 /// Where an update is written down if its agent is watched.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl Watch<'_> {
         self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
             let state = machine.described(agent.first.state);
             decision.candidate(Candidate::new(state, Verdict::Chosen));
-            decision.cause = Some(Label::plain("it begins"));
+            decision.cause = Some("it begins".into());
         });
     }
 
@@ -63,29 +63,25 @@ impl Sight {
             let verdict = if !situation.is_triggered(transition) {
                 Verdict::Waits { on: machine.awaited(place) }
             } else if !situation.is_possible(transition) {
-                Verdict::Refused { by: Label::plain("the stack of interruptions") }
+                Verdict::Refused { by: "the stack of interruptions".into() }
             } else {
                 // It was asked before, and is not asked again.
                 let name =
                     machine.names[place].as_ref().map(|name| format!("{:?}", &**name).into());
-                Verdict::Refused { by: name.unwrap_or(Label::plain("its condition")) }
+                Verdict::Refused { by: name.unwrap_or("its condition".into()) }
             };
             let target = situation.target(place);
             let is_again = target == machine.states[usize::from(situation.agent.first.state)].name;
             let name = if is_again { format!("{target} again").into() } else { target };
             Candidate::new(name, verdict)
         });
-        let why = match machine.transitions[chosen].trigger {
-            Trigger::Done => Ending::Success,
-            Trigger::Failed => Ending::Failed { error: None },
-            _ => Ending::Interrupted { by: Some(situation.target(chosen)) },
-        };
         let what = machine.states[usize::from(situation.agent.first.state)].name.clone();
-        Self {
-            candidates: candidates.collect(),
-            cause: machine.cause(chosen),
-            stopped: Stopped { what, why },
-        }
+        let stopped = match machine.transitions[chosen].trigger {
+            Trigger::Done => Stopped::new(what, Ended::Success),
+            Trigger::Failed => Stopped::new(what, Ended::Failed),
+            _ => Stopped::interrupted(what, Some(&situation.target(chosen))),
+        };
+        Self { candidates: candidates.collect(), cause: machine.cause(chosen), stopped }
     }
 }
 
@@ -94,7 +90,7 @@ impl<Q: QueryData> Situation<'_, Q> {
     fn target(&self, transition: usize) -> Label {
         let state = match self.machine.transitions[transition].to {
             Goes::To(to) | Goes::Push(to) => to,
-            Goes::Back if self.interruptions() == 0 => return Label::plain("what was interrupted"),
+            Goes::Back if self.interruptions() == 0 => return "what was interrupted".into(),
             Goes::Back => self.memory[self.memory.len() - 1].0,
         };
         self.machine.states[usize::from(state)].name.clone()
@@ -122,7 +118,7 @@ impl<Q: QueryData> Machine<Q> {
         let transition = &self.transitions[place];
         let from = &self.states[usize::from(transition.from)].name;
         match transition.trigger {
-            Trigger::Always => Label::plain("nothing"),
+            Trigger::Always => "nothing".into(),
             Trigger::Event(event) => self.event_name(event),
             Trigger::After(updates) => format!("the end of {updates} updates").into(),
             Trigger::Done => format!("{from} to be done").into(),
@@ -136,11 +132,11 @@ impl<Q: QueryData> Machine<Q> {
         let condition = match &self.names[place] {
             Some(name) => Some(name.clone()),
             None if transition.guard == NO_GUARD => None,
-            None => Some(Label::plain("its condition holds")),
+            None => Some("its condition holds".into()),
         };
         let from = &self.states[usize::from(transition.from)].name;
         let trigger = match transition.trigger {
-            Trigger::Always => return condition.unwrap_or(Label::plain("nothing holds it back")),
+            Trigger::Always => return condition.unwrap_or("nothing holds it back".into()),
             Trigger::Event(event) => format!("{} came", self.event_name(event)),
             Trigger::After(updates) => format!("{updates} updates have passed"),
             Trigger::Done => format!("{from} is done"),

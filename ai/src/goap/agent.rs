@@ -197,7 +197,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
     fn note(&mut self, goal: usize, verdict: Verdict) {
         let goal = &self.follower.planner().goals[goal];
         if let Some(watch) = &mut self.follower.watch {
-            let candidate = Candidate::new(goal.name().to_owned(), verdict).rank(goal.priority);
+            let candidate = Candidate::new(goal.name(), verdict).rank(goal.priority);
             watch.candidates.push(candidate);
         }
     }
@@ -370,7 +370,7 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         let result = self.body.take_ended(self.sensors.action(operator))?;
         let operators = self.planner().operators();
         if let Some(watch) = &mut self.watch {
-            watch.action_ended(&operators[operator], result == ActionResult::Success);
+            watch.action_ended(&operators[operator], result);
         }
         if result == ActionResult::Success {
             *self.counts.step += 1;

@@ -4,7 +4,8 @@ use formic_ecs::Entity;
 
 use super::operator::Operator;
 use super::planner::NoPlan;
-use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, PlanRecord, Verdict};
+use crate::action::ActionResult;
+use crate::explain::{Candidate, DecisionLog, Ended, Engine, Label, PlanRecord, Stopped, Verdict};
 
 /// Where the thoughts of an agent that is watched are written down.
 pub(crate) struct Watch<'a> {
@@ -17,8 +18,9 @@ pub(crate) struct Watch<'a> {
     cause: Option<Label>,
 }
 
-fn label(operator: &Operator) -> Label {
-    operator.name().to_owned().into()
+fn replanned(dropped: &Operator, why: &str) -> Stopped {
+    let why = format!("a new plan, because {why}");
+    Stopped::new(dropped.name(), Ended::Interrupted).because(why)
 }
 
 impl<'a> Watch<'a> {
@@ -27,14 +29,11 @@ impl<'a> Watch<'a> {
     }
 
     /// An action of the plan has ended.
-    pub(crate) fn action_ended(&mut self, operator: &Operator, is_done: bool) {
-        let why = if is_done {
-            Ending::Success
-        } else {
+    pub(crate) fn action_ended(&mut self, operator: &Operator, result: ActionResult) {
+        if result == ActionResult::Failed {
             self.cause = Some(format!("{} has failed", operator.name()).into());
-            Ending::Failed { error: None }
-        };
-        self.log.note_end(self.agent, || label(operator), why);
+        }
+        self.log.note_end(self.agent, || Stopped::new(operator.name(), result.into()));
     }
 
     /// The next step of the plan begins.
@@ -48,7 +47,7 @@ impl<'a> Watch<'a> {
     /// The plan is carried out, or its next step cannot be.
     pub(crate) fn plan_ended(&mut self, next: Option<&Operator>) {
         self.cause = Some(match next {
-            None => Label::plain("the plan is carried out"),
+            None => "the plan is carried out".into(),
             Some(next) => format!("{} cannot be begun as things are", next.name()).into(),
         });
     }
@@ -60,13 +59,13 @@ impl<'a> Watch<'a> {
 
     /// The plan that it was making when the game was saved is of another planner.
     pub(crate) fn planner_is_another(&mut self) {
-        self.cause = Some(Label::plain("its planner is another one than when the game was saved"));
+        self.cause = Some("its planner is another one than when the game was saved".into());
     }
 
     /// A plan was found; the action of `dropped` is not part of it.
     pub(crate) fn plan(mut self, plan: PlanRecord, dropped: Option<&Operator>) {
-        let cause = self.cause.take().unwrap_or(Label::plain("it was told to think"));
-        let stopped = dropped.map(|it| (label(it), Ending::Replanned { why: cause.clone() }));
+        let cause = self.cause.take().unwrap_or("it was told to think".into());
+        let stopped = dropped.map(|it| replanned(it, &cause));
         self.cause = Some(cause);
         self.note(Some(plan), stopped);
     }
@@ -80,17 +79,15 @@ impl<'a> Watch<'a> {
         if !is_news && self.log.last_of(self.agent, Engine::Planner).is_some_and(is_repeated) {
             return;
         }
-        let why = Label::plain("there is nothing left to do, or to be done about it");
-        self.note(None, dropped.map(|it| (label(it), Ending::Replanned { why })));
+        let why = "there is nothing left to do, or to be done about it";
+        self.note(None, dropped.map(|it| replanned(it, why)));
     }
 
-    fn note(mut self, plan: Option<PlanRecord>, stopped: Option<(Label, Ending)>) {
+    fn note(mut self, plan: Option<PlanRecord>, stopped: Option<Stopped>) {
         self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
             decision.candidates.append(&mut self.candidates);
             decision.plan = plan;
-            if let Some((what, why)) = stopped {
-                decision.stop(what, why);
-            }
+            decision.stopped.extend(stopped);
             decision.cause = self.cause;
         });
     }
@@ -110,6 +107,6 @@ pub(crate) fn plan_record(
     (steps, cost): (&[usize], u64),
     searched: usize,
 ) -> PlanRecord {
-    let steps = steps.iter().map(|&operator| label(&operators[operator])).collect();
+    let steps = steps.iter().map(|&operator| operators[operator].name().into()).collect();
     PlanRecord { steps, cost, searched }
 }

@@ -10,7 +10,7 @@ use formic_jobs::Query;
 use super::domain::Domain;
 use super::search::{Plan, Planning};
 use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
-use crate::explain::{Candidate, DecisionRecorder, Label, Verdict};
+use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::goap::{
     Called, Counts, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
     verdict_of,
@@ -207,7 +207,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 Ok(plan) if plan.operators.first().is_some_and(|&it| !follower.can_begin(it)) => {
                     // It took several ticks, and things have changed.
                     if let Some(watch) = &mut self.follower.watch {
-                        watch.plan_is_outdated(Label::plain("things changed while it planned"));
+                        watch.plan_is_outdated("things changed while it planned");
                     }
                 }
                 Ok(plan) if !plan.operators.is_empty() => {

@@ -11,9 +11,9 @@ use super::considerations::BATCH;
 use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
-use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
+use crate::action::{Body, Reported, Switching, link_mind};
 use crate::bits::set_bits;
-use crate::explain::{DecisionLog, DecisionRecorder, Ending};
+use crate::explain::{DecisionLog, DecisionRecorder, Stopped};
 
 type Row<Q> = (
     Entity,
@@ -102,7 +102,8 @@ impl<Q: QueryData> UtilityAgents<'_, Q> {
                 let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
                 let ended = agent.take_end(reasoner, body, cooldowns);
                 if let (Some(log), Some((option, result))) = (log, ended) {
-                    log.note_end(entity, || reasoner.options[option].name.clone(), ending(result));
+                    let name = || reasoner.options[option].name.clone();
+                    log.note_end(entity, || Stopped::new(name(), result.into()));
                 }
             }
         });
@@ -287,12 +288,5 @@ fn note_choice(
         let cooldowns: &[u32] = Cooldown::peel_slice(cooldowns);
         let choice = Choice { before: agent.current(), chosen, inputs, cooldowns };
         reasoner.note(log, tick, entity, &choice);
-    }
-}
-
-const fn ending(result: ActionResult) -> Ending {
-    match result {
-        ActionResult::Success | ActionResult::Running => Ending::Success,
-        ActionResult::Failed => Ending::Failed { error: None },
     }
 }

@@ -3,7 +3,7 @@
 use formic_ecs::Entity;
 
 use super::reasoner::{Options, Reasoner};
-use crate::explain::{Candidate, Decision, DecisionLog, Ending, Engine, Recall, Verdict};
+use crate::explain::{Candidate, Decision, DecisionLog, Engine, Recall, Stopped, Verdict};
 
 /// What an agent has decided by, as far as it is not in the reasoner.
 pub(super) struct Choice<'a> {
@@ -74,8 +74,8 @@ impl Options {
             utility.record_factors(option, choice.inputs, decision);
         }
         if let Some(left) = choice.before.filter(|_| choice.before != choice.chosen) {
-            let by = choice.chosen.map(|chosen| self[chosen].name.clone());
-            decision.stop(self[left].name.clone(), Ending::Interrupted { by });
+            let by = choice.chosen.map(|chosen| &*self[chosen].name);
+            decision.stopped.push(Stopped::interrupted(self[left].name.clone(), by));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Path requests of agents, in the log of their decisions.
 
-use formic::ai::explain::{Candidate, Ending, Engine, Verdict};
+use formic::ai::explain::{Candidate, Ended, Engine, Stopped, Verdict};
 use formic::nav::{Cell, Grid, MoveRule, Terrain, systems};
 use formic::prelude::*;
 
@@ -117,7 +117,7 @@ fn the_world_is_the_same_whether_requests_are_written_down_or_not() {
 fn what_has_stopped_is_left_for_the_mind_to_tell() {
     let (mut world, imp) = hall();
     let log = DecisionLog::watching(imp, "Imp", 16);
-    log.note_end(imp, || "dig".into(), Ending::Success);
+    log.note_end(imp, || Stopped::new("dig", Ended::Success));
     world.insert_resource(log);
     let (mut schedule, pool) = build(&mut world);
     schedule.run(&mut world, &pool);

@@ -2,8 +2,8 @@
 
 use formic_ai::action::{Agent, Processor};
 use formic_ai::explain::{
-    Candidate, DecisionLog, DecisionRecorder, Ending, Engine, Factor, PlanRecord, RuleRecord,
-    RuleVerdict, Subscribed, Verdict,
+    Candidate, DecisionLog, DecisionRecorder, Ended, Engine, Factor, PlanRecord, RuleRecord,
+    RuleVerdict, Stopped, Subscribed, Verdict,
 };
 use formic_ai::prelude::*;
 
@@ -64,7 +64,7 @@ fn what_is_overwritten_leaves_nothing_behind() {
             weight: 1.0,
             score: 1.0,
         });
-        decision.stop("b", Ending::Success);
+        decision.stopped.push(Stopped::new("b", Ended::Success));
         decision.plan = Some(PlanRecord::default());
         decision.subscriptions.push(Subscribed { subject: None, event: None });
         decision.blocked_since = Some(1);
@@ -87,7 +87,7 @@ fn what_ends_is_told_with_the_next_decision() {
     let [agent] = entities();
     let mut log = DecisionLog::new();
     log.watch(agent, "Cat", 4);
-    log.note_end(agent, || "walk".into(), Ending::Failed { error: Some("a wall".into()) });
+    log.note_end(agent, || Stopped::new("walk", Ended::Failed).because("a wall"));
     note(&log, agent, 3);
     note(&log, agent, 4);
     assert_eq!(
@@ -102,7 +102,7 @@ fn what_ends_without_a_decision_takes_no_more_room_than_decisions() {
     let mut log = DecisionLog::new();
     log.watch(agent, "Cat", 3);
     for step in 0..1_000 {
-        log.note_end(agent, || format!("step {step}").into(), Ending::Success);
+        log.note_end(agent, || Stopped::new(format!("step {step}"), Ended::Success));
     }
     note(&log, agent, 1);
     let last = log.last(agent).unwrap();
@@ -198,7 +198,7 @@ fn a_panic_in_the_words_leaves_the_log_in_order() {
     let mut log = DecisionLog::new();
     log.watch(agent, "Cat", 2);
     (0..2).for_each(|tick| note(&log, agent, tick));
-    log.note_end(agent, || "walk".into(), Ending::Success);
+    log.note_end(agent, || Stopped::new("walk", Ended::Success));
     let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         log.note(agent, 2, Engine::Tree, |_| panic!("on purpose"));
     }));
@@ -244,8 +244,8 @@ fn the_best_of_the_others_is_found_by_rank_then_score_then_order() {
         decision.candidate(scored("nothing", 7, 0.0));
     });
     let decision = log.last(agent).unwrap();
-    assert_eq!(decision.chosen().unwrap().name, "eat");
-    assert_eq!(decision.runner_up().unwrap().name, "first");
+    assert_eq!(&*decision.chosen().unwrap().name, "eat");
+    assert_eq!(&*decision.runner_up().unwrap().name, "first");
     assert_eq!(decision.margin(), Some(0.25));
     assert_eq!(
         log.sentences(agent),
@@ -297,13 +297,14 @@ fn rules_plans_and_sleep_are_said_in_words() {
             ..rule("doors", RuleVerdict::Rejected, true)
         });
     });
-    assert_eq!(log.last(agent).unwrap().rejected_by().unwrap().rule, "doors");
+    assert_eq!(&*log.last(agent).unwrap().rejected_by().unwrap().rule, "doors");
     log.note(agent, 2, Engine::Planner, |decision| {
         decision.candidate(Candidate::new("be safe", Verdict::Chosen));
         decision.candidate(Candidate::new("be rich", Verdict::Unreachable));
         let steps = vec!["draw".into(), "shoot".into()];
         decision.plan = Some(PlanRecord { steps, cost: 5, searched: 17 });
-        decision.stop("walk", Ending::Replanned { why: "the door is shut".into() });
+        let why = "a new plan, because the door is shut";
+        decision.stopped.push(Stopped::new("walk", Ended::Interrupted).because(why));
     });
     log.note(agent, 3, Engine::Activity, |decision| {
         decision.blocked_since = Some(2);

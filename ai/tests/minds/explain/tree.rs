@@ -74,5 +74,5 @@ fn of_a_long_tick_the_last_leaves_are_told() {
     stage.ticks(1);
     let decisions = stage.decisions();
     assert_eq!(decisions[0].candidates.len(), 64);
-    assert_eq!(decisions[0].chosen().unwrap().name, "play");
+    assert_eq!(&*decisions[0].chosen().unwrap().name, "play");
 }

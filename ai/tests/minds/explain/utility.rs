@@ -59,7 +59,7 @@ fn a_choice_is_told_when_it_changes_with_what_it_was_made_of() {
     let decisions = stage.decisions();
     let sleep = &decisions[0].candidates[1];
     assert_eq!((sleep.score, sleep.bonus), (Some(0.85), 0.25));
-    assert_eq!(decisions[0].chosen().unwrap().name, "eat");
+    assert_eq!(&*decisions[0].chosen().unwrap().name, "eat");
     assert!((decisions[0].margin().unwrap() - (0.95 * 0.95 - 0.85)).abs() < 1e-6);
 }
 
