@@ -4,9 +4,7 @@
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{
-    Curve, Input, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents,
-};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 
 /// From 0 to 100.
 #[derive(Component)]
@@ -73,7 +71,7 @@ fn actions() -> ActionSet {
 
 /// Once it eats it eats its fill, once it sleeps it sleeps until it is rested; it plays when it is
 /// neither hungry nor tired, and being tired bothers it more.
-fn reasoner(actions: &ActionSet) -> Result<Reasoner, ReasonerError> {
+fn reasoner(actions: &ActionSet) -> Result<Reasoner, formic_ai::action::MindError> {
     let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
     let hungry = Curve::exponential(2.0);
     let tired = Curve::fast_then_slow(4.0);

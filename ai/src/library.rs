@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use formic_ecs::QueryData;
 
-use crate::action::ActionSet;
+use crate::action::{ActionSet, Body, MindError};
 
 type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
@@ -69,7 +69,9 @@ impl<Q: QueryData> Library<Q> {
     #[must_use]
     pub fn new(actions: &ActionSet) -> Self {
         let entries = Entries { conditions: Vec::new(), effects: Vec::new(), scores: Vec::new() };
-        Self { actions: actions.names().map(String::from).collect(), entries: Arc::new(entries) }
+        // No body has room for more.
+        let names = actions.names().take(Body::ACTIONS_MAX).map(String::from);
+        Self { actions: names.collect(), entries: Arc::new(entries) }
     }
 
     /// Adds to the entries. A library that trees were made from stays as it is for them.
@@ -122,37 +124,28 @@ impl<Q: QueryData> Library<Q> {
 }
 
 impl<Q: QueryData> Library<Q> {
-    /// The place of an action.
-    pub(crate) fn find_action(&self, name: &str) -> Option<usize> {
-        self.actions.iter().position(|other| other == name)
-    }
-
-    /// The place of a condition.
-    pub(crate) fn find_condition(&self, name: &str) -> Option<usize> {
-        find(&self.entries.conditions, name)
-    }
-
-    /// The place of an effect.
-    pub(crate) fn find_effect(&self, name: &str) -> Option<usize> {
-        find(&self.entries.effects, name)
+    /// The place of an action, a condition, an effect or a score. `field` is where a file has it.
+    pub(crate) fn find(
+        &self,
+        what: &str,
+        field: &'static str,
+        name: &str,
+    ) -> Result<usize, MindError> {
+        let place = self.known(what).position(|other| other == name);
+        place.ok_or_else(|| MindError::unknown(what, field, name, self.known(what)))
     }
 
     /// The names that there are of actions, conditions, effects or scores.
-    pub(crate) fn known(&self, what: &str) -> Vec<&str> {
+    pub(crate) fn known<'a>(&'a self, what: &str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
         match what {
-            "action" => self.actions.iter().map(String::as_str).collect(),
-            "condition" => names(&self.entries.conditions),
-            "effect" => names(&self.entries.effects),
-            _ => names(&self.entries.scores),
+            "action" => Box::new(self.actions.iter().map(String::as_str)),
+            "condition" => Box::new(names(&self.entries.conditions)),
+            "effect" => Box::new(names(&self.entries.effects)),
+            _ => Box::new(names(&self.entries.scores)),
         }
     }
 }
 
-fn names<T>(list: &[(String, T)]) -> Vec<&str> {
-    list.iter().map(|(name, _)| name.as_str()).collect()
-}
-
-/// The place of a name in a list.
-pub(crate) fn find<T>(list: &[(String, T)], name: &str) -> Option<usize> {
-    list.iter().position(|(other, _)| other == name)
+fn names<T>(list: &[(String, T)]) -> impl Iterator<Item = &str> {
+    list.iter().map(|(name, _)| name.as_str())
 }

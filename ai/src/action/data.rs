@@ -14,7 +14,7 @@ use super::action_set::{ActionSet, SpawnAction, spawn_action};
 use super::composite::Composite;
 use super::sequence::{OnFailure, Sequence};
 
-debug_as_text!(LoadError);
+debug_as_text!(LoadError, MindError);
 
 /// The kinds of actions that plan files may use: filter components, by name.
 ///
@@ -192,16 +192,23 @@ impl LoadError {
     }
 }
 
-/// Reads a mind: RON, in which what is optional is written as it is.
-pub(crate) fn read_ron<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> {
-    format().from_str(text).map_err(|error| spanned(&error))
-}
+/// A mind as it is written in a file, in RON: a machine, a reasoner, a planner.
+pub trait MindText: Serialize + DeserializeOwned {
+    /// Reads it from text. What is optional is written as it is, without `Some`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no such mind, with line and column.
+    fn parse(text: &str) -> Result<Self, LoadError> {
+        format().from_str(text).map_err(|error| spanned(&error))
+    }
 
-/// Writes what [`read_ron`] reads.
-pub(crate) fn write_ron<T: Serialize>(mind: &T) -> String {
-    let pretty = ron::ser::PrettyConfig::new().depth_limit(3);
-    // Without floats that are not numbers, and maps, nothing of it can fail.
-    format().to_string_pretty(mind, pretty).unwrap_or_else(|error| error.to_string())
+    /// The text, which reads as the same mind again.
+    #[must_use]
+    fn to_text(&self) -> String {
+        let pretty = ron::ser::PrettyConfig::new().depth_limit(3);
+        // Without floats that are not numbers, and maps, nothing of it can fail.
+        format().to_string_pretty(self, pretty).unwrap_or_else(|error| error.to_string())
+    }
 }
 
 fn format() -> ron::Options {
@@ -230,28 +237,63 @@ pub fn load_file<T>(
 }
 
 /// A problem at a place in a text.
-pub(crate) fn error_at_line(line: usize, column: usize, problem: String) -> LoadError {
+pub(crate) fn error_at_line(line: usize, column: usize, problem: impl Into<String>) -> LoadError {
     error_at(Position { line, col: column }, problem)
 }
 
-/// A problem with a name: where the text has it for the `nth` time, from 0 on, behind a field if that
-/// is said.
-pub(crate) fn error_about(
-    text: &str,
-    field: Option<&str>,
-    name: &str,
-    nth: usize,
-    problem: impl Into<String>,
-) -> LoadError {
-    let quoted = format!("\"{name}\"");
-    let follows = |place: &usize| {
-        let before = text[..*place].trim_end();
-        let before = before.strip_suffix(':').map(str::trim_end);
-        field.is_none_or(|field| before.is_some_and(|before| before.ends_with(field)))
-    };
-    let mut places = text.match_indices(&quoted).map(|(place, _)| place).filter(follows);
-    let place = places.nth(nth).or_else(|| text.find(&quoted)).unwrap_or(0);
-    error_at(start_of(text, &text[place..]), problem)
+/// What is wrong with a mind, as a sentence: a name that means nothing or is given twice, a limit that
+/// is passed, a part that cannot be. A [`LoadError`] says where in a text that is as well.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct MindError {
+    pub(crate) problem: String,
+    /// The name that it is about, or nothing.
+    pub(crate) name: String,
+    /// The field that has the name; any where it is empty.
+    pub(crate) field: &'static str,
+    /// Which of several, from 0.
+    pub(crate) nth: usize,
+}
+
+impl MindError {
+    /// A problem with the whole.
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self::about("", "", problem)
+    }
+
+    /// A problem with a name, where a field has it, or anything if the field is empty.
+    pub(crate) fn about(field: &'static str, name: &str, problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), name: name.into(), field, nth: 0 }
+    }
+
+    /// A name that is given twice: the second one is to go.
+    pub(crate) fn twice(field: &'static str, name: &str, problem: impl Into<String>) -> Self {
+        Self { nth: 1, ..Self::about(field, name, problem) }
+    }
+
+    /// A name that means nothing, with those that do.
+    pub(crate) fn unknown<'a>(
+        what: &str,
+        field: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let hint = hint(name, known);
+        Self::about(field, name, format!("there is no {what} {name:?}{hint}"))
+    }
+
+    /// The same with its place in the text of the mind.
+    pub(crate) fn in_text(&self, text: &str) -> LoadError {
+        let quoted = format!("\"{}\"", self.name);
+        let follows = |place: &usize| {
+            let before = text[..*place].trim_end();
+            let before = before.strip_suffix(':').map(str::trim_end);
+            self.field.is_empty() || before.is_some_and(|before| before.ends_with(self.field))
+        };
+        let mut places = text.match_indices(&quoted).map(|(place, _)| place).filter(follows);
+        let place = places.nth(self.nth).or_else(|| text.find(&quoted)).unwrap_or(0);
+        error_at(start_of(text, &text[place..]), &*self.problem)
+    }
 }
 
 /// For an error about a name that is not there: the one that was probably meant, or those that there

@@ -98,6 +98,5 @@ mod tree;
 
 pub use self::agent::{NodeMemory, TreeAgent, Trees};
 pub use self::node::Node;
-pub use self::parse::{ParseError, ParseProblem};
-pub use self::tree::{Tree, TreeError};
+pub use self::tree::Tree;
 pub use crate::library::Library;

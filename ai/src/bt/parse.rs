@@ -4,93 +4,13 @@ use std::collections::HashMap;
 use std::mem;
 
 use super::node::{Node, Op};
-use crate::action::{LoadError, error_at_line, hint};
-
-debug_as_text!(ParseError, ParseProblem);
-
-/// What is wrong with the text of a tree, and where.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {problem}")]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: u32,
-    /// The column in characters, from 1.
-    pub column: u32,
-    /// What is wrong there.
-    pub problem: ParseProblem,
-}
-
-impl From<ParseError> for LoadError {
-    fn from(error: ParseError) -> Self {
-        error_at_line(error.line as usize, error.column as usize, error.problem.to_string())
-    }
-}
-
-impl ParseProblem {
-    pub(super) fn unknown<'a>(
-        what: &'static str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
-        Self::Unknown { what, name: name.into(), hint: hint(name, known) }
-    }
-}
-
-/// What can be wrong with the text of a tree.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ParseProblem {
-    /// Something else was expected.
-    #[error("expected {expected}, found {found}")]
-    Expected {
-        /// What should stand there.
-        expected: &'static str,
-        /// What stands there.
-        found: String,
-    },
-    /// What has children here is no composite, or no subtree has this name.
-    #[error("there is no {what} {name:?}{hint}")]
-    Unknown {
-        /// A composite or a subtree.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// What was probably meant, or the names that there are.
-        hint: String,
-    },
-    /// A number is too large, or is none.
-    #[error("{0:?} is no number that fits here")]
-    BadNumber(String),
-    /// There is a subtree of this name already.
-    #[error("the subtree {0:?} is defined twice")]
-    DefinedTwice(String),
-    /// A subtree contains itself: the way from it to itself.
-    #[error("the subtree contains itself: {}", .0.join(" > "))]
-    CyclicSubtree(Vec<String>),
-    /// Nodes lie deeper than [`Node::DEPTH_MAX`].
-    #[error("the nodes lie more than {} deep", Node::DEPTH_MAX)]
-    TooDeep,
-    /// With all subtrees in their places there are more than [`Node::COUNT_MAX`] nodes.
-    #[error("the tree has more than {} nodes", Node::COUNT_MAX)]
-    TooLarge,
-    /// The text is no XML.
-    #[error("this is no XML: {0}")]
-    Malformed(String),
-    /// A node of BehaviorTree.CPP cannot be said with ours, or the other way round.
-    #[error("{node:?} has no counterpart: {why}")]
-    NoCounterpart {
-        /// The node, or an attribute or entry of it.
-        node: String,
-        /// The reason.
-        why: &'static str,
-    },
-}
+use crate::action::{LoadError, MindError, error_at_line};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    pub(super) line: u32,
-    pub(super) column: u32,
+    pub(super) line: usize,
+    pub(super) column: usize,
 }
 
 impl Token<'_> {
@@ -98,14 +18,19 @@ impl Token<'_> {
         self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
     }
 
-    fn error(&self, problem: ParseProblem) -> ParseError {
-        ParseError { line: self.line, column: self.column, problem }
+    fn error(&self, problem: impl Into<String>) -> LoadError {
+        error_at_line(self.line, self.column, problem)
     }
 
-    fn expected(&self, expected: &'static str) -> ParseError {
+    /// It means nothing.
+    fn unknown<'k>(&self, what: &str, known: impl IntoIterator<Item = &'k str>) -> LoadError {
+        self.error(MindError::unknown(what, "", self.text, known).to_string())
+    }
+
+    fn expected(&self, expected: &'static str) -> LoadError {
         let found =
             if self.text.is_empty() { "the end".into() } else { format!("{:?}", self.text) };
-        self.error(ParseProblem::Expected { expected, found })
+        self.error(format!("expected {expected}, found {found}"))
     }
 }
 
@@ -129,7 +54,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
         if first == '\n' {
             (line, column) = (line + 1, 1);
         } else {
-            column += u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+            column += text.chars().count();
         }
         rest = after;
     }
@@ -176,7 +101,31 @@ enum Uses {
     Follow,
 }
 
+pub(super) fn bad_number(text: &str) -> String {
+    format!("{text:?} is no number that fits here")
+}
+
+pub(super) fn defined_twice(subtree: &str) -> String {
+    format!("the subtree {subtree:?} is defined twice")
+}
+
+/// `way` leads from a subtree to itself.
+pub(super) fn contains_itself<'a>(way: impl Iterator<Item = &'a str>) -> String {
+    format!("the subtree contains itself: {}", way.collect::<Vec<_>>().join(" > "))
+}
+
 impl Node {
+    /// What is wrong with so many nodes, or nodes that lie so deep.
+    pub(super) fn check_size(depth: usize, count: usize) -> Result<(), String> {
+        if depth > Self::DEPTH_MAX {
+            return Err(format!("the nodes lie more than {} deep", Self::DEPTH_MAX));
+        }
+        if count > Self::COUNT_MAX {
+            return Err(format!("the tree has more than {} nodes", Self::COUNT_MAX));
+        }
+        Ok(())
+    }
+
     /// How deep nodes may lie, subtrees in their places.
     pub const DEPTH_MAX: usize = 64;
     /// How many nodes a tree may have.
@@ -211,12 +160,14 @@ impl Node {
     /// let error = Node::parse("subtree fight attack\nuse figth").unwrap_err();
     /// let said = "line 2, column 5: there is no subtree \"figth\"; did you mean \"fight\"?";
     /// assert_eq!(error.to_string(), said);
-    /// # Ok::<(), formic_ai::bt::ParseError>(())
+    /// # Ok::<(), formic_ai::bt::LoadError>(())
     /// ```
     ///
     /// # Errors
-    /// See [`ParseProblem`].
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
+    /// Returns an error if the text is no tree, names a subtree that is not there, twice or inside itself,
+    /// or has more than [`COUNT_MAX`](Self::COUNT_MAX) nodes or some that lie deeper than
+    /// [`DEPTH_MAX`](Self::DEPTH_MAX); with line and column.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
         let mut parser = Parser {
             tokens: tokens(text),
             at: 0,
@@ -259,12 +210,12 @@ impl<'a> Parser<'a> {
         token
     }
 
-    fn expect(&mut self, text: &'static str) -> Result<(), ParseError> {
+    fn expect(&mut self, text: &'static str) -> Result<(), LoadError> {
         let token = self.next();
         if token.text == text { Ok(()) } else { Err(token.expected(text)) }
     }
 
-    fn name(&mut self) -> Result<Token<'a>, ParseError> {
+    fn name(&mut self) -> Result<Token<'a>, LoadError> {
         let token = self.next();
         if token.is_word() && !is_reserved(token.text) {
             Ok(token)
@@ -273,34 +224,34 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn condition(&mut self) -> Result<String, ParseError> {
+    fn condition(&mut self) -> Result<String, LoadError> {
         let name = self.name()?;
         self.expect("?")?;
         Ok(name.text.into())
     }
 
-    fn number<N: std::str::FromStr>(&mut self) -> Result<N, ParseError> {
+    fn number<N: std::str::FromStr>(&mut self) -> Result<N, LoadError> {
         let token = self.next();
         if !token.text.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(token.expected("a number"));
         }
-        token.text.parse().map_err(|_| token.error(ParseProblem::BadNumber(token.text.into())))
+        token.text.parse().map_err(|_| token.error(bad_number(token.text)))
     }
 
-    fn weight(&mut self) -> Result<f32, ParseError> {
+    fn weight(&mut self) -> Result<f32, LoadError> {
         let token = self.peek();
         let weight: f32 = self.number()?;
         // What is too large is read as infinite, which is not what the text says.
         match weight.is_finite() {
             true => Ok(weight),
-            false => Err(token.error(ParseProblem::BadNumber(token.text.into()))),
+            false => Err(token.error(bad_number(token.text))),
         }
     }
 
     fn in_brackets<T>(
         &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, ParseError>,
-    ) -> Result<T, ParseError> {
+        inner: impl FnOnce(&mut Self) -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
         self.expect("(")?;
         let value = inner(self)?;
         self.expect(")")?;
@@ -308,11 +259,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Notes where a subtree begins, and passes over it.
-    fn subtree(&mut self) -> Result<(), ParseError> {
+    fn subtree(&mut self) -> Result<(), LoadError> {
         self.expect("subtree")?;
         let name = self.name()?;
         if self.by_name.insert(name.text, self.subtrees.len()).is_some() {
-            return Err(name.error(ParseProblem::DefinedTwice(name.text.into())));
+            return Err(name.error(defined_twice(name.text)));
         }
         self.subtrees.push(Subtree { name, start: self.at, is_open: false, size: None });
         // Its end is found by reading it, with its uses passed over.
@@ -323,18 +274,18 @@ impl<'a> Parser<'a> {
 
     /// The tree of the subtree that is used here. A subtree that is nothing but the use of another
     /// is followed in a loop: there may be any number of them in a row.
-    fn subtree_used_at(&mut self, mut used: Token<'a>) -> Result<Node, ParseError> {
+    fn subtree_used_at(&mut self, mut used: Token<'a>) -> Result<Node, LoadError> {
         let (back, open) = (self.at, self.open.len());
         loop {
             let Some(&index) = self.by_name.get(used.text) else {
                 let known = self.subtrees.iter().map(|subtree| subtree.name.text);
-                return Err(used.error(ParseProblem::unknown("subtree", used.text, known)));
+                return Err(used.unknown("subtree", known));
             };
             if self.subtrees[index].is_open {
                 let from = self.open.iter().position(|&open| open == index).unwrap_or(0);
                 let way = self.open[from..].iter().chain([&index]);
-                let way = way.map(|&open| self.subtrees[open].name.text.into()).collect();
-                return Err(used.error(ParseProblem::CyclicSubtree(way)));
+                let way = way.map(|&open| self.subtrees[open].name.text);
+                return Err(used.error(contains_itself(way)));
             }
             self.subtrees[index].is_open = true;
             self.open.push(index);
@@ -374,7 +325,7 @@ impl<'a> Parser<'a> {
         fits.then_some((count, depth))
     }
 
-    fn node(&mut self) -> Result<Node, ParseError> {
+    fn node(&mut self) -> Result<Node, LoadError> {
         // What stands in its place counts, and how deep that lies, but not the use itself.
         if self.peek().text == "use" {
             self.next();
@@ -388,19 +339,14 @@ impl<'a> Parser<'a> {
         self.deepest = self.deepest.max(self.depth);
         self.count += 1;
         let token = self.peek();
-        if self.depth > Node::DEPTH_MAX {
-            return Err(token.error(ParseProblem::TooDeep));
-        }
-        if self.count > Node::COUNT_MAX {
-            return Err(token.error(ParseProblem::TooLarge));
-        }
+        Node::check_size(self.depth, self.count).map_err(|problem| token.error(problem))?;
         let node = self.shallow_node()?;
         self.depth -= 1;
         Ok(node)
     }
 
     /// A node whose place in the tree has been looked at.
-    fn shallow_node(&mut self) -> Result<Node, ParseError> {
+    fn shallow_node(&mut self) -> Result<Node, LoadError> {
         let token = self.next();
         let Some(op) = Op::of_word(token.text) else {
             if !token.is_word() || is_reserved(token.text) {
@@ -411,10 +357,7 @@ impl<'a> Parser<'a> {
                     self.next();
                     Ok(Node::condition(token.text))
                 }
-                "{" => {
-                    let known = Op::composites();
-                    Err(token.error(ParseProblem::unknown("composite", token.text, known)))
-                }
+                "{" => Err(token.unknown("composite", Op::composites())),
                 _ => Ok(Node::action(token.text)),
             };
         };
@@ -447,7 +390,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The children of a composite, each with what stands before it.
-    fn children(&mut self, node: &mut Node) -> Result<(), ParseError> {
+    fn children(&mut self, node: &mut Node) -> Result<(), LoadError> {
         self.expect("{")?;
         while self.peek().text != "}" {
             if self.peek().text.is_empty() {
@@ -472,7 +415,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `None` for all.
-    fn how_many(&mut self) -> Result<Option<u32>, ParseError> {
+    fn how_many(&mut self) -> Result<Option<u32>, LoadError> {
         match self.peek().text {
             "all" => {
                 self.next();

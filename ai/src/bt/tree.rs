@@ -4,11 +4,9 @@ use formic_ecs::QueryData;
 
 use super::node::{Node, Op};
 use super::parse::{Token, tokens};
-use crate::action::{Body, LoadError, error_at_line, hint};
+use crate::action::{LoadError, MindError, error_at_line};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
-
-debug_as_text!(TreeError);
 
 /// One node: 12 bytes.
 ///
@@ -146,65 +144,15 @@ pub struct Tree<Q: QueryData> {
 
 debug_fields!([Q: QueryData] Tree<Q>: nodes);
 
-/// Why a [`Node`] does not make a [`Tree`].
-#[derive(Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// The library has nothing of this name.
-    #[error("there is no {what} {name:?}{hint}")]
-    Unknown {
-        /// An action, a condition, an effect or a score.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// What to write in its place, or the names that there are; empty, or behind a comma.
-        hint: String,
-    },
-    /// A composite has no children, or more than 32 where it has to remember each.
-    #[error("a composite has {count} children")]
-    ChildCount {
-        /// How many.
-        count: usize,
-    },
-    /// More successes or failures are asked for than there are children, or none.
-    #[error("a parallel asks for none of its children, or for more than it has")]
-    ImpossibleCount,
-    /// A weight is negative or not a number, or all are 0.
-    #[error("weights are positive numbers, and not all of them 0")]
-    BadWeight,
-    /// Two branches that run at the same time have the same action.
-    #[error("branches that run at the same time share the action {0:?}")]
-    SharedAction(String),
-    /// There are more than [`Tree::SLOTS_MAX`] memories: nodes that remember something.
-    #[error("{count} memories are needed, and an agent has 1024")]
-    TooManySlots {
-        /// How many.
-        count: usize,
-    },
-    /// There are more nodes than [`Node::COUNT_MAX`], or they lie deeper than
-    /// [`Node::DEPTH_MAX`].
-    #[error("the tree has too many nodes, or they lie too deep")]
-    TooLarge,
-}
-
-impl TreeError {
-    /// The line and the column of the word that it is about, in the text of the tree: of the first, if that is
-    /// a name, or else of the only one.
-    fn place_in(&self, text: &str) -> Option<(u32, u32)> {
-        let word = match self {
-            Self::Unknown { name, .. } | Self::SharedAction(name) => name,
-            Self::ImpossibleCount => "parallel",
-            Self::BadWeight => "weighted",
-            Self::ChildCount { .. } | Self::TooManySlots { .. } | Self::TooLarge => return None,
-        };
-        let is_condition = matches!(self, Self::Unknown { what: "condition", .. });
-        let tokens = tokens(text);
-        let is_it = |it: &&[Token<'_>]| it[0].text == word && (it[1].text == "?") == is_condition;
-        let mut found = tokens.windows(2).filter(is_it).map(|it| (it[0].line, it[0].column));
-        let first = found.next();
-        let is_name = matches!(self, Self::Unknown { .. } | Self::SharedAction(_));
-        first.filter(|_| is_name || found.next().is_none())
-    }
+/// Where the text of a tree has what an error is about, if it has it once or it is a name.
+fn place_in(text: &str, error: &MindError) -> Option<(usize, usize)> {
+    let is_condition = error.field == "?";
+    let tokens = tokens(text);
+    let is_it = |it: &&[Token<'_>]| it[0].text == error.name && (it[1].text == "?") == is_condition;
+    let mut found = tokens.windows(2).filter(is_it).map(|it| (it[0].line, it[0].column));
+    let first = found.next();
+    let is_name = Op::of_word(&error.name).is_none();
+    first.filter(|_| is_name || found.next().is_none())
 }
 
 impl<Q: QueryData> Tree<Q> {
@@ -217,8 +165,8 @@ impl<Q: QueryData> Tree<Q> {
     /// Returns an error if the text is no tree, or the tree makes no sense with this library.
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
         Self::new(&Node::parse(text)?, library).map_err(|error| {
-            let (line, column) = error.place_in(text).unwrap_or((1, 1));
-            error_at_line(line as usize, column as usize, error.to_string())
+            let (line, column) = place_in(text, &error).unwrap_or((1, 1));
+            error_at_line(line, column, error.to_string())
         })
     }
 
@@ -226,7 +174,7 @@ impl<Q: QueryData> Tree<Q> {
     ///
     /// # Errors
     /// Returns an error if the tree makes no sense with this library.
-    pub fn new(root: &Node, library: &Library<Q>) -> Result<Self, TreeError> {
+    pub fn new(root: &Node, library: &Library<Q>) -> Result<Self, MindError> {
         let mut tree = Self {
             nodes: Vec::new(),
             spans: Vec::new(),
@@ -240,7 +188,10 @@ impl<Q: QueryData> Tree<Q> {
         };
         tree.whole = tree.add(root, 1)?;
         if tree.slot_count > Self::SLOTS_MAX {
-            return Err(TreeError::TooManySlots { count: tree.slot_count });
+            let count = tree.slot_count;
+            let problem =
+                format!("{count} memories are needed, and an agent has {}", Self::SLOTS_MAX);
+            return Err(MindError::new(problem));
         }
         tree.is_wide = tree.slot_count > 64 || tree.library.actions.len() > 64;
         tree.jumps = Jumps::new(&tree.nodes);
@@ -260,11 +211,9 @@ impl<Q: QueryData> Tree<Q> {
         self.slot_count
     }
 
-    fn add(&mut self, node: &Node, depth: usize) -> Result<Span, TreeError> {
+    fn add(&mut self, node: &Node, depth: usize) -> Result<Span, MindError> {
         let at = self.nodes.len();
-        if at >= Node::COUNT_MAX || depth > Node::DEPTH_MAX {
-            return Err(TreeError::TooLarge);
-        }
+        Node::check_size(depth, at + 1).map_err(MindError::new)?;
         check_children(node)?;
         let (op, argument) = (node.op, self.argument(node)?);
         let slot_first = self.slot_count;
@@ -286,7 +235,10 @@ impl<Q: QueryData> Tree<Q> {
             let child_span = self.add(child, depth + 1)?;
             let shared = span.actions.first_shared(&child_span.actions);
             if let Some(shared) = shared.filter(|_| op == Op::Parallel) {
-                return Err(TreeError::SharedAction(self.library.actions[shared].clone()));
+                let name = &self.library.actions[shared];
+                let problem =
+                    format!("branches that run at the same time share the action {name:?}");
+                return Err(MindError::about("", name, problem));
             }
             span.actions.add(&child_span.actions);
             span.slots.add(&child_span.slots);
@@ -301,7 +253,7 @@ impl<Q: QueryData> Tree<Q> {
     }
 
     /// The number of a node, or the place of what it names.
-    fn argument(&mut self, node: &Node) -> Result<u32, TreeError> {
+    fn argument(&mut self, node: &Node) -> Result<u32, MindError> {
         match node.op {
             Op::Action => self.place("action", &node.names[0]),
             Op::Condition | Op::Guard | Op::StayUntil => self.place("condition", &node.names[0]),
@@ -321,35 +273,20 @@ impl<Q: QueryData> Tree<Q> {
         }
     }
 
-    /// The place of a name in the library.
-    fn place(&self, what: &'static str, name: &str) -> Result<u32, TreeError> {
-        let library = &self.library;
-        let found = match what {
-            // A plan with more cannot be spawned, and has no body.
-            "action" => library.find_action(name).filter(|&place| place < Body::ACTIONS_MAX),
-            "condition" => library.find_condition(name),
-            "effect" => library.find_effect(name),
-            _ => crate::library::find(&library.entries.scores, name),
-        };
-        let found = found.and_then(|place| u32::try_from(place).ok());
-        found.ok_or_else(|| TreeError::Unknown {
-            what,
-            name: name.into(),
-            hint: self.hint(what, name),
-        })
-    }
-
-    /// For an error about a name that is not there: what to write in its place.
-    fn hint(&self, what: &str, name: &str) -> String {
-        match what {
-            "action" if self.library.find_condition(name).is_some() => {
-                format!(", but a condition, which is asked by \"{name}?\"")
-            }
-            "condition" if self.library.find_action(name).is_some() => {
-                ", but an action, which has no \"?\"".into()
-            }
-            _ => hint(name, self.library.known(what)),
-        }
+    fn place(&self, what: &str, name: &str) -> Result<u32, MindError> {
+        let field = if what == "condition" { "?" } else { "" };
+        let place = self.library.find(what, field, name).map_err(|unknown| {
+            let is = |other: &str| self.library.known(other).any(|other| other == name);
+            let hint = match what {
+                "action" if is("condition") => {
+                    format!("a condition, which is asked by \"{name}?\"")
+                }
+                "condition" if is("action") => "an action, which has no \"?\"".into(),
+                _ => return unknown,
+            };
+            MindError::about(field, name, format!("there is no {what} {name:?}, but {hint}"))
+        })?;
+        Ok(u32::try_from(place).expect("there are fewer names than 2^32"))
     }
 }
 
@@ -376,27 +313,33 @@ const fn slots(op: Op) -> usize {
     }
 }
 
-fn check_children(node: &Node) -> Result<(), TreeError> {
+fn check_children(node: &Node) -> Result<(), MindError> {
     let count = node.children.len();
     let most = match node.op {
         Op::Parallel | Op::Random | Op::Weighted | Op::Priority => 32,
         _ => usize::MAX,
     };
     if node.op.is_composite() && count == 0 || count > most {
-        return Err(TreeError::ChildCount { count });
+        return Err(MindError::new(format!("a composite has {count} children")));
     }
     match node.op {
         Op::Parallel => {
             let is_possible = |wanted: u32| (1..=count).contains(&(wanted as usize));
             let are_possible = node.numbers.into_iter().all(is_possible);
-            are_possible.then_some(()).ok_or(TreeError::ImpossibleCount)
+            are_possible.then_some(()).ok_or_else(|| {
+                let problem = "a parallel asks for none of its children, or for more than it has";
+                MindError::about("", "parallel", problem)
+            })
         }
         Op::Weighted => {
             let weights = &node.weights;
             let are_weights = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
             let sum: f32 = weights.iter().sum();
             let is_sound = are_weights && sum > 0.0 && sum.is_finite();
-            is_sound.then_some(()).ok_or(TreeError::BadWeight)
+            is_sound.then_some(()).ok_or_else(|| {
+                let problem = "weights are positive numbers, and not all of them 0";
+                MindError::about("", "weighted", problem)
+            })
         }
         _ => Ok(()),
     }

@@ -1,59 +1,14 @@
-//! Machines in the making, and what can be wrong with them.
+//! Machines in the making.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use formic_ecs::QueryData;
 
 use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
 use super::state::{History, State};
 use super::transition::{Goes, Transition, Trigger};
-use crate::action::ActionSet;
+use crate::action::{ActionSet, MindError};
 use crate::explain::Label;
-
-debug_as_text!(MachineError);
-
-/// Why states do not make a [`Machine`].
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// There are no states, or more than 4,096.
-    #[error("a machine has from 1 to 4096 states, and not {0}")]
-    StateCount(usize),
-    /// Two states have the same name.
-    #[error("the state {0:?} is defined twice")]
-    DefinedTwice(String),
-    /// There is no state of this name.
-    #[error("there is no state {0:?}")]
-    UnknownState(String),
-    /// No action of the plan has this name.
-    #[error("there is no action {0:?}")]
-    UnknownAction(String),
-    /// A state lies inside itself.
-    #[error("the state {0:?} lies inside itself")]
-    InsideItself(String),
-    /// The initial state of a state does not lie directly inside it.
-    #[error("the state {child:?} does not lie directly inside {parent:?}")]
-    NotInside {
-        /// The initial state.
-        child: String,
-        /// The state that it was said to be the initial one of.
-        parent: String,
-    },
-    /// Two states that can be active at a time have the same action.
-    #[error("a state and one inside it have the same action {0:?}")]
-    SharedAction(String),
-    /// A transition waits for the end of an action, and leads from this state, which has none; it is
-    /// `any` where no state has one.
-    #[error("a transition waits for the end of the action of {0:?}, which has none")]
-    NoAction(String),
-    /// Each innermost state has a list of the transitions that lead away from it, and these lists
-    /// are longer than [`MachineBuilder::TRANSITIONS_MAX`] together.
-    #[error(
-        "the transitions, counted for each state that they lead from, are more than {}",
-        TRANSITIONS_MAX
-    )]
-    TooManyTransitions,
-}
 
 /// A [`Machine`] in the making.
 #[derive(Debug)]
@@ -73,21 +28,23 @@ impl<Q: QueryData> Default for MachineBuilder<Q> {
 const TRANSITIONS_MAX: usize = 1 << 20;
 
 /// The places of states, by their names.
-struct Places(HashMap<String, u16>);
+struct Places(BTreeMap<String, u16>);
 
 impl Places {
-    fn of<Q: QueryData>(states: &[State<Q>]) -> Result<Self, MachineError> {
-        let mut places = HashMap::with_capacity(states.len());
+    fn of<Q: QueryData>(states: &[State<Q>]) -> Result<Self, MindError> {
+        let mut places = BTreeMap::new();
         for (place, state) in (0..).zip(states) {
             if places.insert(state.name.clone(), place).is_some() {
-                return Err(MachineError::DefinedTwice(state.name.clone()));
+                let problem = format!("the state {:?} is defined twice", state.name);
+                return Err(MindError::twice("name", &state.name, problem));
             }
         }
         Ok(Self(places))
     }
 
-    fn find(&self, name: &str) -> Result<u16, MachineError> {
-        self.0.get(name).copied().ok_or_else(|| MachineError::UnknownState(name.into()))
+    fn find(&self, name: &str) -> Result<u16, MindError> {
+        let known = self.0.keys().map(String::as_str);
+        self.0.get(name).copied().ok_or_else(|| MindError::unknown("state", "", name, known))
     }
 }
 
@@ -126,19 +83,20 @@ impl<Q: QueryData> MachineBuilder<Q> {
     /// Checks everything and finds the actions of the states in a plan.
     ///
     /// # Errors
-    /// See [`MachineError`].
-    pub fn build(self, actions: &ActionSet) -> Result<Machine<Q>, MachineError> {
-        self.build_with(|name| actions.find(name))
+    /// Returns an error if there are no states or more than 4,096, if the transitions are more than
+    /// [`TRANSITIONS_MAX`](Self::TRANSITIONS_MAX), if a name is given twice or means nothing, if a
+    /// state lies inside itself, has the action of one that it lies in, or an initial state that is
+    /// not directly inside it, or if a transition waits for an action where there is none.
+    pub fn build(self, actions: &ActionSet) -> Result<Machine<Q>, MindError> {
+        self.build_with(&actions.names().collect::<Vec<_>>())
     }
 
-    /// The same where actions are found in another way.
-    pub(super) fn build_with(
-        mut self,
-        find: impl Fn(&str) -> Option<usize>,
-    ) -> Result<Machine<Q>, MachineError> {
+    /// The same with the names of the actions.
+    pub(super) fn build_with(mut self, actions: &[&str]) -> Result<Machine<Q>, MindError> {
         let count = self.states.len();
         if !(1..=4096).contains(&count) {
-            return Err(MachineError::StateCount(count));
+            let problem = format!("a machine has from 1 to 4096 states, and not {count}");
+            return Err(MindError::new(problem));
         }
         let places = Places::of(&self.states)?;
         let parents = self.parents(&places)?;
@@ -167,7 +125,11 @@ impl<Q: QueryData> MachineBuilder<Q> {
                     None => self.states.iter().any(|state| state.action.is_some()),
                 };
                 if !has_action {
-                    return Err(MachineError::NoAction(transition.from.unwrap_or("any".into())));
+                    let from = transition.from.as_deref().unwrap_or("any");
+                    let problem = format!(
+                        "a transition waits for the end of the action of {from:?}, which has none"
+                    );
+                    return Err(MindError::about("from", from, problem));
                 }
             }
             let guard = transition.guard.map_or(NO_GUARD, |guard| {
@@ -186,7 +148,11 @@ impl<Q: QueryData> MachineBuilder<Q> {
                     continue;
                 }
                 if flat.len() == TRANSITIONS_MAX {
-                    return Err(MachineError::TooManyTransitions);
+                    let problem = format!(
+                        "the transitions, counted for each state that they lead from, are more \
+                         than {TRANSITIONS_MAX}"
+                    );
+                    return Err(MindError::new(problem));
                 }
                 let entry = FlatTransition { from: from.unwrap_or(leaf), ..entry };
                 flat.push((leaf, transition.priority, entry, transition.name.clone()));
@@ -202,8 +168,10 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let action = match &state.action {
                 None => None,
                 Some(name) => {
-                    let found = find(name).and_then(|action| u16::try_from(action).ok());
-                    Some(found.ok_or_else(|| MachineError::UnknownAction(name.clone()))?)
+                    let known = actions.iter().copied();
+                    let found = (0..).zip(known.clone()).find(|it| it.1 == name).map(|it| it.0);
+                    let unknown = || MindError::unknown("action", "action", name, known);
+                    Some(found.ok_or_else(unknown)?)
                 }
             };
             states.push(FlatState {
@@ -221,7 +189,9 @@ impl<Q: QueryData> MachineBuilder<Q> {
         for (number, state) in (0..).zip(&states) {
             let mut outer = way(number).skip(1).map(|outer| &states[usize::from(outer)]);
             if state.action.is_some() && outer.any(|outer| outer.action == state.action) {
-                return Err(MachineError::SharedAction(state.name.to_string()));
+                let problem =
+                    format!("a state and one inside it have the same action {:?}", state.name);
+                return Err(MindError::about("name", &state.name, problem));
             }
         }
         let initial = (0..).zip(&parents).find(|&(_, &parent)| parent == NONE).map_or(0, |it| it.0);
@@ -232,7 +202,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
     }
 
     /// For each state the one that it lies in.
-    fn parents(&self, places: &Places) -> Result<Vec<u16>, MachineError> {
+    fn parents(&self, places: &Places) -> Result<Vec<u16>, MindError> {
         let inside = |state: &State<Q>| match &state.inside {
             Some(parent) => places.find(parent),
             None => Ok(NONE),
@@ -247,14 +217,15 @@ impl<Q: QueryData> MachineBuilder<Q> {
                 at = parents[usize::from(at)];
             }
             if at != NONE {
-                return Err(MachineError::InsideItself(state.name.clone()));
+                let problem = format!("the state {:?} lies inside itself", state.name);
+                return Err(MindError::about("name", &state.name, problem));
             }
         }
         Ok(parents)
     }
 
     /// For each state the one inside it that is entered with it.
-    fn initials(&self, places: &Places, parents: &[u16]) -> Result<Vec<u16>, MachineError> {
+    fn initials(&self, places: &Places, parents: &[u16]) -> Result<Vec<u16>, MindError> {
         let mut initials = vec![NONE; self.states.len()];
         for (child, &parent) in (0..).zip(parents) {
             if parent != NONE && initials[usize::from(parent)] == NONE {
@@ -265,8 +236,9 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let Some(name) = &state.initial else { continue };
             let child = places.find(name)?;
             if parents[usize::from(child)] != number {
-                let parent = state.name.clone();
-                return Err(MachineError::NotInside { child: name.clone(), parent });
+                let problem =
+                    format!("the state {name:?} does not lie directly inside {:?}", state.name);
+                return Err(MindError::about("initial", name, problem));
             }
             initials[usize::from(number)] = child;
         }

@@ -6,11 +6,11 @@ use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
-use super::builder::{MachineBuilder, MachineError};
+use super::builder::MachineBuilder;
 use super::machine::{Machine, NONE};
 use super::state::{Do, History, State};
 use super::transition::{Ask, Goes, Transition, Trigger};
-use crate::action::{Body, LoadError, Switching, error_about, hint, read_ron, write_ron};
+use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::explain::Label;
 use crate::library::Library;
 use crate::reload::{Reload, Renamed, exchange};
@@ -18,7 +18,14 @@ use crate::reload::{Reload, Renamed, exchange};
 /// A machine as it is written in a file, in RON. What it names is looked up when a
 /// [`Machine`] is made of it: actions, conditions and effects in a [`Library`].
 ///
+/// `(events: [..], states: [..], transitions: [..])`: a state has a `name`, and perhaps the state that
+/// it lies `inside`, the `initial` one inside it, an `action`, a `history` (`Shallow`, `Deep`), and
+/// effects `on_enter` and `on_exit`. A transition leads `from` a state, or from any, `to` another, or
+/// back; it may be one that `interrupts`, wait `on` an event, `after` so many updates, for a `trigger`
+/// (`Done`, `Failed`: of the action), and for the condition `when`; and it has a `priority`.
+///
 /// ```
+/// use formic_ai::action::MindText;
 /// use formic_ai::fsm::MachineFile;
 /// let text = r#"(
 ///     events: ["alarm"],
@@ -96,48 +103,19 @@ enum TriggerEntry {
     Failed,
 }
 
+impl MindText for MachineFile {}
+
 impl MachineFile {
-    /// Reads a machine from text: `(events: [..], states: [..], transitions: [..])`.
-    ///
-    /// A state has a `name`, and perhaps the state that it lies `inside`, the `initial` one inside
-    /// it, an `action`, a `history` (`Shallow`, `Deep`), and effects `on_enter` and `on_exit`. A
-    /// transition leads `from` a state, or from any, `to` another, or back; it may be one that
-    /// `interrupts`, wait `on` an event, `after` so many updates, for a `trigger` (`Done`,
-    /// `Failed`: of the action), and for the condition `when`; and it has a `priority`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is no machine, with line and column.
-    pub fn parse(text: &str) -> Result<Self, LoadError> {
-        read_ron(text)
-    }
-
-    /// The text, which reads as the same machine again.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        write_ron(self)
-    }
-
-    fn build<Q: QueryData + 'static>(
-        &self,
-        text: &str,
-        library: &Library<Q>,
-    ) -> Result<Machine<Q>, LoadError> {
-        let unknown = |what: &str, key: &str, name: &str| {
-            let events = self.events.iter().map(String::as_str).collect();
-            let known = if what == "event" { events } else { library.known(what) };
-            let problem = format!("there is no {what} {name:?}{}", hint(name, known));
-            error_about(text, Some(key), name, 0, problem)
-        };
-        let effect = |key: &str, name: &Option<String>| -> Result<Option<Do<Q>>, LoadError> {
+    fn build<Q: QueryData + 'static>(&self, library: &Library<Q>) -> Result<Machine<Q>, MindError> {
+        let effect = |field, name: &Option<String>| -> Result<Option<Do<Q>>, MindError> {
             let Some(name) = name else { return Ok(None) };
-            let place = library.find_effect(name).ok_or_else(|| unknown("effect", key, name))?;
+            let place = library.find("effect", field, name)?;
             let entries = library.entries.clone();
             Ok(Some(Box::new(move |item| (entries.effects[place].1)(item))))
         };
-        let condition = |name: &Option<String>| -> Result<Option<Ask<Q>>, LoadError> {
+        let condition = |name: &Option<String>| -> Result<Option<Ask<Q>>, MindError> {
             let Some(name) = name else { return Ok(None) };
-            let place = library.find_condition(name);
-            let place = place.ok_or_else(|| unknown("condition", "when", name))?;
+            let place = library.find("condition", "when", name)?;
             let entries = library.entries.clone();
             Ok(Some(Box::new(move |item| (entries.conditions[place].1)(item))))
         };
@@ -145,15 +123,12 @@ impl MachineFile {
         for (number, event) in (0..).zip(&self.events) {
             if number == FsmAgent::EVENTS_MAX {
                 let problem = format!("{event:?} is one event too many: there are {number}");
-                return Err(error_about(text, None, event, 0, problem));
+                return Err(MindError::about("", event, problem));
             }
             builder = builder.event(number, event.clone());
         }
         for entry in &self.states {
             let StateEntry { name, inside, initial, action, history, on_enter, on_exit } = entry;
-            if let Some(action) = action.as_ref().filter(|it| library.find_action(it).is_none()) {
-                return Err(unknown("action", "action", action));
-            }
             builder = builder.state(State {
                 name: name.clone(),
                 inside: inside.clone(),
@@ -167,9 +142,9 @@ impl MachineFile {
         for entry in &self.transitions {
             let TransitionEntry { from, to, interrupts, trigger, on, after, when, priority } =
                 entry;
-            let about = |key, problem| {
+            let about = |field, problem| {
                 let name = from.as_deref().or(to.as_deref()).unwrap_or("");
-                error_about(text, key, name, 0, problem)
+                MindError::about(field, name, problem)
             };
             let to = match to {
                 Some(to) if *interrupts => Goes::Push(to.clone()),
@@ -178,13 +153,15 @@ impl MachineFile {
                 None => {
                     let problem = "a transition without `to` leads back: it has `from`, and does \
                                    not interrupt";
-                    return Err(about(Some("from"), problem));
+                    return Err(about("from", problem));
                 }
             };
             let event = |event: &String| {
-                let place = self.events.iter().position(|known| known == event);
-                let number = place.and_then(|place| u32::try_from(place).ok());
-                number.ok_or_else(|| unknown("event", "on", event))
+                let mut known = (0..).zip(&self.events);
+                known.find(|it| it.1 == event).map(|it| it.0).ok_or_else(|| {
+                    let known = self.events.iter().map(String::as_str);
+                    MindError::unknown("event", "on", event, known)
+                })
             };
             let trigger = match (trigger, on, after) {
                 (TriggerEntry::Always, None, None) => Trigger::Always,
@@ -194,7 +171,7 @@ impl MachineFile {
                 (TriggerEntry::Always, None, Some(updates)) => Trigger::After(*updates),
                 _ => {
                     let problem = "a transition waits for one of `on`, `after` and `trigger`";
-                    return Err(about(None, problem));
+                    return Err(about("", problem));
                 }
             };
             builder = builder.transition(Transition {
@@ -206,31 +183,12 @@ impl MachineFile {
                 name: when.clone().map(Label::from),
             });
         }
-        builder.build_with(|name| library.find_action(name)).map_err(|error| {
-            let (key, name, nth) = match &error {
-                MachineError::DefinedTwice(name) => (Some("name"), name.as_str(), 1),
-                MachineError::UnknownState(name) => (None, name.as_str(), 0),
-                MachineError::UnknownAction(name) => (Some("action"), name.as_str(), 0),
-                MachineError::NotInside { child, .. } => (Some("initial"), child.as_str(), 0),
-                MachineError::InsideItself(name) | MachineError::SharedAction(name) => {
-                    (Some("name"), name.as_str(), 0)
-                }
-                MachineError::NoAction(name) => (Some("from"), name.as_str(), 0),
-                _ => (None, "", 0),
-            };
-            let hint = match &error {
-                MachineError::UnknownState(name) => {
-                    hint(name, self.states.iter().map(|state| &*state.name))
-                }
-                _ => String::new(),
-            };
-            error_about(text, key, name, nth, format!("{error}{hint}"))
-        })
+        builder.build_with(&library.known("action").collect::<Vec<_>>())
     }
 }
 
 impl<Q: QueryData + 'static> Machine<Q> {
-    /// Makes a machine of text, see [`MachineFile::parse`].
+    /// Makes a machine of text, see [`MachineFile`].
     ///
     /// ```
     /// use formic_ai::fsm::{Library, Machine};
@@ -257,7 +215,7 @@ impl<Q: QueryData + 'static> Machine<Q> {
     /// Returns an error if the text is no machine, or names what the library does not have; with
     /// line, column and name.
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
-        MachineFile::parse(text)?.build(text, library)
+        MachineFile::parse(text)?.build(library).map_err(|error| error.in_text(text))
     }
 }
 

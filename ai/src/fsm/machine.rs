@@ -29,7 +29,7 @@ use crate::explain::Label;
 ///     )
 ///     .build(&actions)?;
 /// assert_eq!(machine.find("chasing"), Some(1));
-/// # Ok::<(), formic_ai::fsm::MachineError>(())
+/// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
 pub struct Machine<Q: QueryData> {
     pub(super) states: Vec<FlatState<Q>>,

@@ -83,7 +83,7 @@
 //!     .transition(Transition::back("greeting").when_done())
 //!     .build(&actions)?;
 //! assert_eq!(machine.state_count(), 6);
-//! # Ok::<(), formic_ai::fsm::MachineError>(())
+//! # Ok::<(), formic_ai::action::MindError>(())
 //! ```
 //!
 //! # When to use it, and when not
@@ -105,7 +105,7 @@ mod transition;
 mod update;
 
 pub use self::agent::{FsmAgent, StateChanged, StateMemory};
-pub use self::builder::{MachineBuilder, MachineError};
+pub use self::builder::MachineBuilder;
 pub use self::data::MachineFile;
 pub use self::machine::Machine;
 pub use self::machines::Machines;

@@ -8,15 +8,22 @@ use serde::{Deserialize, Serialize};
 use super::agent::{GoapAgent, PlannedStep, PlannerState, Replan, exchange_steps};
 use super::facts::{Condition, Effect, Fact, Facts};
 use super::operator::{Goal, Operator};
-use super::planner::{Planner, PlannerBuilder, PlannerError};
+use super::planner::{Planner, PlannerBuilder};
 use super::sensors::Sensors;
-use crate::action::{Body, LoadError, Switching, error_about, hint, read_ron, write_ron};
+use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::reload::{Reload, Renamed};
 
 /// A planner as it is written in a file, in RON. Where the facts come from is said by
 /// [`Sensors`](super::Sensors), in code.
 ///
+/// `(facts: [..], operators: [..], goals: [..])`: A fact is its name and its highest value, 1 for what holds or does not. An operator has a
+/// `name`, conditions (`when`), effects (`then`) and a `cost`; a goal a `name`, conditions and a
+/// `priority`. A condition is the name of a fact with `Is(true)`, `Equals(2)`, `Differs(2)`,
+/// `AtLeast(2)` or `AtMost(2)`; an effect one with `Becomes(true)`, `Set(2)`, `Add(2)` or
+/// `Subtract(2)`.
+///
 /// ```
+/// use formic_ai::action::MindText;
 /// use formic_ai::goap::{Planner, PlannerFile};
 /// let text = r#"(
 ///     facts: [("axe", 1), ("wood", 10)],
@@ -89,44 +96,43 @@ const fn one() -> u32 {
     1
 }
 
-/// The facts of a file, and where it says what is wrong.
+/// The facts of a file, by their names.
 pub(crate) struct FileFacts<'a> {
-    text: &'a str,
     pub(crate) facts: Facts,
     by_name: HashMap<&'a str, Fact>,
 }
 
 impl<'a> FileFacts<'a> {
-    pub(crate) fn new(text: &'a str, entries: &'a [(String, u32)]) -> Result<Self, LoadError> {
+    pub(crate) fn new(entries: &'a [(String, u32)]) -> Result<Self, MindError> {
         let (mut facts, mut by_name) = (Facts::new(), HashMap::new());
         for (name, value_max) in entries {
-            let problem = if *value_max > Facts::VALUE_MAX {
-                format!("the fact {name:?} goes up to {value_max}, and not to 63 at most")
-            } else if by_name.contains_key(&**name) {
+            if *value_max > Facts::VALUE_MAX {
+                let problem =
+                    format!("the fact {name:?} goes up to {value_max}, and not to 63 at most");
+                return Err(MindError::about("", name, problem));
+            }
+            let fact = facts.number(name.clone(), *value_max);
+            if by_name.insert(&**name, fact).is_some() {
                 let problem = format!("the fact {name:?} is defined twice");
-                return Err(error_about(text, None, name, 1, problem));
-            } else {
-                by_name.insert(&**name, facts.number(name.clone(), *value_max));
-                continue;
-            };
-            return Err(error_about(text, None, name, 0, problem));
+                return Err(MindError::twice("", name, problem));
+            }
         }
-        Ok(Self { text, facts, by_name })
+        Ok(Self { facts, by_name })
     }
 
-    fn find(&self, name: &str) -> Result<Fact, LoadError> {
-        self.by_name.get(name).copied().ok_or_else(|| {
-            let hint = hint(name, self.facts.names());
-            error_about(self.text, None, name, 0, format!("there is no fact {name:?}{hint}"))
-        })
+    fn named(&self, name: &str) -> Result<Fact, MindError> {
+        let known = self.facts.names();
+        let fact = self.by_name.get(name).copied();
+        fact.ok_or_else(|| MindError::unknown("fact", "", name, known))
     }
 
-    pub(crate) fn conditions(&self, all: &[ConditionEntry]) -> Result<Vec<Condition>, LoadError> {
+    /// The conditions that a file has for an operator, a goal or a method.
+    pub(crate) fn conditions(&self, all: &[ConditionEntry]) -> Result<Vec<Condition>, MindError> {
         all.iter().map(|condition| self.condition(condition)).collect()
     }
 
-    fn condition(&self, (name, test): &ConditionEntry) -> Result<Condition, LoadError> {
-        let fact = self.find(name)?;
+    fn condition(&self, (name, test): &ConditionEntry) -> Result<Condition, MindError> {
+        let fact = self.named(name)?;
         Ok(match *test {
             TestEntry::Is(holds) => fact.is(holds),
             TestEntry::Equals(value) => fact.equals(value),
@@ -136,8 +142,8 @@ impl<'a> FileFacts<'a> {
         })
     }
 
-    fn effect(&self, (name, change): &(String, ChangeEntry)) -> Result<Effect, LoadError> {
-        let fact = self.find(name)?;
+    fn effect(&self, (name, change): &(String, ChangeEntry)) -> Result<Effect, MindError> {
+        let fact = self.named(name)?;
         Ok(match *change {
             ChangeEntry::Becomes(holds) => fact.becomes(holds),
             ChangeEntry::Set(value) => fact.set(value),
@@ -146,60 +152,20 @@ impl<'a> FileFacts<'a> {
         })
     }
 
-    pub(crate) fn operator(&self, entry: &OperatorEntry) -> Result<Operator, LoadError> {
+    /// An operator of a file.
+    pub(crate) fn operator(&self, entry: &OperatorEntry) -> Result<Operator, MindError> {
         let effects =
             entry.then.iter().map(|effect| self.effect(effect)).collect::<Result<_, _>>()?;
         let (name, conditions) = (entry.name.clone(), self.conditions(&entry.when)?);
         Ok(Operator { name, conditions, effects, cost: entry.cost })
     }
-
-    /// What is wrong with the whole, at the name that it is about. `tasks` are those that there are.
-    pub(crate) fn error<'b>(
-        &self,
-        error: &PlannerError,
-        tasks: impl IntoIterator<Item = &'b str>,
-    ) -> LoadError {
-        let (name, nth) = match error {
-            PlannerError::DefinedTwice(name) => (name.as_str(), 1),
-            PlannerError::Impossible(name)
-            | PlannerError::BadEffect(name)
-            | PlannerError::UnknownFact(name)
-            | PlannerError::UnknownAction(name)
-            | PlannerError::Endless(name)
-            | PlannerError::UnknownTask { task: name, .. } => (name.as_str(), 0),
-            PlannerError::NoGoals => ("", 0),
-        };
-        let hint = match error {
-            PlannerError::UnknownTask { task, .. } => hint(task, tasks),
-            _ => String::new(),
-        };
-        error_about(self.text, None, name, nth, format!("{error}{hint}"))
-    }
 }
 
+impl MindText for PlannerFile {}
+
 impl PlannerFile {
-    /// Reads a planner from text: `(facts: [..], operators: [..], goals: [..])`.
-    ///
-    /// A fact is its name and its highest value, 1 for what holds or does not. An operator has a
-    /// `name`, conditions (`when`), effects (`then`) and a `cost`; a goal a `name`, conditions and a
-    /// `priority`. A condition is the name of a fact with `Is(true)`, `Equals(2)`, `Differs(2)`,
-    /// `AtLeast(2)` or `AtMost(2)`; an effect one with `Becomes(true)`, `Set(2)`, `Add(2)` or
-    /// `Subtract(2)`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is no planner, with line and column.
-    pub fn parse(text: &str) -> Result<Self, LoadError> {
-        read_ron(text)
-    }
-
-    /// The text, which reads as the same planner again.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        write_ron(self)
-    }
-
-    fn build(&self, text: &str) -> Result<Planner, LoadError> {
-        let known = FileFacts::new(text, &self.facts)?;
+    fn build(&self) -> Result<Planner, MindError> {
+        let known = FileFacts::new(&self.facts)?;
         let mut builder = PlannerBuilder::new(known.facts.clone());
         if let Some(states) = self.states_max {
             builder = builder.states_max(states);
@@ -211,18 +177,18 @@ impl PlannerFile {
             let (name, conditions) = (entry.name.clone(), known.conditions(&entry.when)?);
             builder = builder.goal(Goal { name, conditions, priority: entry.priority });
         }
-        builder.build().map_err(|error| known.error(&error, []))
+        builder.build()
     }
 }
 
 impl Planner {
-    /// Makes a planner of text, see [`PlannerFile::parse`].
+    /// Makes a planner of text, see [`PlannerFile`].
     ///
     /// # Errors
     /// Returns an error if the text is no planner, or one that makes no sense; with line, column and
     /// name.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
-        PlannerFile::parse(text)?.build(text)
+        PlannerFile::parse(text)?.build().map_err(|error| error.in_text(text))
     }
 }
 

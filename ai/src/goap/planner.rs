@@ -9,8 +9,7 @@ use super::operator::{Goal, Operator, OperatorSet};
 use super::problem::{Compiled, Problem, UNREACHABLE};
 use super::search::{Progress, Search};
 use super::search_input::SearchInput;
-
-debug_as_text!(PlannerError);
+use crate::action::MindError;
 
 /// All that agents of a kind can do and want, ready to make plans: shared by all of them.
 ///
@@ -33,7 +32,7 @@ debug_as_text!(PlannerError);
 /// assert_eq!((names, plan.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
 /// let plan = planner.plan(0, &[0, 2]).expect("one is enough");
 /// assert_eq!(plan.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
-/// # Ok::<(), formic_ai::goap::PlannerError>(())
+/// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Planner {
@@ -72,41 +71,6 @@ impl Plan {
     pub fn names<'a>(&'a self, planner: &'a Planner) -> impl Iterator<Item = &'a str> {
         self.operators.iter().map(|&operator| planner.operators[operator].name())
     }
-}
-
-/// Why operators and goals do not make a [`Planner`].
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlannerError {
-    /// There is nothing to reach.
-    #[error("a planner needs at least one goal")]
-    NoGoals,
-    /// Two operators, or two goals, have the same name.
-    #[error("{0:?} is defined twice")]
-    DefinedTwice(String),
-    /// An operator or a goal asks for something that no value of a fact is.
-    #[error("{0:?} asks for what cannot be")]
-    Impossible(String),
-    /// An operator gives a fact a value out of its range, or changes it twice.
-    #[error("{0:?} changes a fact twice, or to what it cannot be")]
-    BadEffect(String),
-    /// A fact is of another planner.
-    #[error("{0:?} knows a fact that is not of the planner")]
-    UnknownFact(String),
-    /// No action of the agents carries out an operator.
-    #[error("no action is called {0:?}")]
-    UnknownAction(String),
-    /// A method of [`htn`](crate::htn) consists of a task that has neither an operator nor methods.
-    #[error("{by:?} names {task:?}, which has neither an operator nor methods")]
-    UnknownTask {
-        /// The task.
-        task: String,
-        /// The method.
-        by: String,
-    },
-    /// A task can begin with itself again before anything is done.
-    #[error("{0:?} can begin with itself again before anything is done")]
-    Endless(String),
 }
 
 impl PlannerBuilder {
@@ -155,16 +119,18 @@ impl PlannerBuilder {
     /// Checks everything, and works out what matters for each goal and how far it is.
     ///
     /// # Errors
-    /// See [`PlannerError`].
-    pub fn build(mut self) -> Result<Planner, PlannerError> {
+    /// Returns an error if there are no goals, if two operators or two goals have one name, if a
+    /// condition can never hold, if an operator changes a fact twice or to what it cannot be, or if a
+    /// fact is not of the planner.
+    pub fn build(mut self) -> Result<Planner, MindError> {
         if self.goals.is_empty() {
-            return Err(PlannerError::NoGoals);
+            return Err(MindError::new("a planner needs at least one goal"));
         }
         self.facts.check_operators(&mut self.operators)?;
         let mut names = HashSet::new();
         for goal in &self.goals {
             if !names.insert(&goal.name) {
-                return Err(PlannerError::DefinedTwice(goal.name.clone()));
+                return Err(defined_twice(&goal.name));
             }
             self.facts.check_conditions(&goal.name, &goal.conditions)?;
         }
@@ -184,32 +150,42 @@ impl PlannerBuilder {
     }
 }
 
+/// Two operators, goals, tasks or methods of one name.
+pub(crate) fn defined_twice(name: &str) -> MindError {
+    MindError::twice("", name, format!("{name:?} is defined twice"))
+}
+
+fn unknown_fact(name: &str) -> MindError {
+    MindError::about("", name, format!("{name:?} knows a fact that is not of the planner"))
+}
+
 impl Facts {
     /// Whether a value that is asked for can be.
     pub(crate) fn check_conditions(
         &self,
         name: &str,
         conditions: &[Condition],
-    ) -> Result<(), PlannerError> {
+    ) -> Result<(), MindError> {
         for (place, condition) in conditions.iter().enumerate() {
             let Some(&(_, value_max)) = self.all.get(condition.fact) else {
-                return Err(PlannerError::UnknownFact(name.into()));
+                return Err(unknown_fact(name));
             };
             let on_the_same =
                 conditions[place..].iter().filter(|other| other.fact == condition.fact);
             let allowed = on_the_same.fold(up_to(value_max), |set, other| set & other.allowed);
             if allowed == 0 {
-                return Err(PlannerError::Impossible(name.into()));
+                let problem = format!("{name:?} asks for what cannot be");
+                return Err(MindError::about("", name, problem));
             }
         }
         Ok(())
     }
 
     /// Puts operators in the order of their names, and checks them.
-    pub(crate) fn check_operators(&self, operators: &mut [Operator]) -> Result<(), PlannerError> {
+    pub(crate) fn check_operators(&self, operators: &mut [Operator]) -> Result<(), MindError> {
         operators.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = operators.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(PlannerError::DefinedTwice(pair[0].name.clone()));
+            return Err(defined_twice(&pair[0].name));
         }
         for operator in operators {
             self.check_conditions(&operator.name, &operator.conditions)?;
@@ -218,10 +194,10 @@ impl Facts {
         Ok(())
     }
 
-    fn check_effects(&self, operator: &Operator) -> Result<(), PlannerError> {
+    fn check_effects(&self, operator: &Operator) -> Result<(), MindError> {
         for (place, effect) in operator.effects.iter().enumerate() {
             let Some(&(_, value_max)) = self.all.get(effect.fact) else {
-                return Err(PlannerError::UnknownFact(operator.name.clone()));
+                return Err(unknown_fact(&operator.name));
             };
             let is_second = operator.effects[..place].iter().any(|other| other.fact == effect.fact);
             let is_out_of_range = match effect.change {
@@ -229,7 +205,9 @@ impl Facts {
                 Change::Add(amount) | Change::Subtract(amount) => amount > value_max,
             };
             if is_second || is_out_of_range {
-                return Err(PlannerError::BadEffect(operator.name.clone()));
+                let name = &operator.name;
+                let problem = format!("{name:?} changes a fact twice, or to what it cannot be");
+                return Err(MindError::about("", name, problem));
             }
         }
         Ok(())

@@ -6,8 +6,8 @@ use formic_ecs::QueryData;
 
 use super::facts::Fact;
 use super::operator::{Operator, OperatorSet};
-use super::planner::{Planner, PlannerError};
-use crate::action::ActionSet;
+use super::planner::Planner;
+use crate::action::{ActionSet, MindError};
 use crate::reload::Renamed;
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
@@ -35,9 +35,10 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     ///
     /// # Errors
     /// Returns an error if no action has the name of an operator.
-    pub fn new(planner: P, actions: &ActionSet) -> Result<Self, PlannerError> {
+    pub fn new(planner: P, actions: &ActionSet) -> Result<Self, MindError> {
         let find = |name: &str| {
-            actions.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
+            let problem = || format!("no action is called {name:?}");
+            actions.find(name).ok_or_else(|| MindError::about("", name, problem()))
         };
         let operators = planner.operators().iter();
         let actions = operators.map(|operator| find(operator.name())).collect::<Result<_, _>>()?;

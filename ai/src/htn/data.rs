@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{HtnAgent, HtnState, PlannedTask};
 use super::domain::{Domain, DomainBuilder, Method, PAUSE as PAUSE_TASK, Preference};
-use crate::action::{Body, LoadError, Switching, read_ron, write_ron};
+use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::goap::{
     ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors, exchange_steps,
 };
@@ -13,7 +13,12 @@ use crate::reload::{Reload, Renamed};
 
 /// A domain as it is written in a file, in RON.
 ///
+/// `(facts: [..], operators: [..], methods: [..], root: ..)`: Facts, operators and conditions are those of [`PlannerFile`](crate::goap::PlannerFile). A
+/// method says which task it is a way `of`, has a `name`, conditions (`when`) and `tasks`, among
+/// which `"..."` is a [pause](Method::pause). `prefer` is `Order` or `Cheapest`.
+///
 /// ```
+/// use formic_ai::action::MindText;
 /// use formic_ai::htn::{Domain, DomainFile};
 /// let text = r#"(
 ///     facts: [("cash", 10)],
@@ -62,27 +67,11 @@ struct MethodEntry {
 /// What stands for a pause among tasks.
 const PAUSE: &str = "...";
 
+impl MindText for DomainFile {}
+
 impl DomainFile {
-    /// Reads a domain from text: `(facts: [..], operators: [..], methods: [..], root: ..)`.
-    ///
-    /// Facts, operators and conditions are those of [`PlannerFile`](crate::goap::PlannerFile). A
-    /// method says which task it is a way `of`, has a `name`, conditions (`when`) and `tasks`, among
-    /// which `"..."` is a [pause](Method::pause). `prefer` is `Order` or `Cheapest`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is no domain, with line and column.
-    pub fn parse(text: &str) -> Result<Self, LoadError> {
-        read_ron(text)
-    }
-
-    /// The text, which reads as the same domain again.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        write_ron(self)
-    }
-
-    fn build(&self, text: &str) -> Result<Domain, LoadError> {
-        let known = FileFacts::new(text, &self.facts)?;
+    fn build(&self) -> Result<Domain, MindError> {
+        let known = FileFacts::new(&self.facts)?;
         let mut builder = DomainBuilder::new(known.facts.clone()).prefer(self.prefer);
         if let Some(states) = self.states_max {
             builder = builder.states_max(states);
@@ -99,22 +88,18 @@ impl DomainFile {
                 tasks: entry.tasks.iter().map(task).collect(),
             });
         }
-        builder.build(&self.root).map_err(|error| {
-            let operators = self.operators.iter().map(|operator| &*operator.name);
-            let tasks = operators.chain(self.methods.iter().map(|method| &*method.of));
-            known.error(&error, tasks)
-        })
+        builder.build(&self.root)
     }
 }
 
 impl Domain {
-    /// Makes a domain of text, see [`DomainFile::parse`].
+    /// Makes a domain of text, see [`DomainFile`].
     ///
     /// # Errors
     /// Returns an error if the text is no domain, or one that makes no sense; with line, column and
     /// name.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
-        DomainFile::parse(text)?.build(text)
+        DomainFile::parse(text)?.build().map_err(|error| error.in_text(text))
     }
 }
 

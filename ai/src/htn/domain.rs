@@ -1,10 +1,11 @@
 //! Methods, and the domains that they make together with operators.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use formic_ecs::{HashState, StateHasher};
 
-use crate::goap::{Condition, Facts, Operator, OperatorSet, PlannerError, hold};
+use crate::action::{MindError, hint};
+use crate::goap::{Condition, Facts, Operator, OperatorSet, defined_twice, hold};
 
 /// One way to do a compound task: when it can be taken, and the tasks that it consists of, first to
 /// last.
@@ -103,7 +104,7 @@ pub enum Preference {
 /// assert_eq!(names(&[5, 0]), ["ride"]);
 /// assert_eq!(names(&[1, 0]), ["walk"]);
 /// assert!(names(&[5, 1]).is_empty());
-/// # Ok::<(), formic_ai::goap::PlannerError>(())
+/// # Ok::<(), formic_ai::goap::MindError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Domain {
@@ -203,10 +204,10 @@ impl DomainBuilder {
     /// Returns an error if a task has neither an operator nor methods or has both, if a name is
     /// given twice, if an operator or a method asks for what cannot be, or if a task can begin with
     /// itself again before anything is done, which would never end.
-    pub fn build(self, root: &str) -> Result<Domain, PlannerError> {
+    pub fn build(self, root: &str) -> Result<Domain, MindError> {
         let Self { facts, mut operators, methods, preference, states_max } = self;
         facts.check_operators(&mut operators)?;
-        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         for operator in &operators {
             numbers.insert(operator.name().into(), number(numbers.len()));
         }
@@ -216,12 +217,18 @@ impl DomainBuilder {
             let next = number(numbers.len());
             let task = *numbers.entry(method.compound.clone()).or_insert(next);
             let Some(place) = (task as usize).checked_sub(first) else {
-                return Err(PlannerError::DefinedTwice(method.compound.clone()));
+                return Err(defined_twice(&method.compound));
             };
             if place == compounds.len() {
                 compounds.push(Compound { name: method.compound.clone(), methods: Vec::new() });
             }
         }
+        let unknown = |task: &str, by: &str| {
+            let hint = hint(task, numbers.keys().map(String::as_str));
+            let problem =
+                format!("{by:?} names {task:?}, which has neither an operator nor methods");
+            MindError::about("", task, problem + &hint)
+        };
         let mut flat = Vec::with_capacity(methods.len());
         let mut names = HashSet::new();
         for method in methods {
@@ -229,22 +236,18 @@ impl DomainBuilder {
             facts.check_conditions(&name, &method.conditions)?;
             let compound = numbers[&method.compound];
             if !names.insert((compound, method.name.clone())) {
-                return Err(PlannerError::DefinedTwice(name));
+                return Err(defined_twice(&name));
             }
             compounds[compound as usize - first].methods.push(number(flat.len()));
             let find = |task: &Option<String>| match task {
                 None => Ok(PAUSE),
-                Some(task) => numbers.get(task).copied().ok_or_else(|| PlannerError::UnknownTask {
-                    task: task.clone(),
-                    by: name.clone(),
-                }),
+                Some(task) => numbers.get(task).copied().ok_or_else(|| unknown(task, &name)),
             };
             let tasks = method.tasks.iter().map(find).collect::<Result<_, _>>()?;
             let conditions = method.conditions;
             flat.push(FlatMethod { name: method.name, compound, conditions, tasks });
         }
-        let unknown = || PlannerError::UnknownTask { task: root.into(), by: "the domain".into() };
-        let root = numbers.get(root).copied().ok_or_else(unknown)?;
+        let root = numbers.get(root).copied().ok_or_else(|| unknown(root, "the domain"))?;
         let mut domain = Domain {
             facts,
             operators,
@@ -326,7 +329,7 @@ impl Domain {
     }
 
     /// Refuses tasks that can begin with themselves before any operator.
-    fn check_beginnings(&self) -> Result<(), PlannerError> {
+    fn check_beginnings(&self) -> Result<(), MindError> {
         let first = self.operators.len();
         // Which compound tasks can be done by doing nothing.
         let mut is_empty = vec![false; self.compounds.len()];
@@ -366,7 +369,12 @@ impl Domain {
             }
         }
         match is_done.iter().position(|&is_done| !is_done) {
-            Some(circle) => Err(PlannerError::Endless(self.compounds[circle].name.clone())),
+            Some(circle) => {
+                let name = &self.compounds[circle].name;
+                let problem =
+                    format!("{name:?} can begin with itself again before anything is done");
+                Err(MindError::about("", name, problem))
+            }
             None => Ok(()),
         }
     }

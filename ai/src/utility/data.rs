@@ -8,15 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::{Combine, Utility};
 use super::curve::Curve;
-use super::reasoner::{Reasoner, ReasonerError, Select};
-use crate::action::{
-    ActionSet, Body, LoadError, Switching, error_about, hint, read_ron, write_ron,
-};
+use super::reasoner::{Reasoner, Select};
+use crate::action::{ActionSet, Body, LoadError, MindError, MindText, Switching};
 use crate::reload::{Reload, Renamed, exchange};
 
 /// A reasoner as it is written in a file, in RON.
 ///
+/// `(select: .., options: [..])`: `select` is `Highest`, `FirstAbove(0.3)` or `WeightedRandom`. An option has the `name` of an
+/// action and `considerations`, which are combined by `Product`, `WeightedSum`, `Minimum` or
+/// `Maximum`, and what [`Utility`] has besides: `compensated`, `weight`, `rank`, `inertia`,
+/// `momentum`, `cooldown`, `until`. A consideration has an `input`, a `curve` by the name of its
+/// constructor in [`Curve`], perhaps `inverted`, and a `weight`.
+///
 /// ```
+/// use formic_ai::action::MindText;
 /// use formic_ai::prelude::*;
 /// use formic_ai::utility::{Reasoner, ReasonerFile};
 /// # #[derive(Component, Clone)] struct Eat;
@@ -118,47 +123,20 @@ impl CurveEntry {
     }
 }
 
+impl MindText for ReasonerFile {}
+
 impl ReasonerFile {
-    /// Reads a reasoner from text: `(select: .., options: [..])`.
-    ///
-    /// `select` is `Highest`, `FirstAbove(0.3)` or `WeightedRandom`. An option has the `name` of an
-    /// action and `considerations`, which are combined by `Product`, `WeightedSum`, `Minimum` or
-    /// `Maximum`, and what [`Utility`] has besides: `compensated`, `weight`, `rank`, `inertia`,
-    /// `momentum`, `cooldown`, `until`. A consideration has an `input`, a `curve` by the name of its
-    /// constructor in [`Curve`], perhaps `inverted`, and a `weight`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is no reasoner, with line and column.
-    pub fn parse(text: &str) -> Result<Self, LoadError> {
-        read_ron(text)
-    }
-
-    /// The text, which reads as the same reasoner again.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        write_ron(self)
-    }
-
-    fn build(
-        &self,
-        text: &str,
-        inputs: &[&str],
-        actions: &ActionSet,
-    ) -> Result<Reasoner, LoadError> {
+    fn build(&self, inputs: &[&str], actions: &ActionSet) -> Result<Reasoner, MindError> {
         let input = |name: &str| {
             let place = inputs.iter().position(|&known| known == name);
-            place.ok_or_else(|| {
-                let hint = hint(name, inputs.iter().copied());
-                let problem = format!("there is no input {name:?}{hint}");
-                error_about(text, None, name, 0, problem)
-            })
+            place.ok_or_else(|| MindError::unknown("input", "", name, inputs.iter().copied()))
         };
         let mut reasoner = Reasoner::new().select(self.select);
         let mut names = HashSet::new();
         for entry in &self.options {
             if !names.insert(&entry.name) {
                 let problem = format!("the option {:?} is defined twice", entry.name);
-                return Err(error_about(text, Some("name"), &entry.name, 1, problem));
+                return Err(MindError::twice("name", &entry.name, problem));
             }
             let mut utility = Utility::combining(entry.combine);
             for it in &entry.considerations {
@@ -177,31 +155,19 @@ impl ReasonerFile {
             }
             reasoner = reasoner.option(entry.name.clone(), utility);
         }
-        reasoner.bind(actions).map_err(|error| {
-            let name = match &error {
-                ReasonerError::UnknownAction(name)
-                | ReasonerError::NoConsiderations(name)
-                | ReasonerError::NotANumber(name) => name.as_str(),
-                _ => "",
-            };
-            let hint = match &error {
-                ReasonerError::UnknownAction(name) => hint(name, actions.names()),
-                _ => String::new(),
-            };
-            error_about(text, Some("name"), name, 0, format!("{error}{hint}"))
-        })
+        reasoner.bind(actions)
     }
 }
 
 impl Reasoner {
-    /// Makes a reasoner of text, see [`ReasonerFile::parse`]. `inputs` are the names of the inputs
+    /// Makes a reasoner of text, see [`ReasonerFile`]. `inputs` are the names of the inputs
     /// in the order in which the system of the mind fills them.
     ///
     /// # Errors
     /// Returns an error if the text is no reasoner, or names an input or an action that is not
     /// there; with line, column and name.
     pub fn parse(text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, LoadError> {
-        ReasonerFile::parse(text)?.build(text, inputs, actions)
+        ReasonerFile::parse(text)?.build(inputs, actions).map_err(|error| error.in_text(text))
     }
 }
 

@@ -65,7 +65,7 @@
 //! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 1.0, 0.0]);
 //! let [eat, play, sleep] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
 //! assert!(sleep > play && play > eat);
-//! # Ok::<(), formic_ai::utility::ReasonerError>(())
+//! # Ok::<(), formic_ai::action::MindError>(())
 //! ```
 //!
 //! `examples/house_cats.rs` has the whole of it.
@@ -90,4 +90,4 @@ pub use self::agents::UtilityAgents;
 pub use self::considerations::{Combine, Input, Utility};
 pub use self::curve::Curve;
 pub use self::data::ReasonerFile;
-pub use self::reasoner::{Reasoner, ReasonerError, Select};
+pub use self::reasoner::{Reasoner, Select};

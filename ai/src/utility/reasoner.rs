@@ -4,10 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::considerations::{BATCH, Utility};
-use crate::action::ActionSet;
+use crate::action::{ActionSet, MindError, hint};
 use crate::explain::Label;
-
-debug_as_text!(ReasonerError);
 
 /// How one of the options is chosen by their scores. Only options of the highest rank that has a
 /// score above 0 are in it.
@@ -38,7 +36,7 @@ pub enum Select {
 ///     .option("sleep", Utility::of(tiredness, Curve::fast_then_slow(4.0)))
 ///     .bind(&actions)?;
 /// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
-/// # Ok::<(), formic_ai::utility::ReasonerError>(())
+/// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reasoner {
@@ -58,6 +56,8 @@ pub struct Reasoner {
 fn beats(score: f32, best_score: f32, runs: bool) -> bool {
     (score > best_score) | (runs & (score == best_score) & (score > 0.0))
 }
+
+const NOT_A_NUMBER: &str = "has a curve or a weight that cannot be computed with";
 
 /// For so many options there is room for all scores.
 const SCORES_MAX: usize = 16;
@@ -80,25 +80,6 @@ pub(super) struct OptionSpec {
     pub(super) name: Label,
     pub(super) action: usize,
     pub(super) utility: Utility,
-}
-
-/// Why options do not make a [`Reasoner`].
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReasonerError {
-    /// There is nothing to choose from.
-    #[error("a reasoner needs at least one option")]
-    NoOptions,
-    /// An option names no action of the set.
-    #[error("the option {0:?} names no action of the set")]
-    UnknownAction(String),
-    /// An option has a curve, weight, inertia or momentum that is not a number, or is negative, or
-    /// has weights that add up to nothing.
-    #[error("the option {0:?} has a curve or a weight that cannot be computed with")]
-    NotANumber(String),
-    /// An option has no considerations.
-    #[error("the option {0:?} has no considerations")]
-    NoConsiderations(String),
 }
 
 impl Default for Reasoner {
@@ -186,27 +167,33 @@ impl Reasoner {
     /// Finds the actions of the options in a plan, and checks that all can be computed with.
     ///
     /// # Errors
-    /// See [`ReasonerError`].
-    pub fn bind(mut self, actions: &ActionSet) -> Result<Self, ReasonerError> {
+    /// Returns an error if there are no options, or one of them has no considerations, names no action
+    /// of the set, or has a curve, weight, inertia or momentum that is not a number, or is negative,
+    /// or weights that add up to nothing.
+    pub fn bind(mut self, actions: &ActionSet) -> Result<Self, MindError> {
         if self.options.is_empty() {
-            return Err(ReasonerError::NoOptions);
+            return Err(MindError::new("a reasoner needs at least one option"));
         }
+        let about = |name: &str, problem: &str| {
+            MindError::about("name", name, format!("the option {name:?} {problem}"))
+        };
         for option in &mut Arc::make_mut(&mut self.options).0 {
-            let name = || option.name.to_string();
             if option.utility.is_empty() {
-                return Err(ReasonerError::NoConsiderations(name()));
+                return Err(about(&option.name, "has no considerations"));
             }
             if !option.utility.is_sound() {
-                return Err(ReasonerError::NotANumber(name()));
+                return Err(about(&option.name, NOT_A_NUMBER));
             }
-            let action = actions.find(&option.name);
-            option.action = action.ok_or_else(|| ReasonerError::UnknownAction(name()))?;
+            option.action = actions.find(&option.name).ok_or_else(|| {
+                let hint = hint(&option.name, actions.names());
+                about(&option.name, &format!("names no action of the set{hint}"))
+            })?;
         }
         self.scores_all = self.options.len() <= SCORES_MAX
             && self.options.iter().all(|option| option.utility.is_cheap());
         if let Select::FirstAbove(threshold) = self.select {
             if threshold.is_nan() {
-                return Err(ReasonerError::NotANumber("first above".into()));
+                return Err(about("first above", NOT_A_NUMBER));
             }
         }
         Ok(self)
@@ -259,7 +246,7 @@ impl Reasoner {
     /// let [far, near] = [world.spawn(()), world.spawn(())];
     /// let mice = [(far, [0.1]), (near, [0.9])];
     /// assert_eq!(cat.best_target(0, mice), Some((near, 0.9)));
-    /// # Ok::<(), formic_ai::utility::ReasonerError>(())
+    /// # Ok::<(), formic_ai::action::MindError>(())
     /// ```
     ///
     /// # Panics

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use formic_ai::action::MindText;
 use formic_ai::goap::{
     Condition, Effect, Fact, Facts, Goal, Operator, Planner, PlannerBuilder, PlannerFile,
 };

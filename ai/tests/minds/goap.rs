@@ -3,9 +3,10 @@
 
 mod changes;
 
+use formic_ai::action::MindError;
 use formic_ai::goap::{
     Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Plan, Planner, PlannerBuilder,
-    PlannerError, Planners, Replan, Sensors,
+    Planners, Replan, Sensors,
 };
 use formic_ai::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +97,7 @@ impl Domain {
         self.goals.iter().cloned().fold(builder, PlannerBuilder::goal)
     }
 
-    fn planner(&self, pattern_states_max: usize) -> Result<Planner, PlannerError> {
+    fn planner(&self, pattern_states_max: usize) -> Result<Planner, MindError> {
         self.builder(self.operators.clone()).pattern_states_max(pattern_states_max).build()
     }
 
@@ -318,31 +319,38 @@ fn what_makes_no_sense_is_refused() {
     let stranger = others.flag("stranger");
     let goal = || Goal::new("goal").when(flag.is(true));
     let build = |operator: Operator| {
-        PlannerBuilder::new(facts.clone()).operator(operator).goal(goal()).build().unwrap_err()
+        PlannerBuilder::new(facts.clone())
+            .operator(operator)
+            .goal(goal())
+            .build()
+            .unwrap_err()
+            .to_string()
     };
     let new = || Operator::new("o");
-    let named = String::from("o");
+    let bad_effect = "\"o\" changes a fact twice, or to what it cannot be";
+    let impossible = "\"o\" asks for what cannot be";
+    let unknown_fact = "\"o\" knows a fact that is not of the planner";
     let none = PlannerBuilder::new(facts.clone()).operator(new()).build();
-    assert_eq!(none.unwrap_err(), PlannerError::NoGoals);
-    assert_eq!(build(new().then(number.set(6))), PlannerError::BadEffect(named.clone()));
-    assert_eq!(build(new().then(number.add(6))), PlannerError::BadEffect(named.clone()));
+    assert_eq!(none.unwrap_err().to_string(), "a planner needs at least one goal");
+    assert_eq!(build(new().then(number.set(6))), bad_effect);
+    assert_eq!(build(new().then(number.add(6))), bad_effect);
     let twice = new().then(number.add(1)).then(number.set(1));
-    assert_eq!(build(twice), PlannerError::BadEffect(named.clone()));
+    assert_eq!(build(twice), bad_effect);
     let contradiction = new().when(number.at_least(3)).when(number.at_most(2));
-    assert_eq!(build(contradiction), PlannerError::Impossible(named.clone()));
-    assert_eq!(build(new().when(number.equals(9))), PlannerError::Impossible(named.clone()));
-    assert_eq!(build(new().when(stranger.is(true))), PlannerError::UnknownFact(named.clone()));
-    assert_eq!(build(new().then(stranger.set(1))), PlannerError::UnknownFact(named.clone()));
+    assert_eq!(build(contradiction), impossible);
+    assert_eq!(build(new().when(number.equals(9))), impossible);
+    assert_eq!(build(new().when(stranger.is(true))), unknown_fact);
+    assert_eq!(build(new().then(stranger.set(1))), unknown_fact);
     let doubled = PlannerBuilder::new(facts.clone()).operator(new()).operator(new());
     let doubled = doubled.goal(goal()).build().unwrap_err();
-    assert_eq!(doubled, PlannerError::DefinedTwice(named.clone()));
+    assert_eq!(doubled.to_string(), "\"o\" is defined twice");
     let goals = PlannerBuilder::new(facts.clone()).goal(goal()).goal(goal()).build();
-    assert_eq!(goals.unwrap_err(), PlannerError::DefinedTwice("goal".into()));
+    assert_eq!(goals.unwrap_err().to_string(), "\"goal\" is defined twice");
     let planner =
         PlannerBuilder::new(facts).operator(new()).goal(Goal::new("g").when(flag.is(true)));
     let actions = ActionSet::new().action("other", Deed::default());
     let error = Sensors::<()>::new(planner.build().unwrap(), &actions).unwrap_err();
-    assert_eq!(error, PlannerError::UnknownAction(named));
+    assert_eq!(error.to_string(), "no action is called \"o\"");
 }
 
 /// What a woodcutter has; his sensors count how often they are asked.

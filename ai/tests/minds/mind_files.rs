@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use formic_ai::action::MindText;
 use formic_ai::bt::{Tree, TreeAgent, Trees};
 use formic_ai::fsm::{FsmAgent, Library, Machine, MachineFile, Machines};
 use formic_ai::goap::{GoapAgent, Planner, Planners, Sensors};

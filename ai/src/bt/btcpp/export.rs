@@ -4,18 +4,18 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::table::{NODES, is_keep_running, parallel_differs, why_refused};
+use super::table::{NODES, is_keep_running, no_counterpart, parallel_differs, why_refused};
+use crate::action::MindError;
 use crate::bt::node::{Node, Op};
-use crate::bt::parse::ParseProblem;
 
 impl Node {
     /// Writes it as an XML file of BehaviorTree.CPP, version 4, that Groot2 opens: with a model of
     /// each leaf. Effects are actions there.
     ///
     /// # Errors
-    /// Returns [`ParseProblem::NoCounterpart`] if BehaviorTree.CPP has no such node, or gives the
+    /// Returns an error if BehaviorTree.CPP has no such node, or gives the
     /// name of a leaf to a node of its own.
-    pub fn to_btcpp(&self, tick: Duration) -> Result<String, ParseProblem> {
+    pub fn to_btcpp(&self, tick: Duration) -> Result<String, MindError> {
         let mut export = Export { text: String::new(), leaves: BTreeMap::new(), tick };
         export.node(self, 2)?;
         let mut text = String::from(
@@ -67,12 +67,12 @@ impl Export {
         self.tick.as_nanos() * u128::from(ticks) / 1_000_000
     }
 
-    fn node(&mut self, node: &Node, level: usize) -> Result<(), ParseProblem> {
+    fn node(&mut self, node: &Node, level: usize) -> Result<(), MindError> {
         if is_keep_running(node) {
             return self.over("KeepRunningUntilFailure", node.children[0].children.iter(), level);
         }
         let [number, failures] = node.numbers;
-        let no_counterpart = |why| ParseProblem::NoCounterpart { node: node.to_string(), why };
+        let refused = |why| no_counterpart(&node.to_string(), why);
         let same = NODES.iter().find(|(.., op)| *op == Some(node.op)).map(|(id, ..)| *id);
         let tag: String = match (node.op, same) {
             (Op::Guard, _) => "ReactiveSequence".into(),
@@ -80,7 +80,7 @@ impl Export {
             (Op::UntilSuccess, _) => "RetryUntilSuccessful num_attempts=\"-1\"".into(),
             (Op::Action | Op::Effect, _) => self.leaf("Action", &node.names[0])?,
             (Op::Condition, _) => self.leaf("Condition", &node.names[0])?,
-            (_, None) => return Err(no_counterpart("BehaviorTree.CPP has no such node")),
+            (_, None) => return Err(refused("BehaviorTree.CPP has no such node")),
             // There 0 is no end, here it fails without asking its child.
             (Op::Timeout, _) if number == 0 => return self.over("AlwaysFailure", [], level),
             (Op::Repeat, Some(id)) if number == 0 => format!("{id} num_cycles=\"-1\""),
@@ -91,7 +91,7 @@ impl Export {
             }
             (Op::Once, Some(id)) => format!("{id} then_skip=\"false\""),
             (Op::Parallel, Some(id)) => match parallel_differs(node) {
-                Some(why) => return Err(no_counterpart(why)),
+                Some(why) => return Err(refused(why)),
                 None => format!("{id} success_count=\"{number}\" failure_count=\"{failures}\""),
             },
             (_, Some(id)) => id.into(),
@@ -114,7 +114,7 @@ impl Export {
         tag: &str,
         children: impl IntoIterator<Item = &'n Node>,
         level: usize,
-    ) -> Result<(), ParseProblem> {
+    ) -> Result<(), MindError> {
         let indent = level * 2;
         let mut children = children.into_iter().peekable();
         if children.peek().is_none() {
@@ -130,8 +130,8 @@ impl Export {
         Ok(())
     }
 
-    fn leaf(&mut self, kind: &'static str, name: &str) -> Result<String, ParseProblem> {
-        let refused = |why| Err(ParseProblem::NoCounterpart { node: name.into(), why });
+    fn leaf(&mut self, kind: &'static str, name: &str) -> Result<String, MindError> {
+        let refused = |why| Err(no_counterpart(name, why));
         let Some((id, ports)) = split_name(name) else {
             return refused("a name is an ID, and then ports as in XML");
         };

@@ -2,16 +2,18 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
 
-use super::table::{NODES, has, is_keep_running, node_count, parallel_differs, why_refused};
-use crate::action::{LoadError, error_about};
+use super::table::{
+    NODES, has, is_keep_running, no_counterpart, node_count, parallel_differs, why_refused,
+};
+use crate::action::{LoadError, MindError, error_at_line};
 use crate::bt::node::{Node, Op};
-use crate::bt::parse::{ParseError, ParseProblem};
-use crate::bt::tree::{Tree, TreeError};
+use crate::bt::parse::{bad_number, contains_itself, defined_twice};
+use crate::bt::tree::Tree;
 use crate::library::Library;
 
 impl<Q: QueryData> Tree<Q> {
@@ -26,13 +28,7 @@ impl<Q: QueryData> Tree<Q> {
         tick: Duration,
     ) -> Result<Self, LoadError> {
         let root = Node::parse_btcpp(text, library, tick)?;
-        Self::new(&root, library).map_err(|error| {
-            let name = match &error {
-                TreeError::Unknown { name, .. } | TreeError::SharedAction(name) => name,
-                _ => "",
-            };
-            error_about(text, None, name, 0, error.to_string())
-        })
+        Self::new(&root, library).map_err(|error| MindError { field: "", ..error }.in_text(text))
     }
 }
 
@@ -77,15 +73,14 @@ impl Node {
         text: &str,
         library: &Library<Q>,
         tick: Duration,
-    ) -> Result<Self, ParseError> {
+    ) -> Result<Self, LoadError> {
         let document = Document::parse(text).map_err(|error| {
             let at = error.pos();
-            let problem = ParseProblem::Malformed(error.to_string());
-            ParseError { line: at.row, column: at.col, problem }
+            error_at_line(at.row as usize, at.col as usize, format!("this is no XML: {error}"))
         })?;
         let mut import = Import {
             document: &document,
-            leaves: ["action", "condition", "effect"].map(|what| library.known(what)),
+            leaves: ["action", "condition", "effect"].map(|what| library.known(what).collect()),
             tick,
             trees: HashMap::new(),
             models: HashMap::new(),
@@ -119,25 +114,35 @@ struct Import<'a, 'x> {
     count: usize,
 }
 
-type Parsed<T> = Result<T, ParseError>;
+type Parsed<T> = Result<T, LoadError>;
 
 impl<'a, 'x> Import<'a, 'x> {
-    fn error(&self, at: Element<'_, '_>, problem: ParseProblem) -> ParseError {
+    fn error(&self, at: Element<'_, '_>, problem: impl Into<String>) -> LoadError {
         let at = self.document.text_pos_at(at.range().start);
-        ParseError { line: at.row, column: at.col, problem }
+        error_at_line(at.row as usize, at.col as usize, problem)
     }
 
     fn expected(
         &self,
         at: Element<'_, '_>,
         expected: &'static str,
-        found: impl Into<String>,
-    ) -> ParseError {
-        self.error(at, ParseProblem::Expected { expected, found: found.into() })
+        found: impl Display,
+    ) -> LoadError {
+        self.error(at, format!("expected {expected}, found {found}"))
     }
 
-    fn refused(&self, at: Element<'_, '_>, node: &str, why: &'static str) -> ParseError {
-        self.error(at, ParseProblem::NoCounterpart { node: node.into(), why })
+    fn refused(&self, at: Element<'_, '_>, node: &str, why: &'static str) -> LoadError {
+        self.error(at, no_counterpart(node, why).to_string())
+    }
+
+    fn unknown_name<'k>(
+        &self,
+        at: Element<'_, '_>,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> LoadError {
+        self.error(at, MindError::unknown(what, "", name, known).to_string())
     }
 
     fn id(&self, element: Element<'a, 'x>) -> Parsed<&'a str> {
@@ -155,7 +160,7 @@ impl<'a, 'x> Import<'a, 'x> {
                 "BehaviorTree" => {
                     let id = element.attribute("ID").unwrap_or_default();
                     if self.trees.insert(id, element).is_some() {
-                        return Err(self.error(element, ParseProblem::DefinedTwice(id.into())));
+                        return Err(self.error(element, defined_twice(id)));
                     }
                     first.push(element);
                 }
@@ -178,13 +183,13 @@ impl<'a, 'x> Import<'a, 'x> {
         self.tree_root(main, HashMap::new(), false)
     }
 
-    fn unknown(&self, at: Element<'_, '_>, id: &str) -> ParseError {
+    fn unknown(&self, at: Element<'_, '_>, id: &str) -> LoadError {
         match why_refused(id) {
             Some(why) => self.refused(at, id, why),
             None => {
                 let nodes = NODES.iter().map(|&(node, ..)| node);
                 let leaves = self.leaves.iter().flatten().copied();
-                self.error(at, ParseProblem::unknown("node", id, leaves.chain(nodes)))
+                self.unknown_name(at, "node", id, leaves.chain(nodes))
             }
         }
     }
@@ -193,7 +198,7 @@ impl<'a, 'x> Import<'a, 'x> {
         self.trees.get(id).copied().ok_or_else(|| {
             let mut known: Vec<&str> = self.trees.keys().copied().collect();
             known.sort_unstable();
-            self.error(at, ParseProblem::unknown("subtree", id, known))
+            self.unknown_name(at, "subtree", id, known)
         })
     }
 
@@ -207,8 +212,7 @@ impl<'a, 'x> Import<'a, 'x> {
         self.attributes(tree, &["ID"])?;
         if let Some(from) = self.open.iter().position(|open| open.id == id) {
             let way = self.open[from..].iter().map(|open| open.id).chain([id]);
-            let way = way.map(String::from).collect();
-            return Err(self.error(tree, ParseProblem::CyclicSubtree(way)));
+            return Err(self.error(tree, contains_itself(way)));
         }
         self.open.push(OpenTree { id, ports, remaps_all });
         let [root] = self.children::<1>(tree, "one node")?;
@@ -254,12 +258,7 @@ impl<'a, 'x> Import<'a, 'x> {
     fn node(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
         self.depth += 1;
         self.count += 1;
-        if self.depth > Node::DEPTH_MAX {
-            return Err(self.error(at, ParseProblem::TooDeep));
-        }
-        if self.count > Node::COUNT_MAX {
-            return Err(self.error(at, ParseProblem::TooLarge));
-        }
+        Node::check_size(self.depth, self.count).map_err(|problem| self.error(at, problem))?;
         let tag = at.tag_name().name();
         let node = match tag {
             "SubTree" => self.subtree(at)?,
@@ -322,14 +321,14 @@ impl<'a, 'x> Import<'a, 'x> {
         }
         let is_number = |number: &i64| (-1..=i64::from(u32::MAX)).contains(number);
         let number = value.trim().parse().ok().filter(is_number);
-        number.ok_or_else(|| self.error(at, ParseProblem::BadNumber(value.into())))
+        number.ok_or_else(|| self.error(at, bad_number(value)))
     }
 
     /// A number from 1, or `None` for -1, which is no end.
     fn times(&self, at: Element<'_, '_>, port: &'static str) -> Parsed<Option<u32>> {
         match self.number(at, port, "")? {
             -1 => Ok(None),
-            0 => Err(self.error(at, ParseProblem::BadNumber("0".into()))),
+            0 => Err(self.error(at, bad_number("0"))),
             times => Ok(u32::try_from(times).ok()),
         }
     }
@@ -338,7 +337,7 @@ impl<'a, 'x> Import<'a, 'x> {
         let tick = self.tick.as_nanos().max(1);
         let bad = || {
             let value = at.attribute(port).unwrap_or_default();
-            self.error(at, ParseProblem::BadNumber(value.into()))
+            self.error(at, bad_number(value))
         };
         let length = u128::try_from(self.number(at, port, "")?).map_err(|_| bad())? * 1_000_000;
         u32::try_from(length.div_ceil(tick)).map_err(|_| bad())
@@ -494,9 +493,7 @@ impl<'a, 'x> Import<'a, 'x> {
         for (place, (ask, _)) in branches.iter().enumerate() {
             self.count += 1 + (branches.len() - place) * (1 + node_count(ask));
         }
-        if self.count > Node::COUNT_MAX {
-            return Err(self.error(at, ParseProblem::TooLarge));
-        }
+        Node::check_size(self.depth, self.count).map_err(|problem| self.error(at, problem))?;
         let mut before: Vec<Node> = Vec::new();
         let mut all = Vec::new();
         for (ask, then) in branches {
@@ -553,7 +550,7 @@ impl<'a, 'x> Import<'a, 'x> {
             None => {
                 let leaves = (0..3).filter(|&place| wanted[place]);
                 let leaves = leaves.flat_map(|place| &self.leaves[place]).copied();
-                Err(self.error(at, ParseProblem::unknown("leaf", &name, leaves)))
+                Err(self.unknown_name(at, "leaf", &name, leaves))
             }
         }
     }

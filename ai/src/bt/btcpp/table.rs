@@ -1,5 +1,6 @@
 //! The nodes of BehaviorTree.CPP, and what they are here.
 
+use crate::action::MindError;
 use crate::bt::node::{Node, Op};
 
 /// The nodes of BehaviorTree.CPP that are read: the ports of each, and the node here that is the
@@ -75,4 +76,9 @@ pub(super) fn parallel_differs(node: &Node) -> Option<&'static str> {
     }
     let is_seen = node.children.iter().skip(1).any(|child| has(child, &[Op::Effect, Op::Once]));
     is_seen.then_some("an effect behind its first child is left out there if one before decides")
+}
+
+/// For what one side cannot say as the other does.
+pub(super) fn no_counterpart(node: &str, why: &str) -> MindError {
+    MindError::about("", node, format!("{node:?} has no counterpart: {why}"))
 }
