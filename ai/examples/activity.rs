@@ -140,7 +140,7 @@ fn tell(
     mut ends: EventReader<Finished<NoEvent>>,
 ) {
     all.for_each(|(slot, position, carries)| {
-        let load = carries.map_or(String::new(), |carries| format!(", carrying {}", carries.0));
+        let load = carries.map_or("", |_| ", carrying firewood");
         println!("    at {:2}, {slot}{load}", position.0);
     });
     ends.read().for_each(|end| println!("    ended: {:?}", end.ending));

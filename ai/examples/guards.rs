@@ -20,8 +20,6 @@ struct Board {
 
 type Senses = (&'static Enemy, &'static Health, &'static mut Board);
 
-struct Guards(Tree<Senses>);
-
 /// All that guards do takes time; what differs is how much.
 #[derive(Component, Clone)]
 struct Deed {
@@ -50,10 +48,6 @@ impl Processor for Tell {
     fn cleanup(&self, _guard: Agent<'_>, deed: &mut Deed, ended: Ended) {
         println!("    stops to {}: {ended:?}", deed.name);
     }
-}
-
-fn think(mut trees: Trees<'_, Senses>, guards: Res<'_, Guards>) {
-    trees.tick(&guards.0);
 }
 
 fn act(mut actions: Actions<'_, Deed>) {
@@ -91,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let guard =
         actions.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
     TreeAgent::drive(&mut world, guard, &tree, 1)?;
-    world.insert_resource(Guards(tree));
+    let think = move |mut trees: Trees<'_, Senses>| trees.tick(&tree);
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(think.as_mind())
         .add(act.as_action())

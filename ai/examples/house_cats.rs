@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p formic-ai --example house_cats` prints what one cat does. It plays; then it naps, again and
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
@@ -20,45 +21,25 @@ struct Rates {
     tiredness: f32,
 }
 
-/// The three actions differ in their rates alone; each could be a component and a processor of its
-/// own.
+/// The three actions differ in their rates alone; each could be a component and a system of its own.
 #[derive(Component, Clone)]
 struct Pastime(Rates);
 
-struct Living<'a> {
-    needs: AgentAccess<'a, (&'static mut Hunger, &'static mut Tiredness)>,
-    seconds: f32,
-}
-
-impl Processor for Living<'_> {
-    type Action = Pastime;
-
-    fn start(&self, _cat: Agent<'_>, _pastime: &mut Pastime) -> ActionResult {
-        ActionResult::Running
-    }
-
-    fn update(&self, cat: Agent<'_>, pastime: &mut Pastime) -> ActionResult {
-        let Ok(mut needs) = self.needs.claim(cat) else { return ActionResult::Failed };
-        let (hunger, tiredness) = needs.get_mut();
-        hunger.0 = (hunger.0 + pastime.0.hunger * self.seconds).clamp(0.0, 100.0);
-        tiredness.0 = (tiredness.0 + pastime.0.tiredness * self.seconds).clamp(0.0, 100.0);
-        ActionResult::Running
-    }
-}
-
-struct Cats(Reasoner);
 struct TimeStep(f32);
 
-fn think(mut minds: UtilityAgents<'_, (&'static Hunger, &'static Tiredness)>, cats: Res<'_, Cats>) {
-    minds.decide(&cats.0, |(hunger, tiredness)| [hunger.0 / 100.0, tiredness.0 / 100.0]);
-}
-
 fn live(
-    mut actions: Actions<'_, Pastime>,
-    needs: AgentAccess<'_, (&'static mut Hunger, &'static mut Tiredness)>,
-    time: Res<'_, TimeStep>,
+    mut actions: Actions<Pastime>,
+    needs: AgentAccess<(&mut Hunger, &mut Tiredness)>,
+    time: Res<TimeStep>,
 ) {
-    actions.process(&Living { needs, seconds: time.0 });
+    let seconds = time.0;
+    actions.update(|cat, pastime| {
+        needs.act(cat, |(hunger, tiredness)| {
+            hunger.0 = (hunger.0 + pastime.0.hunger * seconds).clamp(0.0, 100.0);
+            tiredness.0 = (tiredness.0 + pastime.0.tiredness * seconds).clamp(0.0, 100.0);
+            ActionResult::Running
+        })
+    });
 }
 
 fn actions() -> ActionSet {
@@ -99,7 +80,9 @@ pub(crate) fn diary(seconds: u32) -> Result<Vec<(String, f32)>, Box<dyn std::err
     let cat = actions.spawn(&mut world, (Hunger(0.0), Tiredness(0.0)))?;
     UtilityAgent::drive(&mut world, cat, &cats, 1)?;
     let names: Vec<String> = cats.names().map(String::from).collect();
-    world.insert_resource(Cats(cats));
+    let think = move |mut minds: UtilityAgents<(&Hunger, &Tiredness)>| {
+        minds.decide(&cats, |(hunger, tiredness)| [hunger.0 / 100.0, tiredness.0 / 100.0]);
+    };
     world.insert_resource(TimeStep(TICK_SECONDS));
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(think.as_mind())

@@ -17,7 +17,6 @@ struct Enemy {
 const FRIEND: u32 = 0;
 
 type Senses = &'static Enemy;
-struct Sentries(Machine<Senses>);
 
 #[derive(Component, Clone)]
 struct Deed {
@@ -41,8 +40,8 @@ impl Processor for Doing {
     }
 }
 
-fn think(mut machines: Machines<Senses>, sentries: Res<Sentries>) {
-    machines.update(&sentries.0);
+fn think(mut machines: Machines<Senses>, sentries: Res<Machine<Senses>>) {
+    machines.update(&sentries);
 }
 
 fn act(mut actions: Actions<Deed>) {
@@ -51,8 +50,8 @@ fn act(mut actions: Actions<Deed>) {
 
 /// Any system may listen: only those whose state has changed are visited.
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
-fn tell(mut changed: Query<&StateChanged>, sentries: Res<Sentries>) {
-    let name = |state| sentries.0.name(state);
+fn tell(mut changed: Query<&StateChanged>, sentries: Res<Machine<Senses>>) {
+    let name = |state| sentries.name(state);
     changed.for_each(|changed| {
         let from = changed.from().map_or("nothing", name);
         println!("    from {from} to {}", name(changed.to()));
@@ -85,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::new();
     let sentry = actions.spawn(&mut world, Enemy { distance: 20.0 })?;
     FsmAgent::drive(&mut world, sentry, &machine)?;
-    world.insert_resource(Sentries(machine));
+    world.insert_resource(machine);
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(think.as_mind())
         .add(tell.as_mind())

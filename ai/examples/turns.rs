@@ -171,7 +171,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("\nWhy:\n{}", turns.trace());
 
-    while turns.undo(&mut world).is_ok() {}
+    while turns.undo(&mut world).is_some() {}
     println!("Undone: {}", line(turns.now(&world)));
     assert_eq!(turns.state_hash(&world), first);
     Ok(())

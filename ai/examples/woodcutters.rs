@@ -16,9 +16,6 @@ struct Things {
     way_to_smith: u32,
 }
 
-type Senses = &'static Things;
-struct Woodcutters(Sensors<Senses>);
-
 #[derive(Component, Clone)]
 enum Deed {
     BorrowAxe,
@@ -28,38 +25,22 @@ enum Deed {
     Sell,
 }
 
-struct Working<'a>(AgentAccess<'a, &'static mut Things>);
-
-impl Processor for Working<'_> {
-    type Action = Deed;
-
-    fn start(&self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
-        ActionResult::Running
-    }
-
-    fn update(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
-        let Ok(mut things) = self.0.claim(agent) else { return ActionResult::Failed };
-        let things = things.get_mut();
-        match deed {
-            Deed::BorrowAxe | Deed::BuyAxe => things.has_axe = true,
-            // Every fourth stroke breaks the axe.
-            Deed::Chop if things.wood % 4 == 3 => {
-                (things.has_axe, things.wood) = (false, things.wood + 1);
-                return ActionResult::Failed;
+fn work(mut actions: Actions<Deed>, things: AgentAccess<&mut Things>) {
+    actions.update(|woodcutter, deed| {
+        things.act(woodcutter, |things| {
+            match deed {
+                Deed::BorrowAxe | Deed::BuyAxe => things.has_axe = true,
+                // Every fourth stroke breaks the axe.
+                Deed::Chop if things.wood % 4 == 3 => {
+                    (things.has_axe, things.wood) = (false, things.wood + 1);
+                    return ActionResult::Failed;
+                }
+                Deed::Chop | Deed::PickUp => things.wood += 1,
+                Deed::Sell => (things.wood, things.coins) = (things.wood - 5, things.coins + 1),
             }
-            Deed::Chop | Deed::PickUp => things.wood += 1,
-            Deed::Sell => (things.wood, things.coins) = (things.wood - 5, things.coins + 1),
-        }
-        ActionResult::Success
-    }
-}
-
-fn think(mut planners: Planners<Senses>, shared: Res<Woodcutters>) {
-    planners.think(&shared.0, 500);
-}
-
-fn work(mut actions: Actions<Deed>, things: AgentAccess<&'static mut Things>) {
-    actions.process(&Working(things));
+            ActionResult::Success
+        })
+    });
 }
 
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
@@ -82,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .action("chop", Deed::Chop)
         .action("pick up", Deed::PickUp)
         .action("sell", Deed::Sell);
-    let sensors = Sensors::<Senses>::new(planner, &actions)?
+    let sensors = Sensors::<&'static Things>::new(planner, &actions)?
         .fact(has_axe, |things| u32::from(things.has_axe))
         .fact(wood, |things| things.wood)
         .fact(rich, |things| u32::from(things.coins >= 2))
@@ -90,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::new();
     let agent = actions.spawn(&mut world, Things { way_to_smith: 2, ..Things::default() })?;
     GoapAgent::drive(&mut world, agent)?;
-    world.insert_resource(Woodcutters(sensors));
+    let think = move |mut planners: Planners<&Things>| planners.think(&sensors, 500);
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(think.as_mind())
         .add(work.as_action())

@@ -86,26 +86,22 @@ const fn place(place: Place) -> Position {
     }
 }
 
-struct Walking<'a> {
-    walkers: AgentAccess<'a, (&'static mut Position, &'static Speed)>,
-    seconds: f32,
-}
-
-impl Processor for Walking<'_> {
-    type Action = MoveTo;
-
-    fn start(&self, agent: Agent<'_>, _: &mut MoveTo) -> ActionResult {
-        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
-        // A worker that cannot walk would be on the way for ever.
-        if walker.get_mut().1.0 > 0.0 { ActionResult::Running } else { ActionResult::Failed }
-    }
-
-    fn update(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
-        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
+fn move_to(
+    mut actions: Actions<MoveTo>,
+    walkers: AgentAccess<(&mut Position, &Speed)>,
+    time: Res<TimeStep>,
+) {
+    let seconds = time.0;
+    actions.update(|worker, action| {
+        let Ok(mut walker) = walkers.claim(worker) else { return ActionResult::Failed };
         let (position, speed) = walker.get_mut();
+        // A worker that cannot walk would be on the way for ever.
+        if speed.0 <= 0.0 {
+            return ActionResult::Failed;
+        }
         let to = place(action.place);
         let (x, y) = (to.x - position.x, to.y - position.y);
-        let (left, step) = (x.hypot(y), speed.0 * self.seconds);
+        let (left, step) = (x.hypot(y), speed.0 * seconds);
         if left <= step {
             *position = to;
             return ActionResult::Success;
@@ -113,15 +109,7 @@ impl Processor for Walking<'_> {
         position.x += x / left * step;
         position.y += y / left * step;
         ActionResult::Running
-    }
-}
-
-fn move_to(
-    mut actions: Actions<MoveTo>,
-    walkers: AgentAccess<(&'static mut Position, &'static Speed)>,
-    time: Res<TimeStep>,
-) {
-    actions.process(&Walking { walkers, seconds: time.0 });
+    });
 }
 
 struct Performing<'a>(AgentAccess<'a, &'static mut Animator>);
@@ -154,10 +142,7 @@ impl Processor for Performing<'_> {
     }
 }
 
-fn play_animation(
-    mut actions: Actions<PlayAnimation>,
-    animators: AgentAccess<&'static mut Animator>,
-) {
+fn play_animation(mut actions: Actions<PlayAnimation>, animators: AgentAccess<&mut Animator>) {
     actions.process(&Performing(animators));
 }
 
@@ -171,40 +156,22 @@ fn animate(mut animators: Query<&mut Animator>) {
     });
 }
 
-type Stacks = &'static mut Buffer<Stack>;
-
-struct Adding<'a>(AgentAccess<'a, Stacks>);
-
-impl Processor for Adding<'_> {
-    type Action = AddItem;
-
-    fn start(&self, agent: Agent<'_>, action: &mut AddItem) -> ActionResult {
-        let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
-        let stacks = stacks.get_mut();
-        match stacks.iter_mut().find(|stack| stack.item == action.item) {
-            Some(stack) => stack.count += action.count,
-            None => stacks.push(Stack { item: action.item, count: action.count }),
-        }
-        ActionResult::Success
-    }
-
-    fn update(&self, _: Agent<'_>, _: &mut AddItem) -> ActionResult {
-        ActionResult::Success
-    }
+fn add_item(mut actions: Actions<AddItem>, stacks: AgentAccess<&mut Buffer<Stack>>) {
+    actions.update(|worker, action| {
+        stacks.act(worker, |stacks| {
+            match stacks.iter_mut().find(|stack| stack.item == action.item) {
+                Some(stack) => stack.count += action.count,
+                None => stacks.push(Stack { item: action.item, count: action.count }),
+            }
+            ActionResult::Success
+        })
+    });
 }
 
-fn add_item(mut actions: Actions<AddItem>, stacks: AgentAccess<Stacks>) {
-    actions.process(&Adding(stacks));
-}
-
-struct Removing<'a>(AgentAccess<'a, Stacks>);
-
-impl Processor for Removing<'_> {
-    type Action = RemoveItem;
-
-    /// All of them or none.
-    fn start(&self, agent: Agent<'_>, action: &mut RemoveItem) -> ActionResult {
-        let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
+/// All of them or none.
+fn remove_item(mut actions: Actions<RemoveItem>, stacks: AgentAccess<&mut Buffer<Stack>>) {
+    actions.update(|worker, action| {
+        let Ok(mut stacks) = stacks.claim(worker) else { return ActionResult::Failed };
         let stacks = stacks.get_mut();
         let Some(place) = stacks.iter().position(|stack| stack.item == action.item) else {
             return ActionResult::Failed;
@@ -215,15 +182,7 @@ impl Processor for Removing<'_> {
             Some(left) => stacks[place].count = left,
         }
         ActionResult::Success
-    }
-
-    fn update(&self, _: Agent<'_>, _: &mut RemoveItem) -> ActionResult {
-        ActionResult::Success
-    }
-}
-
-fn remove_item(mut actions: Actions<RemoveItem>, stacks: AgentAccess<Stacks>) {
-    actions.process(&Removing(stacks));
+    });
 }
 
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]

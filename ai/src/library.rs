@@ -1,6 +1,5 @@
 //! The conditions, effects and actions that trees and machines can name.
 
-use std::fmt;
 use std::sync::Arc;
 
 use formic_ecs::QueryData;
@@ -53,16 +52,9 @@ impl<Q: QueryData> Clone for Library<Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for Library<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library")
-            .field("actions", &self.actions)
-            .field("conditions", &names(&self.entries.conditions))
-            .field("effects", &names(&self.entries.effects))
-            .field("scores", &names(&self.entries.scores))
-            .finish()
-    }
-}
+debug_fields!([Q: QueryData] Library<Q>: actions; conditions = |it| {
+    names(&it.entries.conditions).collect::<Vec<_>>()
+});
 
 impl<Q: QueryData> Library<Q> {
     /// The actions of an action set, and nothing else yet.

@@ -26,7 +26,7 @@ use super::processor::Agent;
 /// struct Gold(u32);
 /// #[derive(Component, Clone)]
 /// struct Dig;
-/// fn dig(mut actions: Actions<Dig>, purses: AgentAccess<&'static mut Gold>) {
+/// fn dig(mut actions: Actions<Dig>, purses: AgentAccess<&mut Gold>) {
 ///     actions.update(|imp, Dig| {
 ///         purses.act(imp, |gold| {
 ///             gold.0 += 1;

@@ -1,6 +1,5 @@
 //! Laying out the actions of an agent, and taking them away again.
 
-use std::fmt;
 use std::sync::Arc;
 
 use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, World};
@@ -48,11 +47,7 @@ struct ActionSpec {
 
 pub(super) type SpawnAction = Arc<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
 
-impl fmt::Debug for ActionSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.actions.iter().map(|action| &action.name)).finish()
-    }
-}
+debug_fields!([] ActionSet:; names = |it| it.names().collect::<Vec<_>>());
 
 /// Why a plan could not be spawned.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]

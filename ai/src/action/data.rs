@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 use formic_ecs::Component;
 use ron::error::{Position, SpannedError};
@@ -50,11 +50,7 @@ pub struct Kinds {
 
 type Read = Box<dyn Fn(&str) -> Result<SpawnAction, SpannedError> + Send + Sync>;
 
-impl fmt::Debug for Kinds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.by_name.keys()).finish()
-    }
-}
+debug_fields!([] Kinds:; names = |it| it.by_name.keys().collect::<Vec<_>>());
 
 /// What composites are called in files.
 const COMPOSITES: [(&str, Composite); 3] =

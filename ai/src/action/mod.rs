@@ -11,7 +11,8 @@
 //!   sleep: their chunks are skipped, or their rows passed over, without a look at them.
 //! * A **processor** carries out one kind of action: [`Processor::start`] once when the action
 //!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end,
-//!   with how it ended. A [`SerialProcessor`] does so on one thread, a [`WideProcessor`] looks at
+//!   with how it ended. A closure is enough where there is an update alone ([`Actions::update`]);
+//!   a [`SerialProcessor`] does so on one thread, a [`WideProcessor`] looks at
 //!   other components of the action as well.
 //! * A **mind** decides. All it does is to call [`Body::begin`] and [`Body::halt`], and to ask
 //!   [`Body::ended`]; so any mind can drive any body, and be replaced by another one. The mind of
@@ -59,17 +60,11 @@
 //!
 //! #[derive(Component, Clone)]
 //! struct Count(u32);
-//! struct Counting;
-//!
-//! impl Processor for Counting {
-//!     type Action = Count;
-//!     fn update(&self, _agent: Agent, left: &mut Count) -> ActionResult {
+//! fn count(mut actions: Actions<Count>) {
+//!     actions.update(|_agent, left| {
 //!         left.0 -= 1;
 //!         if left.0 == 0 { ActionResult::Success } else { ActionResult::Running }
-//!     }
-//! }
-//! fn count(mut actions: Actions<Count>) {
-//!     actions.process(&Counting);
+//!     });
 //! }
 //!
 //! let mut world = World::new();

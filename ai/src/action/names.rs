@@ -1,7 +1,6 @@
 //! The names of actions, for records and for viewers.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use formic_ecs::{Codec, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
@@ -21,33 +20,18 @@ use crate::explain::{DecisionLog, DecisionRecorder, Label};
 /// assert_eq!(world.resource::<ActionNames>()?.name(&body, 0).as_deref(), Some("walk"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ActionNames {
     /// By the number of the layout, which is made of the names: the same in every world, so that a
     /// snapshot may be restored in another one.
-    layouts: HashMap<u32, Arc<[Label]>>,
+    layouts: BTreeMap<u32, Vec<String>>,
 }
 
-type SavedLayouts = BTreeMap<u32, Vec<String>>;
-
 impl ActionNames {
-    const CODEC: Codec<Self> = Codec::custom(
-        |names, bytes| {
-            let text = |names: &Arc<[Label]>| names.iter().map(ToString::to_string).collect();
-            let layouts = names.layouts.iter().map(|(&layout, names)| (layout, text(names)));
-            Codec::serde().write(&layouts.collect::<SavedLayouts>(), bytes)
-        },
-        |bytes| {
-            let saved = Codec::<SavedLayouts>::serde().read(bytes)?.into_iter();
-            let labels = |names: Vec<String>| names.into_iter().map(Label::from).collect();
-            Ok(Self { layouts: saved.map(|(layout, names)| (layout, labels(names))).collect() })
-        },
-    );
-
     /// What an action of a body is called, if its names are known.
     #[must_use]
     pub fn name(&self, body: &Body, action: usize) -> Option<Label> {
-        self.layouts.get(&body.layout())?.get(action).cloned()
+        Some(self.layouts.get(&body.layout())?.get(action)?.as_str().into())
     }
 
     /// Keeps the names of a layout.
@@ -58,12 +42,11 @@ impl ActionNames {
     ) {
         if world.resource::<Self>().is_err() {
             world.insert_resource(Self::default());
-            SaveRules::of(world).save(Self::CODEC);
+            SaveRules::of(world).save(Codec::<Self>::serde());
         }
         let Ok(known) = world.resource_mut::<Self>() else { return };
-        known.layouts.entry(layout).or_insert_with(|| {
-            names.into_iter().map(|name| short(name).to_owned().into()).collect()
-        });
+        let short = |name| short(name).to_owned();
+        known.layouts.entry(layout).or_insert_with(|| names.into_iter().map(short).collect());
     }
 }
 
@@ -97,7 +80,7 @@ impl SystemParam for NamingRecorder<'_> {
 
     fn init(world: &mut World, access: &mut SystemAccess) {
         <DecisionRecorder<'_> as SystemParam>::init(world, access);
-        SaveRules::of(world).save(ActionNames::CODEC);
+        SaveRules::of(world).save(Codec::<ActionNames>::serde());
         access.add_resource_read::<ActionNames>();
     }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use formic_ecs::{
-    Claimant, CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch,
-    QueryData, QueryFilter, With, World,
+    Claimant, CommandBuffer, Component, EnabledMut, Entity, ParallelScratch, QueryData,
+    QueryFilter, With, World,
 };
 use formic_jobs::{
     ComponentLookup, ParallelSink, ParamError, Query, RunContext, Scatter, StateArchive,
@@ -175,8 +175,20 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
         processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync),
     ) {
         let Self { executing, interrupted, shared: (owners, reports), scratch, context } = self;
-        in_parallel::<T, X, _, _, _>(interrupted, (scratch, *context), reports, sink, processor);
-        in_parallel::<T, X, _, _, _>(executing, (scratch, *context), reports, sink, processor);
+        in_parallel::<true, T, X, _, _, _>(
+            interrupted,
+            (scratch, *context),
+            reports,
+            sink,
+            processor,
+        );
+        in_parallel::<false, T, X, _, _, _>(
+            executing,
+            (scratch, *context),
+            reports,
+            sink,
+            processor,
+        );
         deliver(reports, owners);
     }
 
@@ -188,8 +200,8 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
     pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
         let Self { executing, interrupted, shared: (owners, reports), context, .. } = self;
         let processor = &Serial(RefCell::new(processor));
-        one_by_one::<T, X, _, _>(interrupted, *context, reports, processor);
-        one_by_one::<T, X, _, _>(executing, *context, reports, processor);
+        one_by_one::<true, T, X, _, _>(interrupted, *context, reports, processor);
+        one_by_one::<false, T, X, _, _>(executing, *context, reports, processor);
         deliver(reports, owners);
     }
 }
@@ -218,29 +230,17 @@ impl<T: Component, F: Fn(Agent<'_>, &mut T) -> ActionResult> Processor for Updat
     }
 }
 
-/// Which rows are looked at in a pass, and what is done with each.
-trait Pass: QueryFilter + 'static {
-    const TIDIES_UP: bool;
-}
-
-impl Pass for With<Executing> {
-    const TIDIES_UP: bool = false;
-}
-
-impl Pass for (With<Executing>, With<Finished>) {
-    const TIDIES_UP: bool = true;
-}
-
 type StateOf<T, X, F> = <Query<'static, Row<T, X>, F> as SystemParam>::State;
 
-fn in_parallel<T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
+/// Carries out all that a query finds; one that finds those that are interrupted `TIDIES_UP`.
+fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
     state: &mut StateOf<T, X, F>,
     (scratch, context): (&mut ParallelScratch, RunContext<'_>),
     reports: &mut Scatter<'_, Report>,
     sink: &mut S,
     processor: &P,
 ) where
-    F: Pass,
+    F: QueryFilter + 'static,
     P: WideProcessor<X, S::Slot, Action = T> + Sync,
 {
     let mut all = fetched::<Query<'static, Row<T, X>, F>>(state, context);
@@ -257,7 +257,7 @@ fn in_parallel<T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
                 outs.with_slot(slot, keys.1 + index as u64, |out| {
                     chunk.for_each(|row| {
                         let report = |owner, report| reports.push(owner, report);
-                        carry::<T, X, F, _, _>(processor, row, out, report);
+                        carry::<TIDIES_UP, T, X, _, _>(processor, row, out, report);
                     });
                 });
             });
@@ -267,12 +267,15 @@ fn in_parallel<T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
     sink.end_loop();
 }
 
-fn one_by_one<T: Component, X: Extras + 'static, F: Pass, P: WideProcessor<X, Action = T>>(
+fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
     state: &mut StateOf<T, X, F>,
     context: RunContext<'_>,
     reports: &mut Scatter<'_, Report>,
     processor: &P,
-) {
+) where
+    F: QueryFilter + 'static,
+    P: WideProcessor<X, Action = T>,
+{
     fetched::<Query<'static, Row<T, X>, F>>(state, context).query().chunks(|chunk| {
         let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
         if action_count > 0 {
@@ -280,7 +283,7 @@ fn one_by_one<T: Component, X: Extras + 'static, F: Pass, P: WideProcessor<X, Ac
         }
         chunk.for_each(|row| {
             let report = |owner, report| reports.push(owner, report);
-            carry::<T, X, F, _, _>(processor, row, &mut (), report);
+            carry::<TIDIES_UP, T, X, _, _>(processor, row, &mut (), report);
         });
     });
 }
@@ -295,15 +298,17 @@ fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>)
 
 /// One tick of one action, and what follows from it for the action and its owner.
 #[inline]
-fn carry<T: Component, X: Extras, F: Pass, O, P: WideProcessor<X, O, Action = T>>(
+fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
     processor: &P,
-    row: (Claimant<'_>, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+    row: <Row<T, X> as QueryData>::Item<'_>,
     out: &mut O,
     report: impl FnOnce(Entity, Report),
-) {
+) where
+    P: WideProcessor<X, O, Action = T>,
+{
     let (row, action, filter, mut executing, mut finished, extras) = row;
     let carried = Carried { processor, row: &row, action: &mut *action, filter, extras, out };
-    if F::TIDIES_UP {
+    if TIDIES_UP {
         finished.set(false);
         return carried.tidy_up();
     }

@@ -1,7 +1,6 @@
 //! The sub-activity that an activity is at.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use formic_ecs::{Entity, HashState};
 use serde::{Deserialize, Serialize};
@@ -77,11 +76,7 @@ impl<S> Default for Current<S> {
     }
 }
 
-impl<S: Activity> fmt::Debug for Current<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Current").field(&self.name()).finish()
-    }
-}
+debug_fields!([S: Activity] Current<S>:; name = |it| it.name());
 
 impl<S: Activity> Current<S> {
     /// At this sub-activity.

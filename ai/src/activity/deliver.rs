@@ -33,12 +33,26 @@ pub struct DeliveryState<A: Activity> {
 
 debug_fields!([A: Activity] DeliveryState<A>:);
 
-/// How much was told.
+/// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Delivered {
-    pub(super) told: usize,
-    pub(super) dropped: usize,
-    pub(super) missed: u64,
+#[non_exhaustive]
+pub struct ActivityReport {
+    /// How many agents and parallel activities were awake.
+    pub awake: usize,
+    /// How many times an activity was told of an event, a death or a timer.
+    pub told: usize,
+    /// The number of events without a subscriber.
+    pub dropped: usize,
+    /// How many events were gone before they were read, because activities were not run for longer
+    /// than [events are kept](formic_jobs::Events::set_lifetime). Activities that wait for events were told
+    /// [so](super::Notice::Missed).
+    pub missed: u64,
+    /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.
+    pub looked_at: usize,
+    /// How many activities came to their end.
+    pub ended: usize,
+    /// How many wanted to sleep without waiting for anything, and were not let.
+    pub waiting_for_nothing: usize,
 }
 
 /// Makes sure that a world has the table, and that it is told who goes.
@@ -109,7 +123,7 @@ impl<A: Activity> DeliveryState<A> {
         context: RunContext<'_>,
         table: &mut Subscriptions<A>,
         now: Option<u64>,
-    ) -> Result<Delivered, ParamError> {
+    ) -> Result<ActivityReport, ParamError> {
         // It has nothing to do but to be there.
         <EventReader<'_, Posted<EventOf<A>>>>::fetch(&mut self.reader, context)?.clear();
         let cell = context.cell;
@@ -126,7 +140,7 @@ impl<A: Activity> DeliveryState<A> {
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
         let watch = recorder.log().map(|log| Watch::new(log, recorder.tick()));
-        let mut teller = Teller { view, table, delivered: Delivered::default(), watch };
+        let mut teller = Teller { view, table, delivered: ActivityReport::default(), watch };
         let matches = &mut self.matches;
         teller.tell_calls();
         teller.tell_missed(cell, is_torn && !is_restored, matches)?;
@@ -181,7 +195,7 @@ impl<A: Activity> DeliveryState<A> {
 struct Teller<'t, 'v, A: Activity> {
     view: View<'v, Told<A>>,
     table: &'t mut Subscriptions<A>,
-    delivered: Delivered,
+    delivered: ActivityReport,
     watch: Option<Watch<'t>>,
 }
 
@@ -386,7 +400,7 @@ pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
 ///
 /// # Errors
 /// Says what is wrong.
-pub fn check<A: Activity>(world: &World) -> Result<(), BrokenSubscriptions> {
+pub fn check<A: Activity>(world: &World) -> Result<(), String> {
     let Ok(table) = world.resource::<Subscriptions<A>>() else { return Ok(()) };
     if table.restored != Some(world.restored()) {
         return Ok(());
@@ -394,13 +408,8 @@ pub fn check<A: Activity>(world: &World) -> Result<(), BrokenSubscriptions> {
     let alive = world.query_ref::<Tasks<A>>().into_iter();
     let orphaned = world.query_ref_filtered::<Tasks<A>, With<Despawned>>().into_iter();
     let tasks = alive.chain(orphaned).map(|(task, slot)| (task, slot.subscriptions()));
-    table.check(tasks).map_err(BrokenSubscriptions)
+    table.check(tasks)
 }
-
-/// The subscriptions that are known are not those of the tasks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BrokenSubscriptions(String);
 
 /// The argument of [`deliver`].
 pub struct Deliveries<'a, A: Activity> {

@@ -201,13 +201,13 @@ pub use self::behaviour::{Activity, EventOf, Failure, WorldOf};
 pub use self::current::Current;
 #[doc(hidden)]
 pub use self::deliver::DeliveryState;
-pub use self::deliver::{BrokenSubscriptions, Deliveries, check, deliver};
+pub use self::deliver::{ActivityReport, Deliveries, check, deliver};
 pub use self::domain::{ActivityDomain, Ending, Response, Status};
 pub use self::event::{Event, EventKinds, Notice, Posted, Token};
 pub use self::inbox::{NoEvent, Told};
+pub use self::param::Activities;
 #[doc(hidden)]
 pub use self::param::ActivitiesState;
-pub use self::param::{Activities, ActivityReport};
 pub use self::slot::{ActivitySlot, Blocking, State, idle, order, parallel, stop};
 pub use self::subscription::Subscription;
 pub use self::table::Subscriptions;

@@ -9,7 +9,7 @@ use formic_jobs::{
 };
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
-use super::deliver::DeliveryState;
+use super::deliver::{ActivityReport, DeliveryState};
 use super::domain::{Ending, Status};
 use super::event::Posted;
 use super::record::{TaskWatch, Watch, stopped_by};
@@ -28,28 +28,6 @@ type Posts<A> = EventWriter<'static, Posted<EventOf<A>>>;
 type Ends<A> = EventWriter<'static, Finished<Failure<A>>>;
 type Out<A> = Gather<'static, Outgoing<<A as Activity>::Domain>>;
 type StateOf<P> = <P as SystemParam>::State;
-
-/// What a run did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ActivityReport {
-    /// How many agents and parallel activities were awake.
-    pub awake: usize,
-    /// How many times an activity was told of an event, a death or a timer.
-    pub told: usize,
-    /// The number of events without a subscriber.
-    pub dropped: usize,
-    /// How many events were gone before they were read, because activities were not run for longer
-    /// than [events are kept](formic_jobs::Events::set_lifetime). Activities that wait for events were told
-    /// [so](super::Notice::Missed).
-    pub missed: u64,
-    /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.
-    pub looked_at: usize,
-    /// How many activities came to their end.
-    pub ended: usize,
-    /// How many wanted to sleep without waiting for anything, and were not let.
-    pub waiting_for_nothing: usize,
-}
 
 /// All activities of type `A`: the argument of the system that runs them.
 ///
@@ -148,11 +126,8 @@ impl<A: Activity> ActivitiesState<A> {
         now: u64,
         world: &WorldOf<'_, A>,
     ) -> Result<ActivityReport, ParamError> {
-        let mut report = ActivityReport::default();
         let mut table = context.cell.resource_mut::<Subscriptions<A>>()?;
-        let delivered = self.delivery.deliver(context, &mut table, Some(now))?;
-        (report.told, report.dropped) = (delivered.told, delivered.dropped);
-        report.missed = delivered.missed;
+        let mut report = self.delivery.deliver(context, &mut table, Some(now))?;
 
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;

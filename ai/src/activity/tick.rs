@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use formic_ecs::{Buffer, Codec, CodecError, CommandBuffer, Entity};
+use formic_ecs::{Buffer, Codec, CommandBuffer, Entity};
 use formic_jobs::GatherSlot;
 
 use super::calls::Calls;
 use super::domain::{ActivityDomain, Ending};
 use super::event::{EventKinds, Posted, Token};
 use super::subscription::Subscription;
+use crate::explain::Ended;
 
 /// What comes of the ticks of many activities, until it is seen to in order.
 #[derive(Debug)]
@@ -41,11 +42,7 @@ impl<F: 'static> Finished<F> {
             |finished, bytes| {
                 Codec::plain().write(&finished.task, bytes)?;
                 Codec::plain().write(&finished.agent, bytes)?;
-                match &finished.ending {
-                    Ending::Success => bytes.push(1),
-                    Ending::Failed(_) => bytes.push(2),
-                    Ending::Interrupted => bytes.push(3),
-                }
+                Codec::plain().write(&finished.ending.how(), bytes)?;
                 match &finished.ending {
                     Ending::Failed(why) => G::FAILURE.write(why, bytes),
                     Ending::Success | Ending::Interrupted => Ok(()),
@@ -53,11 +50,10 @@ impl<F: 'static> Finished<F> {
             },
             |bytes| {
                 let (task, agent) = (Codec::plain().read(bytes)?, Codec::plain().read(bytes)?);
-                let ending = match Codec::<u8>::plain().read(bytes)? {
-                    1 => Ending::Success,
-                    2 => Ending::Failed(G::FAILURE.read(bytes)?),
-                    3 => Ending::Interrupted,
-                    _ => return Err(CodecError),
+                let ending = match Codec::<Ended>::plain().read(bytes)? {
+                    Ended::Success => Ending::Success,
+                    Ended::Failed => Ending::Failed(G::FAILURE.read(bytes)?),
+                    Ended::Interrupted => Ending::Interrupted,
                 };
                 Ok(Self { task, agent, ending })
             },

@@ -84,12 +84,7 @@ impl TreeAgent {
         } else {
             self.tick_wide::<1, Q>(tree, memories, body, data, trace)
         };
-        let result = match result {
-            ActionResult::Running => 0,
-            ActionResult::Success => 1,
-            ActionResult::Failed => 2,
-        };
-        self.result = result;
+        self.result = result as u16;
     }
 
     /// A tick of a tree with as many actions and memories as `N` words have bits. Which memories

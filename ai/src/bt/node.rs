@@ -15,7 +15,7 @@ use std::fmt;
 /// ]);
 /// assert_eq!(Node::parse("selector { sequence { enemy_near? attack } patrol }")?, guard);
 /// assert_eq!(guard.to_string(), "selector { sequence { enemy_near? attack } patrol }");
-/// # Ok::<(), formic_ai::bt::ParseError>(())
+/// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {

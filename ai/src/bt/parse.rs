@@ -160,7 +160,7 @@ impl Node {
     /// let error = Node::parse("subtree fight attack\nuse figth").unwrap_err();
     /// let said = "line 2, column 5: there is no subtree \"figth\"; did you mean \"fight\"?";
     /// assert_eq!(error.to_string(), said);
-    /// # Ok::<(), formic_ai::bt::LoadError>(())
+    /// # Ok::<(), formic_ai::action::LoadError>(())
     /// ```
     ///
     /// # Errors

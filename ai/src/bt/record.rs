@@ -21,45 +21,26 @@ impl Trace for () {
 /// How many leaves of a tick are remembered: the last ones.
 const LEAVES_MAX: usize = 64;
 
-/// The last leaves of a tick, each in one word: there is little time to write them.
+/// The last leaves of a tick, and what each gave.
 pub(super) struct Leaves {
-    all: [u32; LEAVES_MAX],
+    all: [(Op, u32, ActionResult); LEAVES_MAX],
     count: usize,
 }
 
 impl Leaves {
     pub(super) const fn new() -> Self {
-        Self { all: [0; LEAVES_MAX], count: 0 }
+        Self { all: [(Op::Succeed, 0, ActionResult::Running); LEAVES_MAX], count: 0 }
     }
 
     fn iter(&self) -> impl Iterator<Item = (Op, u32, ActionResult)> {
         let first = self.count.saturating_sub(LEAVES_MAX);
-        (first..self.count).map(|place| {
-            let leaf = self.all[place % LEAVES_MAX];
-            let op = match leaf & 3 {
-                0 => Op::Action,
-                1 => Op::Effect,
-                _ => Op::Condition,
-            };
-            let result = match leaf >> 2 & 3 {
-                0 => ActionResult::Running,
-                1 => ActionResult::Success,
-                _ => ActionResult::Failed,
-            };
-            (op, leaf >> 4, result)
-        })
+        (first..self.count).map(|place| self.all[place % LEAVES_MAX])
     }
 }
 
 impl Trace for Leaves {
     fn leaf(&mut self, op: Op, argument: u32, result: ActionResult) {
-        let op = match op {
-            Op::Action => 0,
-            Op::Effect => 1,
-            _ => 2,
-        };
-        // There are fewer names than 2^28: each is a `String` of the library.
-        self.all[self.count % LEAVES_MAX] = argument << 4 | (result as u32) << 2 | op;
+        self.all[self.count % LEAVES_MAX] = (op, argument, result);
         self.count += 1;
     }
 }

@@ -441,11 +441,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             _ => {}
         }
         let result = self.node(at + 1);
-        self.memories[slot] = match result {
-            Running => 0,
-            Success => 1,
-            Failed => 2,
-        };
+        // Running is 0: it is asked again.
+        self.memories[slot] = result as u64;
         result
     }
 }

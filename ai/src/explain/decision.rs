@@ -81,7 +81,7 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// Something that ended for a reason that nobody has said.
+    /// Something that ended, for a reason that is not known.
     pub fn new(what: impl Into<Label>, ended: Ended) -> Self {
         Self { what: what.into(), ended, why: None }
     }

@@ -7,7 +7,6 @@ use formic_ecs::{Entity, HashState, StateHasher};
 
 use super::decision::{Candidate, Decision, Engine, Label, Stopped};
 use super::ring::{Facts, Recall, Ring};
-use crate::heads::Heads;
 
 /// Which agents are watched, and what they have decided of late: a resource.
 ///
@@ -44,10 +43,7 @@ use crate::heads::Heads;
 /// ```
 #[derive(Debug, Default)]
 pub struct DecisionLog {
-    /// In no order.
-    watched: Vec<Watched>,
-    /// By entity, the first of `watched` that has its index.
-    first: Heads,
+    watched: BTreeMap<Entity, Watched>,
     /// A bit for each entity that may be watched: the quick way to say no. Entities share bits where
     /// their indices are equal modulo the number of bits, which is a power of two, or zero.
     marks: Vec<u64>,
@@ -62,9 +58,6 @@ const MARK_WORDS_MIN: usize = 1 << 10;
 
 #[derive(Debug)]
 struct Watched {
-    agent: Entity,
-    /// The next one whose entity has the same index, and another generation.
-    next: u32,
     kind: Label,
     decisions_max: usize,
     /// Locked for a moment only. What an agent is at on its lanes may be noted on several threads at
@@ -100,45 +93,17 @@ impl DecisionLog {
     /// The records of an agent that is watched already stay, as far as there is room for them.
     pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
         let decisions_max = decisions_max.max(1);
-        let place = match self.place(agent) {
-            Some(place) => place,
-            None => self.add(agent),
-        };
-        let watched = &mut self.watched[place];
-        (watched.kind, watched.decisions_max) = (kind.into(), decisions_max);
+        let kind = kind.into();
+        let is_new = !self.watched.contains_key(&agent);
+        let new = || Watched { kind: kind.clone(), decisions_max, ring: Mutex::default() };
+        let watched = self.watched.entry(agent).or_insert_with(new);
+        (watched.kind, watched.decisions_max) = (kind, decisions_max);
         watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).shrink(decisions_max);
-    }
-
-    /// Where an agent lies in `watched`.
-    #[inline]
-    fn place(&self, agent: Entity) -> Option<usize> {
-        let mut place = self.first.get(agent);
-        loop {
-            let watched = self.watched.get(place as usize)?;
-            if watched.agent == agent {
-                return Some(place as usize);
-            }
-            place = watched.next;
-        }
-    }
-
-    #[inline]
-    fn get(&self, agent: Entity) -> Option<&Watched> {
-        self.place(agent).map(|place| &self.watched[place])
-    }
-
-    fn add(&mut self, agent: Entity) -> usize {
-        let place = self.watched.len();
-        let next = self.first.get(agent);
-        self.first.set(agent, number(place), place);
-        let (kind, ring) = (Label::from(""), Mutex::new(Ring::default()));
-        self.watched.push(Watched { agent, next, kind, decisions_max: 1, ring });
         if self.marks.len() < MARK_WORDS_MIN.max(self.watched.len().div_ceil(2)) {
             self.mark_all();
-        } else {
+        } else if is_new {
             set_mark(&mut self.marks, agent);
         }
-        place
     }
 
     /// Sets the bits of all that are watched, and no others.
@@ -146,34 +111,15 @@ impl DecisionLog {
         let word_count = MARK_WORDS_MIN.max(self.watched.len().next_power_of_two());
         self.marks.clear();
         self.marks.resize(word_count, 0);
-        self.watched.iter().for_each(|watched| set_mark(&mut self.marks, watched.agent));
+        self.watched.keys().for_each(|&agent| set_mark(&mut self.marks, agent));
         self.stale = 0;
-    }
-
-    /// Has what leads to a place, from `first` or from another one with the same index, lead to
-    /// `target`.
-    fn relink(&mut self, place: usize, target: u32) {
-        let agent = self.watched[place].agent;
-        let mut at = self.first.get(agent) as usize;
-        if at == place {
-            return self.first.set(agent, target, self.watched.len());
-        }
-        while self.watched[at].next as usize != place {
-            at = self.watched[at].next as usize;
-        }
-        self.watched[at].next = target;
     }
 
     /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
     pub fn unwatch(&mut self, agent: Entity) -> bool {
-        let Some(place) = self.place(agent) else { return false };
-        self.relink(place, self.watched[place].next);
-        let last = self.watched.len() - 1;
-        if place != last {
-            // The last one takes its place.
-            self.relink(last, number(place));
+        if self.watched.remove(&agent).is_none() {
+            return false;
         }
-        self.watched.swap_remove(place);
         // Its bit may be another's, too.
         self.stale += 1;
         if self.stale > self.watched.len() {
@@ -186,7 +132,7 @@ impl DecisionLog {
     #[must_use]
     #[inline]
     pub fn is_watched(&self, agent: Entity) -> bool {
-        self.may_be_watched(agent) && self.place(agent).is_some()
+        self.may_be_watched(agent) && self.watched.contains_key(&agent)
     }
 
     /// No for most of those that are not watched, and yes for all that are.
@@ -205,15 +151,13 @@ impl DecisionLog {
     /// The agents that are watched, by their handles. Those that are gone stay until
     /// [`unwatch`](Self::unwatch): why they went may be what one wants to know.
     pub fn agents(&self) -> impl ExactSizeIterator<Item = Entity> {
-        let mut agents: Vec<Entity> = self.watched.iter().map(|watched| watched.agent).collect();
-        agents.sort_unstable();
-        agents.into_iter()
+        self.watched.keys().copied()
     }
 
     /// What an agent has decided of late, the oldest first; nothing if it is not watched.
     #[must_use]
     pub fn decisions(&self, agent: Entity) -> Vec<Decision> {
-        self.get(agent).map(|watched| watched.ring().tell(agent)).unwrap_or_default()
+        self.watched.get(&agent).map(|watched| watched.ring().tell(agent)).unwrap_or_default()
     }
 
     /// The last decision of an agent, if it is watched and has decided.
@@ -224,28 +168,28 @@ impl DecisionLog {
 
     /// The last decision of an agent that this kind of mind made.
     pub(crate) fn last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
-        self.get(agent)?.ring().tell_last_of(agent, engine)
+        self.watched.get(&agent)?.ring().tell_last_of(agent, engine)
     }
 
     /// The decision that an agent was following in a tick: the last one made in it or before.
     /// `None` where there is none, or it was overwritten.
     #[must_use]
     pub fn at(&self, agent: Entity, tick: u64) -> Option<Decision> {
-        self.get(agent)?.ring().tell_at(agent, tick)
+        self.watched.get(&agent)?.ring().tell_at(agent, tick)
     }
 
     /// How many decisions of an agent were overwritten by later ones.
     #[must_use]
     pub fn lost(&self, agent: Entity) -> u64 {
-        self.get(agent).map_or(0, |watched| watched.ring().lost())
+        self.watched.get(&agent).map_or(0, |watched| watched.ring().lost())
     }
 
     /// Says what an entity is called in sentences about others, whether it is watched or not: a
     /// `Door`.
     pub fn call(&mut self, entity: Entity, kind: impl Into<Label>) {
         let kind = kind.into();
-        match self.place(entity) {
-            Some(place) => self.watched[place].kind = kind,
+        match self.watched.get_mut(&entity) {
+            Some(watched) => watched.kind = kind,
             None => drop(self.kinds.insert(entity, kind)),
         }
     }
@@ -253,7 +197,7 @@ impl DecisionLog {
     /// The kind of an entity, if it is known.
     #[must_use]
     pub fn kind(&self, entity: Entity) -> Option<&Label> {
-        self.get(entity).map(|watched| &watched.kind).or_else(|| self.kinds.get(&entity))
+        self.watched.get(&entity).map(|watched| &watched.kind).or_else(|| self.kinds.get(&entity))
     }
 
     /// What an entity is called in sentences: `Cat#12`, or `entity 12` if its kind is not known.
@@ -296,7 +240,7 @@ impl DecisionLog {
         if !self.may_be_watched(agent) {
             return;
         }
-        let Some(watched) = self.get(agent) else { return };
+        let Some(watched) = self.watched.get(&agent) else { return };
         let mut decision = watched.ring().begin((agent, by), tick, engine);
         fill(&mut decision);
         watched.ring().keep(decision, agent, watched.decisions_max);
@@ -325,7 +269,9 @@ impl DecisionLog {
         state: &impl HashState,
         candidate: impl FnOnce() -> Candidate,
     ) {
-        let Some(watched) = self.get(agent).filter(|_| self.may_be_watched(agent)) else { return };
+        let Some(watched) = self.watched.get(&agent).filter(|_| self.may_be_watched(agent)) else {
+            return;
+        };
         let mut hasher = StateHasher::new();
         state.hash_state(&mut hasher);
         if watched.ring().take_change(engine, hasher.finish()) {
@@ -352,7 +298,7 @@ impl DecisionLog {
             };
             return self.note(agent, tick, engine, fill);
         };
-        if let Some(watched) = self.get(agent) {
+        if let Some(watched) = self.watched.get(&agent) {
             let mind = (engine, mind);
             watched.ring().keep_brief(mind, (tick, few), agent, watched.decisions_max);
         }
@@ -364,7 +310,7 @@ impl DecisionLog {
         if !self.may_be_watched(agent) {
             return;
         }
-        let Some(watched) = self.get(agent) else { return };
+        let Some(watched) = self.watched.get(&agent) else { return };
         // A mind that never decides anything shall not fill the memory.
         watched.ring().stop(stopped(), watched.decisions_max);
     }
@@ -374,7 +320,7 @@ impl DecisionLog {
     #[must_use]
     pub fn is_pending(&self, agent: Entity) -> bool {
         let is_pending = |watched: &Watched| watched.ring().is_pending();
-        self.may_be_watched(agent) && self.get(agent).is_some_and(is_pending)
+        self.may_be_watched(agent) && self.watched.get(&agent).is_some_and(is_pending)
     }
 
     /// Forgets what was decided after a tick, because it was undone or the world was restored: what
@@ -396,7 +342,7 @@ impl DecisionLog {
     /// assert_eq!(log.sentences(rat), ["Tick 1: Rat#0 wanted to bite."]);
     /// ```
     pub fn forget_after(&mut self, tick: u64) {
-        for watched in &mut self.watched {
+        for watched in self.watched.values_mut() {
             let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
             ring.forget_after(tick);
         }
@@ -404,7 +350,7 @@ impl DecisionLog {
 
     /// Forgets all decisions. Who is watched stays.
     pub fn clear(&mut self) {
-        for watched in &mut self.watched {
+        for watched in self.watched.values_mut() {
             *watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner) = Ring::default();
         }
     }
@@ -420,11 +366,6 @@ fn mark(agent: Entity, word_count: usize) -> (usize, u64) {
 fn set_mark(marks: &mut [u64], agent: Entity) {
     let (word, bit) = mark(agent, marks.len());
     marks[word] |= bit;
-}
-
-/// The place of an agent that is watched, as a link.
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("there are fewer entities than 2^32")
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The log, as the argument of a system.
 
-use formic_ecs::{Entity, Res, World};
+use formic_ecs::{Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
-use super::decision::{Decision, Engine};
 use super::log::DecisionLog;
 
 /// The [`DecisionLog`] of the world for a system in which agents decide; it does nothing where there
@@ -81,18 +80,5 @@ impl DecisionRecorder<'_> {
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
-    }
-
-    /// Whether an agent is watched.
-    #[must_use]
-    pub fn sees(&self, agent: Entity) -> bool {
-        self.log().is_some_and(|log| log.is_watched(agent))
-    }
-
-    /// Writes a decision down if the agent is watched, see [`DecisionLog::note`].
-    pub fn note(&self, agent: Entity, engine: Engine, fill: impl FnOnce(&mut Decision)) {
-        if let Some(log) = self.log() {
-            log.note(agent, self.tick, engine, fill);
-        }
     }
 }

@@ -55,7 +55,10 @@ impl Decision {
                     write!(out, " at a weight of {}", factor.weight)?;
                 }
             }
-            self.write_bonus(out, &self.candidates[place])?;
+            let bonus = self.candidates[place].bonus;
+            if bonus > 0.0 {
+                write!(out, ", {bonus:.2} of it since it was at it already")?;
+            }
         }
         if let Some(cause) = &self.cause {
             write!(out, ", because {cause}")?;
@@ -124,13 +127,6 @@ impl Decision {
                     out.push_str(" (equal: the first one wins)");
                 }
             }
-        }
-        Ok(())
-    }
-
-    fn write_bonus(&self, out: &mut String, chosen: &Candidate) -> fmt::Result {
-        if chosen.bonus > 0.0 {
-            write!(out, ", {:.2} of it since it was at it already", chosen.bonus)?;
         }
         Ok(())
     }

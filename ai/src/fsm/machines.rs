@@ -1,6 +1,6 @@
 //! All agents that follow machines, as the argument of a system.
 
-use formic_ecs::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With};
+use formic_ecs::{Buffer, EnabledMut, Entity, Present, QueryData, With};
 use formic_jobs::Query;
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
@@ -56,16 +56,7 @@ fn forget(ended: &mut EndedActions<'_>, changed: &mut Changed<'_>) {
     changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
 }
 
-type RowItem<'a, Q> = (
-    Entity,
-    &'a mut FsmAgent,
-    &'a mut Body,
-    &'a mut Buffer<StateMemory>,
-    EnabledBitMut<'a>,
-    &'a mut StateChanged,
-    EnabledBitMut<'a>,
-    <Q as QueryData>::Item<'a>,
-);
+type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
 /// One update of one agent. Whether it is watched is asked only where it does not stay where it is.
 #[inline(always)]

@@ -28,25 +28,23 @@ impl Watch<'_> {
         self.log.is_watched(self.agent)
     }
 
+    /// What led to the state that the agent is in by now; nothing if it begins.
     #[cold]
-    pub(super) fn note_beginning<Q: QueryData>(self, machine: &Machine<Q>, agent: &FsmAgent) {
+    pub(super) fn note<Q: QueryData>(
+        self,
+        machine: &Machine<Q>,
+        agent: &FsmAgent,
+        sight: Option<Sight>,
+    ) {
         self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
-            let state = machine.described(agent.first.state);
-            decision.candidate(Candidate::new(state, Verdict::Chosen));
             decision.cause = Some("it begins".into());
-        });
-    }
-
-    #[cold]
-    pub(super) fn note<Q: QueryData>(self, machine: &Machine<Q>, agent: &FsmAgent, sight: Sight) {
-        let Sight { candidates, cause, stopped } = sight;
-        self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
-            decision.candidates.extend(candidates);
-            // Which state inside was entered is known only now.
+            if let Some(Sight { candidates, cause, stopped }) = sight {
+                decision.candidates.extend(candidates);
+                decision.cause = Some(cause);
+                decision.stopped.push(stopped);
+            }
             let state = machine.described(agent.first.state);
             decision.candidate(Candidate::new(state, Verdict::Chosen));
-            decision.cause = Some(cause);
-            decision.stopped.push(stopped);
         });
     }
 }

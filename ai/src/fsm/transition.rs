@@ -115,7 +115,7 @@ impl<Q: QueryData> Transition<Q> {
     }
 
     /// Asks that the action of the state that it leads from is done. That state has an action, or the
-    /// machine [is not built](super::MachineError::NoAction).
+    /// machine is not built.
     #[must_use]
     pub const fn when_done(mut self) -> Self {
         self.trigger = Trigger::Done;
@@ -123,7 +123,7 @@ impl<Q: QueryData> Transition<Q> {
     }
 
     /// Asks that the action of the state that it leads from has failed. That state has an action, or
-    /// the machine [is not built](super::MachineError::NoAction).
+    /// the machine is not built.
     #[must_use]
     pub const fn when_failed(mut self) -> Self {
         self.trigger = Trigger::Failed;

@@ -56,7 +56,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         let Some(chosen) = chosen else {
             self.enter(NONE, self.machine.initial);
             if let Some(watch) = watch {
-                watch.note_beginning(self.machine, self.agent);
+                watch.note(self.machine, self.agent, None);
             }
             return;
         };
@@ -67,7 +67,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         self.agent.forget_events();
         self.take(self.machine.transitions[chosen]);
         if let Some((watch, sight)) = sight {
-            watch.note(self.machine, self.agent, sight);
+            watch.note(self.machine, self.agent, Some(sight));
         }
     }
 

@@ -9,7 +9,7 @@ use formic_jobs::Query;
 
 use super::operator::{Goal, OperatorSet};
 use super::planner::{NoPlan, Plan, Planner, Planning};
-use super::record::{Watch, plan_record, verdict_of};
+use super::record::{OTHER_PLANNER, Watch, plan_record, verdict_of};
 use super::sensors::Sensors;
 use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
@@ -237,9 +237,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 Ok(plan) if !self.is_current(goal, &plan) => {
                     if let Some(watch) = &mut self.follower.watch {
                         let goal = planner.goals[goal].name();
-                        watch.plan_is_outdated(format!(
-                            "things changed while {goal} was planned for"
-                        ));
+                        watch.because(format!("things changed while {goal} was planned for"));
                     }
                 }
                 Ok(plan) => {
@@ -255,7 +253,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 }
                 Err(NoPlan::OtherPlanner) => {
                     if let Some(watch) = &mut self.follower.watch {
-                        watch.planner_is_another();
+                        watch.because(OTHER_PLANNER);
                     }
                 }
                 Err(why) => {
@@ -353,7 +351,7 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
 
     /// Does nothing, and rests.
     pub(crate) fn give_up(&mut self) {
-        *self.counts.rest = self.sensors.ticks_of_rest();
+        *self.counts.rest = self.sensors.rest;
         self.drop_plan();
         self.body.halt_all();
     }

@@ -74,7 +74,7 @@ impl Facts {
 /// What a fact has to be: a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Condition {
-    pub(super) fact: usize,
+    pub(crate) fact: usize,
     /// A bit for each value.
     pub(super) allowed: u64,
 }
@@ -179,11 +179,6 @@ impl Fact {
 }
 
 impl Condition {
-    /// The fact that it is about.
-    pub(crate) const fn fact(self) -> usize {
-        self.fact
-    }
-
     /// Whether a value is one of those that the fact is to have.
     #[must_use]
     pub const fn holds_for(self, value: u32) -> bool {

@@ -19,7 +19,7 @@ pub struct Operator {
     pub(super) name: String,
     pub(super) conditions: Vec<Condition>,
     pub(super) effects: Vec<Effect>,
-    pub(super) cost: u32,
+    pub(crate) cost: u32,
 }
 
 impl Operator {
@@ -54,11 +54,6 @@ impl Operator {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// What it costs at least.
-    pub(crate) const fn least_cost(&self) -> u32 {
-        self.cost
     }
 
     /// Whether its conditions hold, and what it adds to or subtracts from stays in its range. The

@@ -18,6 +18,8 @@ pub(crate) struct Watch<'a> {
     cause: Option<Label>,
 }
 
+pub(crate) const OTHER_PLANNER: &str = "its planner is another one than when the game was saved";
+
 fn replanned(dropped: &Operator, why: &str) -> Stopped {
     let why = format!("a new plan, because {why}");
     Stopped::new(dropped.name(), Ended::Interrupted).because(why)
@@ -52,14 +54,9 @@ impl<'a> Watch<'a> {
         });
     }
 
-    /// Things changed while a plan was made.
-    pub(crate) fn plan_is_outdated(&mut self, text: impl Into<Label>) {
-        self.cause = Some(text.into());
-    }
-
-    /// The plan that it was making when the game was saved is of another planner.
-    pub(crate) fn planner_is_another(&mut self) {
-        self.cause = Some("its planner is another one than when the game was saved".into());
+    /// Says why it thinks anew.
+    pub(crate) fn because(&mut self, cause: impl Into<Label>) {
+        self.cause = Some(cause.into());
     }
 
     /// A plan was found; the action of `dropped` is not part of it.

@@ -25,7 +25,7 @@ pub struct Sensors<Q: QueryData, P = Planner> {
     facts: Vec<Option<Sense<Q>>>,
     /// For each operator.
     costs: Vec<Option<Sense<Q>>>,
-    rest: u32,
+    pub(crate) rest: u32,
 }
 
 debug_fields!([Q: QueryData, P: fmt::Debug] Sensors<Q, P>: planner);
@@ -108,7 +108,7 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     pub(crate) fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
         match &self.costs[operator] {
             Some(sense) => sense(item),
-            None => self.planner.operators()[operator].least_cost(),
+            None => self.planner.operators()[operator].cost,
         }
     }
 
@@ -121,10 +121,5 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     pub(crate) fn renamed(&self, new: &Self) -> Renamed {
         let (before, after) = (self.planner.operators(), new.planner.operators());
         Renamed::new(before.iter().map(Operator::name), after.iter().map(Operator::name))
-    }
-
-    /// See [`rest`](Self::rest).
-    pub(crate) const fn ticks_of_rest(&self) -> u32 {
-        self.rest
     }
 }

@@ -12,8 +12,8 @@ use super::search::{Plan, Planning};
 use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::goap::{
-    Called, Counts, Follower, NoPlan, PlannedStep, Replan, Sensors, StepEnd, Watch, plan_record,
-    verdict_of,
+    Called, Counts, Follower, NoPlan, OTHER_PLANNER, PlannedStep, Replan, Sensors, StepEnd, Watch,
+    plan_record, verdict_of,
 };
 
 /// On an agent that plans by methods: how far it is.
@@ -201,13 +201,13 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 Err(NoPlan::OtherPlanner) => {
                     self.tasks.clear();
                     if let Some(watch) = &mut self.follower.watch {
-                        watch.planner_is_another();
+                        watch.because(OTHER_PLANNER);
                     }
                 }
                 Ok(plan) if plan.operators.first().is_some_and(|&it| !follower.can_begin(it)) => {
                     // It took several ticks, and things have changed.
                     if let Some(watch) = &mut self.follower.watch {
-                        watch.plan_is_outdated("things changed while it planned");
+                        watch.because("things changed while it planned");
                     }
                 }
                 Ok(plan) if !plan.operators.is_empty() => {

@@ -104,7 +104,7 @@ pub enum Preference {
 /// assert_eq!(names(&[5, 0]), ["ride"]);
 /// assert_eq!(names(&[1, 0]), ["walk"]);
 /// assert!(names(&[5, 1]).is_empty());
-/// # Ok::<(), formic_ai::goap::MindError>(())
+/// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Domain {
@@ -270,8 +270,8 @@ impl DomainBuilder {
     }
 }
 
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("there are fewer tasks than 2^32")
+pub(super) fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("there are fewer tasks and states than 2^32")
 }
 
 impl OperatorSet for Domain {
@@ -381,7 +381,7 @@ impl Domain {
 
     /// Works out what each task costs at least.
     fn set_bounds(&mut self) {
-        let (first, count) = (self.operators.len(), self.operators.len() + self.compounds.len());
+        let count = self.operators.len() + self.compounds.len();
         self.may_pause = vec![false; count];
         loop {
             let may = |task: &u32| *task == PAUSE || self.may_pause[*task as usize];
@@ -391,7 +391,7 @@ impl Domain {
             let Some(method) = found else { break };
             self.may_pause[method.compound as usize] = true;
         }
-        self.least = self.operators.iter().map(|operator| operator.least_cost().into()).collect();
+        self.least = self.operators.iter().map(|operator| operator.cost.into()).collect();
         self.least.resize(count, IMPOSSIBLE);
         loop {
             let mut is_settled = true;
@@ -406,7 +406,6 @@ impl Domain {
                 break;
             }
         }
-        debug_assert!(self.least.len() >= first);
     }
 
     /// What these cost at least, up to where the plan may end.

@@ -19,10 +19,10 @@ impl Domain {
                 continue;
             }
             let missing = self.methods[other as usize].conditions.iter();
-            let missing = missing.copied().find(|it| !it.holds_for(value(it.fact())));
+            let missing = missing.copied().find(|it| !it.holds_for(value(it.fact)));
             let verdict = match missing {
                 Some(condition) => Verdict::Refused {
-                    by: format!("its condition on {}", self.facts.name(condition.fact())).into(),
+                    by: format!("its condition on {}", self.facts.name(condition.fact)).into(),
                 },
                 None if self.preference == Preference::Cheapest && method.is_some() => {
                     Verdict::Beaten

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use formic_ecs::{HashState, StateHasher};
 
-use super::domain::{Domain, IMPOSSIBLE, PAUSE, Preference};
+use super::domain::{Domain, IMPOSSIBLE, PAUSE, Preference, number};
 use crate::goap::{NoPlan, Operator, SearchInput};
 
 /// A plan: what to do, first to last, and how it came about.
@@ -122,7 +122,7 @@ impl Domain {
     /// # Panics
     /// Panics if there are fewer values than facts.
     pub fn plan(&self, values: &[u32]) -> Result<Plan, NoPlan> {
-        let cost = |operator: usize| self.operators[operator].least_cost();
+        let cost = |operator: usize| self.operators[operator].cost;
         let mut planning = self.begin(|fact| values[fact], cost);
         self.go_on(&mut planning, usize::MAX).unwrap_or(Err(NoPlan::GaveUp))
     }
@@ -150,7 +150,7 @@ impl Domain {
             u8::try_from(value).unwrap_or(u8::MAX)
         });
         let costs = self.operators.iter().enumerate();
-        let costs = costs.map(|(place, operator)| cost(place).max(operator.least_cost()));
+        let costs = costs.map(|(place, operator)| cost(place).max(operator.cost));
         let (aims, values, costs) = (tasks.to_vec(), values.collect(), costs.collect());
         let planner = self.fingerprint;
         let input = SearchInput { planner, aims, values, costs, looked_at: 0 };
@@ -164,7 +164,7 @@ impl Domain {
         let is_task = |&task: &u32| task == PAUSE || (task as usize) < self.least.len();
         let is_value =
             |(fact, &value): (usize, &u8)| u32::from(value) <= self.facts.value_max(fact);
-        let is_cost = |(operator, &cost): (&Operator, &u32)| cost >= operator.least_cost();
+        let is_cost = |(operator, &cost): (&Operator, &u32)| cost >= operator.cost;
         if *planner != self.fingerprint
             || !aims.iter().all(is_task)
             || values.len() != self.facts.names().len()
@@ -365,8 +365,4 @@ fn apply(domain: &Domain, operator: &Operator, values: &[u8]) -> Option<Vec<u8>>
         changed[fact] = u8::try_from(value).ok()?;
     }
     Some(changed)
-}
-
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("a search has less than 2^32 states")
 }

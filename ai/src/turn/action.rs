@@ -188,11 +188,7 @@ impl TurnAction {
 
     /// What the action makes of a component of an entity: nothing, or a value, or its absence.
     #[must_use]
-    pub fn change<T: Component + Clone>(&self, entity: Entity) -> Option<Option<&T>> {
-        self.change_of(entity)
-    }
-
-    pub(super) fn change_of<T: Component>(&self, entity: Entity) -> Option<Option<&T>> {
+    pub fn change<T: Component>(&self, entity: Entity) -> Option<Option<&T>> {
         let column = self.typed::<T>()?;
         column.find(entity).ok().map(|index| column.changes[index].1.as_ref())
     }

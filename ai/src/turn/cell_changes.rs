@@ -53,7 +53,7 @@ impl<C: CellName> CellChanges<C> {
     pub(super) fn of<'a>(world: &World, cells: &Cells<C>, action: &'a TurnAction) -> Cow<'a, Self> {
         let work_out = || Self::new(world, cells, action);
         match action.kept(work_out) {
-            Some(kept) if kept.version == *cells.version() => Cow::Borrowed(kept),
+            Some(kept) if kept.version == cells.version => Cow::Borrowed(kept),
             // The action was asked about before, and something else has been done since.
             _ => Cow::Owned(work_out()),
         }
@@ -97,8 +97,8 @@ impl<C: CellName> CellChanges<C> {
         }
         changes.sort_unstable_by_key(|change| (change.cell, change.entity));
         let mut all =
-            Self { version: cells.version().clone(), changes, cells: Vec::new(), more: Vec::new() };
-        all.add_up(1 + cells.aggregate_count());
+            Self { version: cells.version.clone(), changes, cells: Vec::new(), more: Vec::new() };
+        all.add_up(1 + cells.aggregates.len());
         all
     }
 

@@ -78,7 +78,7 @@ struct Position<C> {
 
 /// A component that cells know how many of they have, or which entities have it.
 #[derive(Clone)]
-struct Aggregate {
+pub(super) struct Aggregate {
     component: TypeId,
     has: fn(&World, Entity) -> bool,
     keeps_ids: bool,
@@ -124,12 +124,12 @@ pub(super) const AGGREGATE_COUNT_MAX: usize = 64;
 /// [`Situation`](super::Situation).
 pub struct Cells<C> {
     position: Option<Position<C>>,
-    aggregates: Vec<Aggregate>,
+    pub(super) aggregates: Vec<Aggregate>,
     contents: KeyMap<C, CellContent>,
     placed: KeyMap<Entity, Placed<C>>,
     /// How many cells have a content without entities.
     empty_count: usize,
-    version: CellsVersion,
+    pub(super) version: CellsVersion,
 }
 
 impl<C: CellName> Cells<C> {
@@ -171,14 +171,6 @@ impl<C: CellName> Cells<C> {
 
     pub(super) fn aggregate(&self, component: TypeId) -> Option<usize> {
         self.aggregates.iter().position(|aggregate| aggregate.component == component)
-    }
-
-    pub(super) fn aggregate_count(&self) -> usize {
-        self.aggregates.len()
-    }
-
-    pub(super) fn version(&self) -> &CellsVersion {
-        &self.version
     }
 
     fn position_type(&self) -> Option<TypeId> {

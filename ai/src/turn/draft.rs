@@ -222,7 +222,7 @@ fn settle<C: CellName>(
         .flat_map(|(_, column)| (0..column.len()).map(|index| column.entity(index)));
     let mut last = None;
     for entity in all.chain(action.scheduled.iter().map(|&(entity, _)| entity)) {
-        let is_brought = || action.change_of::<Vacant>(entity) == Some(None);
+        let is_brought = || action.change::<Vacant>(entity) == Some(None);
         if last != Some(entity) && !now.is_alive(entity) && !is_brought() {
             return Err(Refusal::Dead(entity));
         }

@@ -2,7 +2,7 @@
 
 use formic_ecs::Entity;
 
-debug_as_text!(RuleError, UndoError, ReplayError, TurnsSaveError, ScriptError);
+debug_as_text!(RuleError, ReplayError, TurnsSaveError, ScriptError);
 
 /// Why a turn action never came before the rules.
 ///
@@ -47,15 +47,6 @@ pub enum RuleError {
     /// Each of these rules must precede the next, and the last one the first.
     #[error("rules precede each other in a circle: {}", in_a_circle(.0))]
     Circle(Vec<String>),
-}
-
-/// Why nothing was undone.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum UndoError {
-    /// No turn is remembered: there was none, or it is too long ago.
-    #[error("no turn is remembered")]
-    NothingLeft,
 }
 
 /// Where a replay left the way of the log.

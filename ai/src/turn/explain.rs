@@ -34,7 +34,7 @@ impl<K: TurnActionKind> Trace<K> {
     /// turns.take_turn(&mut world, hero, Walk, unseen)?;
     /// turns.trace().note(&log, turns.log().turns.len() as u64);
     /// let decision = log.last(hero).expect("it is watched");
-    /// assert_eq!(decision.rejected_by().expect("a rule said no").rule, *"webs hold fast");
+    /// assert_eq!(&*decision.rejected_by().expect("a rule said no").rule, "webs hold fast");
     /// assert!(log.sentences(hero)[0].contains("webs hold fast"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

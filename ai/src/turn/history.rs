@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use formic_ecs::World;
 
 use super::draft::TurnActionKind;
-use super::error::{ReplayError, UndoError};
+use super::error::ReplayError;
 use super::log::{LoggedTurn, TurnLog};
 use super::resolve::{Turn, unseen};
 use super::turns::Turns;
@@ -25,17 +25,16 @@ impl<K: TurnActionKind> Turns<K> {
     /// What the turn left in a log of decisions is taken out by
     /// [`DecisionLog::forget_after`](crate::explain::DecisionLog::forget_after).
     ///
-    /// # Errors
-    /// Returns an error if no turn is remembered.
+    /// `None` if no turn is remembered.
     ///
     /// # Panics
     /// Panics if a watcher of a component does. The turn has been taken back by then.
-    pub fn undo(&mut self, world: &mut World) -> Result<LoggedTurn<K>, UndoError> {
-        let record = self.records.pop_back().ok_or(UndoError::NothingLeft)?;
-        let turn = self.log.turns.pop().ok_or(UndoError::NothingLeft)?;
+    pub fn undo(&mut self, world: &mut World) -> Option<LoggedTurn<K>> {
+        let record = self.records.pop_back()?;
+        let turn = self.log.turns.pop()?;
         self.trace.clear();
         self.roll_back(world, record).unwrap_or_else(|panic| resume_unwind(panic));
-        Ok(turn)
+        Some(turn)
     }
 
     /// Plays a log: in a world that is as that one was at the beginning, with turns that were built in

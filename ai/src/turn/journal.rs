@@ -27,7 +27,7 @@ pub(super) enum Step {
 pub(super) struct Journal {
     steps: VecDeque<Step>,
     /// How many steps are forgotten; together with those above, all that ever were.
-    forgotten: u64,
+    pub(super) forgotten: u64,
     columns: Vec<(TypeId, Box<dyn AnySaved>)>,
     /// How many of the columns are of components that the turns were told of before the game began;
     /// they are the first.
@@ -130,11 +130,6 @@ impl Journal {
     /// How many steps there ever were.
     pub(super) fn end(&self) -> u64 {
         self.forgotten + self.steps.len() as u64
-    }
-
-    /// How many steps are forgotten: the number of the first that is not.
-    pub(super) fn start(&self) -> u64 {
-        self.forgotten
     }
 
     /// Writes down what an entity has of `T` now, which is about to change.

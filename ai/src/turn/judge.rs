@@ -52,7 +52,7 @@ impl<K: TurnActionKind> Turns<K> {
         kind: K,
         cause: Cause,
         time: u64,
-    ) -> Processed {
+    ) -> (Decision, bool) {
         let (node, decision) = self.weigh(world, kind, cause, time, Tracing::On);
         let mut is_seen = false;
         match decision {
@@ -74,7 +74,7 @@ impl<K: TurnActionKind> Turns<K> {
             self.enqueue(reaction.kind, time.saturating_add(reaction.delay), cause);
         }
         self.reactions = reactions;
-        Processed { decision, is_seen }
+        (decision, is_seen)
     }
 
     /// Asks the rules. What they react with is in the queues afterwards, and the action that is
@@ -152,7 +152,7 @@ impl<K: TurnActionKind> Turns<K> {
             from = rule + 1;
             let reactions = self.reactions.len();
             self.reactions.begin_rule(node, rule);
-            let ruling = (self.rules.rule(rule).judge)(&case, &mut self.reactions);
+            let ruling = (self.rules.rules[rule].judge)(&case, &mut self.reactions);
             let said = match ruling.verdict {
                 Answer::Accept => Said::Accept,
                 Answer::Reject => Said::Reject,
@@ -235,10 +235,4 @@ impl<K: TurnActionKind> Turns<K> {
             self.cells.refresh(world, entity);
         }
     }
-}
-
-/// What became of an action, and whether there is something new to draw.
-pub(super) struct Processed {
-    pub(super) decision: Decision,
-    pub(super) is_seen: bool,
 }

@@ -104,7 +104,7 @@ type Run<K> = Box<dyn FnMut(&mut Point<'_, K>) -> Motion + Send + Sync>;
 /// assert_eq!(fly.name(), "fly");
 /// ```
 pub struct RealTime<K: TurnActionKind> {
-    name: Arc<str>,
+    pub(super) name: Arc<str>,
     run: Run<K>,
     watches: Vec<Box<dyn AnyWatch>>,
     /// Whether values were copied that are still to be compared.
@@ -143,10 +143,6 @@ impl<K: TurnActionKind> RealTime<K> {
     /// What declares each component that the hook writes.
     pub(super) fn declarations(&self) -> impl Iterator<Item = Declare> {
         self.watches.iter().map(|watch| watch.declaration())
-    }
-
-    pub(super) fn shared_name(&self) -> Arc<str> {
-        Arc::clone(&self.name)
     }
 
     /// Runs the hook, and writes down what was there before; whose components changed goes into

@@ -365,15 +365,15 @@ impl<K: TurnActionKind> Turns<K> {
             return Some(Stopped::TooManyActions { limit, dropped: self.pending.len() });
         }
         let ((time, _), (kind, cause)) = self.pending.pop_first()?;
-        let processed = self.process(world, kind, cause, time);
-        match processed.decision {
+        let (decision, is_seen) = self.process(world, kind, cause, time);
+        match decision {
             Decision::Accepted => end.commits += 1,
             Decision::Rejected(_) | Decision::Refused(_) => end.rejections += 1,
         }
         if actions == 0 {
-            end.decision = processed.decision;
+            end.decision = decision;
         }
-        if processed.is_seen {
+        if is_seen {
             end.frames += 1;
             if draw(&Frame { now: self.now(world), time }).is_break() {
                 return Some(Stopped::Interrupted { dropped: self.pending.len() });

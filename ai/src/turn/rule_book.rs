@@ -10,8 +10,8 @@ use super::rule::{LooksAt, Rule};
 
 /// All rules of a game, in the order in which they are asked.
 pub(super) struct RuleBook<K: TurnActionKind> {
-    rules: Vec<Rule<K>>,
-    names: Vec<Arc<str>>,
+    pub(super) rules: Vec<Rule<K>>,
+    pub(super) names: Vec<Arc<str>>,
     /// For each component the rules that look at its insertion, and those that look at its removal,
     /// a bit for each rule.
     by_component: Vec<(TypeId, [Vec<u64>; 2])>,
@@ -88,14 +88,6 @@ impl<K: TurnActionKind> RuleBook<K> {
             bits = *self.due.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
-    }
-
-    pub(super) fn rule(&self, number: usize) -> &Rule<K> {
-        &self.rules[number]
-    }
-
-    pub(super) fn names(&self) -> &[Arc<str>] {
-        &self.names
     }
 }
 

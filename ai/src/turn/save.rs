@@ -58,7 +58,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// let mut turns = build(&mut loaded)?;
     /// loaded.restore(&saved.0)?;
     /// turns.load(&loaded, Codec::plain(), &saved.1)?;
-    /// turns.undo(&mut loaded)?;
+    /// assert!(turns.undo(&mut loaded).is_some());
     /// assert_eq!(loaded.get::<Gold>(imp)?, &Gold(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -112,7 +112,7 @@ impl<K: TurnActionKind> Turns<K> {
         // Turns are undone from the last one back: each has its place in the journal, and in the log.
         let starts = || records.iter().map(|record| record.journal_start);
         let is_consistent = starts().is_sorted()
-            && starts().next().is_none_or(|first| first >= journal.start())
+            && starts().next().is_none_or(|first| first >= journal.forgotten)
             && starts().next_back().is_none_or(|last| last <= journal.end())
             && records.len() <= log.turns.len();
         if !is_consistent {

@@ -72,7 +72,7 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// # Errors
     /// As [`World::get`].
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&'a T, ComponentError> {
-        match self.action.and_then(|action| action.change_of::<T>(entity)) {
+        match self.action.and_then(|action| action.change::<T>(entity)) {
             None => self.world.get(entity),
             Some(Some(value)) => Ok(value),
             Some(None) => Err(MissingComponent { entity, component: T::name() }.into()),
@@ -82,7 +82,7 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// Whether an entity has a component.
     #[must_use]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
-        match self.action.and_then(|action| action.change_of::<T>(entity)) {
+        match self.action.and_then(|action| action.change::<T>(entity)) {
             None => self.world.has::<T>(entity),
             Some(change) => change.is_some(),
         }

@@ -237,20 +237,11 @@ impl<K: fmt::Debug> Trace<K> {
     /// Writes an action and all that followed from it. The way down is a list of what is still to
     /// be written, not recursion: a chain of reactions can be long.
     fn write_tree(&self, f: &mut fmt::Formatter<'_>, root: usize) -> fmt::Result {
-        let mut children = vec![Vec::new(); self.actions.len()];
-        for (number, action) in self.actions.iter().enumerate().rev() {
-            if let Cause::Reaction { to: parent, .. } | Cause::Rewrite { of: parent, .. } =
-                action.cause
-            {
-                if let Some(list) = children.get_mut(parent) {
-                    list.push(number);
-                }
-            }
-        }
         let mut open = vec![(root, 0)];
         while let Some((number, depth)) = open.pop() {
             self.write_action(f, number, depth)?;
-            open.extend(children[number].iter().map(|&child| (child, depth + 1)));
+            let children: Vec<usize> = self.children(number).collect();
+            open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
         }
         Ok(())
     }

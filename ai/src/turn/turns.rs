@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
@@ -430,8 +431,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         for declare in own.into_iter().chain(known).chain(hooks) {
             declare(world, &mut turns.journal, &mut turns.action);
         }
-        turns.trace.rules = turns.rules.names().into();
-        turns.trace.hooks = turns.hooks.iter().map(RealTime::shared_name).collect();
+        turns.trace.rules = turns.rules.names.as_slice().into();
+        turns.trace.hooks = turns.hooks.iter().map(|hook| Arc::clone(&hook.name)).collect();
         turns.rebuild(world);
         turns.reserve(world, self.vacancies.saturating_sub(turns.vacancies()));
         Ok(turns)

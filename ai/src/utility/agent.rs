@@ -121,11 +121,11 @@ impl UtilityAgent {
             let utility = &reasoner.options[running].utility;
             let score = utility.score_running(inputs);
             if score > 0.0 {
-                (best, best_score, best_rank) = (current, score, utility.rank_value());
+                (best, best_score, best_rank) = (current, score, utility.rank);
             }
         }
         for (option, spec) in reasoner.options.iter().enumerate() {
-            let rank = spec.utility.rank_value();
+            let rank = spec.utility.rank;
             if current == Some(option) || rank < best_rank || is_cooling(cooldowns, option) {
                 continue;
             }
@@ -155,7 +155,7 @@ impl UtilityAgent {
             } else {
                 spec.utility.score(inputs)
             };
-            (option, spec.utility.rank_value(), score)
+            (option, spec.utility.rank, score)
         })
     }
 
@@ -232,6 +232,6 @@ impl UtilityAgent {
 
 fn cool(reasoner: &Reasoner, cooldowns: &mut [Cooldown], option: usize) {
     if let Some(cooldown) = cooldowns.get_mut(option) {
-        cooldown.0 = reasoner.options[option].utility.cooldown_decisions();
+        cooldown.0 = reasoner.options[option].utility.cooldown;
     }
 }

@@ -4,14 +4,14 @@ use bytemuck::TransparentWrapper;
 use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
 };
-use formic_jobs::{ParamError, Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
+use formic_jobs::{ParamError, Pool, Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::BATCH;
 use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
-use crate::action::{Body, Reported, Switching, link_mind};
+use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
 use crate::bits::set_bits;
 use crate::explain::{DecisionLog, DecisionRecorder, Stopped};
 
@@ -27,55 +27,42 @@ type Row<Q> = (
 /// take as long as half of its decision.
 type EndedActions<'a> =
     Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
+type Parts<'a, Q> =
+    (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>, Scratch<'a>, &'a Pool);
 
-type RowItem<'a, Q> = (
-    Entity,
-    &'a mut UtilityAgent,
-    &'a mut Body,
-    Option<&'a mut Buffer<Cooldown>>,
-    EnabledBitMut<'a>,
-    <Q as QueryData>::Item<'a>,
-);
+type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
 /// The agents that decide by utility and have what `Q` asks for: the argument of the system that
 /// has them decide.
 ///
 /// [The page of the module](super) has a whole one.
-pub struct UtilityAgents<'a, Q: QueryData> {
+pub struct UtilityAgents<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
-    scratch: &'a mut ParallelScratch,
-    pool: &'a Pool,
 }
 
-debug_fields!([Q: QueryData] UtilityAgents<'_, Q>:);
+argument_of_parts!(UtilityAgents, UtilityAgent, Buffer<Cooldown>);
 
-impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
-    type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);
-    type Item<'a> = UtilityAgents<'a, Q>;
+/// What a loop over all agents needs, kept from run to run.
+#[derive(Debug)]
+pub struct Scratch<'a>(&'a mut ParallelScratch);
 
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        link_mind::<UtilityAgent>(world);
-        access.allow_ambiguities_about::<UtilityAgent>(world);
-        access.allow_ambiguities_about::<Buffer<Cooldown>>(world);
-        let state = <Parts<'static, Q> as SystemParam>::init(world, access);
-        (state, ParallelScratch::default())
+impl SystemParam for Scratch<'_> {
+    type State = ParallelScratch;
+    type Item<'a> = Scratch<'a>;
+
+    fn init(_: &mut World, _: &mut SystemAccess) -> ParallelScratch {
+        ParallelScratch::default()
     }
 
     fn fetch<'a>(
-        (state, scratch): &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<UtilityAgents<'a, Q>, ParamError> {
-        let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
-        Ok(UtilityAgents { parts, scratch, pool: context.pool })
-    }
-
-    fn visit_state((state, _): &mut Self::State, archive: &mut StateArchive<'_>) {
-        <Parts<'static, Q> as SystemParam>::visit_state(state, archive);
+        scratch: &'a mut ParallelScratch,
+        _: RunContext<'a>,
+    ) -> Result<Scratch<'a>, ParamError> {
+        Ok(Scratch(scratch))
     }
 }
 
-impl<Q: QueryData> UtilityAgents<'_, Q> {
+impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
     /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
     /// agent, in the order of their [`Input`](super::Input)s.
     ///
@@ -94,7 +81,7 @@ impl<Q: QueryData> UtilityAgents<'_, Q> {
             "the reasoner asks for {} inputs, and is given {N}",
             reasoner.input_count()
         );
-        let (all, ended, recorder) = &mut self.parts;
+        let (all, ended, recorder, Scratch(scratch), pool) = &mut self.parts;
         let (log, tick) = (recorder.log(), recorder.tick());
         ended.for_each(|(entity, mut reported)| {
             if let Ok((_, agent, body, cooldowns, ..)) = all.get(entity) {
@@ -107,48 +94,13 @@ impl<Q: QueryData> UtilityAgents<'_, Q> {
                 }
             }
         });
-        let Self { scratch, pool, .. } = self;
         let query = all.query();
-        match log {
-            None => {
-                decide_all::<Q, (), N>(reasoner, query, (scratch, pool), &inputs, None);
-            }
-            Some(log) => {
-                let log = Some((log, tick));
-                decide_all::<Q, Entity, N>(reasoner, query, (scratch, pool), &inputs, log);
-            }
-        }
+        let log = log.map(|log| (log, tick));
+        decide_all::<Q, N>(reasoner, query, (scratch, pool), &inputs, log);
     }
 }
 
-/// Who an agent of a batch is, if the log asks.
-trait Mark: Copy {
-    fn of(entity: Entity) -> Self;
-    fn entity(self) -> Option<Entity>;
-}
-
-/// It does not, and it takes no room.
-impl Mark for () {
-    #[inline(always)]
-    fn of(_: Entity) -> Self {}
-    #[inline(always)]
-    fn entity(self) -> Option<Entity> {
-        None
-    }
-}
-
-impl Mark for Entity {
-    #[inline(always)]
-    fn of(entity: Entity) -> Self {
-        entity
-    }
-    #[inline(always)]
-    fn entity(self) -> Option<Entity> {
-        Some(self)
-    }
-}
-
-fn decide_all<Q: QueryData, M: Mark, const N: usize>(
+fn decide_all<Q: QueryData, const N: usize>(
     reasoner: &Reasoner,
     mut query: formic_ecs::Query<'_, Row<Q>>,
     (scratch, pool): (&mut ParallelScratch, &Pool),
@@ -165,10 +117,10 @@ fn decide_all<Q: QueryData, M: Mark, const N: usize>(
             });
             return;
         }
-        let mut batch = Batch::<M, N>::new(reasoner, log);
+        let mut batch = Batch::<N>::new(reasoner, log);
         chunks.take_batches(range, |_, rows| {
             rows.for_each(|(entity, agent, body, _, switching, data)| {
-                batch.push((M::of(entity), agent, body, switching), inputs(data));
+                batch.push((entity, agent, body, switching), inputs(data));
             });
         });
         batch.decide();
@@ -176,25 +128,25 @@ fn decide_all<Q: QueryData, M: Mark, const N: usize>(
 }
 
 /// An agent that waits for its batch to be full.
-type Waiting<'a, M> = (M, &'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
+type Waiting<'a> = (Entity, &'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
 
 /// Agents that decide together: their inputs lie side by side.
-struct Batch<'a, M, const N: usize> {
+struct Batch<'a, const N: usize> {
     reasoner: &'a Reasoner,
     log: Option<(&'a DecisionLog, u64)>,
-    agents: Vec<Waiting<'a, M>>,
+    agents: Vec<Waiting<'a>>,
     inputs: [[f32; BATCH]; N],
     current: [u32; BATCH],
 }
 
-impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
+impl<'a, const N: usize> Batch<'a, N> {
     fn new(reasoner: &'a Reasoner, log: Option<(&'a DecisionLog, u64)>) -> Self {
         let agents = Vec::with_capacity(BATCH);
         Self { reasoner, log, agents, inputs: [[0.0; BATCH]; N], current: [NONE; BATCH] }
     }
 
     #[inline(always)]
-    fn push(&mut self, agent: Waiting<'a, M>, inputs: [f32; N]) {
+    fn push(&mut self, agent: Waiting<'a>, inputs: [f32; N]) {
         let place = self.agents.len() % BATCH;
         self.inputs.iter_mut().zip(inputs).for_each(|(all, input)| all[place] = input);
         self.current[place] = agent.1.current;
@@ -226,14 +178,13 @@ impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
             // Who is watched first: what it takes to find out comes from memory for all at once.
             let mut watched = 0_u64;
             for place in set_bits(news) {
-                let is_watched = agents[place].0.entity().is_some_and(|it| log.0.is_watched(it));
+                let is_watched = log.0.is_watched(agents[place].0);
                 watched |= u64::from(is_watched) << place;
             }
             for place in set_bits(watched) {
-                let (mark, agent, ..) = &agents[place];
-                let Some(entity) = mark.entity() else { continue };
+                let (entity, agent, ..) = &agents[place];
                 let inputs = inputs.map(|all| all[place]);
-                note_choice(reasoner, log, entity, agent, chosen(choices[place]), &inputs, &[]);
+                note_choice(reasoner, log, *entity, agent, chosen(choices[place]), &inputs, &[]);
             }
         }
         for place in set_bits(news) {

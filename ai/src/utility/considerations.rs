@@ -77,10 +77,10 @@ pub struct Utility {
     combine: Combine,
     compensated: bool,
     weight: f32,
-    rank: i32,
+    pub(super) rank: i32,
     inertia: f32,
     momentum: f32,
-    cooldown: u32,
+    pub(super) cooldown: u32,
     committed: Commitment,
     /// The sum of the weights, or the compensation `1 - 1/n`; worked out once.
     factor: f32,
@@ -114,7 +114,7 @@ impl Commitment {
 }
 
 impl Utility {
-    fn new(combine: Combine) -> Self {
+    pub(super) fn new(combine: Combine) -> Self {
         Self {
             considerations: Vec::new(),
             combine,
@@ -127,11 +127,6 @@ impl Utility {
             committed: Commitment::NONE,
             factor: 0.0,
         }
-    }
-
-    /// Without considerations yet.
-    pub(super) fn combining(combine: Combine) -> Self {
-        Self::new(combine)
     }
 
     /// One consideration; [`and`](Self::and) multiplies others to it.
@@ -261,15 +256,6 @@ impl Utility {
     pub(super) fn until_at(mut self, input: usize, at_most: f32) -> Self {
         self.committed = Commitment { input, above: at_most };
         self
-    }
-
-    pub(super) fn cooldown_decisions(&self) -> u32 {
-        self.cooldown
-    }
-
-    #[inline]
-    pub(super) fn rank_value(&self) -> i32 {
-        self.rank
     }
 
     /// The score for these inputs where the option does not run, from 0 to 1.

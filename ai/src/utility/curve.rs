@@ -18,58 +18,27 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     shape: Shape,
+    /// The power, if it is a whole number: such powers are products, which is many times faster.
+    power: Option<i32>,
+    /// What can be computed before there is an input.
+    factor: f32,
     inverted: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Shape {
-    Linear {
-        slope: f32,
-        shift: f32,
-    },
-    /// Powers that are whole numbers are products, which is many times faster.
-    Power {
-        exponent: i32,
-    },
-    PowerReal {
-        exponent: f32,
-    },
-    FastThenSlow {
-        exponent: i32,
-    },
-    FastThenSlowReal {
-        exponent: f32,
-    },
-    Polynomial {
-        slope: f32,
-        exponent: i32,
-        x_shift: f32,
-        y_shift: f32,
-    },
-    Growth {
-        rate: f32,
-        scale: f32,
-    },
-    Logistic {
-        steepness: f32,
-        midpoint: f32,
-    },
-    Logit {
-        scale: f32,
-        shift: f32,
-    },
-    Normal {
-        mean: f32,
-        halved: f32,
-    },
-    Sine {
-        cycles: f32,
-        phase: f32,
-    },
-    Step {
-        threshold: f32,
-    },
-    Piecewise(Box<[(f32, f32)]>),
+/// The constructors of a [`Curve`] with their numbers, as a file has them.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Shape {
+    Linear(f32, f32),
+    Exponential(f32),
+    FastThenSlow(f32),
+    Polynomial(f32, i32, f32, f32),
+    Growth(f32),
+    Logistic(f32, f32),
+    Logit(f32, f32),
+    Normal(f32, f32),
+    Sine(f32, f32),
+    Step(f32),
+    Piecewise(Vec<(f32, f32)>),
 }
 
 /// From 0 to 1; what is not a number is 0.
@@ -92,18 +61,16 @@ pub(super) fn unit_or_nan(value: f32) -> f32 {
 impl fmt::Display for Curve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.shape {
-            Shape::Linear { slope, .. } => write!(f, "linear {slope}"),
-            Shape::Power { exponent } => write!(f, "exponential {exponent}"),
-            Shape::PowerReal { exponent } => write!(f, "exponential {exponent}"),
-            Shape::FastThenSlow { exponent } => write!(f, "fast then slow {exponent}"),
-            Shape::FastThenSlowReal { exponent } => write!(f, "fast then slow {exponent}"),
-            Shape::Polynomial { exponent, .. } => write!(f, "polynomial {exponent}"),
-            Shape::Growth { rate, .. } => write!(f, "growth {rate}"),
-            Shape::Logistic { steepness, .. } => write!(f, "logistic {steepness}"),
-            Shape::Logit { scale, .. } => write!(f, "logit {scale}"),
-            Shape::Normal { mean, .. } => write!(f, "normal {mean}"),
-            Shape::Sine { cycles, .. } => write!(f, "sine {cycles}"),
-            Shape::Step { threshold } => write!(f, "step {threshold}"),
+            Shape::Linear(slope, _) => write!(f, "linear {slope}"),
+            Shape::Exponential(power) => write!(f, "exponential {power}"),
+            Shape::FastThenSlow(power) => write!(f, "fast then slow {power}"),
+            Shape::Polynomial(_, exponent, ..) => write!(f, "polynomial {exponent}"),
+            Shape::Growth(rate) => write!(f, "growth {rate}"),
+            Shape::Logistic(steepness, _) => write!(f, "logistic {steepness}"),
+            Shape::Logit(scale, _) => write!(f, "logit {scale}"),
+            Shape::Normal(mean, _) => write!(f, "normal {mean}"),
+            Shape::Sine(cycles, _) => write!(f, "sine {cycles}"),
+            Shape::Step(threshold) => write!(f, "step {threshold}"),
             Shape::Piecewise(points) => write!(f, "piecewise {}", points.len()),
         }?;
         f.write_str(if self.inverted { ", inverted" } else { "" })
@@ -118,90 +85,91 @@ fn whole(exponent: f32) -> Option<i32> {
 }
 
 impl Curve {
-    const fn new(shape: Shape) -> Self {
-        Self { shape, inverted: false }
+    pub(super) fn new(mut shape: Shape) -> Self {
+        let (mut power, mut factor) = (None, 1.0);
+        match &mut shape {
+            Shape::Exponential(exponent) | Shape::FastThenSlow(exponent) => {
+                power = whole(*exponent);
+            }
+            Shape::Growth(0.0) => shape = Shape::Linear(1.0, 0.0),
+            Shape::Growth(rate) => factor = 1.0 / (libm::expf(*rate) - 1.0),
+            Shape::Normal(_, deviation) => factor = 0.5 / (*deviation * *deviation),
+            Shape::Piecewise(points) => points.sort_by(|a, b| a.0.total_cmp(&b.0)),
+            _ => {}
+        }
+        Self { shape, power, factor, inverted: false }
     }
 
     /// `slope * x + shift`.
     #[must_use]
-    pub const fn linear(slope: f32, shift: f32) -> Self {
-        Self::new(Shape::Linear { slope, shift })
+    pub fn linear(slope: f32, shift: f32) -> Self {
+        Self::new(Shape::Linear(slope, shift))
     }
 
     /// `x ^ power`: slow at first and then fast, for powers above 1.
     #[must_use]
     pub fn exponential(power: f32) -> Self {
-        Self::new(match whole(power) {
-            Some(exponent) => Shape::Power { exponent },
-            None => Shape::PowerReal { exponent: power },
-        })
+        Self::new(Shape::Exponential(power))
     }
 
     /// `1 - (1 - x) ^ power`: fast at first and then slow, for powers above 1.
     #[must_use]
     pub fn fast_then_slow(power: f32) -> Self {
-        Self::new(match whole(power) {
-            Some(exponent) => Shape::FastThenSlow { exponent },
-            None => Shape::FastThenSlowReal { exponent: power },
-        })
+        Self::new(Shape::FastThenSlow(power))
     }
 
     /// `slope * (x - x_shift) ^ exponent + y_shift`.
     #[must_use]
-    pub const fn polynomial(slope: f32, exponent: i32, x_shift: f32, y_shift: f32) -> Self {
-        Self::new(Shape::Polynomial { slope, exponent, x_shift, y_shift })
+    pub fn polynomial(slope: f32, exponent: i32, x_shift: f32, y_shift: f32) -> Self {
+        Self::new(Shape::Polynomial(slope, exponent, x_shift, y_shift))
     }
 
     /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, which goes from 0 to 1; a straight line for a rate
     /// of 0.
     #[must_use]
     pub fn growth(rate: f32) -> Self {
-        if rate == 0.0 {
-            return Self::linear(1.0, 0.0);
-        }
-        Self::new(Shape::Growth { rate, scale: 1.0 / (libm::expf(rate) - 1.0) })
+        Self::new(Shape::Growth(rate))
     }
 
     /// `1 / (1 + e ^ (-steepness * (x - midpoint)))`.
     #[must_use]
-    pub const fn logistic(steepness: f32, midpoint: f32) -> Self {
-        Self::new(Shape::Logistic { steepness, midpoint })
+    pub fn logistic(steepness: f32, midpoint: f32) -> Self {
+        Self::new(Shape::Logistic(steepness, midpoint))
     }
 
     /// `scale * ln(x / (1 - x)) + shift`, the logistic curve the other way round. A scale of 0.1
     /// and a shift of 0.5 use most of the range.
     #[must_use]
-    pub const fn logit(scale: f32, shift: f32) -> Self {
-        Self::new(Shape::Logit { scale, shift })
+    pub fn logit(scale: f32, shift: f32) -> Self {
+        Self::new(Shape::Logit(scale, shift))
     }
 
     /// `e ^ (-(x - mean)² / (2 * deviation²))`, the bell.
     #[must_use]
     pub fn normal(mean: f32, deviation: f32) -> Self {
-        Self::new(Shape::Normal { mean, halved: 0.5 / (deviation * deviation) })
+        Self::new(Shape::Normal(mean, deviation))
     }
 
     /// `(1 + sin(2π * (cycles * x + phase))) / 2`.
     #[must_use]
-    pub const fn sine(cycles: f32, phase: f32) -> Self {
-        Self::new(Shape::Sine { cycles, phase })
+    pub fn sine(cycles: f32, phase: f32) -> Self {
+        Self::new(Shape::Sine(cycles, phase))
     }
 
     /// 1 from the threshold on, 0 below it.
     #[must_use]
-    pub const fn step(threshold: f32) -> Self {
-        Self::new(Shape::Step { threshold })
+    pub fn step(threshold: f32) -> Self {
+        Self::new(Shape::Step(threshold))
     }
 
     /// Straight lines between points `(x, y)`, in any order; before the first and after the last it
     /// is level. Without points it is 0.
     #[must_use]
     pub fn piecewise(points: impl IntoIterator<Item = (f32, f32)>) -> Self {
-        let mut sorted = Vec::new();
+        let mut all = Vec::new();
         // Not `collect`, which would make room for as many as the iterator says.
-        points.into_iter().for_each(|point| sorted.push(point));
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Self::new(Shape::Piecewise(sorted.into()))
+        points.into_iter().for_each(|point| all.push(point));
+        Self::new(Shape::Piecewise(all))
     }
 
     /// The same upside down: `1 - y`.
@@ -215,34 +183,24 @@ impl Curve {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_number = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
-        match &self.shape {
-            Shape::Power { .. } | Shape::FastThenSlow { .. } => true,
-            Shape::PowerReal { exponent } | Shape::FastThenSlowReal { exponent } => {
-                is_number(&[*exponent])
+        let are_numbers = match &self.shape {
+            Shape::Exponential(a) | Shape::FastThenSlow(a) | Shape::Growth(a) | Shape::Step(a) => {
+                is_number(&[*a])
             }
-            Shape::Linear { slope: a, shift: b }
-            | Shape::Growth { rate: a, scale: b }
-            | Shape::Logistic { steepness: a, midpoint: b }
-            | Shape::Logit { scale: a, shift: b }
-            | Shape::Normal { mean: a, halved: b }
-            | Shape::Sine { cycles: a, phase: b } => is_number(&[*a, *b]),
-            Shape::Polynomial { slope, x_shift, y_shift, .. } => {
-                is_number(&[*slope, *x_shift, *y_shift])
-            }
-            Shape::Step { threshold } => is_number(&[*threshold]),
+            Shape::Linear(a, b)
+            | Shape::Logistic(a, b)
+            | Shape::Logit(a, b)
+            | Shape::Normal(a, b)
+            | Shape::Sine(a, b) => is_number(&[*a, *b]),
+            Shape::Polynomial(a, _, b, c) => is_number(&[*a, *b, *c]),
             Shape::Piecewise(points) => points.iter().all(|&(x, y)| is_number(&[x, y])),
-        }
+        };
+        are_numbers && self.factor.is_finite()
     }
 
     /// Whether it takes a handful of instructions, so that leaving it out saves nothing.
     pub(super) const fn is_cheap(&self) -> bool {
-        matches!(
-            self.shape,
-            Shape::Linear { .. }
-                | Shape::Power { .. }
-                | Shape::FastThenSlow { .. }
-                | Shape::Step { .. }
-        )
+        self.power.is_some() || matches!(self.shape, Shape::Linear(..) | Shape::Step(_))
     }
 
     /// The score of an input.
@@ -253,12 +211,12 @@ impl Curve {
             return 0.0;
         }
         let x = unit(input);
-        let y = match &self.shape {
-            Shape::Linear { slope, shift } => slope * x + shift,
-            Shape::Power { exponent } => power(x, *exponent),
-            Shape::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
-            Shape::Step { threshold } => f32::from(u8::from(x >= *threshold)),
-            other => other.slowly_at(x),
+        let y = match (&self.shape, self.power) {
+            (Shape::Linear(slope, shift), _) => slope * x + shift,
+            (Shape::Exponential(_), Some(exponent)) => power(x, exponent),
+            (Shape::FastThenSlow(_), Some(exponent)) => 1.0 - power(1.0 - x, exponent),
+            (Shape::Step(threshold), _) => f32::from(u8::from(x >= *threshold)),
+            _ => self.slowly_at(x),
         };
         // Inverted before it is brought into the range: what is no number would be 1 otherwise.
         unit(if self.inverted { 1.0 - y } else { y })
@@ -269,19 +227,21 @@ impl Curve {
     /// [`at`](Self::at) for many inputs, each of them a [`unit_or_nan`]: what kind of curve it is, is
     /// asked once. Powers of such inputs are from 0 to 1 themselves.
     pub(super) fn at_each<const N: usize>(&self, inputs: &[f32; N], scores: &mut [f32; N]) {
-        match &self.shape {
-            Shape::Linear { slope, shift } => {
+        match (&self.shape, self.power) {
+            (Shape::Linear(slope, shift), _) => {
                 self.map(inputs, scores, |x| unit(slope * x + shift));
             }
-            Shape::Power { exponent: 2 } => self.map(inputs, scores, |x| x * x),
-            Shape::Power { exponent } => self.map(inputs, scores, |x| power(x, *exponent)),
-            Shape::FastThenSlow { exponent: 4 } => {
+            (Shape::Exponential(_), Some(2)) => self.map(inputs, scores, |x| x * x),
+            (Shape::Exponential(_), Some(exponent)) => {
+                self.map(inputs, scores, |x| power(x, exponent));
+            }
+            (Shape::FastThenSlow(_), Some(4)) => {
                 self.map(inputs, scores, |x| 1.0 - power(1.0 - x, 4));
             }
-            Shape::FastThenSlow { exponent } => {
-                self.map(inputs, scores, |x| 1.0 - power(1.0 - x, *exponent));
+            (Shape::FastThenSlow(_), Some(exponent)) => {
+                self.map(inputs, scores, |x| 1.0 - power(1.0 - x, exponent));
             }
-            Shape::Step { threshold } => {
+            (Shape::Step(threshold), _) => {
                 self.map(inputs, scores, |x| f32::from(u8::from(x >= *threshold)));
             }
             _ => scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = self.at(x)),
@@ -327,29 +287,27 @@ fn power(x: f32, exponent: i32) -> f32 {
 }
 
 // The functions of libm have the same bits on every machine; those of a system have not.
-impl Shape {
+impl Curve {
+    /// For those that are not [cheap](Self::is_cheap).
     #[inline(never)]
     fn slowly_at(&self, x: f32) -> f32 {
-        match self {
-            Self::Linear { slope, shift } => slope * x + shift,
-            Self::Power { exponent } => power(x, *exponent),
-            Self::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
-            Self::PowerReal { exponent } => libm::powf(x, *exponent),
-            Self::FastThenSlowReal { exponent } => 1.0 - libm::powf(1.0 - x, *exponent),
-            Self::Polynomial { slope, exponent, x_shift, y_shift } => {
+        match &self.shape {
+            Shape::Linear(..) | Shape::Step(_) => unreachable!("it is cheap"),
+            Shape::Exponential(power) => libm::powf(x, *power),
+            Shape::FastThenSlow(power) => 1.0 - libm::powf(1.0 - x, *power),
+            Shape::Polynomial(slope, exponent, x_shift, y_shift) => {
                 let product = power(x - x_shift, exponent.saturating_abs());
                 let power = if *exponent < 0 { 1.0 / product } else { product };
                 slope * power + y_shift
             }
-            Self::Growth { rate, scale } => (libm::expf(rate * x) - 1.0) * scale,
-            Self::Logistic { steepness, midpoint } => {
+            Shape::Growth(rate) => (libm::expf(rate * x) - 1.0) * self.factor,
+            Shape::Logistic(steepness, midpoint) => {
                 1.0 / (1.0 + libm::expf(-steepness * (x - midpoint)))
             }
-            Self::Logit { scale, shift } => scale * libm::logf(x / (1.0 - x)) + shift,
-            Self::Normal { mean, halved } => libm::expf(-(x - mean) * (x - mean) * halved),
-            Self::Sine { cycles, phase } => (1.0 + libm::sinf(TAU * (cycles * x + phase))) / 2.0,
-            Self::Step { threshold } => f32::from(u8::from(x >= *threshold)),
-            Self::Piecewise(points) => between(points, x),
+            Shape::Logit(scale, shift) => scale * libm::logf(x / (1.0 - x)) + shift,
+            Shape::Normal(mean, _) => libm::expf(-(x - mean) * (x - mean) * self.factor),
+            Shape::Sine(cycles, phase) => (1.0 + libm::sinf(TAU * (cycles * x + phase))) / 2.0,
+            Shape::Piecewise(points) => between(points, x),
         }
     }
 }

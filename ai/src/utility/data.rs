@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::{Combine, Utility};
-use super::curve::Curve;
+use super::curve::{Curve, Shape};
 use super::reasoner::{Reasoner, Select};
 use crate::action::{ActionSet, Body, LoadError, MindError, MindText, Switching};
 use crate::reload::{Reload, Renamed, exchange};
@@ -78,49 +78,15 @@ struct OptionEntry {
 #[serde(rename = "Consideration", deny_unknown_fields)]
 struct ConsiderationEntry {
     input: String,
-    curve: CurveEntry,
+    curve: Shape,
     #[serde(default)]
     inverted: bool,
     #[serde(default = "one")]
     weight: f32,
 }
 
-/// The constructors of [`Curve`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum CurveEntry {
-    Linear(f32, f32),
-    Exponential(f32),
-    FastThenSlow(f32),
-    Polynomial(f32, i32, f32, f32),
-    Growth(f32),
-    Logistic(f32, f32),
-    Logit(f32, f32),
-    Normal(f32, f32),
-    Sine(f32, f32),
-    Step(f32),
-    Piecewise(Vec<(f32, f32)>),
-}
-
 const fn one() -> f32 {
     1.0
-}
-
-impl CurveEntry {
-    fn curve(&self) -> Curve {
-        match *self {
-            Self::Linear(slope, shift) => Curve::linear(slope, shift),
-            Self::Exponential(power) => Curve::exponential(power),
-            Self::FastThenSlow(power) => Curve::fast_then_slow(power),
-            Self::Polynomial(slope, exponent, x, y) => Curve::polynomial(slope, exponent, x, y),
-            Self::Growth(rate) => Curve::growth(rate),
-            Self::Logistic(steepness, midpoint) => Curve::logistic(steepness, midpoint),
-            Self::Logit(scale, shift) => Curve::logit(scale, shift),
-            Self::Normal(mean, deviation) => Curve::normal(mean, deviation),
-            Self::Sine(cycles, phase) => Curve::sine(cycles, phase),
-            Self::Step(threshold) => Curve::step(threshold),
-            Self::Piecewise(ref points) => Curve::piecewise(points.iter().copied()),
-        }
-    }
 }
 
 impl MindText for ReasonerFile {}
@@ -138,9 +104,9 @@ impl ReasonerFile {
                 let problem = format!("the option {:?} is defined twice", entry.name);
                 return Err(MindError::twice("name", &entry.name, problem));
             }
-            let mut utility = Utility::combining(entry.combine);
+            let mut utility = Utility::new(entry.combine);
             for it in &entry.considerations {
-                let curve = it.curve.curve();
+                let curve = Curve::new(it.curve.clone());
                 let curve = if it.inverted { curve.inverted() } else { curve };
                 let named = (input(&it.input)?, it.input.clone().into());
                 utility = utility.consider(it.weight, named, curve);

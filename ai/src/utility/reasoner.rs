@@ -38,7 +38,7 @@ pub enum Select {
 /// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
 /// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reasoner {
     /// Records that are read later share them.
     pub(super) options: Arc<Options>,
@@ -82,12 +82,6 @@ pub(super) struct OptionSpec {
     pub(super) utility: Utility,
 }
 
-impl Default for Reasoner {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Reasoner {
     /// The option with the highest score for each agent of a batch; `none` where all score 0. The
     /// same as for one agent, without a branch in it that depends on an agent, so that several are
@@ -118,7 +112,7 @@ impl Reasoner {
                 }
                 continue;
             }
-            let rank = spec.utility.rank_value();
+            let rank = spec.utility.rank;
             for place in 0..BATCH {
                 let (score, best_score) = (scores[place], best_scores[place]);
                 let is_above = (rank > best_ranks[place]) & (score > 0.0);
@@ -135,14 +129,7 @@ impl Reasoner {
     /// No options yet; [`Select::Highest`].
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            options: Arc::default(),
-            select: Select::Highest,
-            scores_all: false,
-            input_count: 0,
-            has_cooldowns: false,
-            has_ranks: false,
-        }
+        Self::default()
     }
 
     /// Adds an option: to carry out the action of this name.
@@ -150,8 +137,8 @@ impl Reasoner {
     pub fn option(mut self, name: impl Into<String>, utility: Utility) -> Self {
         let name = Label::from(name.into());
         self.input_count = self.input_count.max(utility.inputs_wanted());
-        self.has_cooldowns |= utility.cooldown_decisions() > 0;
-        let is_ranked = |other: &OptionSpec| other.utility.rank_value() != utility.rank_value();
+        self.has_cooldowns |= utility.cooldown > 0;
+        let is_ranked = |other: &OptionSpec| other.utility.rank != utility.rank;
         self.has_ranks |= self.options.first().is_some_and(is_ranked);
         Arc::make_mut(&mut self.options).0.push(OptionSpec { name, action: usize::MAX, utility });
         self

@@ -50,7 +50,7 @@ impl Recall for Options {
 
 impl Options {
     fn record(&self, choice: &Choice<'_>, decision: &mut Decision) {
-        let rank = choice.chosen.map(|chosen| self[chosen].utility.rank_value());
+        let rank = choice.chosen.map(|chosen| self[chosen].utility.rank);
         for (option, spec) in self.iter().enumerate() {
             let utility = &spec.utility;
             let base = utility.score(choice.inputs);
@@ -65,12 +65,12 @@ impl Options {
                 _ if choice.chosen == Some(option) => Verdict::Chosen,
                 Some(decisions) => Verdict::Cooling { decisions },
                 None if score <= 0.0 => Verdict::Worthless,
-                None if rank.is_some_and(|rank| utility.rank_value() < rank) => Verdict::Outranked,
+                None if rank.is_some_and(|rank| utility.rank < rank) => Verdict::Outranked,
                 None => Verdict::Beaten,
             };
             let bonus = if runs { score - base } else { 0.0 };
             let candidate = Candidate::new(spec.name.clone(), verdict).score(score).bonus(bonus);
-            decision.candidate(candidate.rank(utility.rank_value()));
+            decision.candidate(candidate.rank(utility.rank));
             utility.record_factors(option, choice.inputs, decision);
         }
         if let Some(left) = choice.before.filter(|_| choice.before != choice.chosen) {

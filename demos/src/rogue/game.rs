@@ -438,7 +438,7 @@ impl Play {
     fn undo(&mut self, world: &mut World) {
         self.progress.why.clear();
         self.progress.message = String::from("There is nothing to take back.");
-        while let Ok(turn) = self.turns.undo(world) {
+        while let Some(turn) = self.turns.undo(world) {
             self.progress.change_count += 1;
             if turn.actor == Some(self.hero) {
                 self.progress.undo_count += 1;

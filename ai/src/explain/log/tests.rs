@@ -17,7 +17,7 @@ fn a_forged_entity_does_not_cost_memory_by_its_index() {
         let forged = entity(index, 1);
         log.watch(forged, "No agent", 4);
         assert!(log.is_watched(forged) && !log.is_watched(entity(index, 2)));
-        assert!(log.first.len() <= 4 && log.marks.len() <= MARK_WORDS_MIN);
+        assert!(log.marks.len() <= MARK_WORDS_MIN);
         assert!(log.unwatch(forged) && !log.is_watched(forged));
     }
 }
