@@ -19,7 +19,8 @@ type Switched = (
 /// Sets right which actions execute, for the agents whose minds want it changed: those to halt are
 /// told to stop, those to begin are activated and switched on.
 ///
-/// An action that was despawned counts as failed when it is to begin.
+/// An action that was despawned, or is not in the list of the agent any more, counts as failed when it
+/// is to begin.
 pub fn identify(
     mut agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
@@ -28,12 +29,15 @@ pub fn identify(
 ) {
     agents.par_for_each(|(owner, body, entities, mut switching, mut reported)| {
         switching.set(false);
+        // An action is in one body: no other row claims it.
+        let claim = |action: usize| {
+            let entity = entities.get(action)?.0;
+            Some((entity, actions.claim(&owner, entity).ok()?))
+        };
         for number in 0.. {
             let Some((begin, halt)) = body.take_orders(number) else { break };
             for action in set_bits(halt).map(|bit| 64 * number + bit) {
-                let entity = entities[action].0;
-                // An action is in one body: no other row claims it.
-                let Ok(mut claim) = actions.claim(&owner, entity) else { continue };
+                let Some((entity, mut claim)) = claim(action) else { continue };
                 if claim.get_mut().halt() {
                     _ = finished.set(entity, true);
                 } else {
@@ -41,8 +45,7 @@ pub fn identify(
                 }
             }
             for action in set_bits(begin).map(|bit| 64 * number + bit) {
-                let entity = entities[action].0;
-                if let Ok(mut claim) = actions.claim(&owner, entity) {
+                if let Some((entity, mut claim)) = claim(action) {
                     claim.get_mut().activate();
                     _ = executing.set(entity, true);
                 } else if body.note(action, ActionResult::Failed) {

@@ -2,7 +2,7 @@
 
 use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
 use formic_ai::prelude::*;
-use formic_ecs::{ComponentError, InstantiateError};
+use formic_ecs::{Buffer, ComponentError, InstantiateError};
 
 /// Begins, goes on for ever, and never asks for its agent.
 fn endless(name: &'static str) -> Task {
@@ -47,6 +47,20 @@ fn an_agent_takes_all_of_its_actions_with_it_though_some_are_gone() {
             stage.tick();
             assert_eq!(stage.world.len(), 2, "action {gone}, tick {ticks}");
         }
+    }
+}
+
+#[test]
+fn actions_that_the_list_of_an_agent_has_lost_count_as_failed() {
+    for ticks in 0..4 {
+        let (mut stage, agent) =
+            Stage::with(OnFailure::Advance, [lasting::<2>("walk"), instant("take")]);
+        let other = stage.spawn(OnFailure::Retry, [instant("other")]);
+        stage.ticks(ticks);
+        stage.world.insert(agent, Buffer::<OwnedAction>::new()).unwrap();
+        let before = stage.agent(other).advances();
+        stage.ticks(6);
+        assert_eq!(stage.agent(other).advances(), before + 6, "after {ticks} ticks");
     }
 }
 
