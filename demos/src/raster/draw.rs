@@ -45,8 +45,12 @@ impl Raster {
 
     /// Draws a straight line from `from` to `to`, both ends included.
     ///
-    /// It walks along the whole line, so keep the ends near the picture.
+    /// It walks along the whole line. An end far from the picture is drawn as if it were nearer, for
+    /// what is edited by hand may be anywhere.
     pub fn line(&mut self, from: Point, to: Point, colour: Colour) {
+        const FAR: i32 = 1 << 16;
+        let [from, to] =
+            [from, to].map(|end| Point::new(end.x.clamp(-FAR, FAR), end.y.clamp(-FAR, FAR)));
         // Bresenham's walk, in i64 because the difference of two i32 needs it.
         let (width, height) = (span(from.x, to.x), -span(from.y, to.y));
         let (step_x, step_y) = (direction(from.x, to.x), direction(from.y, to.y));

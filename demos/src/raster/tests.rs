@@ -76,6 +76,18 @@ fn a_polyline_turns_corners_and_leaves_the_picture() {
 }
 
 #[test]
+fn a_line_to_far_away_takes_no_longer_than_others() {
+    let mut raster = paper();
+    for _ in 0..20 {
+        raster.line(Point::new(3, 2), Point::new(i32::MAX, 2), INK);
+        raster.line(Point::new(i32::MIN, i32::MIN), Point::new(i32::MAX, i32::MAX), INK);
+    }
+    let at = |x, y| raster.get(x, y) == Some(INK);
+    assert!((3..9).all(|x| at(x, 2)) && (0..7).all(|place| at(place, place)));
+    assert!(!at(2, 5));
+}
+
+#[test]
 fn a_disc_is_round_and_cut_off_at_the_edges() {
     let mut raster = paper();
     raster.disc(Point::new(3, 3), 2, INK);
