@@ -55,8 +55,9 @@ fn serve_requests(
             }
         };
         seat.note_request();
+        let (has_body, closes) = (request.method != "HEAD", request.closes);
         if let Err(answer) = admit(&request) {
-            send(stream, &answer, request.method != "HEAD", request.closes)?;
+            send(stream, &answer, has_body, closes)?;
         } else if request.path == "/ws" {
             return match accept_key(&request) {
                 Ok(key) if inbox.is_empty() => serve_socket(stream, &key, link, seat, is_over),
@@ -64,12 +65,11 @@ fn serve_requests(
                 Err(answer) => send(stream, &answer, true, true),
             };
         } else {
-            let (has_body, closes) = (request.method != "HEAD", request.closes);
             let answer = answer(request, link);
             send(stream, &answer, has_body, closes)?;
-            if closes {
-                return Ok(());
-            }
+        }
+        if closes {
+            return Ok(());
         }
     }
 }

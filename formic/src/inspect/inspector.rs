@@ -175,7 +175,8 @@ impl Inspector {
     pub fn run(mut self, host: &mut dyn Host, is_over: impl Fn() -> bool) {
         self.session.take_speed_of(host);
         while !is_over() {
-            let wait = self.session.next_tick_in().unwrap_or(FRAME_WAIT);
+            // The next tick may be seconds away, and `is_over` is asked meanwhile.
+            let wait = self.session.next_tick_in().map_or(FRAME_WAIT, |next| next.min(FRAME_WAIT));
             if !self.answer_wishes(host, wait) {
                 return;
             }

@@ -78,6 +78,16 @@ fn requests_that_are_none_are_refused_and_the_program_goes_on() {
     ] {
         assert_eq!(raw(program.address, bytes).expect("an answer").0, expected);
     }
+    // A connection that is to be closed is, whatever the answer.
+    for line in ["GET /api/state", "DELETE /", "GET /api/nothing", "HEAD /"] {
+        for host in ["localhost", "example.org"] {
+            let mut stream = connect(program.address);
+            let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("it is sent");
+            let read = stream.read_to_end(&mut Vec::new());
+            assert!(read.is_ok(), "{line} of {host}: {read:?}");
+        }
+    }
     assert!(program.end() > 0);
 }
 

@@ -1,5 +1,8 @@
 //! The world is paused, stepped, stopped by breakpoints and taken back in time.
 
+use formic::inspect::{Host, Scene, View};
+use formic::jobs::Step;
+
 use super::*;
 
 #[test]
@@ -187,4 +190,57 @@ fn a_past_that_cannot_be_kept_says_why() {
         let (status, answer) = program.post("/api/rewind", json!({ "tick": tick }));
         assert!(status == 400 && answer["error"].is_string(), "{tick}: {answer}");
     }
+}
+
+/// A world that takes its own time: a tick in ten seconds.
+struct Slow(World, Schedule, Pool);
+
+impl View for Slow {
+    fn scene(&self) -> Scene {
+        Scene { ticks_per_second: 0.1, ..Scene::default() }
+    }
+}
+
+impl Host for Slow {
+    fn world(&self) -> &World {
+        &self.0
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.0
+    }
+
+    fn schedule(&self) -> &Schedule {
+        &self.1
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn tick(&mut self) {
+        self.1.run(&mut self.0, &self.2);
+    }
+
+    fn step(&mut self) -> Step {
+        self.1.step(&mut self.0, &self.2).step
+    }
+
+    fn view(&self) -> &dyn View {
+        self
+    }
+
+    fn view_mut(&mut self) -> &mut dyn View {
+        self
+    }
+}
+
+#[test]
+fn a_world_that_is_told_to_end_does_not_wait_for_its_next_tick() {
+    let (world, schedule) = cats();
+    let mut host = Slow(world, schedule, Pool::new(Threads::None).expect("no threads are needed"));
+    let inspector = Inspector::bind("127.0.0.1:0").expect("some port is free");
+    let start = Instant::now();
+    inspector.run(&mut host, || start.elapsed() > Duration::from_millis(300));
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
