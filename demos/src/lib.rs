@@ -46,9 +46,7 @@ pub mod miners;
 pub mod picture;
 #[cfg(not(target_family = "wasm"))]
 pub mod plan;
-#[cfg(not(target_family = "wasm"))]
 pub mod progress;
-#[cfg(not(target_family = "wasm"))]
 pub mod proofs;
 pub mod raster;
 pub mod recording;
@@ -61,7 +59,6 @@ pub mod resume;
 pub mod rogue;
 #[cfg(not(target_family = "wasm"))]
 pub mod runner;
-#[cfg(not(target_family = "wasm"))]
 pub mod saved_game;
 #[cfg(not(target_family = "wasm"))]
 pub mod serve;

@@ -8,11 +8,11 @@ use crate::raster::Colour;
 ///
 /// ```
 /// use formic_demos::raster::Colour;
-/// use formic_demos::svg::{Anchor, Svg};
+/// use formic_demos::svg::Svg;
 ///
 /// let mut svg = Svg::new(200.0, 100.0, "A line");
 /// svg.polyline([(10.0, 90.0), (190.0, 10.0)], Colour::RED, 2.0);
-/// svg.text((100.0, 95.0), 12.0, Anchor::Middle, "x < y");
+/// svg.text((100.0, 95.0), 12.0, "middle", "x < y");
 /// let text = String::from_utf8(svg.bytes())?;
 /// assert!(text.starts_with("<svg ") && text.contains("x &lt; y"));
 /// # Ok::<(), std::string::FromUtf8Error>(())
@@ -20,17 +20,6 @@ use crate::raster::Colour;
 #[derive(Debug, Clone)]
 pub struct Svg {
     text: String,
-}
-
-/// Which part of a text stands at its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    /// Its first letter.
-    Start,
-    /// Its middle.
-    Middle,
-    /// Its last letter.
-    End,
 }
 
 impl Svg {
@@ -77,14 +66,10 @@ impl Svg {
         ));
     }
 
-    /// Words; the size is that of the letters, in pixels.
-    pub fn text(&mut self, at: (f32, f32), size: f32, anchor: Anchor, words: &str) {
+    /// Words whose `start`, `middle` or `end` stands at a place; the size is that of the letters, in
+    /// pixels.
+    pub fn text(&mut self, at: (f32, f32), size: f32, anchor: &str, words: &str) {
         let (x, y) = at;
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
         let words = escaped(words);
         self.push(format_args!(
             "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" text-anchor=\"{anchor}\" \

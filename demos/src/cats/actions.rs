@@ -4,12 +4,8 @@
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 
+use super::TICK_SECONDS;
 use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
-
-/// How much time a tick is, in seconds.
-pub(super) struct TimeStep {
-    pub(super) seconds: f32,
-}
 
 /// Action: become less hungry.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
@@ -45,13 +41,12 @@ type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpen
 fn live(
     cats: &AgentAccess<Needs>,
     cat: Agent<'_>,
-    seconds: f32,
     option: usize,
     [hungrier, more_tired]: [f32; 2],
 ) -> ActionResult {
     cats.act(cat, |(hunger, tiredness, spent, temper)| {
-        let hungrier = hungrier * temper.appetite * seconds;
-        let more_tired = more_tired * temper.drowsiness * seconds;
+        let hungrier = hungrier * temper.appetite * TICK_SECONDS;
+        let more_tired = more_tired * temper.drowsiness * TICK_SECONDS;
         hunger.0 = (hunger.0 + hungrier).clamp(0.0, 100.0);
         tiredness.0 = (tiredness.0 + more_tired).clamp(0.0, 100.0);
         spent.ticks[option] += 1;
@@ -59,18 +54,14 @@ fn live(
     })
 }
 
-pub(super) fn eat(mut actions: Actions<Eat>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let seconds = time.seconds;
-    actions.update(|cat, eat| live(&cats, cat, seconds, 0, [-eat.hunger_relief, 0.0]));
+pub(super) fn eat(mut actions: Actions<Eat>, cats: AgentAccess<Needs>) {
+    actions.update(|cat, eat| live(&cats, cat, 0, [-eat.hunger_relief, 0.0]));
 }
 
-pub(super) fn sleep(mut actions: Actions<Sleep>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let seconds = time.seconds;
-    actions.update(|cat, sleep| live(&cats, cat, seconds, 1, [0.0, -sleep.tiredness_relief]));
+pub(super) fn sleep(mut actions: Actions<Sleep>, cats: AgentAccess<Needs>) {
+    actions.update(|cat, sleep| live(&cats, cat, 1, [0.0, -sleep.tiredness_relief]));
 }
 
-pub(super) fn play(mut actions: Actions<Play>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
-    let seconds = time.seconds;
-    actions
-        .update(|cat, play| live(&cats, cat, seconds, 2, [play.hunger_cost, play.tiredness_cost]));
+pub(super) fn play(mut actions: Actions<Play>, cats: AgentAccess<Needs>) {
+    actions.update(|cat, play| live(&cats, cat, 2, [play.hunger_cost, play.tiredness_cost]));
 }

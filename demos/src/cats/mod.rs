@@ -32,7 +32,6 @@ use formic_ai::utility::{Reasoner, UtilityAgent};
 use formic_ecs::Codec;
 use formic_jobs::SaveRules;
 
-use self::actions::TimeStep;
 use self::diary::Diary;
 use self::mind::{Cats, OPTIONS};
 use self::needs::{Hunger, Temper, TimeSpent, Tiredness};
@@ -66,6 +65,7 @@ struct Arguments {
     plot: Option<PathBuf>,
 }
 
+/// How much time a tick is.
 const TICK_SECONDS: f32 = 0.1;
 
 struct CatWorld {
@@ -85,11 +85,10 @@ impl CatWorld {
         let mut world = World::new();
         let (actions, reasoner) = (mind::actions(), mind::reasoner());
         let first = spawn_cats(&mut world, setup, &actions, &reasoner);
-        world.insert_resource(TimeStep { seconds: TICK_SECONDS });
         world.insert_resource(Diary::new(first, TICK_SECONDS));
         world.insert_resource(Cats(reasoner));
         let rules = SaveRules::of(&mut world);
-        rules.rebuild::<TimeStep>().rebuild::<Cats>().save(Codec::<Diary>::serde());
+        rules.rebuild::<Cats>().save(Codec::<Diary>::serde());
         let systems = action::add(Schedule::builder())
             .add(mind::think.as_mind())
             .add(actions::eat.as_action())

@@ -12,7 +12,7 @@ use super::diary::Diary;
 use super::mind::{OPTIONS, hunger_curve, tiredness_curve};
 use super::view::COLOURS;
 use crate::raster::Colour;
-use crate::svg::{Anchor, Svg};
+use crate::svg::Svg;
 
 const WIDTH: f32 = 1200.0;
 const HEIGHT: f32 = 640.0;
@@ -87,13 +87,13 @@ impl Chart {
     fn frame(&self, svg: &mut Svg, title: &str, x_label: &str) {
         let (left, bottom) = (self.x(0.0), self.y(0.0));
         let middle = self.x(self.x_max / 2.0);
-        svg.text((left, self.corner.1 - 12.0), 14.0, Anchor::Start, title);
-        svg.text((middle, bottom + 32.0), 11.0, Anchor::Middle, x_label);
+        svg.text((left, self.corner.1 - 12.0), 14.0, "start", title);
+        svg.text((middle, bottom + 32.0), 11.0, "middle", x_label);
         for part in [0.0, 0.25, 0.5, 0.75, 1.0] {
             let (x, y) = (self.x(part * self.x_max), self.y(part * self.y_max));
             svg.polyline([(left, y), (self.x(self.x_max), y)], GRID, 1.0);
-            svg.text((left - 6.0, y + 4.0), 11.0, Anchor::End, &number(part * self.y_max));
-            svg.text((x, bottom + 16.0), 11.0, Anchor::Middle, &number(part * self.x_max));
+            svg.text((left - 6.0, y + 4.0), 11.0, "end", &number(part * self.y_max));
+            svg.text((x, bottom + 16.0), 11.0, "middle", &number(part * self.x_max));
         }
         let corner = [(left, self.y(self.y_max)), (left, bottom), (self.x(self.x_max), bottom)];
         svg.polyline(corner, AXIS, 1.0);
@@ -115,7 +115,7 @@ impl Chart {
                 svg.rectangle((left, self.corner.1), size, COLOURS[option], 0.3);
                 if right - left > 24.0 {
                     let at = ((left + right) / 2.0, self.corner.1 + 14.0);
-                    svg.text(at, 10.0, Anchor::Middle, OPTIONS[option]);
+                    svg.text(at, 10.0, "middle", OPTIONS[option]);
                 }
             }
             from = to;
@@ -128,7 +128,7 @@ impl Chart {
             let right = self.x(self.x_max) - place as f32 * 80.0;
             let y = self.corner.1 - 12.0;
             svg.polyline([(right - 78.0, y - 4.0), (right - 64.0, y - 4.0)], colour, 3.0);
-            svg.text((right - 60.0, y), 11.0, Anchor::Start, name);
+            svg.text((right - 60.0, y), 11.0, "start", name);
         }
     }
 }

@@ -26,10 +26,7 @@ const TURRET_RING: f32 = 28.0;
 const FORMATION: f32 = 26.0;
 
 /// What units are built by.
-#[derive(Clone)]
-pub(super) struct Dockyard(Arc<Drawings>);
-
-struct Drawings {
+pub(super) struct Dockyard {
     ship: ActionSet,
     machine: Arc<Machine<ships::Senses>>,
     turret: ActionSet,
@@ -42,14 +39,14 @@ impl Dockyard {
         let (ship, turret, admiral) = (ships::actions(), turrets::actions(), admirals::actions());
         let machine = Arc::new(ships::machine(&ship));
         let tree = Arc::new(turrets::tree(&turret));
-        Self(Arc::new(Drawings { ship, machine, turret, tree, admiral }))
+        Self { ship, machine, turret, tree, admiral }
     }
 
     /// Inserts what the units think with.
     pub(super) fn insert_minds(&self, world: &mut World) {
-        world.insert_resource(Ships(Arc::clone(&self.0.machine)));
-        world.insert_resource(Turrets(Arc::clone(&self.0.tree)));
-        world.insert_resource(Admirals(admirals::sensors(&self.0.admiral)));
+        world.insert_resource(Ships(Arc::clone(&self.machine)));
+        world.insert_resource(Turrets(Arc::clone(&self.tree)));
+        world.insert_resource(Admirals(admirals::sensors(&self.admiral)));
     }
 
     /// Builds all squadrons. Admirals come first, so that each knows its foe.
@@ -73,7 +70,7 @@ impl Dockyard {
             Orders { point: base, base, foe_base },
             Strength { ships: 0, turrets: 0, ships_max: ships, turrets_max: turrets },
         ));
-        self.0.admiral.attach(world, admiral).expect("the set has five actions");
+        self.admiral.attach(world, admiral).expect("the set has five actions");
         GoapAgent::drive(world, admiral).expect("the admiral was just given a body");
         admiral
     }
@@ -115,8 +112,8 @@ impl Dockyard {
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 2, unused: 0 },
         ));
-        self.0.turret.attach(world, turret).expect("the set has three actions");
-        TreeAgent::drive(world, turret, &self.0.tree, random.state())
+        self.turret.attach(world, turret).expect("the set has three actions");
+        TreeAgent::drive(world, turret, &self.tree, random.state())
             .expect("the turret was just given a body");
     }
 
@@ -135,8 +132,8 @@ impl Dockyard {
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 0, unused: 0 },
         ));
-        self.0.ship.attach(world, ship).expect("the set has four actions");
-        FsmAgent::drive(world, ship, &self.0.machine).expect("the ship was just given a body");
+        self.ship.attach(world, ship).expect("the set has four actions");
+        FsmAgent::drive(world, ship, &self.machine).expect("the ship was just given a body");
     }
 }
 
@@ -158,14 +155,14 @@ struct Built {
 /// takes the whole world, so it is a command.
 pub(super) fn launch(
     mut admirals: Query<'_, (Entity, &mut War)>,
-    yard: Res<'_, Dockyard>,
+    yard: Res<'_, Arc<Dockyard>>,
     mut commands: Commands<'_>,
 ) {
     admirals.for_each(|(admiral, war)| {
         if std::mem::take(&mut war.called) == 0 {
             return;
         }
-        let yard = yard.clone();
+        let yard = Arc::clone(&yard);
         commands.run(move |world| {
             let Ok(built) = yard.make_good(world, admiral) else { return };
             let Ok(toll) = world.resource_mut::<Toll>() else { return };

@@ -38,6 +38,8 @@ mod tests;
 mod turrets;
 mod view;
 
+use std::sync::Arc;
+
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 use formic_ecs::Codec;
@@ -96,12 +98,12 @@ impl Fleet {
         let yard = Dockyard::new();
         yard.insert_minds(&mut world);
         yard.found_squadrons(&mut world, &sky, setup.seed);
-        world.insert_resource(yard);
+        world.insert_resource(Arc::new(yard));
         world.insert_resource(sky);
         SaveRules::of(&mut world)
             .save_part(Codec::serde(), Radar::to_save, Radar::load)
             .save(Codec::<Toll>::serde())
-            .rebuild::<Dockyard>()
+            .rebuild::<Arc<Dockyard>>()
             .rebuild::<Sky>()
             .rebuild::<Ships>()
             .rebuild::<Turrets>()

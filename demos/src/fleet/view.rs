@@ -16,38 +16,30 @@ use crate::text::called;
 
 const SPACE: Colour = Colour([10, 12, 22]);
 const BASE: Colour = Colour([26, 30, 48]);
-/// How bright a unit is, and a bullet.
-const UNIT_LIGHT: u32 = 255;
-const TURRET_LIGHT: u32 = 170;
 /// In metres.
 const BASE_RADIUS: f32 = 34.0;
 
+/// Turrets are darker than ships.
+const KINDS: [Kind; 5] = [
+    Kind::new("red ships", Colour([255, 110, 80])),
+    Kind::new("blue ships", Colour([90, 170, 255])),
+    Kind::new("red turrets", Colour([170, 73, 53])),
+    Kind::new("blue turrets", Colour([60, 113, 170])),
+    Kind::new("bullets", Colour([255, 240, 170])),
+];
+/// The first of two sides.
 const SHIPS: u8 = 0;
 const TURRETS: u8 = 2;
 const BULLETS: u8 = 4;
 
-const fn of_side(kind: u8, side: Side) -> u8 {
-    match side {
-        Side::Red => kind,
-        Side::Blue => kind + 1,
-    }
-}
-
 impl View for Fleet {
     fn scene(&self) -> Scene {
-        let kind = |name, side, light| Kind::new(name, colour(side, light));
         Scene {
             size: self.world().resource::<Sky>().map_or(Vec2::ONE, Sky::size),
             unit: "metre",
             ticks_per_second: 1.0 / TICK_SECONDS,
             mark_radius: 1.2,
-            kinds: vec![
-                kind("red ships", Side::Red, UNIT_LIGHT),
-                kind("blue ships", Side::Blue, UNIT_LIGHT),
-                kind("red turrets", Side::Red, TURRET_LIGHT),
-                kind("blue turrets", Side::Blue, TURRET_LIGHT),
-                Kind::new("bullets", Colour([255, 240, 170])),
-            ],
+            kinds: KINDS.to_vec(),
         }
     }
 
@@ -66,7 +58,7 @@ impl View for Fleet {
         type Unit<'a> = (Entity, &'a Position, &'a Side, Option<&'a Velocity>);
         let units = self.world().query_ref_filtered::<Unit<'_>, With<Hull>>();
         units.for_each(|(entity, position, side, velocity)| {
-            let kind = of_side(if velocity.is_some() { SHIPS } else { TURRETS }, *side);
+            let kind = if velocity.is_some() { SHIPS } else { TURRETS } + *side as u8;
             marks.push(Mark { entity, at: position.0, kind, world: 0 });
         });
         let bullets = self.world().query_ref_filtered::<(Entity, &Position), With<Bullet>>();
@@ -143,14 +135,4 @@ impl Fleet {
             _ => does("waits, because nobody is in range and it is whole"),
         }
     }
-}
-
-/// The colour of a side, as bright as said.
-fn colour(side: Side, light: u32) -> Colour {
-    let Colour(channels) = match side {
-        Side::Red => Colour([255, 110, 80]),
-        Side::Blue => Colour([90, 170, 255]),
-    };
-    let dimmed = |channel: u8| u8::try_from(u32::from(channel) * light / 255).unwrap_or(u8::MAX);
-    Colour(channels.map(dimmed))
 }

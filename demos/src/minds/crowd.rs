@@ -14,6 +14,7 @@ use super::actions;
 use super::forager::{
     Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, TICK_SECONDS, bite, body, live,
 };
+use super::if_else::Doing;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -30,14 +31,6 @@ pub(super) struct Mind {
     pub(super) thinks: Option<&'static str>,
     /// Everything that happens in a tick.
     pub(super) systems: fn(ScheduleBuilder) -> ScheduleBuilder,
-    /// Which of the four things a forager does, by its place.
-    pub(super) deed: fn(&World, Entity) -> Option<usize>,
-}
-
-/// What a forager does that has a body: it runs one action at a time.
-pub(super) fn deed_of_body(world: &World, forager: Entity) -> Option<usize> {
-    let body = world.get::<Body>(forager).ok()?;
-    (0..4).find(|&place| body.is_running(place))
 }
 
 /// The names of the counters of a mind.
@@ -181,8 +174,13 @@ impl Crowd {
         self.size
     }
 
+    /// Which of the four things a forager does, by its place. With a body it runs one action at a time.
     pub(super) fn deed(&self, forager: Entity) -> Option<usize> {
-        (self.mind.deed)(&self.engine.world, forager)
+        let world = &self.engine.world;
+        match world.get::<Doing>(forager) {
+            Ok(doing) => Some(doing.deed as usize),
+            Err(_) => world.get::<Body>(forager).ok()?.running().next(),
+        }
     }
 
     pub(super) fn name(&self) -> &'static str {

@@ -22,12 +22,11 @@ pub(super) const MIND: Mind = Mind {
     },
     thinks: None,
     systems,
-    deed: |world, forager| world.get::<Doing>(forager).ok().map(|doing| doing.deed as usize),
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
-enum Deed {
+pub(super) enum Deed {
     Gather,
     Eat,
     Sleep,
@@ -37,8 +36,8 @@ enum Deed {
 /// What it does, and for how long yet if that is known.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
-struct Doing {
-    deed: Deed,
+pub(super) struct Doing {
+    pub(super) deed: Deed,
     seconds_left: f32,
 }
 

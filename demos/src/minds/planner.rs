@@ -25,7 +25,6 @@ pub(super) const MIND: Mind = Mind {
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
-    deed: crowd::deed_of_body,
 };
 
 struct Foragers(Sensors<Senses>);

@@ -23,7 +23,6 @@ pub(super) const MIND: Mind = Mind {
     },
     thinks: Some("::advance"),
     systems,
-    deed: crowd::deed_of_body,
 };
 
 /// The mind is `advance`, which comes with [`action::add`].

@@ -24,7 +24,6 @@ pub(super) const MIND: Mind = Mind {
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule, think),
-    deed: crowd::deed_of_body,
 };
 
 struct Foragers(Reasoner);

@@ -143,10 +143,7 @@ impl View for Minds {
     }
 
     /// The wolf comes in the next tick, to every crowd.
-    fn cheat(&mut self, name: &str, _: Vec2) -> Result<String, String> {
-        if name != CHEATS[0].name {
-            return Err(format!("there is no cheat {name} here"));
-        }
+    fn cheat(&mut self, _: &str, _: Vec2) -> Result<String, String> {
         for crowd in &mut self.crowds {
             let wolves = crowd.engine.world.query::<&mut Wolf>();
             wolves.for_each(|wolf| wolf.ticks = Wolf::PERIOD - 1);

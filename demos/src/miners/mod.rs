@@ -15,14 +15,12 @@ use clap::Args;
 use formic_ai::action::{self, AgentSystem, LoadError};
 use formic_ai::prelude::*;
 use formic_ecs::Bundle;
-use formic_jobs::SaveRules;
 use glam::Vec2;
 
 use self::components::{
     AddItem, Animator, Books, Inventory, Item, MoveTo, PlayAnimation, Playing, Position,
     RemoveItem, Speed, Standing, Workplace,
 };
-use self::systems::{Places, TimeStep};
 use crate::card::{Demo, own_arguments};
 use crate::direction::direction;
 use crate::engine::Engine;
@@ -73,9 +71,6 @@ struct Miners {
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
     let work = work_plan(arguments.plan.as_deref())?;
     let mut world = World::new();
-    world.insert_resource(TimeStep { seconds: TICK_SECONDS });
-    world.insert_resource(Places { castle: CASTLE, mines: MINES.into() });
-    SaveRules::of(&mut world).rebuild::<TimeStep>().rebuild::<Places>();
     spawn_workers(&mut world, setup, &work);
     let systems = action::add(Schedule::builder())
         .add(systems::move_to.as_action())

@@ -3,24 +3,12 @@
 
 use formic_ai::action::SerialProcessor;
 use formic_ai::prelude::*;
-use glam::Vec2;
 
 use super::components::{
     AddItem, Animator, Books, Inventory, Item, MoveTo, Place, PlayAnimation, Playing, Position,
     RemoveItem, Speed, Standing, Workplace,
 };
-
-/// How much time a tick is, in seconds.
-pub(super) struct TimeStep {
-    pub(super) seconds: f32,
-}
-
-/// Where the places are.
-pub(super) struct Places {
-    pub(super) castle: Vec2,
-    /// By their numbers.
-    pub(super) mines: Vec<Vec2>,
-}
+use super::{CASTLE, MINES, TICK_SECONDS};
 
 type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
@@ -28,8 +16,6 @@ type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 struct Walking<'a> {
     positions: AgentAccess<'a, &'static mut Position>,
     walkers: ComponentLookup<'a, Walker>,
-    places: Res<'a, Places>,
-    seconds: f32,
 }
 
 impl Processor for Walking<'_> {
@@ -39,35 +25,36 @@ impl Processor for Walking<'_> {
         let Ok((speed, standing, workplace)) = self.walkers.get(agent.entity) else {
             return ActionResult::Failed;
         };
-        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
         let place = match action.place {
-            Place::Castle => self.places.castle,
-            Place::Mine => self.places.mines[workplace.0 as usize],
+            Place::Castle => CASTLE,
+            Place::Mine => MINES[workplace.0 as usize],
         };
-        action.from = position.get_mut().0;
-        action.to = place + standing.0;
-        if action.from == action.to {
-            return ActionResult::Success;
-        }
-        // A worker that cannot walk would be on the way for ever.
-        if speed.0 <= 0.0 {
-            return ActionResult::Failed;
-        }
-        action.seconds = 0.0;
-        action.seconds_total = action.from.distance(action.to) / speed.0;
-        ActionResult::Running
+        self.positions.act(agent, |position| {
+            action.from = position.0;
+            action.to = place + standing.0;
+            if action.from == action.to {
+                return ActionResult::Success;
+            }
+            // A worker that cannot walk would be on the way for ever.
+            if speed.0 <= 0.0 {
+                return ActionResult::Failed;
+            }
+            action.seconds = 0.0;
+            action.seconds_total = action.from.distance(action.to) / speed.0;
+            ActionResult::Running
+        })
     }
 
     fn update(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
-        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
-        action.seconds += self.seconds;
-        if action.seconds >= action.seconds_total {
-            position.get_mut().0 = action.to;
-            return ActionResult::Success;
-        }
-        let done = action.seconds / action.seconds_total;
-        position.get_mut().0 = action.from.lerp(action.to, done);
-        ActionResult::Running
+        self.positions.act(agent, |position| {
+            action.seconds += TICK_SECONDS;
+            if action.seconds >= action.seconds_total {
+                position.0 = action.to;
+                return ActionResult::Success;
+            }
+            position.0 = action.from.lerp(action.to, action.seconds / action.seconds_total);
+            ActionResult::Running
+        })
     }
 }
 
@@ -75,10 +62,8 @@ pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
     positions: AgentAccess<&'static mut Position>,
     walkers: ComponentLookup<Walker>,
-    places: Res<Places>,
-    time: Res<TimeStep>,
 ) {
-    actions.process(&Walking { positions, walkers, places, seconds: time.seconds });
+    actions.process(&Walking { positions, walkers });
 }
 
 /// Asks the agent's animator for a clip and waits for its end.
@@ -91,21 +76,20 @@ impl Processor for Performing<'_> {
     type Action = PlayAnimation;
 
     fn start(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
-        action.request = animator.get_mut().play(action.clip);
-        match self.playing.set(agent.entity, true) {
-            Ok(_) => ActionResult::Running,
-            Err(_) => ActionResult::Failed,
-        }
+        self.animators.act(agent, |animator| {
+            action.request = animator.play(action.clip);
+            match self.playing.set(agent.entity, true) {
+                Ok(_) => ActionResult::Running,
+                Err(_) => ActionResult::Failed,
+            }
+        })
     }
 
     fn update(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
-        if animator.get_mut().has_finished(action.request) {
-            ActionResult::Success
-        } else {
-            ActionResult::Running
-        }
+        self.animators.act(agent, |animator| match animator.has_finished(action.request) {
+            true => ActionResult::Success,
+            false => ActionResult::Running,
+        })
     }
 }
 
@@ -166,13 +150,9 @@ pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentL
 }
 
 /// Plays the clips that were asked for; animators without one are not visited.
-pub(super) fn animate(
-    mut animators: Query<(&mut Animator, EnabledMut<Playing>), With<Playing>>,
-    time: Res<TimeStep>,
-) {
-    let seconds = time.seconds;
+pub(super) fn animate(mut animators: Query<(&mut Animator, EnabledMut<Playing>), With<Playing>>) {
     animators.par_for_each(|(animator, mut playing)| {
-        if animator.advance(seconds) {
+        if animator.advance(TICK_SECONDS) {
             playing.set(false);
         }
     });

@@ -11,13 +11,6 @@ use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
-const MEADOW: Colour = Colour([32, 44, 36]);
-const STONE: Colour = Colour([92, 88, 84]);
-const TOWER: Colour = Colour([62, 78, 116]);
-const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
-const LADEN: Colour = Colour([250, 200, 60]);
-const AT_WORK: Colour = Colour([240, 110, 80]);
-
 const WALKS_EMPTY: u8 = 0;
 const WALKS_LADEN: u8 = 1;
 const MINES_GOLD: u8 = 2;
@@ -30,9 +23,9 @@ impl View for Miners {
             ticks_per_second: 1.0 / TICK_SECONDS,
             mark_radius: 0.25,
             kinds: vec![
-                Kind::new("empty-handed", EMPTY_HANDED),
-                Kind::new("laden", LADEN),
-                Kind::new("mining", AT_WORK),
+                Kind::new("empty-handed", Colour([130, 200, 230])),
+                Kind::new("laden", Colour([250, 200, 60])),
+                Kind::new("mining", Colour([240, 110, 80])),
             ],
         }
     }
@@ -40,10 +33,12 @@ impl View for Miners {
     fn ground(&self) -> Ground {
         let place =
             |at, colour, label: String| Landmark { at, radius: CROWD_RADIUS + 1.0, colour, label };
-        let mines = (1..).zip(MINES).map(|(number, at)| place(at, STONE, format!("mine {number}")));
+        let mines = (1..)
+            .zip(MINES)
+            .map(|(number, at)| place(at, Colour([92, 88, 84]), format!("mine {number}")));
         Ground {
-            palette: vec![MEADOW],
-            landmarks: std::iter::once(place(CASTLE, TOWER, "castle".to_owned()))
+            palette: vec![Colour([32, 44, 36])],
+            landmarks: std::iter::once(place(CASTLE, Colour([62, 78, 116]), "castle".to_owned()))
                 .chain(mines)
                 .collect(),
             ..Ground::default()

@@ -15,7 +15,6 @@ use serde::Serialize;
 use crate::arguments::threads;
 use crate::failure::Failure;
 use crate::files;
-use crate::progress::Progress;
 use crate::proofs::{Times, load_grid, write_json, write_lines};
 use crate::text::{grouped, rounded};
 
@@ -41,9 +40,6 @@ pub struct PathArguments {
     #[arg(long)]
     pub json: bool,
 }
-
-/// Scenarios that are handed out to the threads in one go.
-const SLAB_LEN: usize = 1_024;
 
 /// The algorithms to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,7 +68,7 @@ impl Algo {
 }
 
 /// What came out; the keys of the JSON come in this order.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Results {
     map: String,
     algo: &'static str,
@@ -90,17 +86,16 @@ struct Results {
 }
 
 /// How one scenario ended.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Optimal,
     Suboptimal,
     Illegal,
-    #[default]
     Unsolved,
 }
 
 /// What came of one scenario.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Answer {
     verdict: Verdict,
     time: Duration,
@@ -138,37 +133,25 @@ fn load_scenarios(arguments: &PathArguments, terrain: &Terrain) -> Result<Vec<Sc
 }
 
 fn solve(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Results {
-    let mut results = Results {
+    let answers = answers(arguments, terrain, scenarios);
+    let count = |verdict| answers.iter().filter(|answer| answer.verdict == verdict).count();
+    let mut times = Times(answers.iter().map(|answer| answer.time).collect());
+    let mut hasher = StateHasher::new();
+    answers.iter().for_each(|answer| hasher.write_u64(answer.path_hash));
+    Results {
         map: arguments.map.display().to_string(),
         algo: arguments.algo.name(),
         scenarios: scenarios.len(),
+        optimal: count(Verdict::Optimal),
+        suboptimal: count(Verdict::Suboptimal),
+        illegal: count(Verdict::Illegal),
+        unsolved: count(Verdict::Unsolved),
+        mean_us: rounded(times.mean_ns() / 1e3),
+        p99_us: rounded(times.p99_ns() / 1e3),
+        expansions: answers.iter().map(|answer| answer.expansions).sum(),
         threads: arguments.threads,
-        ..Results::default()
-    };
-    let mut times = Times::default();
-    let mut hasher = StateHasher::new();
-    let progress = Progress::new("path", scenarios.len() as u64);
-    let mut done = 0;
-    for slab in scenarios.chunks(SLAB_LEN) {
-        for answer in answers(arguments, terrain, slab) {
-            times.push(answer.time);
-            hasher.write_u64(answer.path_hash);
-            results.expansions += answer.expansions;
-            match answer.verdict {
-                Verdict::Optimal => results.optimal += 1,
-                Verdict::Suboptimal => results.suboptimal += 1,
-                Verdict::Illegal => results.illegal += 1,
-                Verdict::Unsolved => results.unsolved += 1,
-            }
-            done += 1;
-            progress.at(done);
-        }
+        paths_hash: format!("{:016x}", hasher.finish()),
     }
-    progress.finish();
-    results.mean_us = rounded(times.mean_ns() / 1e3);
-    results.p99_us = rounded(times.p99_ns() / 1e3);
-    results.paths_hash = format!("{:016x}", hasher.finish());
-    results
 }
 
 /// The answers to scenarios in their order, by threads that each have their share and a scratch of

@@ -8,8 +8,7 @@ use crossterm::style::Color;
 use super::game::Scene;
 use super::sight::{cell_of, field, level};
 use super::terminal::{Area, Canvas, Style};
-use super::things::{Asleep, Cell, Flame, Foe, Health, Look};
-use super::view::colour;
+use super::things::{Asleep, Cell, Flame, Foe, Health, KINDS, Look, kind_of};
 
 /// The smallest terminal that shows something useful: columns and rows.
 pub(super) const LEAST: (u16, u16) = (44, 14);
@@ -108,7 +107,7 @@ fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, Style) {
     let looks = things.filter_map(|thing| Some(now.get::<Look>(thing).ok()?.letter()));
     match looks.min_by_key(|&letter| rank(letter)) {
         Some(letter) if is_seen => {
-            let [r, g, b] = colour(letter).0;
+            let [r, g, b] = KINDS[kind_of(letter)].2.0;
             (letter, Style::coloured(Color::Rgb { r, g, b }))
         }
         Some(letter) => (letter, DIM),

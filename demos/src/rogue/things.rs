@@ -4,6 +4,8 @@ use bytemuck::{Pod, Zeroable};
 use formic_ai::turn::CellPosition;
 use formic_ecs::prelude::*;
 
+use crate::raster::Colour;
+
 /// A cell: column and row.
 pub(super) type Cell = (i32, i32);
 
@@ -44,23 +46,31 @@ impl Look {
     }
 }
 
-/// The letters of the legend; the last one stands for all others.
-pub(super) const KINDS: [(char, &str); 12] = [
-    ('>', "stairs"),
-    ('!', "potion"),
-    ('+', "closed door"),
-    ('/', "open door"),
-    ('o', "barrel"),
-    ('r', "rat"),
-    ('g', "goblin"),
-    ('a', "archer"),
-    ('z', "asleep"),
-    ('*', "flame"),
-    ('@', "hero"),
-    ('-', "arrow"),
+/// The colour of what the legend has no other for.
+const DULL: Colour = Colour([170, 150, 120]);
+
+/// The letters of the legend and their colours; the last one stands for all others.
+pub(super) const KINDS: [(char, &str, Colour); 12] = [
+    ('>', "stairs", Colour([230, 159, 0])),
+    ('!', "potion", Colour([86, 180, 233])),
+    ('+', "closed door", DULL),
+    ('/', "open door", DULL),
+    ('o', "barrel", Colour([213, 94, 0])),
+    ('r', "rat", Colour([186, 140, 99])),
+    ('g', "goblin", Colour([0, 158, 115])),
+    ('a', "archer", Colour([204, 121, 167])),
+    ('z', "asleep", Colour([110, 110, 120])),
+    ('*', "flame", Colour([240, 228, 66])),
+    ('@', "hero", Colour::WHITE),
+    ('-', "arrow", DULL),
 ];
+
+/// The place of a letter in the legend.
+pub(super) fn kind_of(letter: char) -> usize {
+    KINDS.iter().position(|(known, ..)| *known == letter).unwrap_or(KINDS.len() - 1)
+}
+
 pub(super) const ASLEEP: char = 'z';
-pub(super) const ARROW: char = '-';
 
 /// What a thing is, if the legend has it.
 pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
@@ -69,7 +79,7 @@ pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
         return Some("arrow");
     }
     let letter = world.get::<Look>(thing).ok()?.letter();
-    KINDS.iter().find(|(known, _)| *known == letter).map(|&(_, noun)| noun)
+    KINDS.iter().find(|(known, ..)| *known == letter).map(|&(_, noun, _)| noun)
 }
 
 /// How many blows a thing can take.

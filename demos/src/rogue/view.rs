@@ -8,9 +8,10 @@ use glam::Vec2;
 use super::Rogue;
 use super::command::Command;
 use super::game::{Game, Status};
+use super::mind::number;
 use super::sight::{WAYS, cell_of, field, first_step};
 use super::things::{
-    ARROW, ASLEEP, Asleep, Cell, Closed, Flame, Foe, Health, KINDS, Look, Position, Solid, noun,
+    ASLEEP, Asleep, Cell, Closed, Flame, Foe, Health, KINDS, Look, Position, Solid, kind_of, noun,
 };
 use crate::raster::Colour;
 use crate::simulation::Simulation;
@@ -79,10 +80,7 @@ const CHEATS: [Cheat; 13] = [
 impl View for Rogue {
     fn scene(&self) -> Scene {
         let Window { width, height, .. } = Window::around_hero(&self.game);
-        let kind = |(letter, name)| {
-            let shown = if letter == ASLEEP { Colour([110, 110, 120]) } else { colour(letter) };
-            Kind::letter(name, shown, letter)
-        };
+        let kind = |(letter, name, colour)| Kind::letter(name, colour, letter);
         Scene {
             size: Vec2::new(number(width), number(height)),
             unit: "cell",
@@ -137,7 +135,8 @@ impl View for Rogue {
                 let asleep = now.has::<Asleep>(entity);
                 let letter = if asleep { ASLEEP } else { look.letter() };
                 let at = middle((cell.0 - window.left, cell.1 - window.top));
-                marks.push(Mark { entity, at, kind: kind_of(letter), world: 0 });
+                let kind = u8::try_from(kind_of(letter)).unwrap_or_default();
+                marks.push(Mark { entity, at, kind, world: 0 });
             }
         });
     }
@@ -229,18 +228,8 @@ impl Rogue {
     }
 }
 
-fn kind_of(letter: char) -> u8 {
-    let known = KINDS.iter().position(|&(known, _)| known == letter);
-    let arrow = KINDS.iter().position(|&(known, _)| known == ARROW);
-    known.or(arrow).and_then(|kind| u8::try_from(kind).ok()).unwrap_or(0)
-}
-
 fn middle((x, y): Cell) -> Vec2 {
     Vec2::new(number(x) + 0.5, number(y) + 0.5)
-}
-
-fn number(cells: i32) -> f32 {
-    f32::from(i16::try_from(cells).unwrap_or(i16::MAX))
 }
 
 #[expect(
@@ -249,19 +238,4 @@ fn number(cells: i32) -> f32 {
 )]
 fn whole(at: f32) -> i32 {
     at.floor() as i32
-}
-
-/// The colour of a letter, in the picture and on the screen.
-pub(super) fn colour(letter: char) -> Colour {
-    match letter {
-        '@' => Colour::WHITE,
-        'r' => Colour([186, 140, 99]),
-        'g' => Colour([0, 158, 115]),
-        'a' => Colour([204, 121, 167]),
-        'o' => Colour([213, 94, 0]),
-        '*' => Colour([240, 228, 66]),
-        '!' => Colour([86, 180, 233]),
-        '>' => Colour([230, 159, 0]),
-        _ => Colour([170, 150, 120]),
-    }
 }

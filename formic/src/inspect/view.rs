@@ -91,7 +91,8 @@ pub trait View {
         &[]
     }
 
-    /// Does what the cheat of this name does, at a place, and says what came of it.
+    /// Does what the cheat of this name does, one of [`cheats`](View::cheats), at a place, and says what
+    /// came of it.
     ///
     /// # Errors
     /// Says why it cannot be done there.
