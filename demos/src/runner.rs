@@ -46,9 +46,6 @@ pub fn run(
             return Err(failed("a game in the terminal is recorded, not saved".to_owned()));
         }
     }
-    if plan.results.trace.is_some() && simulation.trace().is_none() {
-        return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
-    }
     explain::watch(simulation, plan.demo, plan.results.explain.as_deref().unwrap_or_default())?;
     let is_replay = matches!(plan.tape, Tape::Replay(..));
     let lived = match simulation.is_for_terminal() && !is_replay {
@@ -59,8 +56,8 @@ pub fn run(
     if let Some(path) = &plan.results.png {
         files::write(path, &simulation.raster().png())?;
     }
-    if let (Some(path), Some(trace)) = (&plan.results.trace, simulation.trace()) {
-        files::write(path, trace.as_bytes())?;
+    if let Some(path) = &plan.results.trace {
+        files::write(path, simulation.trace().as_bytes())?;
     }
     // A recording names the files of another run.
     if !is_replay {

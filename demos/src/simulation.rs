@@ -124,10 +124,9 @@ pub trait Simulation: Viewed {
         vec![&mut self.engine_mut().world]
     }
 
-    /// The timeline of the last ticks, for `--trace`: JSON in the trace event format. None where
-    /// there is no tick to show.
-    fn trace(&self) -> Option<String> {
-        Some(self.engine().schedule().trace_json())
+    /// The timeline of the last ticks, for `--trace`: JSON in the trace event format.
+    fn trace(&self) -> String {
+        self.engine().schedule().trace_json()
     }
 
     /// Everything that decides what comes next, between two ticks.

@@ -13,11 +13,9 @@
 //!   the seed;
 //! * `world`: puts it together;
 //! * `simulation` and `view`: answer the shell, draw, and let a page look on and cheat;
-//! * `cheat` and `script`: what a player may do from outside, and when;
-//! * `digest`: the state hash.
+//! * `cheat` and `script`: what a player may do from outside, and when.
 
 mod cheat;
-mod digest;
 mod script;
 mod simulation;
 mod view;

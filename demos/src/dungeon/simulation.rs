@@ -1,11 +1,10 @@
 //! The dungeon as the shell sees it.
 
-use formic_ecs::StateHash;
+use formic_ecs::{StateHash, StateHasher};
 use formic_jobs::Step;
 use formic_nav::Terrain;
 
 use crate::dungeon::cheat::Cheat;
-use crate::dungeon::digest::digest;
 use crate::dungeon::works::Works;
 use crate::dungeon::world::{Dungeon, Visits};
 use crate::engine::Engine;
@@ -31,9 +30,15 @@ impl Simulation for Dungeon {
         self.engine.tick();
     }
 
+    /// Everything that the next tick depends on. Neither the order of entities in memory, nor the names
+    /// that regions happen to have, nor the number of threads show in it.
     fn state_hash(&self) -> StateHash {
-        let (works, visits) = (self.engine.resource(), self.engine.resource::<Visits>());
-        digest(&self.engine.world, self.engine.resource(), works, visits.imps)
+        self.engine.world.state_hash().and(|hasher| {
+            write_terrain(hasher, self.engine.resource());
+            self.engine.resource::<Works>().digest(|number| hasher.write_u64(number));
+            // The next imp gets its random numbers by its number.
+            hasher.write_u64(self.engine.resource::<Visits>().imps.into());
+        })
     }
 
     fn counters(&self) -> Vec<Counter> {
@@ -64,5 +69,20 @@ impl Simulation for Dungeon {
     fn input(&mut self, input: &str) -> Result<(), String> {
         let cheat: Cheat = input.parse()?;
         self.apply(cheat).map_err(|refusal| format!("{cheat}: {refusal}"))
+    }
+}
+
+/// Which cells are open, and which of them hang together: each region goes by the
+/// place of its first cell in reading order.
+fn write_terrain(hasher: &mut StateHasher, terrain: &Terrain) {
+    let grid = terrain.grid();
+    hasher.write_u64(u64::from(grid.width()) << 16 | u64::from(grid.height()));
+    let slot_count = terrain.regions().ids().map(|region| region.slot() + 1).max().unwrap_or(0);
+    let mut first_cells = vec![None; slot_count];
+    for (place, cell) in grid.cells().enumerate() {
+        if let Some(region) = terrain.region(cell) {
+            let first = *first_cells[region.slot()].get_or_insert(place);
+            hasher.write_u64((place as u64) << 32 | first as u64);
+        }
     }
 }

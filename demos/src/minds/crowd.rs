@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::actions;
 use super::forager::{
-    Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, TICK_SECONDS, bite, body, live,
+    Basket, Books, Doing, EAT, GATHER, HIDE, Needs, SLEEP, TICK_SECONDS, bite, body, live,
 };
-use super::if_else::Doing;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::setup::Setup;

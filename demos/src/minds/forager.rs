@@ -86,6 +86,25 @@ pub(super) struct Books {
     pub(super) bitten: u32,
 }
 
+/// What a forager does that has no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[repr(u32)]
+pub(super) enum Deed {
+    Gather,
+    Eat,
+    Sleep,
+    Hide,
+}
+
+/// What it does, and for how long yet if that is known.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
+#[component(name = "formic_demos::minds::if_else::Doing")] // As it is called in saved games.
+#[repr(C)]
+pub(super) struct Doing {
+    pub(super) deed: Deed,
+    pub(super) seconds_left: f32,
+}
+
 /// A forager in the state that all crowds begin with.
 pub(super) fn body(mut random: RandomStream) -> impl Bundle {
     let wolf = Wolf::PERIOD / 2 + u32::try_from(random.below(40)).unwrap_or_default();

@@ -1,14 +1,13 @@
 //! No mind at all: an `if` decides and a `match` acts, in one system and without action entities.
 
-use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
 
 use super::actions::{EAT_SECONDS, GATHER_SECONDS};
 use super::crowd::Mind;
 use super::forager::{
-    Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf, bite, has_berries,
-    is_hungry, is_tired, is_wolf_near, live,
+    Basket, Books, Deed, Doing, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf, bite,
+    has_berries, is_hungry, is_tired, is_wolf_near, live,
 };
 
 pub(super) const MIND: Mind = Mind {
@@ -23,23 +22,6 @@ pub(super) const MIND: Mind = Mind {
     thinks: None,
     systems,
 };
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
-#[repr(u32)]
-pub(super) enum Deed {
-    Gather,
-    Eat,
-    Sleep,
-    Hide,
-}
-
-/// What it does, and for how long yet if that is known.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
-#[repr(C)]
-pub(super) struct Doing {
-    pub(super) deed: Deed,
-    seconds_left: f32,
-}
 
 fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule.add(live.before(decide_and_act)).add(decide_and_act).add(bite.after(decide_and_act))

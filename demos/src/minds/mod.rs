@@ -91,22 +91,6 @@ impl Minds {
     }
 }
 
-/// Several timelines in one.
-fn merged<'a>(traces: impl Iterator<Item = (&'a str, String)>) -> Option<String> {
-    let mut events = Vec::new();
-    for ((name, trace), process) in traces.zip(1_u64..) {
-        let mut trace: Value = serde_json::from_str(&trace).ok()?;
-        events.push(json!({
-            "name": "process_name", "ph": "M", "pid": process, "args": { "name": name },
-        }));
-        for event in trace["traceEvents"].as_array_mut()? {
-            event["pid"] = process.into();
-            events.push(event.take());
-        }
-    }
-    Some(json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string())
-}
-
 impl Simulation for Minds {
     fn engine(&self) -> &Engine {
         &self.in_focus().engine
@@ -135,10 +119,19 @@ impl Simulation for Minds {
     }
 
     /// Each crowd is a process of its own in the viewer.
-    fn trace(&self) -> Option<String> {
-        let traces =
-            self.crowds.iter().map(|crowd| (crowd.name(), crowd.engine.schedule().trace_json()));
-        merged(traces)
+    fn trace(&self) -> String {
+        let mut events = Vec::new();
+        for (crowd, process) in self.crowds.iter().zip(1_u64..) {
+            let trace = crowd.engine.schedule().trace_json();
+            let mut trace: Value = serde_json::from_str(&trace).expect("a schedule writes JSON");
+            let args = json!({ "name": crowd.name() });
+            events.push(json!({ "name": "process_name", "ph": "M", "pid": process, "args": args }));
+            for event in trace["traceEvents"].as_array_mut().into_iter().flatten() {
+                event["pid"] = process.into();
+                events.push(event.take());
+            }
+        }
+        json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
     }
 
     /// The saves of all crowds, each by its name, attached to that of the first.
