@@ -4,7 +4,7 @@ use bytemuck::TransparentWrapper;
 use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
 };
-use formic_jobs::{ParamError, Pool, Query, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{ParamError, Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::BATCH;
@@ -60,6 +60,9 @@ impl SystemParam for Scratch<'_> {
     ) -> Result<Scratch<'a>, ParamError> {
         Ok(Scratch(scratch))
     }
+
+    /// Nothing of it is kept for the next run.
+    fn visit_state(_: &mut ParallelScratch, _: &mut StateArchive<'_>) {}
 }
 
 impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
