@@ -81,7 +81,6 @@ mod macros;
 
 mod archetype;
 mod bundle;
-mod capacity;
 mod commands;
 mod component;
 pub mod enableable;
@@ -97,16 +96,15 @@ mod random;
 mod storage;
 mod sync;
 mod transfer;
-mod unwind;
+mod user_code;
 mod world;
 
-pub use archetype::{Archetype, ArchetypeId};
+pub use archetype::{Archetype, ArchetypeId, ComponentSet};
 pub use bundle::Bundle;
 pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
-    BytesFn, CloneFn, Codec, CodecError, Component, ComponentId, ComponentInfo, ComponentSet,
-    DebugFn, DefaultFn, Despawned, FieldFns, FieldText, HashFn, HashRule, MapEntities,
-    MapEntitiesFn, ReadFn, WriteFn,
+    BytesFn, CloneFn, Codec, CodecError, Component, ComponentId, ComponentInfo, DebugFn, DefaultFn,
+    Despawned, FieldFns, FieldText, HashFn, HashRule, MapEntities, MapEntitiesFn, ReadFn, WriteFn,
 };
 pub use entity::Entity;
 pub use error::{

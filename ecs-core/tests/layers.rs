@@ -15,8 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["error"],
     &["random"],
     &["hash"],
-    &["capacity"],
-    &["unwind"],
+    &["user_code"],
     // The store.
     &["component"],
     &["storage"],
@@ -35,19 +34,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("hash", &[&["state"]]),
-    (
-        "component",
-        &[
-            &["codec"],
-            &["hash_rule"],
-            &["flags"],
-            &["fields"],
-            &["erased"],
-            &["registry"],
-            &["set"],
-        ],
-    ),
+    ("component", &[&["codec"], &["hash_rule"], &["fields"], &["erased"], &["registry"]]),
     (
         "storage",
         &[
@@ -57,7 +44,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bits"],
             &["column_records"],
             &["row_versions"],
-            &["plan"],
             &["chunks"],
         ],
     ),
@@ -89,7 +75,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bulk"],
             &["access"],
             &["cell"],
-            &["memory"],
             &["stats"],
             &["check"],
         ],
@@ -107,10 +92,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["state_hash"],
         ],
     ),
-    (
-        "features/dynamic",
-        &[&["error"], &["descriptor"], &["by_id"], &["query"], &["run"], &["rows"]],
-    ),
+    ("features/dynamic", &[&["descriptor"], &["by_id"], &["query"], &["run"], &["rows"]]),
     ("features/relation", &[&["links"]]),
     ("features/snapshot", &[&["format"], &["image"], &["names"], &["save"], &["load"]]),
 ];

@@ -14,7 +14,7 @@ use super::Archetype;
 use crate::component::{CodecError, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
 use crate::storage::{BlockPool, RowAddress};
-use crate::unwind::finish;
+use crate::user_code::finish;
 
 impl Archetype {
     /// The first component that would have to be cloned and cannot be, if there is one.

@@ -14,11 +14,11 @@ use deferred::{Deferred, NO_ENTITY, Outcome};
 use payload::{Arena, BundleFns, ComponentFns, Payload, StoredCall};
 
 use crate::bundle::{Bundle, mapped};
-use crate::capacity::expected_of;
 use crate::component::{Component, MapEntities};
 use crate::entity::Entity;
 use crate::query::QueryFilter;
-use crate::unwind::finish;
+use crate::user_code::expected_of;
+use crate::user_code::finish;
 use crate::world::World;
 
 pub use playback::Playback;

@@ -3,10 +3,8 @@
 mod codec;
 mod erased;
 mod fields;
-mod flags;
 mod hash_rule;
 mod registry;
-mod set;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -30,12 +28,9 @@ pub use fields::{
     ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
     not_editable, variant_text,
 };
-pub(crate) use flags::ArchetypeFlags;
-pub use flags::Despawned;
 pub use hash_rule::HashRule;
-pub(crate) use registry::Kind;
-pub use registry::{ComponentInfo, IdSource, Registry};
-pub use set::ComponentSet;
+pub(crate) use registry::{ArchetypeFlags, Kind};
+pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///

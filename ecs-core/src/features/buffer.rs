@@ -8,7 +8,6 @@ use core::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 
-use crate::capacity::expected_of;
 use crate::component::{
     BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, DefaultFn, FieldFns, HashRule,
     MapEntities, MapEntitiesFn, field_text, not_editable,
@@ -16,6 +15,7 @@ use crate::component::{
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 use crate::name::Name;
+use crate::user_code::expected_of;
 
 /// A list as a component: its first elements lie in the chunk, and all of them on the heap once
 /// they are more than fit there.

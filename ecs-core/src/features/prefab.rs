@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use crate::archetype::Archetypes;
 use crate::bundle::{Bundle, mapped};
-use crate::capacity::expected;
 use crate::commands::CommandBuffer;
 use crate::component::{
     ArchetypeFlags, CloneFn, Codec, Component, ComponentInfo, HashRule, Registry,
@@ -15,6 +14,7 @@ use crate::error::{CommandFailureReason, NoSuchEntity};
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
 use crate::transfer::{RowCopies, Transition};
+use crate::user_code::expected;
 use crate::world::{Bundles, EntitySet, Lifecycle, Part, World};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or

@@ -15,13 +15,13 @@ use super::column_records::ColumnStamps;
 use super::column_records::{ChunkHead, ColumnRecord, ColumnRecords};
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
-use super::plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
 use crate::mask::Rows;
-use crate::unwind::finish;
+use crate::user_code::finish;
 
-pub(crate) use mover::TakenRows;
+pub(crate) use crate::component::DropErasedFn as DropFn;
+pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///

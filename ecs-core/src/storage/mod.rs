@@ -6,15 +6,13 @@ mod chunks;
 mod column_records;
 mod directory;
 mod layout;
-mod plan;
 mod row_versions;
 
 pub(crate) use bits::RowBit;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
-pub(crate) use chunks::TakenRows;
+pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, RowPlan, TakenRows};
 pub use column_records::{ChangeWindow, ColumnRecord, ColumnStamps};
 pub(crate) use column_records::{OneThread, Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
-pub(crate) use plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 pub use row_versions::ChunkVersions;

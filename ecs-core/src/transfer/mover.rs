@@ -11,7 +11,7 @@ use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::storage::{BlockPool, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows};
-use crate::unwind::finish;
+use crate::user_code::finish;
 
 /// Rows of one chunk whose entities have gone.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
-use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
-use crate::component::{ComponentId, ComponentSet, Registry};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column, ComponentSet};
+use crate::component::{ComponentId, Registry};
 use crate::storage::{ColumnAction, ColumnStep, RowPlan};
 
 /// What goes along with a row of a component that both archetypes have.

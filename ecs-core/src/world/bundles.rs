@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
-use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
-use crate::component::{ComponentId, ComponentInfo, ComponentSet, Registry};
+use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::hash::{BuildFibonacci, PassThrough, TypeMap};
 use crate::transfer::{Carried, Transition};
 

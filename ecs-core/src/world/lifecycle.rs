@@ -14,7 +14,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, NoSuchEntity};
 use crate::hash::{BuildFibonacci, TypeMap};
-use crate::unwind::finish;
+use crate::user_code::finish;
 
 /// A moment at which hooks and observers are called.
 #[derive(Clone, Copy)]

@@ -10,14 +10,14 @@ use super::World;
 use super::lifecycle::Lifecycle;
 use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
 use crate::bundle::{Bundle, Parts, with_starts};
-use crate::capacity::expected_of;
 use crate::component::ArchetypeFlags;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::storage::Place;
 use crate::transfer::{MoveContext, NewRows, despawn_row};
-use crate::unwind::finish;
+use crate::user_code::expected_of;
+use crate::user_code::finish;
 
 impl World {
     /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct

@@ -8,13 +8,13 @@ use core::ptr::NonNull;
 
 use super::ByIdError;
 use crate::archetype::ArchetypeId;
-use crate::capacity::expected;
 use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, NoSuchEntity};
 use crate::transfer::{MoveContext, NewRows, RowMove};
+use crate::user_code::expected;
 use crate::world::{Change, Finishing, Lifecycle, World};
 
 impl World {

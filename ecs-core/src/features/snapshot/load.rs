@@ -10,8 +10,8 @@ use super::image::{
     ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
 };
 use super::names::KnownComponents;
-use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
-use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentSet, Despawned, Registry};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column, ComponentSet};
+use crate::component::{ArchetypeFlags, Component, ComponentId, Despawned, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
