@@ -222,7 +222,7 @@ error_text! { ClaimError:
 }
 
 /// One command of a buffer that did not apply, and why. The commands after it did.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CommandFailure {
     /// The sort key that the command was recorded under.
     pub sort_key: u64,
@@ -235,49 +235,21 @@ pub struct CommandFailure {
 }
 
 /// Why a command did not apply.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFailureReason {
     /// The entity is not in the world any more, or never was.
     NoSuchEntity,
-    /// The entity does not have the component that the command is about.
-    MissingComponent(&'static str),
-    /// The component has no bit to write.
-    NotEnableable(&'static str),
     /// A deferred entity of another buffer, or of an earlier playback of this one.
     ForeignDeferred,
-    /// The other entity, to which it was to be related, is not in the world.
-    NoSuchTarget(Entity),
-    /// To relate it to this entity would close a circle.
-    Circle(Entity),
-    /// It cannot be copied: it has this component, which is not `Clone`.
-    NotClone(&'static str),
-    /// By id: the world has no such component.
-    UnknownComponent(UnknownComponent),
-    /// By id: the entity does not have the component.
-    MissingId {
-        /// The number of the id.
-        index: usize,
-    },
-    /// By id: the component is the world's to give and to take.
-    ManagedId {
-        /// The number of the id.
-        index: usize,
-    },
-    /// By id: the values of the component are not plain bytes.
-    NotBytes {
-        /// The number of the id.
-        index: usize,
-    },
-    /// By id: the bytes are not as many as a value has.
-    WrongLength {
-        /// The number of the id.
-        index: usize,
-        /// How many bytes a value has.
-        expected: usize,
-        /// How many there were.
-        given: usize,
-    },
+    /// What the same call of a [`World`](crate::World) says of its component.
+    Component(ComponentError),
+    /// What the same call says of a component that is known by its id.
+    ById(ByIdError),
+    /// What the same call says of the entity to which it was to be related.
+    Relation(RelationError),
+    /// It cannot be copied.
+    Instantiate(InstantiateError),
 }
 
 error_text! { CommandFailure:
@@ -286,17 +258,30 @@ error_text! { CommandFailure:
 
 error_text! { CommandFailureReason:
     Self::NoSuchEntity => "there is no such entity";
-    Self::MissingComponent(name) => "it has no {name}";
-    Self::NotEnableable(name) => "{name} is not enableable";
     Self::ForeignDeferred => "the handle was deferred by another command buffer";
-    Self::NoSuchTarget(target) => "there is no entity {target}";
-    Self::Circle(target) => "with {target} it is a circle";
-    Self::NotClone(name) => "{name} cannot be copied";
-    Self::UnknownComponent(error) => "{error}";
-    Self::MissingId { index } => "it has no component with the id {index}";
-    Self::ManagedId { index } => "component {index} is the world's to give and to take";
-    Self::NotBytes { index } => "the values of component {index} are not plain bytes";
-    Self::WrongLength { index, expected, given } => "component {index}: a value has {expected} bytes, not {given}";
+    Self::Component(error) => "{error}";
+    Self::ById(error) => "{error}";
+    Self::Relation(error) => "{error}";
+    Self::Instantiate(error) => "{error}";
+}
+
+macro_rules! reasons {
+    ($($error:ident => $case:ident;)*) => {
+        $(impl From<$error> for CommandFailureReason {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::NoSuchEntity(_) => Self::NoSuchEntity,
+                    error => Self::$case(error),
+                }
+            }
+        })*
+    };
+}
+
+reasons! {
+    ComponentError => Component;
+    ByIdError => ById;
+    InstantiateError => Instantiate;
 }
 
 /// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.

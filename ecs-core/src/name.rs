@@ -29,14 +29,6 @@ impl Name {
             Text::Owned(text) => text,
         }
     }
-
-    /// The text, where it lives for ever: the names of Rust types do.
-    pub(crate) fn as_static(&self) -> Option<&'static str> {
-        match self.0 {
-            Text::Static(text) => Some(text),
-            Text::Owned(_) => None,
-        }
-    }
 }
 
 impl From<&'static str> for Name {

@@ -18,7 +18,7 @@ use crate::bundle::{Leftovers, Slot};
 use crate::component::{ArchetypeFlags, ComponentId, Registry};
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::error::{CommandFailure, CommandFailureReason};
+use crate::error::{CommandFailure, CommandFailureReason, ComponentError, MissingComponent};
 use crate::storage::{RowAddress, RowPlan};
 use crate::transfer::{Carried, MoveContext, RowMove};
 use crate::world::{Bundles, Change, World};
@@ -135,21 +135,24 @@ impl Group<'_, '_> {
                         Some(transition) => Ok(Stage::In(transition.target)),
                         None => {
                             let here = archetypes.get(here);
-                            let missing = bundles.first_missing(bundle, here, registry);
-                            Err(CommandFailureReason::MissingComponent(missing))
+                            let missing = bundles.first_missing(bundle, *entity, here, registry);
+                            Err(ComponentError::from(missing).into())
                         }
                     }
                 }
                 (Action::SetEnabled(functions, enabled), Stage::In(here)) => {
                     let here = archetypes.get(here);
-                    let id = (functions.id)(registry);
+                    let (id, name) = ((functions.id)(registry), (functions.name)());
                     match id.and_then(|id| here.column_of(id)).map(|found| &here.columns[found]) {
                         Some(column) if column.enable_slot.is_some() => {
                             plan.bits.push((column.info.id, *enabled));
                             Ok(stage)
                         }
-                        Some(_) => Err(CommandFailureReason::NotEnableable((functions.name)())),
-                        None => Err(CommandFailureReason::MissingComponent((functions.name)())),
+                        Some(_) => Err(ComponentError::NotEnableable { component: name }.into()),
+                        None => {
+                            let missing = MissingComponent { entity: *entity, component: name };
+                            Err(ComponentError::from(missing).into())
+                        }
                     }
                 }
                 (Action::Despawn, Stage::In(_)) => Ok(Stage::Gone),

@@ -14,7 +14,7 @@ use super::{Action, CommandBuffer};
 use crate::bundle::{Leftovers, Parts, Slot};
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
-use crate::error::{CommandFailureReason, ComponentError};
+use crate::error::CommandFailureReason;
 use crate::world::{BundleIndex, Bundles, World};
 
 /// Values by their offset. It does not know their types and drops none of them.
@@ -246,7 +246,7 @@ struct Of<T>(core::marker::PhantomData<T>);
 impl<P: Parts> Of<P> {
     const BUNDLE: &'static BundleFns = &BundleFns {
         index: Bundles::index::<P>,
-        remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(reason),
+        remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(Into::into),
         take: take::<P>,
         write: write::<P>,
         map_entities: if P::MAPS_ENTITIES { Some(map_entities::<P>) } else { None },
@@ -312,7 +312,7 @@ impl<T: Component> Of<T> {
         id: Registry::get::<T>,
         name: T::name,
         set_enabled: |world, entity, enabled| {
-            world.set_enabled::<T>(entity, enabled).map(drop).map_err(reason)
+            world.set_enabled::<T>(entity, enabled).map(drop).map_err(Into::into)
         },
     };
 }
@@ -320,18 +320,6 @@ impl<T: Component> Of<T> {
 impl ComponentFns {
     pub(super) fn of<T: Component>() -> &'static Self {
         Of::<T>::COMPONENT
-    }
-}
-
-fn reason(error: ComponentError) -> CommandFailureReason {
-    match error {
-        ComponentError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
-        ComponentError::Missing(missing) => {
-            CommandFailureReason::MissingComponent(missing.component)
-        }
-        ComponentError::NotEnableable { component } => {
-            CommandFailureReason::NotEnableable(component)
-        }
     }
 }
 
@@ -344,7 +332,7 @@ impl CommandBuffer {
         match core::mem::replace(&mut self.records[record].action, Action::Taken) {
             Action::Call(call) => {
                 // SAFETY: it is there, of the type that the function is for, and was not taken (C-1).
-                _ = unsafe { (call.take)(&self.arena, call.offset, None) };
+                drop(unsafe { (call.take)(&self.arena, call.offset, None) });
                 Action::Taken
             }
             Action::Spawn(payload) => Action::Spawn(hold(payload)),

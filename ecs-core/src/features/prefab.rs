@@ -10,7 +10,7 @@ use crate::component::{
 };
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::error::{CommandFailureReason, NoSuchEntity};
+use crate::error::NoSuchEntity;
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
 use crate::transfer::{RowCopies, Transition};
@@ -321,7 +321,7 @@ impl CommandBuffer {
     /// Makes copies of an entity, as [`World::instantiate`](crate::World::instantiate) does.
     pub fn instantiate(&mut self, prefab: Entity, count: usize) {
         self.record_call("instantiate", prefab, move |world, prefab, _| {
-            world.instantiate(prefab, count).map(drop).map_err(instantiate_reason)
+            world.instantiate(prefab, count).map(drop).map_err(Into::into)
         });
     }
 
@@ -348,22 +348,11 @@ impl CommandBuffer {
     ) {
         self.record_call("instantiate", prefab, move |world, prefab, deferred| {
             let bundle = |index| mapped(bundle(index), &mut |entity| deferred.resolve(entity));
-            world.instantiate_with(prefab, count, bundle).map(drop).map_err(instantiate_reason)
+            world.instantiate_with(prefab, count, bundle).map(drop).map_err(Into::into)
         });
     }
 }
 
-fn instantiate_reason(error: InstantiateError) -> CommandFailureReason {
-    match error {
-        InstantiateError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
-        InstantiateError::NotClone { component } => {
-            let name = component.as_static().unwrap_or("a component without a type");
-            CommandFailureReason::NotClone(name)
-        }
-    }
-}
-
-/// How an entity in a new row refers to others: what the originals become.
 type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
 
 impl World {

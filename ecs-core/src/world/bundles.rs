@@ -11,6 +11,8 @@ use core::hash::{Hash, Hasher};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
 use crate::component::{ComponentId, ComponentInfo, Registry};
+use crate::entity::Entity;
+use crate::error::MissingComponent;
 use crate::hash::{BuildFibonacci, PassThrough, TypeMap};
 use crate::transfer::{Carried, Transition};
 
@@ -218,15 +220,17 @@ impl Bundles {
         })
     }
 
-    /// The first component of this bundle that the archetype does not have.
+    /// The first component of a bundle that the archetype of an entity does not have.
     pub(crate) fn first_missing(
         &self,
         index: BundleIndex,
+        entity: Entity,
         archetype: &Archetype,
         registry: &Registry,
-    ) -> &'static str {
+    ) -> MissingComponent {
         let missing = self.ids(index).iter().find(|&&id| !archetype.components().contains(id));
-        missing.and_then(|&id| registry.info(id).type_name()).unwrap_or("a component")
+        let name = missing.and_then(|&id| registry.info(id).type_name());
+        MissingComponent { entity, component: name.unwrap_or("a component") }
     }
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.

@@ -12,7 +12,7 @@ use crate::bundle::{Bundle, Parts, with_starts};
 use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentInfo};
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
+use crate::error::{ComponentError, NoSuchEntity};
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
 use crate::transfer::{MoveContext, RowMove, Transition};
@@ -191,8 +191,8 @@ impl World {
         let Some(removal) = found else {
             let archetype = self.archetypes.get(from.archetype);
             let bundle = self.bundles.index::<P>(&mut self.registry);
-            let component = self.bundles.first_missing(bundle, archetype, &self.registry);
-            return Err(MissingComponent { entity, component }.into());
+            let missing = self.bundles.first_missing(bundle, entity, archetype, &self.registry);
+            return Err(missing.into());
         };
         self.version += 1;
         let version = self.version;

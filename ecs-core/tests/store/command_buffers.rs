@@ -164,7 +164,7 @@ fn a_command_on_an_entity_before_its_spawn_is_reported() {
     commands.despawn(late);
     let playback = commands.play(&mut world);
     assert_eq!(playback.applied_count(), 1);
-    assert_eq!(reasons(&playback), [CommandFailureReason::NoSuchEntity; 2]);
+    assert_eq!(reasons(&playback), vec![CommandFailureReason::NoSuchEntity; 2]);
     assert_eq!(world.query::<&Number>().single(), Ok(&Number(7)));
     world.check().expect("consistent");
 }
@@ -186,7 +186,7 @@ fn an_entity_that_is_spawned_and_despawned_in_one_playback_was_there_in_between(
 }
 
 fn reasons(playback: &Playback) -> Vec<CommandFailureReason> {
-    playback.failures().iter().map(|failure| failure.reason).collect()
+    playback.failures().iter().map(|failure| failure.reason.clone()).collect()
 }
 
 #[test]
@@ -210,8 +210,9 @@ fn what_does_not_apply_is_listed_and_the_rest_applies() {
         lines,
         [
             "insert on 1v1 (sort key 3) did not apply: there is no such entity",
-            "remove on 0v1 (sort key 3) did not apply: it has no store::command_buffers::On",
-            "set_enabled on 0v1 (sort key 3) did not apply: store::command_buffers::Number is not enableable",
+            "remove on 0v1 (sort key 3) did not apply: entity 0v1 has no component store::command_buffers::On",
+            "set_enabled on 0v1 (sort key 3) did not apply: store::command_buffers::Number is not \
+             enableable; declare it with #[component(enableable)]",
             "despawn on 1v1 (sort key 3) did not apply: there is no such entity",
             "set_enabled on 1v1 (sort key 3) did not apply: there is no such entity",
             "remove on 1v1 (sort key 3) did not apply: there is no such entity",
@@ -231,7 +232,7 @@ fn a_deferred_entity_of_another_buffer_is_foreign() {
     mine.despawn(foreign);
     mine.insert(agent, Link(foreign));
     let playback = CommandBuffer::play_all(&mut [mine, theirs], &mut world);
-    assert_eq!(reasons(&playback), [CommandFailureReason::ForeignDeferred; 2]);
+    assert_eq!(reasons(&playback), vec![CommandFailureReason::ForeignDeferred; 2]);
     assert_eq!(playback.applied_count(), 2);
     assert_eq!(world.get(agent), Ok(&Link(foreign)), "nobody knows what it should be");
     assert_eq!(world.query_filtered::<&Number, Without<On>>().count(), 1);
@@ -253,7 +254,7 @@ fn a_deferred_entity_does_not_survive_playback_or_clear() {
     commands.despawn(second);
     commands.insert(third, On);
     let playback = commands.play(&mut world);
-    assert_eq!(reasons(&playback), [CommandFailureReason::ForeignDeferred; 2]);
+    assert_eq!(reasons(&playback), vec![CommandFailureReason::ForeignDeferred; 2]);
     assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Ok(&Number(3)));
 }
 

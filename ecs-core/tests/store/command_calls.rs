@@ -53,7 +53,7 @@ fn notes(world: &World) -> String {
 }
 
 fn reasons(playback: &Playback) -> Vec<CommandFailureReason> {
-    playback.failures().iter().map(|failure| failure.reason).collect()
+    playback.failures().iter().map(|failure| failure.reason.clone()).collect()
 }
 
 fn is_send_and_sync<T: Send + Sync>(_: &T) {}
@@ -341,35 +341,41 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
     let playback = commands.play(&mut world);
     assert_eq!(playback.applied_count(), 4);
     let lines: Vec<String> = playback.failures().iter().map(ToString::to_string).collect();
-    let gold = gold.index();
-    let managed = managed.index();
+    let managed = world.component_info(managed).expect("known").name();
     let unique = Unique::name();
     let expected = [
-        format!("instantiate on {one} (sort key 4) did not apply: {unique} cannot be copied"),
+        format!(
+            "instantiate on {one} (sort key 4) did not apply: {unique} cannot be copied: it is not \
+             Clone, or declared unique"
+        ),
         format!("instantiate on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(
             "instantiate on {foreign} (sort key 4) did not apply: the handle was deferred by \
              another command buffer"
         ),
-        format!("relate on {one} (sort key 4) did not apply: with {two} it is a circle"),
+        format!(
+            "relate on {one} (sort key 4) did not apply: relating {one} to {two} would close a circle"
+        ),
         format!("relate on {dead} (sort key 4) did not apply: there is no such entity"),
-        format!("relate on {two} (sort key 4) did not apply: there is no entity {dead}"),
+        format!(
+            "relate on {two} (sort key 4) did not apply: there is no entity {dead} in this world"
+        ),
         format!(
             "set_parent on {two} (sort key 4) did not apply: the handle was deferred by another \
              command buffer"
         ),
         format!("unrelate on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(
-            "insert_by_id on {one} (sort key 4) did not apply: component {gold}: a value has 2 \
-             bytes, not 1"
+            "insert_by_id on {one} (sort key 4) did not apply: a value of gold has 2 bytes, \
+             not 1"
         ),
         format!("insert_by_id on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(
-            "remove_by_id on {one} (sort key 4) did not apply: it has no component with the id \
-             {gold}"
+            "remove_by_id on {one} (sort key 4) did not apply: entity {one} has no component \
+             gold"
         ),
         format!(
-            "remove_by_id on {one} (sort key 4) did not apply: component {managed} is the world's \
+            "remove_by_id on {one} (sort key 4) did not apply: {managed} is the world's \
              to give and to take"
         ),
     ];

@@ -300,7 +300,7 @@ fn a_flip_from_a_command_buffer_comes_at_playback() {
     let playback = commands.play(&mut world);
     assert_eq!(playback.applied_count(), 2);
     let reasons: Vec<String> = playback.failures().iter().map(ToString::to_string).collect();
-    assert!(reasons[0].contains("it has no store::enableable::Fuel"), "{reasons:?}");
+    assert!(reasons[0].contains("has no component store::enableable::Fuel"), "{reasons:?}");
     assert!(reasons[1].contains("store::enableable::Number is not enableable"), "{reasons:?}");
     assert_eq!(world.is_enabled::<Fuel>(enabled), Ok(false));
     assert_eq!(world.is_enabled::<Fuel>(disabled), Ok(true));

@@ -22,7 +22,7 @@ struct Other(Counted);
 struct On(Counted);
 
 fn reasons(playback: &Playback) -> Vec<CommandFailureReason> {
-    playback.failures().iter().map(|failure| failure.reason).collect()
+    playback.failures().iter().map(|failure| failure.reason.clone()).collect()
 }
 
 /// Values that are given and replaced, given and taken, and that never reach the world, on an
@@ -77,7 +77,7 @@ fn what_was_given_last_is_there_and_everything_else_is_dropped_once() {
     let ledger = Ledger::default();
     let (mut world, all, mut commands) = setting(&ledger);
     let playback = commands.play(&mut world);
-    assert_eq!(reasons(&playback), [CommandFailureReason::NoSuchEntity; 2]);
+    assert_eq!(reasons(&playback), vec![CommandFailureReason::NoSuchEntity; 2]);
     world.check().expect("consistent");
     assert_eq!(world.get::<Counted>(all[0]).map(Counted::number), Ok(3));
     assert_eq!(world.get(all[0]), Ok(&Number(1)));
@@ -194,11 +194,11 @@ fn each_failure_has_its_own_reason() {
     assert_eq!(
         lines,
         [
-            "remove on 0v1 (sort key 4) did not apply: it has no store::merged_commands::On",
-            "set_enabled on 0v1 (sort key 4) did not apply: it has no store::merged_commands::On",
+            "remove on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::merged_commands::On",
+            "set_enabled on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::merged_commands::On",
             "set_enabled on 0v1 (sort key 6) did not apply: store::merged_commands::Number is not \
-             enableable",
-            "remove on 0v1 (sort key 6) did not apply: it has no store::merged_commands::Number",
+             enableable; declare it with #[component(enableable)]",
+            "remove on 0v1 (sort key 6) did not apply: entity 0v1 has no component store::merged_commands::Number",
         ]
     );
     assert_eq!(playback.applied_count(), 3);

@@ -428,8 +428,7 @@ fn relation_reason(error: RelationError, source: Entity) -> CommandFailureReason
         RelationError::NoSuchEntity(missing) if missing.0.is_deferred() => {
             CommandFailureReason::ForeignDeferred
         }
-        RelationError::NoSuchEntity(missing) => CommandFailureReason::NoSuchTarget(missing.0),
-        RelationError::Circle { target, .. } => CommandFailureReason::Circle(target),
+        error => CommandFailureReason::Relation(error),
     }
 }
 

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use formic_ecs::{
-    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity, World,
-};
+use formic_ecs::{CommandBuffer, CommandFailure, CommandFailureReason, Entity, World};
 
 use super::super::model::{Holding, Model};
 use super::super::parts::{Kind, Seed};
@@ -249,16 +247,6 @@ fn play_one(
         Kind::Link => map(Entity::from_bits(value).expect("a handle")).to_bits(),
         _ => value,
     };
-    let reason = |error| match error {
-        ComponentError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
-        ComponentError::Missing(missing) => {
-            CommandFailureReason::MissingComponent(missing.component)
-        }
-        ComponentError::NotEnableable { component } => {
-            CommandFailureReason::NotEnableable(component)
-        }
-        other => panic!("unheard of: {other}"),
-    };
     match action {
         // Whether its target is there is the call's business.
         Action::Call(Some(kinds)) => {
@@ -310,9 +298,9 @@ fn play_one(
             }
             Ok(())
         }
-        Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(reason),
+        Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(Into::into),
         Action::SetEnabled(kind, enabled) => {
-            set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(reason)
+            set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(Into::into)
         }
         Action::Despawn if model.despawn(entity) => Ok(()),
         Action::Despawn | Action::Call(_) => Err(CommandFailureReason::NoSuchEntity),
