@@ -77,7 +77,7 @@ enum Way<T> {
     },
 }
 
-/// Which way a codec goes, as snapshots note it.
+/// Which way a codec goes: its number is what snapshots note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodecKind {
     Unsaved,

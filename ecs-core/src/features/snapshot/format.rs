@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::component::CodecKind;
 use crate::error::MalformedSnapshot;
 use crate::hash::StateHasher;
 
@@ -11,12 +12,8 @@ const VERSION: u32 = 4;
 const BYTE_ORDER: u32 = 0x0102_0304;
 pub(super) const HEADER_BYTES: usize = 32;
 
-/// Marks a component of which there are no values.
-pub(super) const UNSAVED: u8 = 0;
-/// Marks a component whose values are saved as the bytes that they are.
-pub(super) const PLAIN: u8 = 1;
-/// Marks a component whose values are saved by functions.
-pub(super) const CUSTOM: u8 = 2;
+/// The ways of saving values, by the number that notes them.
+pub(super) const KINDS: [CodecKind; 3] = [CodecKind::Unsaved, CodecKind::Plain, CodecKind::Custom];
 
 /// Flags a component that can be switched off.
 pub(super) const ENABLEABLE: u8 = 1;

@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::ops::Range;
 
-use super::format::{
-    CUSTOM, ENABLEABLE, PLAIN, Reader, TRACKED, UNSAVED, contradiction, numbers_u32, numbers_u64,
-};
+use super::format::{ENABLEABLE, KINDS, Reader, TRACKED, contradiction, numbers_u32, numbers_u64};
+use crate::component::CodecKind;
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::MalformedSnapshot;
@@ -29,7 +28,7 @@ pub(super) struct Image<'a> {
 #[derive(Debug)]
 pub(super) struct ComponentImage<'a> {
     pub(super) name: &'a str,
-    pub(super) kind: u8,
+    pub(super) kind: CodecKind,
     pub(super) enableable: bool,
     pub(super) tracked: bool,
     pub(super) size: u64,
@@ -175,9 +174,9 @@ impl ComponentImage<'_> {
     /// Whether so many bytes can be so many values.
     fn fits(&self, count: usize, bytes: usize) -> bool {
         match self.kind {
-            PLAIN => self.size.checked_mul(count as u64) == Some(bytes as u64),
-            CUSTOM => true,
-            _ => false,
+            CodecKind::Plain => self.size.checked_mul(count as u64) == Some(bytes as u64),
+            CodecKind::Custom => true,
+            CodecKind::Unsaved => false,
         }
     }
 }
@@ -189,9 +188,8 @@ fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, Ma
         let (kind, flags, size) = (reader.u8()?, reader.u8()?, reader.u64()?);
         let fields = reader.text()?;
         let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
-        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) || flags & !(ENABLEABLE | TRACKED) != 0 {
-            return Err(contradiction("a component of a kind that there is not"));
-        }
+        let kind = KINDS.get(usize::from(kind)).filter(|_| flags & !(ENABLEABLE | TRACKED) == 0);
+        let kind = *kind.ok_or(contradiction("a component of a kind that there is not"))?;
         if components.last().is_some_and(|last| last.name >= name) {
             return Err(contradiction("the components are not in the order of their names"));
         }

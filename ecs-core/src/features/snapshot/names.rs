@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::format::{CUSTOM, ENABLEABLE, PLAIN, TRACKED, UNSAVED, Writer};
+use super::format::{ENABLEABLE, TRACKED, Writer};
 use super::image::ComponentImage;
 use crate::component::{
     ArchetypeFlags, CodecKind, ComponentId, ComponentInfo, Registry, are_still_values,
@@ -13,15 +13,6 @@ use crate::component::{
 use crate::error::{RestoreError, SnapshotError};
 use crate::name::Name;
 use crate::world::World;
-
-/// What a snapshot notes for a way of saving values.
-pub(super) fn mark(kind: CodecKind) -> u8 {
-    match kind {
-        CodecKind::Unsaved => UNSAVED,
-        CodecKind::Plain => PLAIN,
-        CodecKind::Custom => CUSTOM,
-    }
-}
 
 /// The name of a component in snapshots. Those of the crate's own types that depend on a type of the
 /// program, such as `Buffer<game::Step>`, leave out in which module of the crate they are.
@@ -109,13 +100,13 @@ impl<'w> KnownComponents<'w> {
         }
         let different = |what| Err(RestoreError::DifferentComponent { component: name(), what });
         // Of a component that could not be saved there are no values.
-        if component.kind != UNSAVED && component.kind != mark(known.erased.codec.kind) {
+        if component.kind != CodecKind::Unsaved && component.kind != known.erased.codec.kind {
             return different("way of saving it");
         }
         let has_other_size =
-            component.kind == PLAIN && component.size != known.layout().size() as u64;
+            component.kind == CodecKind::Plain && component.size != known.layout().size() as u64;
         let has_other_fields = !are_still_values(component.fields, &known.fields);
-        if component.kind != UNSAVED && (has_other_size || has_other_fields) {
+        if component.kind != CodecKind::Unsaved && (has_other_size || has_other_fields) {
             return Err(RestoreError::ChangedFields {
                 component: name(),
                 saved: described(component.fields, component.size),
@@ -178,13 +169,13 @@ impl<'w> Table<'w> {
         writer.count(self.infos.len());
         for info in &self.infos {
             writer.text(saved_name(info));
-            let kind = mark(info.erased.codec.kind);
-            writer.u8(kind);
+            let kind = info.erased.codec.kind;
+            writer.u8(kind as u8);
             let enableable = if info.is_enableable() { ENABLEABLE } else { 0 };
             let tracked = if info.tracked { TRACKED } else { 0 };
             writer.u8(enableable | tracked);
             // A value that is saved by functions may have any size in memory.
-            writer.long_count(if kind == PLAIN { info.layout().size() } else { 0 });
+            writer.long_count(if kind == CodecKind::Plain { info.layout().size() } else { 0 });
             writer.text(&info.fields);
         }
     }
