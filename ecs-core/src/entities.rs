@@ -82,26 +82,11 @@ pub(crate) struct Entities {
     free_head: u32,
     live_count: usize,
     reserved_count: usize,
-    /// Of the first entity in its slot.
-    first_generation: NonZeroU32,
 }
 
 impl Entities {
-    /// Panics where no handle has this generation.
-    pub(crate) const fn new(first_generation: NonZeroU32) -> Self {
-        assert!(first_generation.get() <= GENERATION_MAX, "generations end at 2^31 - 1");
-        Self {
-            slots: Vec::new(),
-            free_head: LIST_END,
-            live_count: 0,
-            reserved_count: 0,
-            first_generation,
-        }
-    }
-
-    /// Of the entity that will be the first in its slot.
-    pub(crate) fn first_generation(&self) -> NonZeroU32 {
-        self.first_generation
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), free_head: LIST_END, live_count: 0, reserved_count: 0 }
     }
 
     /// How many entities are alive.
@@ -147,7 +132,7 @@ impl Entities {
     pub(crate) fn next(&self) -> Entity {
         match self.slots.get(self.free_head as usize) {
             Some(slot) => Entity::new(self.free_head, slot.next_generation()),
-            None => Entity::new(self.new_index(), self.first_generation),
+            None => Entity::new(self.new_index(), NonZeroU32::MIN),
         }
     }
 
@@ -170,7 +155,7 @@ impl Entities {
             *free = Slot::at(entity, place);
             entity
         } else {
-            let entity = Entity::new(self.new_index(), self.first_generation);
+            let entity = Entity::new(self.new_index(), NonZeroU32::MIN);
             self.slots.push(Slot::at(entity, place));
             entity
         };
@@ -302,7 +287,6 @@ impl Entities {
     /// into the others entities are to [`move_in`](Self::move_in). `None` where no table is like
     /// that.
     pub(crate) fn vacant(
-        first_generation: NonZeroU32,
         generations: impl ExactSizeIterator<Item = u32>,
         free: impl Iterator<Item = u32>,
     ) -> Option<Self> {
@@ -313,8 +297,7 @@ impl Entities {
             let is_valid = (1..=GENERATION_MAX).contains(&generation);
             is_valid.then_some(Slot { generation: generation | EMPTY, word: RETIRED })
         });
-        let mut entities =
-            Self { slots: slots.collect::<Option<_>>()?, ..Self::new(first_generation) };
+        let mut entities = Self { slots: slots.collect::<Option<_>>()?, ..Self::new() };
         let mut last: Option<u32> = None;
         for index in free {
             let slot = entities.slots.get_mut(index as usize)?;
@@ -413,9 +396,15 @@ mod tests {
 
     const HERE: Place = Place::from_bits(0);
 
+    /// A table whose slots have had all generations before this one.
+    fn all_free(count: u32, generation: u32) -> Entities {
+        let generations = (0..count as usize).map(|_| generation);
+        Entities::vacant(generations, 0..count).expect("each slot is free once")
+    }
+
     #[test]
     fn a_freed_slot_is_used_again_under_another_generation() {
-        let mut entities = Entities::new(NonZeroU32::MIN);
+        let mut entities = Entities::new();
         let first = entities.allocate(HERE);
         entities.free(first);
         assert_eq!(entities.get(first), None);
@@ -429,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_slot_whose_generations_are_exhausted_is_retired() {
-        let mut entities = Entities::new(NonZeroU32::MIN);
+        let mut entities = Entities::new();
         let first = entities.allocate(HERE);
         entities.slots[0].generation = GENERATION_MAX;
         let last = Entity::new(first.index(), NonZeroU32::new(GENERATION_MAX).expect("not zero"));
@@ -445,7 +434,7 @@ mod tests {
 
     #[test]
     fn no_handle_names_an_empty_slot() {
-        let mut entities = Entities::new(NonZeroU32::MIN);
+        let mut entities = Entities::new();
         let free = entities.allocate(HERE);
         let retired = entities.allocate(HERE);
         entities.free(free);
@@ -469,7 +458,7 @@ mod tests {
 
     #[test]
     fn next_foretells_what_allocate_gives() {
-        let mut entities = Entities::new(NonZeroU32::MIN);
+        let mut entities = Entities::new();
         let all: Vec<_> = (0..5).map(|_| entities.allocate(HERE)).collect();
         entities.free(all[3]);
         entities.free(all[1]);
@@ -559,7 +548,6 @@ mod tests {
     /// Generations that wrapped round would give out again what was given out before.
     #[test]
     fn a_slot_that_has_had_its_last_generation_is_never_used_again() {
-        let last_but_one = NonZeroU32::new(GENERATION_MAX - 1).expect("not zero");
         let ways: [fn(&mut World, Entity); 5] = [
             |world, entity| world.despawn(entity).expect("alive"),
             |world, _| world.clear(),
@@ -581,7 +569,7 @@ mod tests {
         ];
         for way in ways {
             let mut world = World::new();
-            world.entities = Entities::new(last_but_one);
+            world.entities = all_free(3, GENERATION_MAX - 1);
             let mut seen = Vec::new();
             for index in [0, 0, 1, 1, 2] {
                 let entity = world.spawn(());
@@ -599,9 +587,8 @@ mod tests {
 
     #[test]
     fn a_world_whose_slots_are_all_retired_has_no_handle_left() {
-        let last = NonZeroU32::new(GENERATION_MAX).expect("not zero");
         let mut world = World::new();
-        world.entities = Entities::new(last);
+        world.entities = all_free(INDEX_END, GENERATION_MAX);
         for index in 0..INDEX_END {
             let entity = world.spawn(());
             assert_eq!((entity.index(), entity.generation()), (index, GENERATION_MAX));

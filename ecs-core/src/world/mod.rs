@@ -11,8 +11,6 @@ mod resources;
 mod spawn;
 mod stats;
 
-use core::num::NonZeroU32;
-
 use crate::archetype::{Archetype, Archetypes};
 use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
@@ -111,7 +109,7 @@ impl World {
         Self {
             id: WORLD_IDS.next(),
             registry,
-            entities: Entities::new(NonZeroU32::MIN),
+            entities: Entities::new(),
             archetypes,
             blocks: BlockPool::default(),
             bundles: Bundles::default(),

@@ -1,7 +1,6 @@
 //! A snapshot taken apart: where everything lies in its bytes, and whether it can be true.
 
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 use core::ops::Range;
 
 use super::format::{ENABLEABLE, KINDS, Reader, TRACKED, contradiction, numbers_u32, numbers_u64};
@@ -106,14 +105,14 @@ impl<'a> Image<'a> {
 
     /// The table of entities, with no live entity; `first` is the generation of slots that are
     /// still to come.
-    pub(super) fn vacant(&self, first: NonZeroU32) -> Result<Entities, MalformedSnapshot> {
-        Entities::vacant(first, numbers_u32(self.generations), numbers_u32(self.free))
+    pub(super) fn vacant(&self) -> Result<Entities, MalformedSnapshot> {
+        Entities::vacant(numbers_u32(self.generations), numbers_u32(self.free))
             .ok_or(contradiction("the slots of entities and the list of free ones disagree"))
     }
 
     /// Whether every row has an entity of its own, and every entity a row.
     pub(super) fn check_entities(&self) -> Result<(), MalformedSnapshot> {
-        let mut entities = self.vacant(NonZeroU32::MIN)?;
+        let mut entities = self.vacant()?;
         let chunks = self.archetypes.iter().flat_map(|archetype| &archetype.chunks);
         for entity in chunks.flat_map(ChunkImage::entities) {
             // Anywhere: the table is thrown away.

@@ -33,7 +33,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
         world.register_despawned();
     }
     let ids = KnownComponents::of(&world.registry).find_all(&image.components)?;
-    let entities = image.vacant(world.entities.first_generation())?;
+    let entities = image.vacant()?;
     let mut building = Building {
         registry: &world.registry,
         components: &image.components,
