@@ -217,7 +217,7 @@ fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
     })
 }
 
-/// The hashes of a world and of each of its chunks.
+/// The hashes of all chunks of a world.
 ///
 /// Other than [`World::state_hash`] it takes in where rows are, so that two runs differ in it as soon
 /// as they visit entities in another order. Made by [`World::hash_tree`].
@@ -235,7 +235,6 @@ fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashTree {
-    hash: u64,
     chunks: Vec<ChunkHash>,
 }
 
@@ -247,25 +246,16 @@ struct ChunkHash {
 }
 
 impl HashTree {
-    /// The hash of all.
-    #[must_use]
-    pub const fn value(&self) -> u64 {
-        self.hash
-    }
-
     fn of(world: &World) -> Self {
         let archetypes = world.archetypes().iter().enumerate();
-        let chunks: Vec<_> = archetypes
-            .flat_map(|(index, archetype)| {
-                (0..archetype.chunk_count()).map(move |chunk| ChunkHash {
-                    archetype: index,
-                    chunk,
-                    hash: chunk_hash(archetype, chunk),
-                })
+        let chunks = archetypes.flat_map(|(index, archetype)| {
+            (0..archetype.chunk_count()).map(move |chunk| ChunkHash {
+                archetype: index,
+                chunk,
+                hash: chunk_hash(archetype, chunk),
             })
-            .collect();
-        let hash = hash_of(|hasher| chunks.iter().for_each(|it| hasher.write_u64(it.hash)));
-        Self { hash, chunks }
+        });
+        Self { chunks: chunks.collect() }
     }
 
     /// The chunks that are not in both.
