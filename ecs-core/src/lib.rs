@@ -149,7 +149,7 @@ pub mod __private {
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
-        BitsFetch, BitsSlot, CacheToken, CachedPlace, ChunkAddress, ChunkRef, MutFetch, PartsItem,
+        BitsFetch, CacheToken, CachedPlace, ChunkAddress, ChunkRef, MarkSlot, MutFetch, PartsItem,
         RangeToken, RefFetch, RowToken, TermSlot, TermState, Values, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};

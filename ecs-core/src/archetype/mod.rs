@@ -15,7 +15,7 @@ use crate::component::{
 };
 use crate::entity::Entity;
 use crate::hash::BuildFibonacci;
-use crate::storage::{BlockPool, ChangeWindow, Chunks, RowAddress, RowPlan};
+use crate::storage::{BlockPool, ChangeWindow, Chunks, EnabledBit, RowAddress, RowPlan};
 
 pub(crate) use rows::ForgottenRows;
 
@@ -232,6 +232,12 @@ impl Archetype {
     /// The entities of all chunks.
     pub(crate) fn all_entities(&self) -> impl Iterator<Item = Entity> + '_ {
         (0..self.chunk_count()).flat_map(|chunk| self.entities(chunk).iter().copied())
+    }
+
+    /// The enabled bit of a component of a row; `None` where it cannot be switched.
+    pub(crate) fn enabled_bit(&self, at: RowAddress, column: usize) -> Option<EnabledBit<'_>> {
+        let slot = self.columns[column].enable_slot?;
+        Some(self.chunks.bits(slot).bit(at.chunk, at.row))
     }
 
     /// Stamps a value that is handed out to be written, or was replaced.

@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 use super::Archetype;
 use crate::component::{CodecError, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
-use crate::storage::{BlockPool, RowAddress};
+use crate::storage::{BlockPool, EnabledBit, RowAddress};
 use crate::user_code::finish;
 
 impl Archetype {
@@ -34,8 +34,7 @@ impl Archetype {
     }
 
     pub(crate) fn is_enabled(&self, address: RowAddress, column: usize) -> bool {
-        let bits = self.columns[column].enable_slot.map(|slot| self.chunks.bits(slot));
-        bits.is_none_or(|bits| bits.get(address.chunk, address.row))
+        self.enabled_bit(address, column).is_none_or(EnabledBit::get)
     }
 
     /// One value as text: as `Debug` writes it, else its bytes, else what is hashed of it.

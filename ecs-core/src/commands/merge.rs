@@ -305,9 +305,9 @@ impl Plan {
 /// Sets the bits that commands have set, one after the other.
 fn set_bits(archetype: &Archetype, at: RowAddress, bits: &[(ComponentId, bool)]) {
     for &(id, enabled) in bits {
-        let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
-        if let Some(slot) = column.and_then(|column| column.enable_slot) {
-            archetype.chunks.bits(slot).set(at.chunk, at.row, enabled);
+        let column = archetype.column_of(id);
+        if let Some(bit) = column.and_then(|column| archetype.enabled_bit(at, column)) {
+            bit.set(enabled);
         }
     }
 }

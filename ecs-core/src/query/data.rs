@@ -396,16 +396,17 @@ pub type WrapState<Wrapper, S> = (S, PhantomData<fn() -> Wrapper>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermSlot {
     column: u32,
-    pub(crate) bits: BitsSlot,
-    track: Slot,
+    pub(crate) bits: MarkSlot,
+    track: MarkSlot,
 }
 
-/// A place in a list, or none.
+/// Which of an archetype's enabled bits, or versions of rows, are a component's, if any.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Slot(u32);
+pub struct MarkSlot(u32);
 
-impl Slot {
-    const NONE: Self = Self(u32::MAX);
+impl MarkSlot {
+    pub(crate) const NONE: Self = Self(u32::MAX);
 
     fn new(place: Option<usize>) -> Self {
         let slot = |at| Self(u32::try_from(at).expect("fewer than 2^32 components"));
@@ -413,22 +414,8 @@ impl Slot {
     }
 
     #[inline]
-    fn get(self) -> Option<usize> {
-        (self.0 != u32::MAX).then_some(self.0 as usize)
-    }
-}
-
-/// Which of an archetype's enabled bits are a component's, if any.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BitsSlot(Slot);
-
-impl BitsSlot {
-    pub(crate) const NONE: Self = Self(Slot::NONE);
-
-    #[inline]
     pub(crate) fn get(self) -> Option<usize> {
-        self.0.get()
+        (self.0 != u32::MAX).then_some(self.0 as usize)
     }
 
     /// Narrows to the rows whose bits are on.
@@ -452,9 +439,9 @@ impl TermSlot {
     pub(crate) fn find(id: ComponentId, archetype: &Archetype) -> Option<Self> {
         let column = archetype.column_of(id)?;
         let found = &archetype.columns[column];
-        let bits = BitsSlot(Slot::new(found.enable_slot));
+        let bits = MarkSlot::new(found.enable_slot);
         let column = u32::try_from(column).expect("fewer than 2^32 components");
-        Some(Self { column, bits, track: Slot::new(found.track_slot) })
+        Some(Self { column, bits, track: MarkSlot::new(found.track_slot) })
     }
 
     #[inline]

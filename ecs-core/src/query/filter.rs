@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::access::{Access, Use};
 use super::column::ChunkRef;
-use super::data::{BitsSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
+use super::data::{MarkSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
@@ -155,33 +155,33 @@ macro_rules! filter {
 }
 
 /// The bits of a component, where it has some.
-fn switchable(slot: TermSlot) -> Option<BitsSlot> {
+fn switchable(slot: TermSlot) -> Option<MarkSlot> {
     slot.bits.get().is_some().then_some(slot.bits)
 }
 
 /// The bits of a component, where it is there.
-fn there(slot: Option<TermSlot>) -> Option<BitsSlot> {
+fn there(slot: Option<TermSlot>) -> Option<MarkSlot> {
     slot.map(|slot| slot.bits)
 }
 
 filter!(
-    With, BitsSlot, bits: true, narrows: T::ENABLEABLE, [], there,
-    |slot: &BitsSlot, chunk, rows| slot.keep_enabled(chunk, rows)
+    With, MarkSlot, bits: true, narrows: T::ENABLEABLE, [], there,
+    |slot: &MarkSlot, chunk, rows| slot.keep_enabled(chunk, rows)
 );
 filter!(
-    Present, BitsSlot, bits: false, narrows: false, [], there,
+    Present, MarkSlot, bits: false, narrows: false, [], there,
     |_, _, _: &mut Rows| {}
 );
 // One that is there and cannot be disabled is there for good.
 filter!(
-    Without, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
-    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable),
-    |slot: &BitsSlot, chunk, rows| slot.keep_disabled(chunk, rows)
+    Without, MarkSlot, bits: true, narrows: T::ENABLEABLE, [],
+    |slot: Option<TermSlot>| slot.map_or(Some(MarkSlot::NONE), switchable),
+    |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
-    Disabled, BitsSlot, bits: true, narrows: T::ENABLEABLE, [],
+    Disabled, MarkSlot, bits: true, narrows: T::ENABLEABLE, [],
     |slot: Option<TermSlot>| slot.and_then(switchable),
-    |slot: &BitsSlot, chunk, rows| slot.keep_disabled(chunk, rows)
+    |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
     Changed, TermSlot, bits: true, narrows: true, [VersionRead], |slot| slot,

@@ -26,7 +26,7 @@ pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 pub(crate) use cursor::{Source, rows};
 #[doc(hidden)]
 pub use data::{
-    BitsFetch, BitsSlot, MutFetch, PartsItem, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
+    BitsFetch, MarkSlot, MutFetch, PartsItem, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
 };
 pub use data::{
     Claimant, ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData,

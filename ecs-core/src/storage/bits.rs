@@ -24,14 +24,14 @@ pub(crate) struct EnableBits {
     words_per_chunk: usize,
 }
 
-/// The bit of one row.
+/// The enabled bit of one component of one entity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowBit<'a> {
+pub struct EnabledBit<'a> {
     word: &'a AtomicU64,
     shift: u32,
 }
 
-impl<'a> RowBit<'a> {
+impl<'a> EnabledBit<'a> {
     /// The bit of a row among the words of its chunk.
     #[inline]
     pub(crate) fn of_row(words: &'a [AtomicU64], row: usize) -> Self {
@@ -40,9 +40,10 @@ impl<'a> RowBit<'a> {
         Self { word: &words[row / 64], shift }
     }
 
-    /// Whether the row is switched on.
+    /// Whether the component is enabled now.
     #[inline]
-    pub(crate) fn get(self) -> bool {
+    #[must_use]
+    pub fn get(self) -> bool {
         self.word.load(Ordering::Relaxed) >> self.shift & 1 != 0
     }
 
@@ -112,28 +113,16 @@ impl EnableBits {
         &self.words[start..start + self.words_per_chunk]
     }
 
-    /// Whether this row is switched on.
+    /// The bit of a row that is there.
     #[inline]
-    pub(crate) fn get(&self, chunk: usize, row: usize) -> bool {
-        RowBit::of_row(self.words(chunk), row).get()
+    pub(crate) fn bit(&self, chunk: usize, row: usize) -> EnabledBit<'_> {
+        EnabledBit::of_row(self.words(chunk), row)
     }
 
     /// Whether all of these rows are switched on.
     pub(crate) fn are_on(&self, chunk: usize, rows: Range<usize>) -> bool {
         let words = self.words(chunk);
         masks(rows).all(|(word, mask)| words[word].load(Ordering::Relaxed) & mask == mask)
-    }
-
-    /// Switches a row that is there on or off; returns what it was. May run beside anything.
-    #[inline]
-    pub(crate) fn set(&self, chunk: usize, row: usize, enabled: bool) -> bool {
-        RowBit::of_row(self.words(chunk), row).set(enabled)
-    }
-
-    /// [`set`](Self::set) for a caller that has the bits alone.
-    #[inline]
-    pub(crate) fn put(&mut self, chunk: usize, row: usize, enabled: bool) {
-        _ = RowBit::of_row(self.words(chunk), row).set_alone(enabled);
     }
 
     /// Writes a word of a chunk that no other thread writes meanwhile.
@@ -162,8 +151,8 @@ impl EnableBits {
             return;
         }
         for (offset, row) in rows.enumerate() {
-            let enabled = self.get(other, from + offset);
-            self.put(chunk, row, enabled);
+            let enabled = self.bit(other, from + offset).get();
+            _ = self.bit(chunk, row).set_alone(enabled);
         }
     }
 
@@ -226,7 +215,7 @@ mod tests {
         }
         bits.clear();
         for chunk in 0..3 {
-            assert!((0..130).all(|row| !bits.get(chunk, row)), "chunk {chunk}");
+            assert!((0..130).all(|row| !bits.bit(chunk, row).get()), "chunk {chunk}");
         }
     }
 }

@@ -8,7 +8,7 @@ mod directory;
 mod layout;
 mod row_versions;
 
-pub(crate) use bits::RowBit;
+pub use bits::EnabledBit;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
 pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, RowPlan, TakenRows};

@@ -121,11 +121,6 @@ impl<'w> NewRows<'w> {
         self.rows.next_row()
     }
 
-    /// Where the columns start that the caller writes by pointer, in the chunk of the next row.
-    pub(crate) fn starts(&self) -> ColumnStarts {
-        column_starts(&self.archetype.chunks, self.columns, self.rows.first.chunk)
-    }
-
     /// The place of the next row.
     #[inline]
     pub(crate) fn place(&self) -> Place {
@@ -275,10 +270,10 @@ impl Drop for RowCopies<'_> {
         let target = &*self.rows.archetype;
         for &(mine, theirs) in &self.transition.plan.bit_moves {
             let source = self.source.unwrap_or(target);
-            if !source.chunks.bits(mine).get(self.from.chunk, self.from.row) {
+            if !source.chunks.bits(mine).bit(self.from.chunk, self.from.row).get() {
                 let bits = target.chunks.bits(theirs);
                 let rows = first.row..first.row + count;
-                rows.for_each(|row| _ = bits.set(first.chunk, row, false));
+                rows.for_each(|row| _ = bits.bit(first.chunk, row).set(false));
             }
         }
     }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "turns the borrow of the world into the right that a query needs")]
 
 use super::World;
+use crate::archetype::Archetype;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
@@ -9,6 +10,7 @@ use crate::query::{
     ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Source, View, ViewPlan,
     matches_once,
 };
+use crate::storage::RowAddress;
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
@@ -19,16 +21,26 @@ impl World {
         component.zip(archetype).is_some_and(|(id, archetype)| archetype.components().contains(id))
     }
 
+    /// Where a component of an entity is: the archetype, the row, and the column.
+    #[inline]
+    pub(super) fn find<T: Component>(
+        &self,
+        entity: Entity,
+    ) -> Result<(&Archetype, RowAddress, usize), ComponentError> {
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let archetype = self.archetypes.get(location.archetype);
+        let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
+        let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
+        Ok((archetype, location.address, column))
+    }
+
     /// A component of an entity, enabled or not.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
-        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let archetype = self.archetypes.get(location.archetype);
-        let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
-        let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
-        let value = archetype.chunks.row(location.address, column).cast::<T>();
+        let (archetype, address, column) = self.find::<T>(entity)?;
+        let value = archetype.chunks.row(address, column).cast::<T>();
         // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
         // borrowed shared for as long as the reference lives.
         Ok(unsafe { value.as_ref() })
@@ -50,12 +62,9 @@ impl World {
         entity: Entity,
     ) -> Result<&mut T, ComponentError> {
         self.next_version();
-        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let archetype = self.archetypes.get(location.archetype);
-        let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
-        let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
-        archetype.mark_changed(location.address, column, self.moment());
-        let mut value = archetype.chunks.row(location.address, column).cast::<T>();
+        let (archetype, address, column) = self.find::<T>(entity)?;
+        archetype.mark_changed(address, column, self.moment());
+        let mut value = archetype.chunks.row(address, column).cast::<T>();
         // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
         // borrowed exclusively for as long as the reference lives.
         Ok(unsafe { value.as_mut() })

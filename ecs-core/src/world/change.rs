@@ -244,9 +244,9 @@ impl World {
         entity: Entity,
         enabled: bool,
     ) -> Result<bool, ComponentError> {
-        let (location, slot) = self.enable_slot::<T>(entity)?;
-        let bits = self.archetypes.get(location.archetype).chunks.bits(slot);
-        Ok(bits.set(location.address.chunk, location.address.row, enabled))
+        let (archetype, address, column) = self.find::<T>(entity)?;
+        let not_enableable = ComponentError::NotEnableable { component: T::name() };
+        Ok(archetype.enabled_bit(address, column).ok_or(not_enableable)?.set(enabled))
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
@@ -254,29 +254,8 @@ impl World {
     /// # Errors
     /// Returns an error if the entity is not in the world or lacks the component.
     pub fn is_enabled<T: Component>(&self, entity: Entity) -> Result<bool, ComponentError> {
-        match self.enable_slot::<T>(entity) {
-            Ok((location, slot)) => {
-                let bits = self.archetypes.get(location.archetype).chunks.bits(slot);
-                Ok(bits.get(location.address.chunk, location.address.row))
-            }
-            Err(ComponentError::NotEnableable { .. }) => Ok(true),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn enable_slot<T: Component>(
-        &self,
-        entity: Entity,
-    ) -> Result<(Location, usize), ComponentError> {
-        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let archetype = self.archetypes.get(location.archetype);
-        let column = self
-            .registry
-            .get::<T>()
-            .and_then(|id| archetype.column_of(id))
-            .ok_or_else(|| MissingComponent { entity, component: T::name() })?;
-        let slot = archetype.columns[column].enable_slot;
-        Ok((location, slot.ok_or_else(|| ComponentError::NotEnableable { component: T::name() })?))
+        let (archetype, address, column) = self.find::<T>(entity)?;
+        Ok(archetype.is_enabled(address, column))
     }
 
     /// The components of an entity, by name, with whether each is enabled.
@@ -287,10 +266,9 @@ impl World {
         let Location { archetype, address, .. } =
             self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(archetype);
-        let enabled = |slot: usize| archetype.chunks.bits(slot).get(address.chunk, address.row);
-        let columns = archetype.columns.iter();
+        let columns = archetype.columns.iter().enumerate();
         Ok(columns
-            .map(|column| (column.info.name.clone(), column.enable_slot.is_none_or(enabled)))
+            .map(|(index, column)| (column.info.name.clone(), archetype.is_enabled(address, index)))
             .collect())
     }
 }

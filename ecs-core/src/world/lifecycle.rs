@@ -110,12 +110,9 @@ impl World {
         self.trigger_lifecycle(entity, moment(&ids));
     }
 
-    pub(crate) fn flags_at(&self, location: Option<Location>) -> ArchetypeFlags {
-        location.map_or(ArchetypeFlags::NONE, |at| self.archetypes.get(at.archetype).flags)
-    }
-
     pub(crate) fn flags_of(&self, entity: Entity) -> ArchetypeFlags {
-        self.flags_at(self.locate(entity))
+        let flags = |at: Location| self.archetypes.get(at.archetype).flags;
+        self.locate(entity).map_or(ArchetypeFlags::NONE, flags)
     }
 
     /// Every archetype with the component has this to do from now on.

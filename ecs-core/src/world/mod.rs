@@ -308,20 +308,15 @@ impl World {
     }
 }
 
-/// What is in a world, apart from resources.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    pub(crate) archetypes: Archetypes,
-    pub(crate) entities: Entities,
-    /// What the archetypes' chunks came from.
-    pub(crate) pool: BlockPool,
-    pub(crate) version: u64,
-}
-
 impl World {
-    /// Puts other contents in place of what there is, which is dropped when the world is in order.
-    pub(crate) fn replace_contents(&mut self, contents: Contents) {
-        let Contents { archetypes, entities, mut pool, version } = contents;
+    /// Puts other contents in place of what there is, apart from resources, which is dropped when the
+    /// world is in order. `pool` is what the archetypes' chunks came from.
+    pub(crate) fn replace_contents(
+        &mut self,
+        (archetypes, entities): (Archetypes, Entities),
+        mut pool: BlockPool,
+        version: u64,
+    ) {
         pool.directory.succeed(&self.blocks.directory);
         let mut old = core::mem::replace(&mut self.archetypes, archetypes);
         let mut old_pool = core::mem::replace(&mut self.blocks, pool);

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::World;
 use super::lifecycle::Lifecycle;
 use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
-use crate::bundle::{Bundle, Parts, with_starts};
+use crate::bundle::{Bundle, ColumnStarts, Parts, with_starts};
 use crate::component::ArchetypeFlags;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
@@ -108,7 +108,8 @@ impl World {
             let wanted = left.clamp(1, entities.available_min());
             let mut rows = NewRows::new(archetype, &insertion.columns, version, &mut spawned);
             let granted = rows.prepare(blocks, wanted);
-            let (starts, row) = (rows.starts(), rows.next_row().1);
+            let (starts, row) = rows.next_row();
+            let starts: ColumnStarts = starts.into();
             let mut run = SpawnRun { rows, entities, written: 0 };
             let mut next = Some(first);
             while let Some(bundle) = next {

@@ -348,10 +348,10 @@ impl World {
     ) -> Result<bool, ByIdError> {
         let (location, column) = self.find_by_id(entity, id)?;
         let archetype = self.archetypes.get(location.archetype);
-        let column = &archetype.columns[column];
-        let not_enableable = || ByIdError::NotEnableable(column.info.name().clone());
-        let bits = archetype.chunks.bits(column.enable_slot.ok_or_else(not_enableable)?);
-        Ok(bits.set(location.address.chunk, location.address.row, enabled))
+        let not_enableable =
+            || ByIdError::NotEnableable(archetype.columns[column].info.name().clone());
+        let bit = archetype.enabled_bit(location.address, column).ok_or_else(not_enableable)?;
+        Ok(bit.set(enabled))
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.

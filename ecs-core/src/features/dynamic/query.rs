@@ -7,7 +7,7 @@ use super::DynamicQueryError;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::mask::Rows;
-use crate::query::{Access, BitsSlot, ChunkRef, PlanSource, TermSlot, Use};
+use crate::query::{Access, ChunkRef, MarkSlot, PlanSource, TermSlot, Use};
 use crate::world::World;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
@@ -96,9 +96,9 @@ pub(super) struct DynamicMatch {
 #[derive(Clone, Copy, Debug)]
 enum Narrowing {
     /// The bits, of which the ones stay.
-    Enabled(BitsSlot),
+    Enabled(MarkSlot),
     /// The bits, of which the zeros stay.
-    Disabled(BitsSlot),
+    Disabled(MarkSlot),
     Changed(TermSlot),
     Added(TermSlot),
 }

@@ -225,7 +225,7 @@ impl<'w> DynamicRun<'w> {
         let column = archetype.column_of(id).filter(|_| self.query.masks(id));
         let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
         let bits = slot.map(|slot| archetype.chunks.bits(slot));
-        Ok(rows.clone().map(move |row| bits.is_none_or(|bits| bits.get(chunk, row))))
+        Ok(rows.clone().map(move |row| bits.is_none_or(|bits| bits.bit(chunk, row).get())))
     }
 
     /// The values of a term whose component is the type `T`.

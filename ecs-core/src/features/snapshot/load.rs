@@ -18,7 +18,7 @@ use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreRep
 use crate::features::prefab::Prefab;
 use crate::features::relation::{EntityList, RelationFns, read_list};
 use crate::storage::{BlockPool, RowAddress};
-use crate::world::{Contents, Finishing, World};
+use crate::world::{Finishing, World};
 
 /// Puts what is in the image in place of what is in the world.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
@@ -50,11 +50,9 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
         Ok(()) => {
             let report = building.report(image);
             let Building { archetypes, entities, pool, finished, .. } = building;
-            let version = image.version;
-            let contents = Contents { archetypes, entities, pool, version };
             let mut finishing = Finishing { world, entities: &finished };
             // Drops what was there, which may panic.
-            finishing.world.replace_contents(contents);
+            finishing.world.replace_contents((archetypes, entities), pool, image.version);
             finishing.finish();
             Ok(report)
         }
@@ -193,7 +191,7 @@ fn load_marks(
     chunks.stamps(first.chunk, column).raise_added(image.added);
     if let Some(slot) = enable_slot {
         for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
-            chunks.bits(slot).set(first.chunk, first.row + row - rows.start, false);
+            _ = chunks.bits(slot).bit(first.chunk, first.row + row - rows.start).set(false);
         }
     }
     if let Some(slot) = track_slot {

@@ -83,7 +83,7 @@ fn write_column(
         let bits = archetype.chunks.bits(slot);
         for start in (0..rows).step_by(8) {
             let byte = (start..rows.min(start + 8))
-                .fold(0, |byte, row| byte | u8::from(bits.get(chunk, row)) << (row - start));
+                .fold(0, |byte, row| byte | u8::from(bits.bit(chunk, row).get()) << (row - start));
             writer.u8(byte);
         }
     }

@@ -7,7 +7,7 @@ use super::{
     QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
 };
 use crate::component::Component;
-use crate::storage::RowBit;
+pub use crate::storage::EnabledBit;
 use crate::sync::AtomicU64;
 
 /// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
@@ -42,30 +42,6 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
 
-/// The enabled bit of one component of one entity.
-#[derive(Debug, Clone, Copy)]
-pub struct EnabledBit<'w>(RowBit<'w>);
-
-impl EnabledBit<'_> {
-    #[inline]
-    pub(crate) fn set(&self, enabled: bool) -> bool {
-        self.0.set(enabled)
-    }
-
-    /// [`set`](Self::set) where no other thread flips bits of the chunk meanwhile.
-    #[inline]
-    pub(crate) fn set_alone(&self, enabled: bool) -> bool {
-        self.0.set_alone(enabled)
-    }
-
-    /// Whether the component is enabled now.
-    #[inline]
-    #[must_use]
-    pub fn get(&self) -> bool {
-        self.0.get()
-    }
-}
-
 /// The enabled bit of one component of one entity, with the right to flip it.
 #[derive(Debug)]
 pub struct EnabledBitMut<'w>(EnabledBit<'w>);
@@ -92,7 +68,7 @@ pub struct BitsFetch<'w>(&'w [AtomicU64]);
 impl<'w> BitsFetch<'w> {
     #[inline]
     pub(crate) fn bit(&self, row: usize) -> EnabledBit<'w> {
-        EnabledBit(RowBit::of_row(self.0, row))
+        EnabledBit::of_row(self.0, row)
     }
 }
 

@@ -336,7 +336,8 @@ impl Chunks {
                 // Rows arrive enabled.
                 if !mine.are_on(from.chunk, rows.clone()) {
                     for (to_row, row) in (to.row..).zip(rows.clone()) {
-                        theirs.put(to.chunk, to_row, mine.get(from.chunk, row));
+                        let enabled = mine.bit(from.chunk, row).get();
+                        _ = theirs.bit(to.chunk, to_row).set_alone(enabled);
                     }
                 }
             }

@@ -175,8 +175,9 @@ impl Chunks {
             let are_alive = are_canaries_alive(block, layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
             for bits in &self.bits {
-                let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
-                let ones_inside = (0..len).filter(|&row| bits.get(chunk, row)).count();
+                let ones =
+                    (0..self.capacity(chunk)).filter(|&row| bits.bit(chunk, row).get()).count();
+                let ones_inside = (0..len).filter(|&row| bits.bit(chunk, row).get()).count();
                 expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
             }
             let stamps_are_past = self.records.check(chunk, version);
