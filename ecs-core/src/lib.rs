@@ -113,13 +113,13 @@ pub use error::{
     UnknownComponent,
 };
 pub use features::{
-    Add, BorrowedDynamicRows, Buffer, BufferElement, ByIdError, ChildOf, CloneValueFn,
-    ComponentDescriptor, Despawn, Difference, DropValueFn, DroppedComponent, DynamicQuery,
+    BorrowedDynamicRows, Buffer, BufferElement, ByIdError, ChildOf, CloneValueFn,
+    ComponentDescriptor, Difference, DropValueFn, DroppedComponent, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
-    Event, EventKind, EventType, HashTree, HashValueFn, HooksOf, Insert, InstantiateError,
-    MalformedSnapshot, ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation,
-    RelationError, Remove, Replace, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources,
-    StateHash, Targets, TermError, Unrelated,
+    Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
+    ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,
+    RestoreError, RestoreReport, Snapshot, SnapshotError, Sources, StateHash, Targets, TermError,
+    Unrelated,
 };
 #[cfg(feature = "derive")]
 pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};

@@ -1,6 +1,6 @@
 //! Lifetimes: actions go with the body that they are in.
 
-use formic_ecs::{Buffer, Component, Entity, Remove, World};
+use formic_ecs::{Buffer, Component, Entity, EventKind, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, OwnedAction, Reported};
@@ -18,12 +18,12 @@ pub(super) fn link_lifetimes(world: &mut World) {
     world.insert_resource(Linked(Vec::new()));
     // A game that is loaded links its own, when the systems of actions are built.
     SaveRules::of(world).rebuild::<Linked>();
-    world.observe::<Remove, Body>(|world, event| {
+    world.observe::<Body>(EventKind::Remove, |world, event| {
         let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
         let actions = actions.to_vec();
         actions.into_iter().for_each(|action| release(world, action.0));
     });
-    world.observe::<Remove, Action>(|world, event| {
+    world.observe::<Action>(EventKind::Remove, |world, event| {
         let Ok(&action) = world.get::<Action>(event.entity) else { return };
         if action.flags.has(ActionFlags::DISOWNED) {
             return;

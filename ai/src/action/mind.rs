@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use formic_ecs::{Add, Bundle, Component, ComponentError, Entity, MissingComponent, Remove, World};
+use formic_ecs::{Bundle, Component, ComponentError, Entity, EventKind, MissingComponent, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, Reported, Switching};
@@ -60,13 +60,13 @@ pub fn link_mind<M: Component>(world: &mut World) {
         }
     };
     known.0.push(MindKind { component, take });
-    world.observe::<Add, M>(|world, event| {
+    world.observe::<M>(EventKind::Add, |world, event| {
         let Ok(known) = world.resource::<MindKinds>() else { return };
         let others: Vec<_> =
             known.0.iter().filter(|mind| mind.component != TypeId::of::<M>()).copied().collect();
         others.into_iter().for_each(|mind| (mind.take)(world, event.entity));
     });
-    world.observe::<Remove, M>(|world, event| {
+    world.observe::<M>(EventKind::Remove, |world, event| {
         let Ok(body) = world.get_mut::<Body>(event.entity) else { return };
         body.halt_all();
         if body.is_switching() {

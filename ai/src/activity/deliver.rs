@@ -1,8 +1,8 @@
 //! Telling activities what they wait for.
 
 use formic_ecs::{
-    Access, Codec, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Replace, View, ViewPlan,
-    With, World, WorldCell,
+    Access, Codec, Despawned, EnabledMut, Entity, EventKind, QueryPlan, View, ViewPlan, With,
+    World, WorldCell,
 };
 use formic_jobs::{
     EventReader, Events, ParamError, RunContext, SaveRules, StateArchive, SystemAccess, SystemParam,
@@ -70,8 +70,10 @@ fn install<A: Activity>(world: &mut World) {
         rules.save(Finished::codec::<A::Domain>());
     }
     world.register::<LastNumber>();
-    world.observe::<Replace, ActivitySlot<A>>(|world, event| depart::<A>(world, event.entity));
-    world.observe::<Despawn, Watched>(|world, event| {
+    world.observe::<ActivitySlot<A>>(EventKind::Replace, |world, event| {
+        depart::<A>(world, event.entity);
+    });
+    world.observe::<Watched>(EventKind::Despawn, |world, event| {
         if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
             subscriptions.note_death(event.entity);
         }

@@ -74,32 +74,6 @@ pub struct Event {
     pub component: ComponentId,
 }
 
-/// A type that names an [`EventKind`], for [`World::observe`](crate::World::observe).
-pub trait EventType {
-    /// The kind that it names.
-    const KIND: EventKind;
-}
-
-macro_rules! event_types {
-    ($($name:ident)*) => {
-        $(
-            #[doc = concat!("Names [`EventKind::", stringify!($name), "`].\n\n")]
-            #[doc = "```\n"]
-            #[doc = concat!("use formic_ecs::{EventKind, EventType, ", stringify!($name), "};\n")]
-            #[doc = concat!("assert_eq!(", stringify!($name), "::KIND, EventKind::", stringify!($name), ");\n")]
-            #[doc = "```"]
-            #[derive(Clone, Copy, Debug)]
-            pub struct $name;
-
-            impl EventType for $name {
-                const KIND: EventKind = EventKind::$name;
-            }
-        )*
-    };
-}
-
-event_types!(Add Insert Replace Remove Despawn);
-
 /// The name of an observer in its world, by which it can be taken away again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
@@ -185,6 +159,7 @@ impl World {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
+    /// use formic_ecs::EventKind;
     /// # #[derive(Component)] struct Imp;
     /// #[derive(Default)]
     /// struct Census(usize);
@@ -193,8 +168,8 @@ impl World {
     /// world.insert_resource(Census::default());
     /// world
     ///     .hooks::<Imp>()
-    ///     .on_add(|world, _| world.resource_mut::<Census>().unwrap().0 += 1)
-    ///     .on_remove(|world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
+    ///     .on(EventKind::Add, |world, _| world.resource_mut::<Census>().unwrap().0 += 1)
+    ///     .on(EventKind::Remove, |world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
     /// let imps = world.spawn_batch((0..10).map(|_| Imp));
     /// world.despawn(imps[3])?;
     /// world.remove::<Imp>(imps[4])?;
@@ -236,11 +211,11 @@ impl World {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Despawn, Event};
+    /// use formic_ecs::{Event, EventKind};
     /// # #[derive(Component)] struct Position(i32);
     /// # #[derive(Component)] struct Corpse(i32);
     /// let mut world = World::new();
-    /// let observer = world.observe::<Despawn, Position>(|world: &mut World, event: Event| {
+    /// let observer = world.observe::<Position>(EventKind::Despawn, |world: &mut World, event: Event| {
     ///     let position = world.get::<Position>(event.entity).unwrap().0;
     ///     world.spawn(Corpse(position));
     /// });
@@ -250,13 +225,14 @@ impl World {
     /// assert!(world.unobserve(observer));
     /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
-    pub fn observe<K: EventType, T: Component>(
+    pub fn observe<T: Component>(
         &mut self,
+        kind: EventKind,
         observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
     ) -> ObserverId {
         const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
         let component = self.register::<T>();
-        self.add_observer(K::KIND, component, Arc::new(observer))
+        self.add_observer(kind, component, Arc::new(observer))
     }
 
     /// Has a closure called whenever this happens to the component of this id, as
@@ -480,17 +456,18 @@ impl World {
 ///
 /// ```
 /// use formic_ecs::prelude::*;
+/// use formic_ecs::EventKind;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.insert_resource(Vec::<&str>::new());
 /// let log = |what| move |world: &mut World, _| world.resource_mut::<Vec<_>>().unwrap().push(what);
 /// world
 ///     .hooks::<Gold>()
-///     .on_add(log("add"))
-///     .on_insert(log("insert"))
-///     .on_replace(log("replace"))
-///     .on_remove(log("remove"))
-///     .on_despawn(log("despawn"));
+///     .on(EventKind::Add, log("add"))
+///     .on(EventKind::Insert, log("insert"))
+///     .on(EventKind::Replace, log("replace"))
+///     .on(EventKind::Remove, log("remove"))
+///     .on(EventKind::Despawn, log("despawn"));
 /// let imp = world.spawn(Gold(1));
 /// world.insert(imp, Gold(2))?;
 /// world.despawn(imp)?;
@@ -506,7 +483,11 @@ pub struct HooksOf<'w, T> {
 debug_fields!([T] HooksOf<'_, T>:);
 
 impl<T: Component> HooksOf<'_, T> {
-    fn set(
+    /// Sets what runs whenever this happens to the component.
+    ///
+    /// # Panics
+    /// Panics if the hook for it is set already.
+    pub fn on(
         self,
         kind: EventKind,
         hook: impl Fn(&mut World, Event) + Send + Sync + 'static,
@@ -518,45 +499,5 @@ impl<T: Component> HooksOf<'_, T> {
         list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
         self.world.add_flags(id, kind.flag());
         self
-    }
-
-    /// Sets what runs after the component has come to an entity that did not have it.
-    ///
-    /// # Panics
-    /// Panics if this hook is set already.
-    pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
-        self.set(EventKind::Add, hook)
-    }
-
-    /// Sets what runs after the component has been added or replaced.
-    ///
-    /// # Panics
-    /// Panics if this hook is set already.
-    pub fn on_insert(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
-        self.set(EventKind::Insert, hook)
-    }
-
-    /// Sets what runs before a value is replaced or removed.
-    ///
-    /// # Panics
-    /// Panics if this hook is set already.
-    pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
-        self.set(EventKind::Replace, hook)
-    }
-
-    /// Sets what runs before the component is removed.
-    ///
-    /// # Panics
-    /// Panics if this hook is set already.
-    pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
-        self.set(EventKind::Remove, hook)
-    }
-
-    /// Sets what runs before an entity with the component is despawned.
-    ///
-    /// # Panics
-    /// Panics if this hook is set already.
-    pub fn on_despawn(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
-        self.set(EventKind::Despawn, hook)
     }
 }

@@ -15,9 +15,7 @@ pub use dynamic::{
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     HashValueFn, RegisterError, TermError,
 };
-pub use hooks::{
-    Add, Despawn, Event, EventKind, EventType, HooksOf, Insert, ObserverId, Remove, Replace,
-};
+pub use hooks::{Event, EventKind, HooksOf, ObserverId};
 pub use prefab::{InstantiateError, Prefab};
 pub use relation::{
     ChildOf, OnTargetDespawn, Related, Relation, RelationError, Sources, Targets, Unrelated,

@@ -2,7 +2,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Add, ComponentError};
+use formic_ecs::{ComponentError, EventKind};
 use std::sync::{Arc, Mutex};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -174,7 +174,7 @@ fn observers_are_told_of_each_component_of_a_derived_bundle() {
     let mut world = World::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let ours = Arc::clone(&seen);
-    world.observe::<Add, A>(move |world, event| {
+    world.observe::<A>(EventKind::Add, move |world, event| {
         ours.lock().unwrap().push(world.get::<Text>(event.entity).cloned());
     });
     world.spawn(body(1));

@@ -33,9 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use formic_ecs::prelude::*;
-use formic_ecs::{
-    Add, DynamicQuery, Insert, ParallelScratch, QueryData, QueryFilter, Remove, Replace,
-};
+use formic_ecs::{DynamicQuery, EventKind, ParallelScratch, QueryData, QueryFilter};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::NoUninit, bytemuck::AnyBitPattern)]
 #[component(enableable, name = "tests.fuel")]
@@ -275,10 +273,10 @@ fn a_flip_stamps_nothing_and_tells_nobody() {
         let told = told.clone();
         move |_: &mut World, _: formic_ecs::Event| _ = told.fetch_add(1, Ordering::Relaxed)
     };
-    world.observe::<Add, Lamp>(count());
-    world.observe::<Insert, Lamp>(count());
-    world.observe::<Replace, Lamp>(count());
-    world.observe::<Remove, Lamp>(count());
+    world.observe::<Lamp>(EventKind::Add, count());
+    world.observe::<Lamp>(EventKind::Insert, count());
+    world.observe::<Lamp>(EventKind::Replace, count());
+    world.observe::<Lamp>(EventKind::Remove, count());
     let before = world.version();
     for enabled in [false, true, false, true] {
         world.set_enabled::<Lamp>(entity, enabled).expect("it has one");

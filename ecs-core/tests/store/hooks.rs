@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Add, Despawn, Event, EventKind, EventType, Insert, ObserverId, Remove, Replace};
+use formic_ecs::{Event, EventKind, ObserverId};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct A(u32);
@@ -42,23 +42,23 @@ fn seen(world: &World, event: Event) -> String {
 
 /// Writes down everything that happens to A and B.
 fn observe_all(world: &mut World, log: &Log) {
-    fn one<K: EventType, T: Component>(world: &mut World, log: &Log) {
+    fn one<T: Component>(world: &mut World, kind: EventKind, log: &Log) {
         let log = log.clone();
-        world.observe::<K, T>(move |world: &mut World, event| {
+        world.observe::<T>(kind, move |world: &mut World, event| {
             world.check().expect("no book is open");
             log.write(seen(world, event));
         });
     }
-    one::<Add, A>(world, log);
-    one::<Insert, A>(world, log);
-    one::<Replace, A>(world, log);
-    one::<Remove, A>(world, log);
-    one::<Despawn, A>(world, log);
-    one::<Add, B>(world, log);
-    one::<Insert, B>(world, log);
-    one::<Replace, B>(world, log);
-    one::<Remove, B>(world, log);
-    one::<Despawn, B>(world, log);
+    one::<A>(world, EventKind::Add, log);
+    one::<A>(world, EventKind::Insert, log);
+    one::<A>(world, EventKind::Replace, log);
+    one::<A>(world, EventKind::Remove, log);
+    one::<A>(world, EventKind::Despawn, log);
+    one::<B>(world, EventKind::Add, log);
+    one::<B>(world, EventKind::Insert, log);
+    one::<B>(world, EventKind::Replace, log);
+    one::<B>(world, EventKind::Remove, log);
+    one::<B>(world, EventKind::Despawn, log);
 }
 
 #[test]
@@ -156,10 +156,10 @@ fn the_hook_comes_first_and_observers_in_the_order_of_registration() {
         let log = log.clone();
         move |_: &mut World, _: Event| log.write(line)
     };
-    world.observe::<Add, A>(writer("first"));
-    let second = world.observe::<Add, A>(writer("second"));
-    world.observe::<Add, A>(writer("third"));
-    world.hooks::<A>().on_add(writer("hook"));
+    world.observe::<A>(EventKind::Add, writer("first"));
+    let second = world.observe::<A>(EventKind::Add, writer("second"));
+    world.observe::<A>(EventKind::Add, writer("third"));
+    world.hooks::<A>().on(EventKind::Add, writer("hook"));
     world.spawn(A(0));
     assert_eq!(log.take(), ["hook", "first", "second", "third"]);
     assert!(world.unobserve(second));
@@ -172,12 +172,16 @@ fn the_hook_comes_first_and_observers_in_the_order_of_registration() {
 fn a_component_has_one_hook_of_a_kind() {
     let mut world = World::new();
     let twice = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        world.hooks::<A>().on_add(|_, _| {}).on_remove(|_, _| {}).on_add(|_, _| {});
+        world
+            .hooks::<A>()
+            .on(EventKind::Add, |_, _| {})
+            .on(EventKind::Remove, |_, _| {})
+            .on(EventKind::Add, |_, _| {});
     }));
     assert!(twice.is_err());
     world.spawn(A(1));
     let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        world.hooks::<A>().on_insert(|_, _| {});
+        world.hooks::<A>().on(EventKind::Insert, |_, _| {});
     }));
     assert!(late.is_err());
     world.check().expect("every invariant holds");
@@ -195,15 +199,17 @@ fn an_observer_that_comes_late_is_told_of_archetypes_that_were_there() {
 #[test]
 fn an_entity_may_be_despawned_while_its_spawn_is_told() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<Add, A>(|world: &mut World, event| {
+    world.observe::<A>(EventKind::Add, |world: &mut World, event| {
         world.despawn(event.entity).expect("alive");
         // The slot and the row are another entity's now.
         world.spawn(B(77));
     });
     let late = log.clone();
-    world.observe::<Add, A>(move |_: &mut World, _| late.write("not told: it is gone"));
+    world.observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("not told: it is gone"));
     let late = log.clone();
-    world.observe::<Insert, A>(move |_: &mut World, _| late.write("not told: it is gone"));
+    world.observe::<A>(EventKind::Insert, move |_: &mut World, _| {
+        late.write("not told: it is gone");
+    });
     let entity = world.spawn((A(1), B(2)));
     assert!(!world.contains(entity));
     let many = world.spawn_batch((0..5).map(|i| (A(i), B(i))));
@@ -220,7 +226,7 @@ fn an_entity_may_be_despawned_while_its_spawn_is_told() {
 #[test]
 fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
     let mut world = World::new();
-    world.observe::<Replace, A>(|world: &mut World, event| {
+    world.observe::<A>(EventKind::Replace, |world: &mut World, event| {
         world.despawn(event.entity).expect("despawning tells of the same, but only once");
     });
     let entity = world.spawn((A(1), B(2)));
@@ -234,7 +240,7 @@ fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
     assert!(world.is_empty());
 
     let mut world = World::new();
-    world.observe::<Remove, A>(|world: &mut World, event| {
+    world.observe::<A>(EventKind::Remove, |world: &mut World, event| {
         world.insert(event.entity, Lamp).expect("alive");
         assert_eq!(world.remove::<B>(event.entity), Ok(B(2)));
         world.spawn_batch((0..3).map(B));
@@ -252,7 +258,7 @@ fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
 #[test]
 fn what_a_watcher_puts_in_the_way_is_told_of_as_well() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<Replace, B>(|world: &mut World, event| {
+    world.observe::<B>(EventKind::Replace, |world: &mut World, event| {
         world.insert(event.entity, A(50)).expect("alive");
     });
     observe_all(&mut world, &log);
@@ -266,7 +272,7 @@ fn what_a_watcher_puts_in_the_way_is_told_of_as_well() {
 #[test]
 fn nested_operations_are_told_of_at_once() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<Add, A>(|world: &mut World, event| {
+    world.observe::<A>(EventKind::Add, |world: &mut World, event| {
         let depth = world.get::<A>(event.entity).expect("told after it").0;
         if depth > 0 {
             world.spawn(A(depth - 1));
@@ -281,7 +287,7 @@ fn nested_operations_are_told_of_at_once() {
 #[test]
 fn a_runaway_is_stopped_with_a_message() {
     let mut world = World::new();
-    world.observe::<Add, A>(|world: &mut World, _| {
+    world.observe::<A>(EventKind::Add, |world: &mut World, _| {
         world.spawn(A(0));
     });
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.spawn(A(0))));
@@ -292,7 +298,7 @@ fn a_runaway_is_stopped_with_a_message() {
     world.check().expect("every invariant holds");
     // The count of levels is back at zero.
     let mut quiet = 0;
-    world.observe::<Add, B>(|_: &mut World, _| {});
+    world.observe::<B>(EventKind::Add, |_: &mut World, _| {});
     for _ in 0..200 {
         world.spawn(B(0));
         quiet += 1;
@@ -303,7 +309,7 @@ fn a_runaway_is_stopped_with_a_message() {
 #[test]
 fn clearing_ends_although_watchers_keep_spawning() {
     let mut world = World::new();
-    world.observe::<Despawn, A>(|world: &mut World, event| {
+    world.observe::<A>(EventKind::Despawn, |world: &mut World, event| {
         let value = world.get::<A>(event.entity).expect("told before").0;
         if value > 0 {
             world.spawn(A(value - 1));
@@ -312,7 +318,7 @@ fn clearing_ends_although_watchers_keep_spawning() {
     world.spawn_batch((0..4).map(A));
     world.clear();
     assert!(world.is_empty());
-    world.observe::<Despawn, A>(|world: &mut World, _| {
+    world.observe::<A>(EventKind::Despawn, |world: &mut World, _| {
         world.spawn(A(0));
     });
     world.spawn(A(0));
@@ -332,7 +338,7 @@ fn an_observer_may_take_itself_away_while_it_runs() {
     world.insert_resource(Own(None));
     // The closure owns something that is freed with it.
     let (text, written) = (String::from("a text on the heap"), log.clone());
-    let once = world.observe::<Add, A>(move |world: &mut World, _| {
+    let once = world.observe::<A>(EventKind::Add, move |world: &mut World, _| {
         let own = world.resource::<Own>().expect("inserted").0.expect("set");
         assert!(world.unobserve(own));
         // The next observer must not be called by this one, nor may its memory be reused.
@@ -351,16 +357,19 @@ fn observers_that_come_and_go_meanwhile() {
     let (mut world, log) = (World::new(), Log::default());
     world.insert_resource(Own(None));
     let adder = log.clone();
-    world.observe::<Add, A>(move |world: &mut World, _| {
+    world.observe::<A>(EventKind::Add, move |world: &mut World, _| {
         let last = world.resource_mut::<Own>().expect("inserted").0.take();
         if let Some(last) = last {
             assert!(world.unobserve(last));
         }
         let log = adder.clone();
-        world.observe::<Add, A>(move |_: &mut World, event| log.write(format!("{:?}", event.kind)));
+        world.observe::<A>(EventKind::Add, move |_: &mut World, event| {
+            log.write(format!("{:?}", event.kind));
+        });
     });
     let late = log.clone();
-    let last = world.observe::<Add, A>(move |_: &mut World, _| late.write("was taken away"));
+    let last =
+        world.observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("was taken away"));
     world.resource_mut::<Own>().expect("inserted").0 = Some(last);
     world.spawn(A(1));
     assert_eq!(log.take(), [""; 0], "from the next event on");
@@ -397,9 +406,9 @@ fn events_of_a_users_type_reach_their_observers_in_order() {
 }
 
 /// A watcher of this kind panics at its nth call.
-fn panic_at<K: EventType>(world: &mut World, nth: usize) {
+fn panic_at(kind: EventKind, world: &mut World, nth: usize) {
     let calls = Mutex::new(0);
-    world.observe::<K, Counted>(move |world: &mut World, event| {
+    world.observe::<Counted>(kind, move |world: &mut World, event| {
         world.check().expect("no book is open");
         assert!(world.get::<Counted>(event.entity).is_ok(), "the value is readable");
         let panics = {
@@ -413,14 +422,13 @@ fn panic_at<K: EventType>(world: &mut World, nth: usize) {
 
 #[test]
 fn a_panic_in_any_watcher_leaves_everything_in_order() {
-    let install: [(EventKind, fn(&mut World, usize)); 5] = [
-        (EventKind::Add, panic_at::<Add>),
-        (EventKind::Insert, panic_at::<Insert>),
-        (EventKind::Replace, panic_at::<Replace>),
-        (EventKind::Remove, panic_at::<Remove>),
-        (EventKind::Despawn, panic_at::<Despawn>),
-    ];
-    for (kind, install) in install {
+    for kind in [
+        EventKind::Add,
+        EventKind::Insert,
+        EventKind::Replace,
+        EventKind::Remove,
+        EventKind::Despawn,
+    ] {
         let mut panics = 0;
         for nth in 0..6 {
             for operation in 0..8 {
@@ -428,7 +436,7 @@ fn a_panic_in_any_watcher_leaves_everything_in_order() {
                 let mut world = World::new();
                 let all = world.spawn_batch((0..4).map(|i| (ledger.value(i), A(1))));
                 let plain = world.spawn(A(2));
-                install(&mut world, nth);
+                panic_at(kind, &mut world, nth);
                 let panicked = panics_as_planned(|| match operation {
                     0 => drop(world.spawn((A(1), ledger.value(9)))),
                     1 => drop(world.spawn_batch((0..6).map(|i| (ledger.value(i), B(2))))),
@@ -470,34 +478,34 @@ fn a_panic_in_any_watcher_leaves_everything_in_order() {
 
 #[test]
 fn observers_after_one_that_panicked_are_not_called() {
-    fn observe<K: EventType, T: Component>(world: &mut World, log: &Log, line: &'static str) {
+    fn observe<T: Component>(world: &mut World, kind: EventKind, log: &Log, line: &'static str) {
         let log = log.clone();
-        world.observe::<K, T>(move |_: &mut World, _| {
+        world.observe::<T>(kind, move |_: &mut World, _| {
             log.write(line);
             assert!(!line.starts_with("panics"), "planned: watcher");
         });
     }
-    fn observe_both<K: EventType>(world: &mut World, log: &Log) {
+    fn observe_both(kind: EventKind, world: &mut World, log: &Log) {
         for line in ["first", "panics", "third"] {
-            observe::<K, A>(world, log, line);
+            observe::<A>(world, kind, log, line);
         }
-        observe::<K, B>(world, log, "of the component behind it");
+        observe::<B>(world, kind, log, "of the component behind it");
     }
     type Operation = fn(&mut World, Entity);
-    let operations: [(fn(&mut World, &Log), Operation, usize); 7] = [
-        (observe_both::<Add>, |world, _| _ = world.spawn((A(1), B(1))), 3),
-        (observe_both::<Insert>, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
-        (observe_both::<Replace>, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
-        (observe_both::<Remove>, |world, it| _ = world.remove::<(A, B)>(it), 2),
-        (observe_both::<Remove>, |world, it| world.despawn(it).expect("alive"), 2),
-        (observe_both::<Despawn>, |world, it| world.despawn(it).expect("alive"), 2),
-        (observe_both::<Despawn>, |world, _| world.clear(), 2),
+    let operations: [(EventKind, Operation, usize); 7] = [
+        (EventKind::Add, |world, _| _ = world.spawn((A(1), B(1))), 3),
+        (EventKind::Insert, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
+        (EventKind::Replace, |world, it| world.insert(it, (A(2), B(2))).expect("alive"), 2),
+        (EventKind::Remove, |world, it| _ = world.remove::<(A, B)>(it), 2),
+        (EventKind::Remove, |world, it| world.despawn(it).expect("alive"), 2),
+        (EventKind::Despawn, |world, it| world.despawn(it).expect("alive"), 2),
+        (EventKind::Despawn, |world, _| world.clear(), 2),
     ];
-    for (number, (observe, operation, len)) in operations.into_iter().enumerate() {
+    for (number, (kind, operation, len)) in operations.into_iter().enumerate() {
         let (mut world, log) = (World::new(), Log::default());
         let both = world.spawn((A(1), B(1)));
         let other = world.spawn((A(3), B(3)));
-        observe(&mut world, &log);
+        observe_both(kind, &mut world, &log);
         // Again and again: a panic leaves no one called less.
         for _ in 0..2 {
             assert!(panics_as_planned(|| operation(&mut world, both)), "operation {number}");
@@ -518,9 +526,9 @@ fn observers_of_an_insertion_are_not_called_where_the_drop_of_a_replaced_value_p
         let mut world = World::new();
         let entity = world.spawn((ledger.value(1), A(1)));
         let told = log.clone();
-        world.observe::<Insert, Counted>(move |_: &mut World, _| told.write("Insert"));
+        world.observe::<Counted>(EventKind::Insert, move |_: &mut World, _| told.write("Insert"));
         let told = log.clone();
-        world.observe::<Add, B>(move |_: &mut World, _| told.write("Add"));
+        world.observe::<B>(EventKind::Add, move |_: &mut World, _| told.write("Add"));
         ledger.panic_at_drop(0);
         assert!(panics_as_planned(|| {
             if moves {
@@ -560,7 +568,7 @@ fn observers_of_a_users_event_after_one_that_panicked_are_not_called() {
 #[test]
 fn a_watcher_cannot_put_another_world_in_the_place_of_its_own() {
     let mut world = World::new();
-    world.observe::<Despawn, A>(|world: &mut World, _| {
+    world.observe::<A>(EventKind::Despawn, |world: &mut World, _| {
         let mut other = World::new();
         other.spawn(B(1));
         *world = other;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Add, CommandFailureReason, Event, MapEntities, Playback, Remove};
+use formic_ecs::{CommandFailureReason, Event, EventKind, MapEntities, Playback};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -237,8 +237,8 @@ fn watchers_are_told_of_every_step() {
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
-    _ = world.observe::<Add, On>(watch());
-    _ = world.observe::<Remove, On>(watch());
+    _ = world.observe::<On>(EventKind::Add, watch());
+    _ = world.observe::<On>(EventKind::Remove, watch());
     let mut commands = CommandBuffer::new(&world);
     commands.insert(agent, ledger.value(1));
     commands.insert(agent, On(ledger.value(2)));
@@ -257,7 +257,7 @@ fn a_watcher_that_exchanges_the_world_ends_the_playback() {
     let agent = world.spawn(());
     let spare = Arc::new(Mutex::new(World::new()));
     let watched = Arc::clone(&spare);
-    _ = world.observe::<Add, Number>(move |world: &mut World, _| {
+    _ = world.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         std::mem::swap(world, &mut watched.lock().expect("no panic while it is locked"));
     });
     let mut commands = CommandBuffer::new(&world);
@@ -293,10 +293,10 @@ fn a_playback_that_ends_in_another_world_leaves_its_reserved_handles_alone() {
         }
     };
     let exchange_again = exchange(&spare);
-    _ = inner.observe::<Add, Number>(move |world: &mut World, _| exchange_again(world));
+    _ = inner.observe::<Number>(EventKind::Add, move |world: &mut World, _| exchange_again(world));
     *spare.lock().expect("no panic while it is locked") = inner;
     let (exchange_first, for_inner) = (exchange(&spare), Mutex::new(for_inner));
-    _ = outer.observe::<Add, Number>(move |world: &mut World, _| {
+    _ = outer.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         exchange_first(world);
         let mut commands = for_inner.lock().expect("no panic while it is locked");
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

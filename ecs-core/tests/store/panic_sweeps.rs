@@ -3,7 +3,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{BufferElement, ChildOf, Despawned, OnTargetDespawn, Relation, Remove};
+use formic_ecs::{BufferElement, ChildOf, Despawned, EventKind, OnTargetDespawn, Relation};
 
 #[derive(Component, Clone)]
 struct Value(Counted);
@@ -130,7 +130,7 @@ fn every_drop_in_every_operation() {
         }),
         ("observers", |world, all, ledger| {
             let held = Held(ledger.value(6));
-            world.observe::<Remove, Value>(move |world, event| {
+            world.observe::<Value>(EventKind::Remove, move |world, event| {
                 assert!(world.contains(event.entity) && held.0.number() == 6);
             });
             drop(world.remove::<Value>(all[2]));

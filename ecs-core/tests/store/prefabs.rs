@@ -2,7 +2,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Add, ChildOf, Prefab, Related, Relation};
+use formic_ecs::{ChildOf, EventKind, Prefab, Related, Relation};
 use std::sync::{Arc, Mutex};
 
 struct Likes;
@@ -230,7 +230,7 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
     let mut world = World::new();
     let ledger = Ledger::default();
     let [root, left, ..] = family(&mut world, &ledger);
-    let looks = world.observe::<Add, Links>(|world: &mut World, event| {
+    let looks = world.observe::<Links>(EventKind::Add, |world: &mut World, event| {
         check(world);
         for &other in &world.get::<Links>(event.entity).expect("told after").0 {
             assert!(world.contains(other) && !world.has::<Prefab>(other));
@@ -247,7 +247,7 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
     assert!(world.unobserve(looks));
     // The original goes while its second copy is told of.
     let told = Mutex::new(0);
-    world.observe::<Add, Value>(move |world: &mut World, _| {
+    world.observe::<Value>(EventKind::Add, move |world: &mut World, _| {
         let mut told = told.lock().expect("not poisoned");
         *told += 1;
         if *told == 5 {
@@ -267,7 +267,7 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
 fn a_watcher_may_take_a_lone_original_away() {
     let mut world = World::new();
     let prefab = world.spawn((Prefab, Number(1)));
-    world.observe::<Add, Number>(move |world: &mut World, _| {
+    world.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         if world.query::<&Number>().count() == 3 {
             world.despawn(prefab).expect("alive");
         }

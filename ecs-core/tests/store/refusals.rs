@@ -5,7 +5,7 @@ use core::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ecs::prelude::*;
-use formic_ecs::{ComponentDescriptor, ComponentId, Relation};
+use formic_ecs::{ComponentDescriptor, ComponentId, EventKind, Relation};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -176,9 +176,9 @@ fn a_mistake_that_panics_leaves_the_world_as_it_was() {
             drop(commands.play(&mut s.world));
         }),
         ("a view twice", |s| drop(s.world.view::<(&mut A, &A)>())),
-        ("a hook that comes too late", |s| _ = s.world.hooks::<A>().on_add(|_, _| ())),
+        ("a hook that comes too late", |s| _ = s.world.hooks::<A>().on(EventKind::Add, |_, _| ())),
         ("a hook twice", |s| {
-            s.world.hooks::<Fresh>().on_add(|_, _| ()).on_add(|_, _| ());
+            s.world.hooks::<Fresh>().on(EventKind::Add, |_, _| ()).on(EventKind::Add, |_, _| ());
         }),
     ];
     let mut stage = stage();

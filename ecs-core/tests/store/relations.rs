@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ChildOf, Despawn, Despawned, NoSuchEntity, OnTargetDespawn, Related, Relation,
+    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, Related, Relation,
     RelationError, Sources, Targets, Unrelated,
 };
 
@@ -130,7 +130,7 @@ fn a_despawn_takes_those_along_that_depend_on_it() {
     let mut world = World::new();
     let log = Arc::new(Mutex::new(Vec::new()));
     let written = Arc::clone(&log);
-    world.observe::<Despawn, Number>(move |world: &mut World, event| {
+    world.observe::<Number>(EventKind::Despawn, move |world: &mut World, event| {
         check(world);
         let number = world.get::<Number>(event.entity).expect("told before").0;
         written.lock().expect("not poisoned").push(number);
@@ -242,7 +242,7 @@ fn observers_are_told_of_pairs() {
 #[test]
 fn a_watcher_that_keeps_adding_children_is_stopped() {
     let mut world = World::new();
-    world.observe::<Despawn, Number>(|world: &mut World, event| {
+    world.observe::<Number>(EventKind::Despawn, |world: &mut World, event| {
         let parent = world.parent(event.entity).expect("all but the root");
         let another = world.spawn(Number(0));
         world.set_parent(another, parent).expect("alive");

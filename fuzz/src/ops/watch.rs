@@ -89,14 +89,7 @@ pub(crate) fn watch(world: &mut World, number: u32, watched: Watched, is_hook: b
             with_part!(kind, T, {
                 if is_hook {
                     let hooks = world.hooks::<T>();
-                    let note = note::<T>(number, moment);
-                    _ = match moment {
-                        Moment::Add => hooks.on_add(note),
-                        Moment::Insert => hooks.on_insert(note),
-                        Moment::Despawn => hooks.on_despawn(note),
-                        Moment::Replace => hooks.on_replace(note),
-                        Moment::Remove => hooks.on_remove(note),
-                    };
+                    _ = hooks.on(moment.kind(), note::<T>(number, moment));
                 } else {
                     let id = world.register::<T>();
                     let note = note::<T>(number, moment);
