@@ -108,15 +108,14 @@ impl Group<'_, '_> {
             let Record { sort_key, action, .. } = stream.at(index).1;
             let outcome = match (action, stage) {
                 (Action::Spawn(payload), Stage::Nowhere) if entities.is_reserved(*entity) => {
-                    let bundle = (payload.functions.index)(bundles, registry);
-                    let from = ArchetypeId::EMPTY;
-                    let insertion = bundles.insertion_at(bundle, from, registry, archetypes);
+                    let (functions, from) = (payload.functions, ArchetypeId::EMPTY);
                     plan.bundles.push(index);
+                    let insertion = functions.insertion(bundles, from, registry, archetypes);
                     Ok(Stage::In(insertion.target))
                 }
                 (Action::Insert(payload), Stage::In(here)) => {
-                    let bundle = (payload.functions.index)(bundles, registry);
-                    let target = bundles.insertion_at(bundle, here, registry, archetypes).target;
+                    let functions = payload.functions;
+                    let target = functions.insertion(bundles, here, registry, archetypes).target;
                     plan.bundles.push(index);
                     let before = archetypes.get(here).components();
                     for column in &archetypes.get(target).columns {
@@ -129,11 +128,11 @@ impl Group<'_, '_> {
                     Ok(Stage::In(target))
                 }
                 (Action::Remove(functions), Stage::In(here)) => {
-                    let bundle = (functions.index)(bundles, registry);
                     let change = Change::Remove;
-                    match bundles.transition_at(change, bundle, here, registry, archetypes) {
+                    match (functions.transition)(bundles, change, here, registry, archetypes) {
                         Some(transition) => Ok(Stage::In(transition.target)),
                         None => {
+                            let bundle = (functions.index)(bundles, registry);
                             let here = archetypes.get(here);
                             let missing = bundles.first_missing(bundle, *entity, here, registry);
                             Err(ComponentError::from(missing).into())

@@ -11,11 +11,13 @@ use core::ptr::NonNull;
 
 use super::deferred::{Deferred, Outcome};
 use super::{Action, CommandBuffer};
+use crate::archetype::{ArchetypeId, Archetypes};
 use crate::bundle::{Leftovers, Parts, Slot};
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::CommandFailureReason;
-use crate::world::{BundleIndex, Bundles, World};
+use crate::transfer::Transition;
+use crate::world::{BundleIndex, Bundles, Change, World};
 
 /// Values by their offset. It does not know their types and drops none of them.
 ///
@@ -223,6 +225,14 @@ impl Drop for Held<'_> {
 
 type MapFn<'a> = dyn FnMut(Entity) -> Entity + 'a;
 
+type TransitionFn = for<'a> fn(
+    &'a mut Bundles,
+    Change,
+    ArchetypeId,
+    &mut Registry,
+    &mut Archetypes,
+) -> Option<&'a Transition>;
+
 /// What a command can do with a bundle type.
 ///
 /// The unsafe ones take a payload: they ask that a bundle of this type is at the offset of the
@@ -230,6 +240,7 @@ type MapFn<'a> = dyn FnMut(Entity) -> Entity + 'a;
 #[derive(Debug)]
 pub(super) struct BundleFns {
     pub(super) index: fn(&mut Bundles, &mut Registry) -> BundleIndex,
+    pub(super) transition: TransitionFn,
     pub(super) remove: fn(&mut World, Entity) -> Outcome,
     /// Takes the payload out, to be used as it says.
     take: unsafe fn(&Arena, Offset, Use<'_>),
@@ -246,6 +257,7 @@ struct Of<T>(core::marker::PhantomData<T>);
 impl<P: Parts> Of<P> {
     const BUNDLE: &'static BundleFns = &BundleFns {
         index: Bundles::index::<P>,
+        transition: Bundles::transition::<P>,
         remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(Into::into),
         take: take::<P>,
         write: write::<P>,
@@ -256,6 +268,18 @@ impl<P: Parts> Of<P> {
 impl BundleFns {
     pub(super) fn of<P: Parts>() -> &'static Self {
         Of::<P>::BUNDLE
+    }
+
+    /// The transition of a row that is given the bundle.
+    pub(super) fn insertion<'a>(
+        &self,
+        bundles: &'a mut Bundles,
+        from: ArchetypeId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> &'a Transition {
+        let insertion = (self.transition)(bundles, Change::Insert, from, registry, archetypes);
+        insertion.expect("it leads somewhere")
     }
 }
 

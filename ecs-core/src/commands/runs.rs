@@ -93,15 +93,13 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
     // With what flags of the source and of the target a hook has to be told.
     let (transition, columns, told) = match kind {
         Kind::Insert(functions) => {
-            let index = (functions.index)(bundles, registry);
-            let insertion = bundles.insertion_at(index, from, registry, archetypes);
+            let insertion = functions.insertion(bundles, from, registry, archetypes);
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
             (Some(insertion), &*insertion.columns, told)
         }
         Kind::Remove(functions) => {
-            let index = (functions.index)(bundles, registry);
             let change = Change::Remove;
-            let removal = bundles.transition_at(change, index, from, registry, archetypes);
+            let removal = (functions.transition)(bundles, change, from, registry, archetypes);
             let Some(removal) = removal else { return };
             let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
             (Some(removal), &[][..], told)
@@ -150,8 +148,7 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
 fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut World) {
     let version = world.next_version();
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
-    let index = (functions.index)(bundles, registry);
-    let insertion = bundles.insertion_at(index, ArchetypeId::EMPTY, registry, archetypes);
+    let insertion = functions.insertion(bundles, ArchetypeId::EMPTY, registry, archetypes);
     let target = archetypes.get_mut(insertion.target);
     if target.flags.any(ArchetypeFlags::ON_ADD) {
         return;

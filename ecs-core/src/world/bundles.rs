@@ -126,16 +126,26 @@ impl Bundles {
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let place = match self.cached_edges[change as usize].get(TypeId::of::<P>(), from.0) {
+        let cached = self.cached_edges[change as usize].get(TypeId::of::<P>(), from.0);
+        let place = match cached {
             Some(place) => place,
-            None => {
-                let index = self.index::<P>(registry);
-                let place = self.find_edge(change, index, from, registry, archetypes);
-                self.cached_edges[change as usize].put(TypeId::of::<P>(), from.0, place);
-                place
-            }
+            None => self.find_edge_of::<P>(change, from, registry, archetypes),
         };
         self.edges[change as usize].known[place as usize].as_ref()
+    }
+
+    #[cold]
+    fn find_edge_of<P: Parts>(
+        &mut self,
+        change: Change,
+        from: ArchetypeId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> u32 {
+        let index = self.index::<P>(registry);
+        let place = self.find_edge(change, index, from, registry, archetypes);
+        self.cached_edges[change as usize].put(TypeId::of::<P>(), from.0, place);
+        place
     }
 
     /// The transition of a row that is given this bundle, which every row can be. From the archetype

@@ -299,12 +299,10 @@ impl<'w> OpenChunk<'w> {
         let mut rows = matching.next_run(self.from, len)?;
         let mut present = u64::MAX;
         for (term, optional) in &self.optionals {
-            let next = optional.next_run(rows.start, len);
-            match next.filter(|next| next.start == rows.start) {
-                Some(there) => rows.end = rows.end.min(there.end),
-                None => {
+            match optional.next_run(rows.start, len) {
+                Some(there) if there.start == rows.start => rows.end = rows.end.min(there.end),
+                there => {
                     present &= !(1 << term);
-                    let there = optional.next_run(rows.start, len);
                     rows.end = there.map_or(rows.end, |there| rows.end.min(there.start));
                 }
             }
