@@ -132,10 +132,10 @@ impl EnableBits {
         word.store(new(word.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
-    /// Enters rows that were not there, switched on.
-    pub(crate) fn push_rows(&mut self, chunk: usize, rows: Range<usize>) {
+    /// Switches rows on that have come, or off that go.
+    pub(crate) fn fill(&mut self, chunk: usize, rows: Range<usize>, enabled: bool) {
         for (word, mask) in masks(rows) {
-            self.update(chunk, word, |bits| bits | mask);
+            self.update(chunk, word, |bits| if enabled { bits | mask } else { bits & !mask });
         }
     }
 
@@ -156,22 +156,11 @@ impl EnableBits {
         }
     }
 
-    /// Takes out the last rows of a chunk.
-    pub(crate) fn pop_rows(&mut self, chunk: usize, rows: Range<usize>) {
-        for (word, mask) in masks(rows) {
-            self.update(chunk, word, |bits| bits & !mask);
-        }
-    }
-
     /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
     pub(crate) fn set_rows(&mut self, chunk: usize, len: usize, rows: &Rows, enabled: bool) {
         match rows {
             Rows::None => {}
-            Rows::All => {
-                for (word, mask) in masks(0..len) {
-                    self.update(chunk, word, |_| if enabled { mask } else { 0 });
-                }
-            }
+            Rows::All => self.fill(chunk, 0..len, enabled),
             Rows::Some(mask) => {
                 for (word, &mask) in (0..len.div_ceil(64)).zip(mask.words()) {
                     self.update(
@@ -210,7 +199,7 @@ mod tests {
         let mut bits = EnableBits::new(130);
         for chunk in 0..3 {
             bits.push_chunk();
-            bits.push_rows(chunk, 0..130);
+            bits.fill(chunk, 0..130, true);
             assert!(bits.are_on(chunk, 0..130));
         }
         bits.clear();

@@ -323,7 +323,7 @@ impl Chunks {
     fn push_marks(&mut self, first: RowAddress, count: usize, version: u64) {
         let RowAddress { chunk, row } = first;
         for bits in &mut self.bits {
-            bits.push_rows(chunk, row..row + count);
+            bits.fill(chunk, row..row + count, true);
         }
         for versions in &mut self.tracked {
             versions.push_rows(chunk, row..row + count, version);

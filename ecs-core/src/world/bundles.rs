@@ -95,16 +95,6 @@ impl Bundles {
         index
     }
 
-    /// The number of these components, which are of this world and each there once.
-    pub(crate) fn index_of_ids(&mut self, ids: &[ComponentId]) -> BundleIndex {
-        if let Some(&index) = self.by_ids.get(ids) {
-            return index;
-        }
-        let index = self.push(ids);
-        self.by_ids.insert(ids.into(), index);
-        index
-    }
-
     fn push(&mut self, ids: &[ComponentId]) -> BundleIndex {
         let index = u32::try_from(self.ids.len()).expect("fewer than 2^32 bundle types");
         self.ids.push(ids.into());
@@ -161,27 +151,22 @@ impl Bundles {
         insertion.expect("it leads somewhere")
     }
 
-    /// What [`insertion`](Self::insertion) gives, for the bundle of this number.
-    pub(crate) fn insertion_at(
-        &mut self,
-        index: BundleIndex,
-        from: ArchetypeId,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-    ) -> &Transition {
-        let insertion = self.transition_at(Change::Insert, index, from, registry, archetypes);
-        insertion.expect("it leads somewhere")
-    }
-
-    /// What [`transition`](Self::transition) gives, for the bundle of this number.
-    pub(crate) fn transition_at(
+    /// What [`transition`](Self::transition) gives for these components, which are of this world and
+    /// each there once.
+    pub(crate) fn transition_of_ids(
         &mut self,
         change: Change,
-        index: BundleIndex,
+        ids: &[ComponentId],
         from: ArchetypeId,
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
+        let known = self.by_ids.get(ids).copied();
+        let index = known.unwrap_or_else(|| {
+            let index = self.push(ids);
+            self.by_ids.insert(ids.into(), index);
+            index
+        });
         let place = self.find_edge(change, index, from, registry, archetypes);
         self.edges[change as usize].known[place as usize].as_ref()
     }

@@ -144,9 +144,8 @@ impl World {
         let version = finishing.world.next_version();
         let World { bundles, registry, archetypes, blocks, entities, scratch, .. } =
             &mut *finishing.world;
-        let index = bundles.index_of_ids(&[id]);
-        let from_id = from.archetype;
-        let removal = bundles.transition_at(Change::Remove, index, from_id, registry, archetypes);
+        let (change, from_id) = (Change::Remove, from.archetype);
+        let removal = bundles.transition_of_ids(change, &[id], from_id, registry, archetypes);
         let Some(removal) = removal else {
             let component = registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
@@ -468,8 +467,9 @@ impl World {
         while spawned.len() < count {
             let version = self.next_version();
             let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
-            let index = bundles.index_of_ids(&ids);
-            let insertion = bundles.insertion_at(index, ArchetypeId::EMPTY, registry, archetypes);
+            let (change, nowhere) = (Change::Insert, ArchetypeId::EMPTY);
+            let insertion = bundles.transition_of_ids(change, &ids, nowhere, registry, archetypes);
+            let insertion = insertion.expect("it leads somewhere");
             let archetype = archetypes.get_mut(insertion.target);
             // An observer may do anything, so entities that have any go one by one.
             let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
@@ -561,8 +561,9 @@ impl World {
     ) {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
-        let index = bundles.index_of_ids(&[id]);
-        let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
+        let (change, from_id) = (Change::Insert, from.archetype);
+        let insertion = bundles.transition_of_ids(change, &[id], from_id, registry, archetypes);
+        let insertion = insertion.expect("it leads somewhere");
         let context = MoveContext { entities, blocks, scratch, version };
         let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
         put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));

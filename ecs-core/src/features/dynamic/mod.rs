@@ -9,7 +9,7 @@ mod run;
 use alloc::string::String;
 
 use crate::entity::Entity;
-use crate::error::{AccessConflict, ComponentError, NoSuchEntity, UnknownComponent};
+use crate::error::{AccessConflict, NoSuchEntity, UnknownComponent};
 use crate::name::Name;
 
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
@@ -111,18 +111,6 @@ error_text! { ByIdError:
 
 from_error!(NoSuchEntity => ByIdError::NoSuchEntity);
 from_error!(UnknownComponent => ByIdError::Unknown);
-
-impl From<ComponentError> for ByIdError {
-    fn from(error: ComponentError) -> Self {
-        match error {
-            ComponentError::NoSuchEntity(error) => Self::NoSuchEntity(error),
-            ComponentError::Missing(missing) => {
-                Self::Missing { entity: missing.entity, component: missing.component.into() }
-            }
-            ComponentError::NotEnableable { component } => Self::NotEnableable(component.into()),
-        }
-    }
-}
 
 /// Why a query by id could not be made, or be asked.
 #[derive(Clone, PartialEq, Eq)]

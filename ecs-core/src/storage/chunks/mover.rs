@@ -355,7 +355,7 @@ impl Chunks {
             let left = end.row - count..end.row;
             for bits in &mut self.bits {
                 bits.move_rows(from.chunk, hole.clone(), end.chunk, last);
-                bits.pop_rows(end.chunk, left.clone());
+                bits.fill(end.chunk, left.clone(), false);
             }
             for versions in &mut self.tracked {
                 versions.move_rows(from.chunk, hole.clone(), end.chunk, last);
