@@ -98,12 +98,15 @@ impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
             }
         });
         let query = all.query();
-        let log = log.map(|log| (log, tick));
-        decide_all::<Q, N>(reasoner, query, (scratch, pool), &inputs, log);
+        let room = (&mut **scratch, *pool);
+        match log.map(|log| (log, tick)) {
+            None => decide_all::<Q, false, N>(reasoner, query, room, &inputs, None),
+            log => decide_all::<Q, true, N>(reasoner, query, room, &inputs, log),
+        }
     }
 }
 
-fn decide_all<Q: QueryData, const N: usize>(
+fn decide_all<Q: QueryData, const IS_LOGGED: bool, const N: usize>(
     reasoner: &Reasoner,
     mut query: formic_ecs::Query<'_, Row<Q>>,
     (scratch, pool): (&mut ParallelScratch, &Pool),
@@ -120,10 +123,10 @@ fn decide_all<Q: QueryData, const N: usize>(
             });
             return;
         }
-        let mut batch = Batch::<N>::new(reasoner, log);
+        let mut batch = Batch::<IS_LOGGED, N>::new(reasoner, log);
         chunks.take_batches(range, |_, rows| {
             rows.for_each(|(entity, agent, body, _, switching, data)| {
-                batch.push((entity, agent, body, switching), inputs(data));
+                batch.push(entity, (agent, body, switching), inputs(data));
             });
         });
         batch.decide();
@@ -131,28 +134,34 @@ fn decide_all<Q: QueryData, const N: usize>(
 }
 
 /// An agent that waits for its batch to be full.
-type Waiting<'a> = (Entity, &'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
+type Waiting<'a> = (&'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
 
 /// Agents that decide together: their inputs lie side by side.
-struct Batch<'a, const N: usize> {
+struct Batch<'a, const IS_LOGGED: bool, const N: usize> {
     reasoner: &'a Reasoner,
     log: Option<(&'a DecisionLog, u64)>,
     agents: Vec<Waiting<'a>>,
+    /// Who they are, if there is a log.
+    entities: Vec<Entity>,
     inputs: [[f32; BATCH]; N],
     current: [u32; BATCH],
 }
 
-impl<'a, const N: usize> Batch<'a, N> {
+impl<'a, const IS_LOGGED: bool, const N: usize> Batch<'a, IS_LOGGED, N> {
     fn new(reasoner: &'a Reasoner, log: Option<(&'a DecisionLog, u64)>) -> Self {
         let agents = Vec::with_capacity(BATCH);
-        Self { reasoner, log, agents, inputs: [[0.0; BATCH]; N], current: [NONE; BATCH] }
+        let entities = Vec::new();
+        Self { reasoner, log, agents, entities, inputs: [[0.0; BATCH]; N], current: [NONE; BATCH] }
     }
 
     #[inline(always)]
-    fn push(&mut self, agent: Waiting<'a>, inputs: [f32; N]) {
+    fn push(&mut self, entity: Entity, agent: Waiting<'a>, inputs: [f32; N]) {
         let place = self.agents.len() % BATCH;
         self.inputs.iter_mut().zip(inputs).for_each(|(all, input)| all[place] = input);
-        self.current[place] = agent.1.current;
+        self.current[place] = agent.0.current;
+        if IS_LOGGED {
+            self.entities.push(entity);
+        }
         self.agents.push(agent);
         if self.agents.len() == BATCH {
             self.decide();
@@ -162,7 +171,7 @@ impl<'a, const N: usize> Batch<'a, N> {
     /// All of them decide.
     #[inline(never)]
     fn decide(&mut self) {
-        let Self { reasoner, log, agents, inputs, current } = self;
+        let Self { reasoner, log, agents, entities, inputs, current } = self;
         let mut units = [[0.0; BATCH]; N];
         for (units, inputs) in units.iter_mut().zip(inputs.iter()) {
             units.iter_mut().zip(inputs).for_each(|(to, &input)| *to = unit_or_nan(input));
@@ -181,23 +190,24 @@ impl<'a, const N: usize> Batch<'a, N> {
             // Who is watched first: what it takes to find out comes from memory for all at once.
             let mut watched = 0_u64;
             for place in set_bits(news) {
-                let is_watched = log.0.is_watched(agents[place].0);
+                let is_watched = log.0.is_watched(entities[place]);
                 watched |= u64::from(is_watched) << place;
             }
             for place in set_bits(watched) {
-                let (entity, agent, ..) = &agents[place];
+                let (entity, agent) = (entities[place], &*agents[place].0);
                 let inputs = inputs.map(|all| all[place]);
-                note_choice(reasoner, log, *entity, agent, chosen(choices[place]), &inputs, &[]);
+                note_choice(reasoner, log, entity, agent, chosen(choices[place]), &inputs, &[]);
             }
         }
         for place in set_bits(news) {
             if choices[place] != current[place] {
-                let (_, agent, body, switching) = &mut agents[place];
+                let (agent, body, switching) = &mut agents[place];
                 agent.switch(chosen(choices[place]), reasoner, body, &mut []);
                 switching.set(true);
             }
         }
         agents.clear();
+        entities.clear();
     }
 }
 
