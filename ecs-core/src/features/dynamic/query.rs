@@ -7,7 +7,7 @@ use super::DynamicQueryError;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::mask::Rows;
-use crate::query::{Access, ChunkRef, MarkSlot, PlanSource, TermSlot, Use};
+use crate::query::{Access, ChunkRef, PlanSource, TermSlot, Use};
 use crate::world::World;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
@@ -89,37 +89,22 @@ pub(super) struct DynamicMatch {
     pub(super) archetype: usize,
     /// Of each term, where the archetype has it. Only optional ones may be missing.
     pub(super) slots: Box<[Option<TermSlot>]>,
-    narrowing: Box<[Narrowing]>,
-}
-
-/// What narrows the rows of a chunk.
-#[derive(Clone, Copy, Debug)]
-enum Narrowing {
-    /// The bits, of which the ones stay.
-    Enabled(MarkSlot),
-    /// The bits, of which the zeros stay.
-    Disabled(MarkSlot),
-    Changed(TermSlot),
-    Added(TermSlot),
-}
-
-impl Narrowing {
-    fn narrow(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-        match self {
-            Self::Enabled(slot) => slot.keep_enabled(chunk, rows),
-            Self::Disabled(slot) => slot.keep_disabled(chunk, rows),
-            Self::Changed(slot) => slot.keep_later(false, chunk, rows),
-            Self::Added(slot) => slot.keep_later(true, chunk, rows),
-        }
-    }
+    /// What narrows the rows of a chunk.
+    narrowing: Box<[(How, TermSlot)]>,
 }
 
 impl DynamicMatch {
     /// Sets `rows` to those of a chunk that match, as the bits are now. In place: they are large.
     pub(super) fn rows(&self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         *rows = Rows::All;
-        for narrowing in &self.narrowing {
-            narrowing.narrow(chunk, rows);
+        for (how, slot) in &self.narrowing {
+            match how {
+                How::With => slot.bits.keep_enabled(chunk, rows),
+                How::Without | How::Disabled => slot.bits.keep_disabled(chunk, rows),
+                How::Changed => slot.keep_later(false, chunk, rows),
+                How::Added => slot.keep_later(true, chunk, rows),
+                How::Present | How::Mask => {}
+            }
         }
     }
 
@@ -179,8 +164,9 @@ impl DynamicQuery {
     }
 
     fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
+        let has_bits = |slot: &TermSlot| slot.bits.get().is_some();
         // One that cannot be disabled narrows nothing.
-        let enabled = |slot: TermSlot| slot.bits.get().map(|_| Narrowing::Enabled(slot.bits));
+        let enabled = |slot| Some((How::With, slot)).filter(|(_, slot)| has_bits(slot));
         let mut narrowing = Vec::new();
         let mut slots = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
@@ -190,22 +176,18 @@ impl DynamicQuery {
             }
             slots.push(slot);
         }
-        for filter in &self.filters {
-            let slot = TermSlot::find(filter.id, archetype);
-            let bits = slot.map(|slot| slot.bits.get().map(|_| Narrowing::Disabled(slot.bits)));
-            match filter.how {
+        for &Filter { id, how } in &self.filters {
+            let slot = TermSlot::find(id, archetype);
+            match how {
                 How::With => narrowing.extend(enabled(slot?)),
                 How::Present | How::Mask => _ = slot?,
-                How::Disabled => narrowing.push(bits??),
+                How::Disabled => narrowing.push((how, slot.filter(has_bits)?)),
                 // One that is there and cannot be disabled is there for good.
-                How::Without => narrowing.extend(bits.map_or(Some(None), |bits| bits.map(Some))?),
-                How::Changed => {
+                How::Without if slot.is_some_and(|slot| !has_bits(&slot)) => return None,
+                How::Without => narrowing.extend(slot.map(|slot| (how, slot))),
+                How::Changed | How::Added => {
                     narrowing.extend(enabled(slot?));
-                    narrowing.push(Narrowing::Changed(slot?));
-                }
-                How::Added => {
-                    narrowing.extend(enabled(slot?));
-                    narrowing.push(Narrowing::Added(slot?));
+                    narrowing.push((how, slot?));
                 }
             }
         }

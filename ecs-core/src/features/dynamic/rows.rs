@@ -85,10 +85,8 @@ impl<'w> DynamicRows<'w> {
     /// terms: a whole chunk at a time where nothing in it is disabled.
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
-        while walk.open_next() {
-            while let Some(run) = walk.next_of_open() {
-                f(run);
-            }
+        while let Some(run) = walk.next_run() {
+            f(run);
         }
     }
 
