@@ -14,53 +14,10 @@
 //! not, the sleeper sees the work. The whole protocol is in `docs/job-sleep.md`.
 
 use crate::sync::{
-    Arc, AtomicUsize, Condvar, Deadline, Mutex, Ordering, needed_fence, thread_local,
+    AtomicUsize, Deadline, Mutex, Ordering, Thread, current_thread, needed_fence, park,
+    park_timeout,
 };
 use crossbeam_utils::CachePadded;
-
-/// The place where one thread sleeps: a token, and a condition variable that tells of it.
-///
-/// A token may arrive late, after its receiver woke for another reason. So waking proves nothing:
-/// a sleeper sleeps on until it is off the list.
-#[derive(Debug)]
-struct Parker {
-    token: Mutex<bool>,
-    bell: Condvar,
-}
-
-impl Parker {
-    fn new() -> Self {
-        Self { token: Mutex::new(false), bell: Condvar::new() }
-    }
-
-    /// Sleeps until there is a token, and consumes it; or until the deadline.
-    fn park(&self, deadline: Option<&Deadline>) {
-        let mut token = self.token.lock();
-        while !*token {
-            token = match deadline.map(Deadline::left) {
-                None => self.bell.wait(token),
-                Some(Some(left)) => self.bell.wait_for(token, left),
-                Some(None) => return,
-            };
-        }
-        *token = false;
-    }
-
-    /// Leaves a token. Tokens do not add up.
-    fn unpark(&self) {
-        *self.token.lock() = true;
-        self.bell.notify_one();
-    }
-
-    /// The calling thread's, which all pools use.
-    fn of_this_thread() -> Arc<Self> {
-        thread_local! {
-            static OWN: Arc<Parker> = Arc::new(Parker::new());
-        }
-        // A thread that ends has no thread-locals any more: then one for this sleep.
-        OWN.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Self::new()))
-    }
-}
 
 /// The work that a sleeper takes, whatever it waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +51,7 @@ pub(crate) struct Tag {
 struct Sleeper {
     ticket: u64,
     tag: Tag,
-    parker: Arc<Parker>,
+    thread: Thread,
 }
 
 /// The threads of a pool that sleep, or are about to.
@@ -132,16 +89,16 @@ impl Sleepers {
 
     /// Searching -> Listed. The caller looks everywhere once more, then leaves or sleeps.
     pub(crate) fn list(&self, tag: Tag) -> Listed<'_> {
-        let parker = Parker::of_this_thread();
+        let thread = current_thread();
         let mut list = self.list.lock();
         list.last_ticket += 1;
         let ticket = list.last_ticket;
-        list.sleepers.push(Sleeper { ticket, tag, parker: Arc::clone(&parker) });
+        list.sleepers.push(Sleeper { ticket, tag, thread });
         self.count(&list.sleepers);
         drop(list);
         // Pairs with the fence in `has_any`.
         needed_fence("list");
-        Listed { sleepers: self, ticket, parker }
+        Listed { sleepers: self, ticket }
     }
 
     /// Whether anyone is listed, for a caller that has just made work visible.
@@ -175,7 +132,7 @@ impl Sleepers {
             let sleeper = list.sleepers.remove(place);
             self.count(&list.sleepers);
             drop(list);
-            sleeper.parker.unpark();
+            sleeper.thread.unpark();
         }
         limit
     }
@@ -186,16 +143,21 @@ impl Sleepers {
 pub(crate) struct Listed<'pool> {
     sleepers: &'pool Sleepers,
     ticket: u64,
-    parker: Arc<Parker>,
 }
 
 impl Listed<'_> {
     /// Listed -> Asleep -> Searching: returns once a wake-up was spent on this thread, or the deadline
     /// has passed.
+    ///
+    /// A thread may be unparked for another reason, or late, when it has woken for one. So that proves
+    /// nothing: it sleeps on until it is off the list.
     pub(crate) fn sleep(&self, deadline: Option<&Deadline>) {
-        // Looked at before each sleep: the token may have gone to a sleep inside of a look.
-        while self.is_listed() && deadline.is_none_or(|deadline| deadline.left().is_some()) {
-            self.parker.park(deadline);
+        while self.is_listed() {
+            match deadline.map(Deadline::left) {
+                None => park(),
+                Some(Some(left)) => park_timeout(left),
+                Some(None) => return,
+            }
         }
     }
 

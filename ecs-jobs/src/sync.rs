@@ -131,13 +131,13 @@ impl Deadline {
 
 #[cfg(not(any(loom, shuttle)))]
 mod chosen {
-    pub(crate) use parking_lot::{Mutex, MutexGuard};
+    pub(crate) use parking_lot::Mutex;
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub(crate) use std::sync::{Arc, Weak};
-    pub(crate) use std::thread;
+    pub(crate) use std::thread::{self, Thread, current as current_thread, park, park_timeout};
     pub(crate) use std::thread_local;
     use std::time::Duration;
 
@@ -149,34 +149,6 @@ mod chosen {
     /// How often a thread without work looks around before it goes to sleep:
     /// a few microseconds in all.
     pub(crate) const SPIN_ROUNDS: u32 = if cfg!(miri) { 1 } else { 7 };
-
-    /// A condition variable that hands the guard through, as loom's does.
-    #[derive(Debug)]
-    pub(crate) struct Condvar(parking_lot::Condvar);
-
-    impl Condvar {
-        pub(crate) fn new() -> Self {
-            Self(parking_lot::Condvar::new())
-        }
-
-        pub(crate) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-            self.0.wait(&mut guard);
-            guard
-        }
-
-        pub(crate) fn wait_for<'a, T>(
-            &self,
-            mut guard: MutexGuard<'a, T>,
-            time: Duration,
-        ) -> MutexGuard<'a, T> {
-            self.0.wait_for(&mut guard, time);
-            guard
-        }
-
-        pub(crate) fn notify_one(&self) {
-            self.0.notify_one();
-        }
-    }
 
     /// `std::cell::UnsafeCell` with loom's interface: access is a closure over
     /// a raw pointer, so that a model can see where it begins and ends.
@@ -303,27 +275,36 @@ mod chosen {
         }
     }
 
-    #[derive(Debug)]
-    pub(crate) struct Condvar(loom::sync::Condvar);
+    /// A thread that can be unparked: by a token behind a lock, since loom's own `unpark` also ends other
+    /// waits of a thread, which loom takes for a bug of its own.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Thread(Arc<(Mutex<bool>, loom::sync::Condvar)>);
 
-    impl Condvar {
-        pub(crate) fn new() -> Self {
-            Self(loom::sync::Condvar::new())
+    pub(crate) fn current_thread() -> Thread {
+        loom::thread_local! {
+            static OWN: Thread = Thread(Arc::new((Mutex::new(false), loom::sync::Condvar::new())));
         }
+        OWN.with(Clone::clone)
+    }
 
-        pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-            self.0.wait(guard).expect("no model panics under a lock")
-        }
-
-        /// The time is up at once.
-        pub(crate) fn wait_for<T>(&self, guard: T, _time: std::time::Duration) -> T {
-            guard
-        }
-
-        pub(crate) fn notify_one(&self) {
-            self.0.notify_one();
+    impl Thread {
+        pub(crate) fn unpark(&self) {
+            *self.0.0.lock() = true;
+            self.0.1.notify_one();
         }
     }
+
+    pub(crate) fn park() {
+        let Thread(own) = current_thread();
+        let mut token = own.0.lock();
+        while !*token {
+            token = own.1.wait(token).expect("no model panics under a lock");
+        }
+        *token = false;
+    }
+
+    /// The time is up at once.
+    pub(crate) fn park_timeout(_time: std::time::Duration) {}
 
     /// A clock that stands still at the end of time.
     #[derive(Debug)]

@@ -6,11 +6,13 @@
 //! fence. Those are loom's, in `loom_models`.
 
 pub(crate) use shuttle::hint::spin_loop;
+use shuttle::sync::MutexGuard;
 pub(crate) use shuttle::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
-pub(crate) use shuttle::sync::{Arc, MutexGuard, Weak};
-pub(crate) use shuttle::{thread, thread_local};
+pub(crate) use shuttle::sync::{Arc, Weak};
+pub(crate) use shuttle::thread::{self, Thread, current as current_thread, park};
+pub(crate) use shuttle::thread_local;
 
 /// `Arc::downgrade`.
 pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
@@ -38,28 +40,8 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A condition variable that hands the guard through, as the other faces' do.
-#[derive(Debug)]
-pub(crate) struct Condvar(shuttle::sync::Condvar);
-
-impl Condvar {
-    pub(crate) fn new() -> Self {
-        Self(shuttle::sync::Condvar::new())
-    }
-
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        self.0.wait(guard).unwrap_or_else(shuttle::sync::PoisonError::into_inner)
-    }
-
-    /// The time is up at once.
-    pub(crate) fn wait_for<T>(&self, guard: T, _time: std::time::Duration) -> T {
-        guard
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-}
+/// The time is up at once.
+pub(crate) fn park_timeout(_time: std::time::Duration) {}
 
 /// As outside of models: shuttle does not watch cells.
 #[derive(Debug)]
