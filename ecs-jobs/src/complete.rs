@@ -15,28 +15,16 @@ use crate::walk::{Found, Walk};
 /// it: so deep that no stack overflows.
 const DEPTH_MAX: usize = 128;
 
-/// A wait inside of other waits of the same thread.
-pub(crate) struct WaitDepth<'a> {
-    context: &'a WorkerContext,
-    outer: usize,
-}
-
-impl<'a> WaitDepth<'a> {
-    /// One deeper, unless that is too deep.
-    pub(crate) fn enter(context: &'a WorkerContext) -> Result<Self, JobError> {
-        let outer = context.wait_depth.get();
-        if outer == DEPTH_MAX {
-            return Err(JobError::TooDeep);
-        }
-        context.wait_depth.set(outer + 1);
-        Ok(Self { context, outer })
+/// Runs `wait` inside of other waits of the same thread, unless there are too many. It keeps panics inside.
+pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result<(), JobError> {
+    let outer = context.wait_depth.get();
+    if outer == DEPTH_MAX {
+        return Err(JobError::TooDeep);
     }
-}
-
-impl Drop for WaitDepth<'_> {
-    fn drop(&mut self) {
-        self.context.wait_depth.set(self.outer);
-    }
+    context.wait_depth.set(outer + 1);
+    wait();
+    context.wait_depth.set(outer);
+    Ok(())
 }
 
 /// Returns when the job `id` is done, or an error if this thread is too deep in waits already, or the
@@ -52,18 +40,13 @@ pub(crate) fn wait_for_job(
         return Ok(());
     }
     WorkerContext::with(shared, |context| {
-        let _depth = WaitDepth::enter(context)?;
-        let walk = Walk::new(shared, id, main == Main::Run);
-        shared.wait_graph.while_waiting(
-            (shared.number, &shared.slots),
-            context.job.get(),
-            id,
-            || {
-                let found = None;
-                let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
-                wait(shared, context, &mut goal);
-            },
-        );
+        let wait = || {
+            let (walk, found) = (Walk::new(shared, id, main == Main::Run), None);
+            let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
+            one_deeper(context, || wait(shared, context, &mut goal))
+        };
+        let slots = (shared.number, &shared.slots);
+        shared.wait_graph.while_waiting(slots, context.job.get(), id, wait)?;
         if shared.slots.is_done(id) { Ok(()) } else { Err(JobError::TimedOut) }
     })
 }

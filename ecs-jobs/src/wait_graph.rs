@@ -20,13 +20,13 @@ impl WaitGraph {
     ///
     /// Panics if the wait would never end, because `job` waits for `waiting`, itself or by way of
     /// others. Only in debug builds.
-    pub(crate) fn while_waiting(
+    pub(crate) fn while_waiting<R>(
         &self,
         (pool, slots): (u64, &Slots),
         waiting: Option<JobId>,
         job: JobId,
-        wait: impl FnOnce(),
-    ) {
+        wait: impl FnOnce() -> R,
+    ) -> R {
         let Some(waiting) = waiting.filter(|_| cfg!(debug_assertions)) else { return wait() };
         let mut waits = self.0.lock();
         // Under the lock: of several that close a circle together, the last one finds it.
@@ -38,10 +38,11 @@ impl WaitGraph {
         }
         waits.push((waiting, job));
         drop(waits);
-        wait();
+        let result = wait();
         let mut waits = self.0.lock();
         let place = waits.iter().position(|other| *other == (waiting, job));
         place.map(|place| waits.swap_remove(place));
+        result
     }
 }
 

@@ -1,7 +1,7 @@
 //! Threads that work for the pool: its own until it closes, and those of the host until a condition
 //! holds.
 
-use crate::complete::WaitDepth;
+use crate::complete::one_deeper;
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
 use crate::run_job::{Main, run_chain, take_any};
@@ -69,13 +69,11 @@ fn work_until(
     job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
 ) {
-    let _depth = WaitDepth::enter(context).unwrap_or_else(|error| panic!("{error}"));
     let is_reached = false;
-    wait(
-        shared,
-        context,
-        &mut WorkGoal { shared, context, job, is_worker, watches, main, condition, is_reached },
-    );
+    let mut goal =
+        WorkGoal { shared, context, job, is_worker, watches, main, condition, is_reached };
+    one_deeper(context, || wait(shared, context, &mut goal))
+        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// A thread that works until a condition holds.
