@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 
-use formic_ecs::{Component, World};
+use formic_ecs::{Component, RandomStream, World};
 
 use super::config::{IntoSystem, SystemConfig};
 use super::draft::Draft;
@@ -241,14 +241,8 @@ impl ScheduleBuilder {
 fn ranking(count: usize, seed: Option<u64>) -> Vec<usize> {
     let mut ranking: Vec<usize> = (0..count).collect();
     if let Some(seed) = seed {
-        // SplitMix64 of the seed and the number.
-        let key = |number: u64| {
-            let mut mixed = (seed ^ number.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-            mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^ mixed >> 31
-        };
-        ranking.sort_by_cached_key(|&node| key(node as u64));
+        let stream = RandomStream::new(seed);
+        ranking.sort_by_cached_key(|&node| stream.fork(node as u64).next_u64());
     }
     ranking
 }

@@ -94,13 +94,25 @@ impl<'a> StateArchive<'a> {
         write: impl FnOnce(&T, &mut Vec<u8>) -> Result<(), CodecError>,
         read: impl FnOnce(&mut T, &mut &[u8], Option<&World>) -> Result<(), CodecError>,
     ) {
-        if let Mode::Save { .. } = &self.mode {
-            let mut bytes = Vec::new();
-            let written = write(state, &mut bytes);
-            self.put(what, written.map(|()| bytes));
-        } else if let Some((mut bytes, world)) = self.take(what) {
-            let is_read = read(state, &mut bytes, world).is_ok() && bytes.is_empty();
-            self.note_read(what, is_read);
+        let system = self.system;
+        match &mut self.mode {
+            Mode::Save { .. } => {
+                let mut bytes = Vec::new();
+                let written = write(state, &mut bytes);
+                self.put(what, written.map(|()| bytes));
+            }
+            Mode::Load { entries, missing, failed, world } => {
+                let is_it =
+                    |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
+                let Some((_, mut bytes)) = entries.iter_mut().find(is_it).and_then(Option::take)
+                else {
+                    return missing.push(name::of_type(what));
+                };
+                if read(state, &mut bytes, *world).is_err() || !bytes.is_empty() {
+                    let what = called(what, system);
+                    failed.get_or_insert(LoadError::InvalidValue { what });
+                }
+            }
         }
     }
 
@@ -112,26 +124,6 @@ impl<'a> StateArchive<'a> {
                 put_bytes(out, &bytes);
             }
             Err(CodecError) => problems.push(Unsaved::unwritable(called(what, self.system))),
-        }
-    }
-
-    /// What was saved of this, and the world, where it is to be taken over.
-    fn take(&mut self, what: &str) -> Option<(&'a [u8], Option<&'a World>)> {
-        let Mode::Load { entries, missing, world, .. } = &mut self.mode else { return None };
-        let is_it = |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
-        match entries.iter_mut().find(is_it).and_then(Option::take) {
-            Some((_, bytes)) => Some((bytes, *world)),
-            None => {
-                missing.push(name::of_type(what));
-                None
-            }
-        }
-    }
-
-    fn note_read(&mut self, what: &str, is_read: bool) {
-        let Mode::Load { failed: failed @ None, .. } = &mut self.mode else { return };
-        if !is_read {
-            *failed = Some(LoadError::InvalidValue { what: called(what, self.system) });
         }
     }
 
