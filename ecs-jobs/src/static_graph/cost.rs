@@ -69,10 +69,28 @@ impl StaticGraph {
     /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
     /// so many threads the next time, where this run took the time of each.
     pub(super) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
+        match self.sharing {
+            Sharing::WhereWorthIt => {}
+            Sharing::Always => return true,
+            Sharing::Never => return false,
+        }
         let mut ends_ns = std::mem::take(&mut self.ends_ns);
-        let cost = self.cost_of(nodes, &mut ends_ns);
+        nodes.iter().for_each(|&node| ends_ns[node] = 0);
+        // What they take on one thread, and on any number of them: the longest way through them.
+        let (mut sum_ns, mut longest_ns) = (0_usize, 0);
+        for &node in nodes {
+            // `ends_ns` is when it can begin, up to here.
+            let own = self.cost_ns(node);
+            let end = ends_ns[node].saturating_add(own);
+            sum_ns = sum_ns.saturating_add(own);
+            longest_ns = longest_ns.max(end);
+            for &successor in self.successors(node) {
+                let begin = &mut ends_ns[successor as usize];
+                *begin = (*begin).max(end);
+            }
+        }
         self.ends_ns = ends_ns;
-        cost.is_worth(threads, self.sharing)
+        sum_ns - longest_ns.max(sum_ns / threads) >= WORTH_NS
     }
 
     /// Whether `nodes`, which were run on one thread and took so long, have become worth a look:
@@ -83,46 +101,6 @@ impl StaticGraph {
         }
         let costs = nodes.iter().map(|&node| self.cost_ns(node) as u64);
         took_ns / 2 > costs.fold(0, u64::saturating_add)
-    }
-
-    /// What running `nodes` would take. `ends_ns` is scratch.
-    fn cost_of(&self, nodes: &[usize], ends_ns: &mut [usize]) -> GraphCost {
-        let mut cost = GraphCost::default();
-        nodes.iter().for_each(|&node| ends_ns[node] = 0);
-        for &node in nodes {
-            // `ends_ns` is when it can begin, up to here.
-            let own = self.cost_ns(node);
-            let end = ends_ns[node].saturating_add(own);
-            cost.sum_ns = cost.sum_ns.saturating_add(own);
-            cost.longest_ns = cost.longest_ns.max(end);
-            for &successor in self.successors(node) {
-                let begin = &mut ends_ns[successor as usize];
-                *begin = (*begin).max(end);
-            }
-        }
-        cost
-    }
-}
-
-/// What running some nodes would take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct GraphCost {
-    /// On one thread.
-    sum_ns: usize,
-    /// On any number of threads: the longest way through them.
-    longest_ns: usize,
-}
-
-impl GraphCost {
-    /// Whether so many threads save enough.
-    fn is_worth(self, threads: usize, sharing: Sharing) -> bool {
-        match sharing {
-            Sharing::WhereWorthIt => {}
-            Sharing::Always => return true,
-            Sharing::Never => return false,
-        }
-        let together = self.longest_ns.max(self.sum_ns / threads);
-        self.sum_ns - together >= WORTH_NS
     }
 }
 
@@ -159,20 +137,27 @@ impl Calls {
 mod tests {
     use super::*;
 
+    /// Whether nodes of a microsecond each are worth so many threads: some in a chain, and some alone.
+    fn is_worth(chained: usize, alone: usize, threads: usize, sharing: Sharing) -> bool {
+        let chain = (1..chained).map(|next| vec![next]);
+        let ends = std::iter::repeat_n(vec![], usize::from(chained > 0) + alone);
+        let successors: Vec<Vec<usize>> = chain.chain(ends).collect();
+        let mut graph = StaticGraph::new(&successors, sharing);
+        let nodes: Vec<usize> = (0..successors.len()).collect();
+        nodes.iter().for_each(|&node| graph.took(node, 1_000, true));
+        graph.is_worth(&nodes, threads)
+    }
+
     #[test]
     fn a_stage_is_shared_where_that_saves_more_than_it_costs() {
-        let cost = |sum_us: usize, longest_us: usize| GraphCost {
-            sum_ns: sum_us * 1000,
-            longest_ns: longest_us * 1000,
-        };
         let measured = Sharing::WhereWorthIt;
-        assert!(!cost(30, 0).is_worth(2, measured), "15 us are not worth it");
-        assert!(cost(60, 30).is_worth(2, measured));
-        assert!(!cost(1000, 990).is_worth(8, measured), "nothing is beside the longest way");
-        assert!(cost(1000, 500).is_worth(8, measured));
-        assert!(!cost(1000, 0).is_worth(1, measured));
-        assert!(cost(0, 0).is_worth(2, Sharing::Always));
-        assert!(!cost(1000, 500).is_worth(8, Sharing::Never));
+        assert!(!is_worth(0, 30, 2, measured), "15 us are not worth it");
+        assert!(is_worth(30, 30, 2, measured));
+        assert!(!is_worth(990, 10, 8, measured), "nothing is beside the longest way");
+        assert!(is_worth(500, 500, 8, measured));
+        assert!(!is_worth(0, 1_000, 1, measured));
+        assert!(is_worth(0, 0, 2, Sharing::Always));
+        assert!(!is_worth(500, 500, 8, Sharing::Never));
     }
 
     #[test]
@@ -190,11 +175,10 @@ mod tests {
 
     #[test]
     fn costs_that_are_too_large_to_be_added_up_are_compared_all_the_same() {
-        let graph = StaticGraph::new(&[vec![], vec![], vec![]], Sharing::WhereWorthIt);
+        let mut graph = StaticGraph::new(&[vec![], vec![], vec![]], Sharing::WhereWorthIt);
         (0..3).for_each(|node| graph.took(node, u64::MAX, true));
         assert!(!graph.is_worth_a_look(&[0, 1, 2], u64::MAX));
-        let mut ends_ns = [0; 3];
-        assert_eq!(graph.cost_of(&[0, 1, 2], &mut ends_ns).sum_ns, usize::MAX);
+        assert!(!graph.is_worth(&[0, 1, 2], 1));
         assert!(graph.is_worth_a_look(&[], u64::MAX));
     }
 
