@@ -108,30 +108,55 @@ impl<'env> JobGraph<'env> {
     ///
     /// With the first panic of a job.
     pub fn run(&mut self, pool: &Pool) {
-        let measured = std::mem::take(&mut self.measure_next) || measures(self.run_count);
+        let measured = self.measure_next || measures(self.run_count);
         self.run_count += 1;
-        let names = &self.names;
-        self.measure_next = self.graph.run(
-            pool.shared(),
-            &self.row,
-            (&mut self.is_shared, measured),
-            &mut self.bodies[..],
-            |bodies, job| {
-                let _span = pool.span(&names[job]);
-                bodies[job].get_mut()(pool);
-                true
-            },
-            |bodies, _slot, job| {
-                let mut body = bodies[job].lock();
-                // Under the lock, so that this is free again before the panic goes on.
-                let outcome = catch(|| {
-                    let _span = pool.span(&names[job]);
-                    body(pool);
-                });
-                drop(body);
-                outcome.unwrap_or_else(|payload| resume_unwind(payload));
-                true
-            },
-        );
+        self.measure_next = false;
+        let start = pool.now_ns();
+        if self.is_shared && pool.worker_count() > 0 {
+            self.run_together(pool, measured);
+        } else {
+            self.run_in_a_row(pool, measured);
+        }
+        if measured {
+            self.is_shared = self.graph.is_worth(&self.row, pool.parallelism());
+        } else if !self.is_shared {
+            let took = pool.now_ns().saturating_sub(start);
+            self.measure_next = self.graph.is_worth_a_look(&self.row, took);
+        }
+    }
+
+    fn run_together(&self, pool: &Pool, measured: bool) {
+        let look_ns = if measured { pool.shared().clock.look_ns() } else { 0 };
+        self.graph.run_together(pool.shared(), &self.row, |_slot, job| {
+            let before = if measured { pool.now_ns() } else { 0 };
+            let mut body = self.bodies[job].lock();
+            // Under the lock, so that this is free again before the panic goes on.
+            let outcome = catch(|| {
+                let _span = pool.span(&self.names[job]);
+                body(pool);
+            });
+            drop(body);
+            outcome.unwrap_or_else(|payload| resume_unwind(payload));
+            if measured {
+                let took = pool.now_ns().saturating_sub(before);
+                self.graph.took(job, took.saturating_sub(look_ns), true);
+            }
+        });
+    }
+
+    fn run_in_a_row(&mut self, pool: &Pool, measured: bool) {
+        let look_ns = if measured { pool.shared().clock.look_ns() } else { 0 };
+        let mut before = if measured { pool.now_ns() } else { 0 };
+        for &job in &self.row {
+            let span = pool.span(&self.names[job]);
+            self.bodies[job].get_mut()(pool);
+            drop(span);
+            if measured {
+                let now = pool.now_ns();
+                let took = now.saturating_sub(before).saturating_sub(look_ns);
+                self.graph.took(job, took, true);
+                before = now;
+            }
+        }
     }
 }

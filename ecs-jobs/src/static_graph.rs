@@ -77,55 +77,6 @@ impl StaticGraph {
         &self.successors[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
-    /// Runs each of `nodes`, which are in an order that keeps all waits: in a row on this thread, or
-    /// `together` on all threads if `is_shared`, which this then decides anew where the times of nodes
-    /// were `measured`. The bodies get the node, and `together` the slot before it; they return whether it
-    /// has run. Returns whether the next run should measure.
-    ///
-    /// # Panics
-    ///
-    /// With the first panic of a body. Those that had not started are not started.
-    pub(crate) fn run<S: Sync + ?Sized>(
-        &mut self,
-        shared: &Shared,
-        nodes: &[usize],
-        (is_shared, measured): (&mut bool, bool),
-        state: &mut S,
-        mut in_a_row: impl FnMut(&mut S, usize) -> bool,
-        together: impl Fn(&S, usize, usize) -> bool + Sync,
-    ) -> bool {
-        let clock = &shared.clock;
-        let look_ns = if measured { clock.look_ns() } else { 0 };
-        let began_ns = clock.now_ns();
-        if *is_shared && shared.worker_count > 0 {
-            let (graph, state) = (&*self, &*state);
-            graph.run_together(shared, nodes, |slot, node| {
-                let before_ns = if measured { clock.now_ns() } else { 0 };
-                let has_run = together(state, slot, node);
-                if measured {
-                    let took_ns = clock.elapsed_ns(before_ns);
-                    graph.took(node, took_ns.saturating_sub(look_ns), has_run);
-                }
-            });
-        } else {
-            let mut before_ns = began_ns;
-            for &node in nodes {
-                let has_run = in_a_row(state, node);
-                if measured {
-                    let now_ns = clock.now_ns();
-                    let took_ns = now_ns.saturating_sub(before_ns);
-                    self.took(node, took_ns.saturating_sub(look_ns), has_run);
-                    before_ns = now_ns;
-                }
-            }
-        }
-        if measured {
-            *is_shared = self.is_worth(nodes, shared.parallelism());
-            return false;
-        }
-        !*is_shared && self.is_worth_a_look(nodes, clock.elapsed_ns(began_ns))
-    }
-
     /// Runs `body(slot, node)` for each of `nodes`, on all threads that are worth it: each as soon
     /// as those that it waits for have ended. None of the `nodes` waits for one that is not among
     /// them.

@@ -4,7 +4,7 @@ use formic_ecs::{CommandBuffer, CommandFailure, DeclaredAccess, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
-use super::node::{Built, Node, NodeInfo, Outcome, Plan, Role, Slot, Switch};
+use super::node::{Built, Node, Outcome, Plan, Role, Switch};
 use super::stages::Part;
 use super::timeline::Timeline;
 use super::turn::{Lent, Run, clear_quietly};
@@ -183,7 +183,9 @@ impl Schedule {
         self.timeline.prepare(pool);
         self.begun.take().unwrap_or_else(|| {
             let measure = std::mem::take(&mut self.measure_next) || measures(self.tick);
-            let run = Run { tick: self.tick, measure, skips_panics: self.skips_panics };
+            let look_ns = if measure { pool.shared().clock.look_ns() } else { 0 };
+            let skips_panics = self.skips_panics;
+            let run = Run { tick: self.tick, measure, look_ns, skips_panics };
             self.tick += 1;
             self.timeline.begin_run(pool, run.tick);
             Begun { run, part: 0, turn: 0, report: RunReport::default() }
@@ -206,52 +208,83 @@ impl Schedule {
     }
 
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, plan, declared, timeline, shared, .. } = self;
-        let Plan { parts, within_stages, turns, .. } = plan;
+        let start = pool.now_ns();
+        if self.shared[part] && pool.worker_count() > 0 {
+            self.run_together(part, run, world, pool);
+        } else {
+            self.run_in_a_row(part, run, world, pool);
+        }
+        let took = pool.now_ns().saturating_sub(start);
+        let Plan { parts, within_stages, .. } = &mut self.plan;
         let Part::Stage(order) = &parts[part] else { return };
+        if run.measure {
+            self.shared[part] = within_stages.is_worth(order, pool.parallelism());
+        } else if !self.shared[part] {
+            self.measure_next |= within_stages.is_worth_a_look(order, took);
+        }
+    }
+
+    /// Runs the nodes of a stage one after the other, on this thread.
+    fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+        let Self { nodes, switches, plan, declared, timeline, .. } = self;
+        let Part::Stage(order) = &plan.parts[part] else { return };
         let cell = world.cell_for(&declared[part], order.len());
-        let take_turn = |info: &NodeInfo, slot: &mut Slot, lane: usize, number: usize| {
-            let before = Timeline::now(pool);
+        let lane = pool.worker_count();
+        let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
+        for (turn, &number) in order.iter().enumerate() {
+            let Node { info, slot } = &mut nodes[number];
+            let part = Lent::Part(cell.turn(turn));
+            let outcome = info.take_turn(slot.get_mut(), switches, part, pool, run);
+            if run.measure || Timeline::IS_KEPT {
+                let now = pool.now_ns();
+                timeline.note_node(lane, number, outcome, [before, now]);
+                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
+                before = now;
+            }
+        }
+    }
+
+    /// Runs the nodes of a stage on all threads that are worth it: each as soon as those that it
+    /// waits for have ended.
+    fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+        let Self { nodes, switches, plan, declared, timeline, .. } = self;
+        let Part::Stage(order) = &plan.parts[part] else { return };
+        let cell = world.cell_for(&declared[part], order.len());
+        let run_node = |lane: usize, number: usize| {
+            let clock = run.measure || Timeline::IS_KEPT;
+            let before = if clock { pool.now_ns() } else { 0 };
+            let Node { info, slot } = &nodes[number];
             // A turn of its own: what it writes is new for those that come before it when they run
             // the next time.
-            let lent = Lent::Part(cell.turn(turns[number]));
-            let outcome = info.take_turn(slot, switches, lent, pool, run);
-            timeline.note_node(pool, lane, number, outcome, before);
-            outcome == Outcome::Ran
+            let part = Lent::Part(cell.turn(plan.turns[number]));
+            let outcome = info.take_turn(&mut slot.lock(), switches, part, pool, run);
+            if clock {
+                let now = pool.now_ns();
+                timeline.note_node(lane, number, outcome, [before, now]);
+                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
+            }
         };
-        self.measure_next |= within_stages.run(
-            pool.shared(),
-            order,
-            (&mut shared[part], run.measure),
-            &mut nodes[..],
-            |nodes, number| {
-                let Node { info, slot } = &mut nodes[number];
-                take_turn(info, slot.get_mut(), pool.worker_count(), number)
-            },
-            |nodes, lane, number| {
-                let Node { info, slot } = &nodes[number];
-                take_turn(info, &mut slot.lock(), lane, number)
-            },
-        );
+        plan.within_stages.run_together(pool.shared(), order, run_node);
     }
 
     /// The turn of a node that has the world to itself.
     pub(super) fn run_alone(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
-        let before = Timeline::now(pool);
+        let before = pool.now_ns();
         let Node { info, slot } = &mut self.nodes[number];
         let lent = match info.role {
             Role::Exclusive(_) => Lent::Whole(world),
             Role::System(_) | Role::Switch(_) => Lent::Part(world.cell()),
         };
         let outcome = info.take_turn(slot.get_mut(), &self.switches, lent, pool, run);
-        self.timeline.note_node(pool, pool.worker_count(), number, outcome, before);
+        let now = pool.now_ns();
+        self.timeline.note_node(pool.worker_count(), number, outcome, [before, now]);
     }
 
     /// A sync point: plays back what the systems before it recorded, in the order of adding.
     pub(super) fn sync(&mut self, begun: &mut Begun, world: &mut World, pool: &Pool) {
         let Self { nodes, plan, timeline, .. } = self;
         let Part::Sync(sync) = &plan.parts[begun.part] else { return };
-        let before = Timeline::now(pool);
+        let before = if Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for &node in &sync.plays {
             let slot = nodes[node].slot.get_mut();
             if slot.last != Some((begun.run.tick, Outcome::Ran)) {
@@ -264,7 +297,10 @@ impl Schedule {
                 });
             }
         }
-        timeline.note(pool, pool.worker_count(), None, before);
+        if Timeline::IS_KEPT {
+            let now = pool.now_ns();
+            timeline.note(pool.worker_count(), None, [before, now]);
+        }
     }
 }
 

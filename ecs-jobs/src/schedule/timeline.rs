@@ -59,7 +59,7 @@ impl Timeline {
         if Self::IS_KEPT {
             self.run += 1;
             self.tick = tick;
-            self.began_ns = Self::now(pool);
+            self.began_ns = pool.now_ns();
         }
     }
 
@@ -72,30 +72,17 @@ impl Timeline {
         }
     }
 
-    /// When something begins, for its record.
-    pub(super) fn now(pool: &Pool) -> u64 {
-        if Self::IS_KEPT { pool.now_ns() } else { 0 }
-    }
-
-    /// What a node did on a thread from then on, up to now.
-    pub(super) fn note_node(
-        &self,
-        pool: &Pool,
-        lane: usize,
-        node: usize,
-        outcome: Outcome,
-        from_ns: u64,
-    ) {
+    /// What a node did on a thread, from when to when.
+    pub(super) fn note_node(&self, lane: usize, node: usize, outcome: Outcome, times: [u64; 2]) {
         if outcome == Outcome::Ran {
-            self.note(pool, lane, Some(node), from_ns);
+            self.note(lane, Some(node), times);
         }
     }
 
-    pub(super) fn note(&self, pool: &Pool, lane: usize, node: Option<usize>, from_ns: u64) {
+    pub(super) fn note(&self, lane: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
         if !Self::IS_KEPT {
             return;
         }
-        let to_ns = pool.now_ns();
         let record = Record { run: self.run, tick: self.tick, node, from_ns, to_ns };
         let Ring { records, oldest } = &mut *self.lanes[lane].lock();
         if records.len() < RECORDS_MAX {

@@ -7,6 +7,7 @@ use super::param::{RunContext, RunData};
 use super::system::System;
 use crate::panic_slot::{catch, discard};
 use crate::pool::Pool;
+use crate::static_graph::StaticGraph;
 use crate::sync::Ordering;
 
 /// What the nodes of one run have in common.
@@ -15,7 +16,18 @@ pub(super) struct Run {
     pub(super) tick: u64,
     /// Whether to take the time of each node.
     pub(super) measure: bool,
+    /// What of that is the look at the clock, in nanoseconds.
+    pub(super) look_ns: u64,
     pub(super) skips_panics: bool,
+}
+
+impl Run {
+    /// Takes in how long the turn of a node took, if this run measures.
+    pub(super) fn note_cost(&self, graph: &StaticGraph, node: usize, outcome: Outcome, ns: u64) {
+        if self.measure {
+            graph.took(node, ns.saturating_sub(self.look_ns), outcome == Outcome::Ran);
+        }
+    }
 }
 
 /// What a node gets of the world for its turn.

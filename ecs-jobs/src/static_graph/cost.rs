@@ -68,7 +68,7 @@ impl StaticGraph {
 
     /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
     /// so many threads the next time, where this run took the time of each.
-    pub(super) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
+    pub(crate) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
         match self.sharing {
             Sharing::WhereWorthIt => {}
             Sharing::Always => return true,
@@ -95,7 +95,7 @@ impl StaticGraph {
 
     /// Whether `nodes`, which were run on one thread and took so long, have become worth a look:
     /// they took twice as long as before.
-    pub(super) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
+    pub(crate) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
         }
