@@ -2,13 +2,16 @@
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use bytemuck::{Pod, Zeroable};
+use formic_ai::bt::Trees;
 use formic_ai::explain::DecisionLog;
+use formic_ai::fsm::Machines;
 use formic_ai::goap::{
     Fact, Facts, Goal, GoapAgent, NoPlan, Operator, OperatorSet, Planner, PlannerBuilder,
     PlannerState, Planners, Sensors,
 };
 use formic_ai::htn::{Domain, DomainBuilder, HtnAgent, HtnPlanners, HtnState, Method, Preference};
 use formic_ai::prelude::*;
+use formic_ai::utility::UtilityAgents;
 use formic_jobs::{Save, SaveRules};
 
 const DIGITS: usize = 4;
@@ -214,6 +217,22 @@ fn a_game_that_is_saved_while_agents_plan_goes_on_the_same() {
             }
         }
     }
+}
+
+/// None of what their systems keep from run to run is part of a game.
+#[test]
+fn a_game_with_any_other_mind_can_be_saved() {
+    let mut world = World::new();
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add((|_: UtilityAgents<&Digits>| {}).as_mind())
+        .add((|_: Trees<&Digits>| {}).as_mind())
+        .add((|_: Machines<&Digits>| {}).as_mind())
+        .add(turn.as_action())
+        .build(&mut world)
+        .unwrap();
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+    let saved = Save::of(&world, &schedule);
+    assert!(saved.is_ok(), "{}", saved.unwrap_err());
 }
 
 /// A game in which both planners are in the midst of a search.
