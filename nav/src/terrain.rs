@@ -21,6 +21,8 @@ use crate::reach::Reach;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
 
+/// The bit beside the rule in what is saved.
+const HAS_LANDMARKS: u8 = 1 << 7;
 /// Where more than one of so many open cells is mixed, A* takes less time.
 const MIXED_SHARE_MAX: usize = 16;
 
@@ -288,22 +290,23 @@ impl Terrain {
         },
     );
 
-    /// The grid, the rule, and the regions.
+    /// The grid, the rule, the regions, and landmarks if there are any.
     fn write(&self, out: &mut Vec<u8>) {
         self.grid.write(out);
-        out.push(self.rule as u8);
+        let landmarks_bit = if self.has_landmarks() { HAS_LANDMARKS } else { 0 };
+        out.push(self.rule as u8 | landmarks_bit);
         self.regions.write(out);
-        out.push(self.has_landmarks().into());
         self.landmarks.iter().for_each(|landmarks| landmarks.write(out));
     }
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let grid = Grid::read(bytes)?;
-        let [rule] = take(bytes)?;
-        let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
+        let [byte] = take(bytes)?;
+        let rule = usize::from(byte & !HAS_LANDMARKS);
+        let rule = *MoveRule::ALL.get(rule).ok_or(CodecError)?;
         let regions = Regions::read(bytes, &grid, rule.connectivity())?;
         let mut terrain = Self::of_parts(grid, rule, regions);
-        if take(bytes)? != [0] {
+        if byte & HAS_LANDMARKS != 0 {
             terrain.landmarks = Some(Arc::new(Landmarks::read(bytes, terrain.ground())?));
         }
         Ok(terrain)

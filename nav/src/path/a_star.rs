@@ -21,7 +21,7 @@ use crate::grid::Grid;
 use crate::landmarks::{Distances, Landmarks};
 use crate::lanes::LanePair;
 use crate::path::nodes::NodeTable;
-use crate::path::open_list::OpenList;
+use crate::path::open_list::{BUCKET_BITS, BUCKET_BITS_WITH_LANDMARKS, OpenList};
 use crate::path::prune::{ONWARD, PruneTable, table};
 use crate::terrain::Terrain;
 
@@ -68,7 +68,7 @@ impl AStar {
         let estimate = query.estimates[0].rest(start, query.grid.index_inside(start));
         for (side, end) in self.sides.iter_mut().zip(query.ends) {
             side.nodes.begin(query.grid.cell_count(), query.grid.index_inside(end));
-            side.open.begin(estimate, query.rise);
+            side.open.begin(estimate, query.rise, query.bucket_bits);
             side.open.push(estimate, end);
         }
         self.resume(query, expansion_count_max)
@@ -281,6 +281,7 @@ pub(crate) struct Query<'a> {
     weight_min: u64,
     /// How much a step or a link can raise an estimate.
     rise: u64,
+    bucket_bits: u32,
     /// Whether all open cells have that weight.
     is_uniform: bool,
 }
@@ -299,9 +300,11 @@ impl<'a> Query<'a> {
         let ends = [start, goal];
         let estimates = [0, 1].map(|side| Estimate::new(terrain, weight_min, side, ends[1 - side]));
         // A step away from the goal adds its cost and as much more to go at most.
-        let has_landmarks = terrain.has_landmarks();
-        let per_unit = weight_max + if has_landmarks { weight_max } else { weight_min };
-        let rise = u64::from(DIAGONAL) * per_unit;
+        let (weight_more, bucket_bits) = match terrain.landmarks() {
+            Some(_) => (weight_max, BUCKET_BITS_WITH_LANDMARKS),
+            None => (weight_min, BUCKET_BITS),
+        };
+        let rise = u64::from(DIAGONAL) * (weight_max + weight_more);
         let by_links = [0, 1]
             .into_iter()
             .flat_map(|side| links(grid, side).map(move |(_, to, units)| (side, to, units)));
@@ -309,7 +312,19 @@ impl<'a> Query<'a> {
             rise.max(units + estimates[side].rest(to, grid.index_inside(to)))
         });
         let prune = table(rule);
-        Self { grid, moves, prune, lanes, offsets, ends, estimates, weight_min, rise, is_uniform }
+        Self {
+            grid,
+            moves,
+            prune,
+            lanes,
+            offsets,
+            ends,
+            estimates,
+            weight_min,
+            rise,
+            bucket_bits,
+            is_uniform,
+        }
     }
 
     /// The open links that lead from a cell as a side goes, with where they lead and what they cost.

@@ -2,9 +2,13 @@
 
 use crate::cell::Cell;
 
-/// Units of estimate that share a bucket, as a power of two: an eighth of a straight step. Where
-/// estimates are good, buckets of a whole step let twice as many cells be expanded before their time.
-const BUCKET_BITS: u32 = 12;
+/// Units of estimate that share a bucket, as a power of two. Hardly less than a straight
+/// step: narrow enough that few cells are expanded before their time, wide enough that
+/// few buckets are empty.
+pub(crate) const BUCKET_BITS: u32 = 15;
+/// The same where estimates are good: wide buckets let twice as many cells be expanded before their
+/// time there.
+pub(crate) const BUCKET_BITS_WITH_LANDMARKS: u32 = 12;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
@@ -26,6 +30,7 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenList {
     heads: Vec<u32>,
+    bucket_bits: u32,
     /// A bit per bucket that has entries. Heavy weights spread estimates over thousands of
     /// buckets, and most of them are empty.
     occupied: Vec<u64>,
@@ -40,9 +45,10 @@ pub(crate) struct OpenList {
 
 impl OpenList {
     /// Empties the list for estimates from `estimate` on, each at most `rise`
-    /// above the one that it comes from.
-    pub(crate) fn begin(&mut self, estimate: u64, rise: u64) {
-        let bucket_count = ((rise >> BUCKET_BITS) + 2).next_power_of_two().max(64);
+    /// above the one that it comes from, in buckets of so many bits.
+    pub(crate) fn begin(&mut self, estimate: u64, rise: u64, bucket_bits: u32) {
+        self.bucket_bits = bucket_bits;
+        let bucket_count = ((rise >> bucket_bits) + 2).next_power_of_two().max(64);
         let bucket_count = usize::try_from(bucket_count).expect("weights are at most 255");
         self.heads.clear();
         self.heads.resize(bucket_count, NONE);
@@ -50,7 +56,7 @@ impl OpenList {
         self.occupied.resize(bucket_count / 64, 0);
         self.entries.clear();
         self.free = NONE;
-        self.bucket = estimate >> BUCKET_BITS;
+        self.bucket = estimate >> bucket_bits;
         self.count = 0;
     }
 
@@ -63,7 +69,7 @@ impl OpenList {
 
     #[inline]
     pub(crate) fn push(&mut self, estimate: u64, cell: Cell) {
-        self.push_into(estimate >> BUCKET_BITS, cell);
+        self.push_into(estimate >> self.bucket_bits, cell);
     }
 
     /// Puts the cell back that was taken out last: it will be the next again.
@@ -111,7 +117,7 @@ impl OpenList {
             return u64::MAX;
         }
         self.bucket += self.empty_count();
-        self.bucket << BUCKET_BITS
+        self.bucket << self.bucket_bits
     }
 
     /// Takes a cell out of the bucket that is being emptied, unless it is empty.
