@@ -9,8 +9,8 @@
 //! a model that loom cannot see into passes as well. The twins in [`must_fail`]
 //! leave out a piece of the protocol, and must be caught.
 //!
-//! Not seen by loom: `parking_lot` itself, which is taken as given; more than three threads at a time; a load that returns a value
-//! stored later in the program (load buffering).
+//! Not seen by loom: `parking_lot` itself and std's `park`, which are taken as given; more than three threads at a time; a load
+//! that returns a value stored later in the program (load buffering).
 
 mod calls;
 mod futures;

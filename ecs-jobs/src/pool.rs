@@ -62,6 +62,10 @@ use std::ops::Range;
 /// assert_eq!(sum.into_inner(), 499_500);
 /// # Ok::<(), formic_jobs::PoolError>(())
 /// ```
+///
+/// A thread that waits for the pool sleeps by [`std::thread::park`], and may use up an
+/// [`unpark`](std::thread::Thread::unpark) that was meant for code around the call: as std says, whoever parks
+/// has to look at a condition of its own.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<thread::JoinHandle<()>>,

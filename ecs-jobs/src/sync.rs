@@ -137,13 +137,33 @@ mod chosen {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     pub(crate) use std::sync::{Arc, Weak};
-    pub(crate) use std::thread::{self, Thread, current as current_thread, park, park_timeout};
+    pub(crate) use std::thread::{self, Thread, current as current_thread};
     pub(crate) use std::thread_local;
     use std::time::Duration;
 
     /// `Arc::downgrade`.
     pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
         Arc::downgrade(strong)
+    }
+
+    pub(crate) fn park() {
+        assert_there_are_threads();
+        thread::park();
+    }
+
+    pub(crate) fn park_timeout(time: Duration) {
+        assert_there_are_threads();
+        thread::park_timeout(time);
+    }
+
+    /// Without threads nothing that happens could end a sleep, and `park` returns at once there: the caller
+    /// would spin for ever.
+    fn assert_there_are_threads() {
+        let has_threads = cfg!(not(target_family = "wasm")) || cfg!(target_feature = "atomics");
+        assert!(
+            has_threads,
+            "this waits for what only another thread could do, and there are none"
+        );
     }
 
     /// How often a thread without work looks around before it goes to sleep:

@@ -27,13 +27,10 @@ impl Pool {
     /// meanwhile may wait for as long as the look takes.
     ///
     /// In the middle of a job or of another call of the pool, where this thread cannot
-    /// take on just anything, it runs jobs with handles only.
+    /// take on just anything, it runs jobs with handles only. (The first indices of a loop, which its
+    /// caller runs before it decides whether to share the loop, count as outside of it.)
     ///
     /// The thread that made the pool also runs the jobs that are for it.
-    ///
-    /// # Panics
-    ///
-    /// With a panic of `condition`.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -52,7 +49,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If this thread is in 128 waits already, each inside of a job that it runs in the one around it.
+    /// With a panic of `condition`; and if this thread is in 128 waits already, each inside of a job that
+    /// it runs in the one around it. (The loop of a worker is one.)
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
         run_until(&self.shared, None, condition);
     }

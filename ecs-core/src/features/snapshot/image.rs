@@ -103,8 +103,7 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// The table of entities, with no live entity; `first` is the generation of slots that are
-    /// still to come.
+    /// The table of entities, with no live entity.
     pub(super) fn vacant(&self) -> Result<Entities, MalformedSnapshot> {
         Entities::vacant(numbers_u32(self.generations), numbers_u32(self.free))
             .ok_or(contradiction("the slots of entities and the list of free ones disagree"))
