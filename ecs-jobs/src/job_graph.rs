@@ -112,7 +112,8 @@ impl<'env> JobGraph<'env> {
         self.run_count += 1;
         self.measure_next = false;
         let start = pool.now_ns();
-        if self.is_shared && pool.worker_count() > 0 {
+        let is_alone = measured && self.graph.is_measured_alone(&self.row);
+        if self.is_shared && !is_alone && pool.worker_count() > 0 {
             self.run_together(pool, measured);
         } else {
             self.run_in_a_row(pool, measured);

@@ -64,8 +64,8 @@ use std::ops::Range;
 /// ```
 ///
 /// A thread that waits for the pool sleeps by [`std::thread::park`], and may use up an
-/// [`unpark`](std::thread::Thread::unpark) that was meant for code around the call: as std says, whoever parks
-/// has to look at a condition of its own.
+/// [`unpark`](std::thread::Thread::unpark) that was meant for code around the call: as std says, code that
+/// parks has to look at a condition of its own.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<thread::JoinHandle<()>>,

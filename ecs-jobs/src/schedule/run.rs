@@ -209,7 +209,9 @@ impl Schedule {
 
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let start = pool.now_ns();
-        if self.shared[part] && pool.worker_count() > 0 {
+        let Part::Stage(order) = &self.plan.parts[part] else { return };
+        let is_alone = run.measure && self.plan.within_stages.is_measured_alone(order);
+        if self.shared[part] && !is_alone && pool.worker_count() > 0 {
             self.run_together(part, run, world, pool);
         } else {
             self.run_in_a_row(part, run, world, pool);

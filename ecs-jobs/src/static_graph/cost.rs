@@ -10,6 +10,8 @@ use crate::sync::Ordering;
 
 /// What has to be saved, or to be done, for a thread to be woken: about two wake-ups.
 const WORTH_NS: usize = 20_000;
+/// What a node takes on the average whose cost is mostly that of handing it over.
+const TINY_NS: usize = 1_000;
 
 /// Whether the systems of a [`Schedule`](crate::Schedule), or the jobs of a
 /// [`JobGraph`](crate::JobGraph), are given to several threads.
@@ -64,6 +66,15 @@ impl StaticGraph {
     /// Whether `nodes`, of which nothing is known yet, are given to several threads.
     pub(crate) fn is_worth_a_try(&self) -> bool {
         self.sharing != Sharing::Never
+    }
+
+    /// Whether `nodes` are to be run on one thread where the time of each is taken, since they take less
+    /// than a microsecond on the average: such take many times as long side by side, and once shared
+    /// would stay so by what they have cost then.
+    pub(crate) fn is_measured_alone(&self, nodes: &[usize]) -> bool {
+        let costs = nodes.iter().map(|&node| self.cost_ns(node));
+        self.sharing != Sharing::Always
+            && costs.fold(0, usize::saturating_add) < TINY_NS * nodes.len()
     }
 
     /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
@@ -158,6 +169,26 @@ mod tests {
         assert!(!is_worth(0, 1_000, 1, measured));
         assert!(is_worth(0, 0, 2, Sharing::Always));
         assert!(!is_worth(500, 500, 8, Sharing::Never));
+    }
+
+    #[test]
+    fn tiny_nodes_that_were_dear_side_by_side_do_not_stay_shared() {
+        let nodes: Vec<usize> = (0..1_000).collect();
+        let mut graph = StaticGraph::new(&vec![vec![]; 1_000], Sharing::WhereWorthIt);
+        assert!(!graph.is_measured_alone(&nodes), "nothing is known");
+        // Ten times what each takes on one thread.
+        let took =
+            |graph: &StaticGraph, ns| nodes.iter().for_each(|&node| graph.took(node, ns, true));
+        took(&graph, 100);
+        assert!(graph.is_worth(&nodes, 2));
+        for _ in 0..5 {
+            let ns = if graph.is_measured_alone(&nodes) { 10 } else { 100 };
+            took(&graph, ns);
+        }
+        assert!(!graph.is_worth(&nodes, 2));
+        // Those that take long are measured where they run.
+        took(&graph, 1_000_000);
+        assert!(!graph.is_measured_alone(&nodes));
     }
 
     #[test]
