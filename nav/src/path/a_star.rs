@@ -403,7 +403,7 @@ impl<'a> Estimate<'a> {
         let Some((landmarks, to)) = &self.landmarks else { return flight };
         let (mut farther, mut nearer) = (0, 0);
         for (from, to) in landmarks.of(index).iter().zip(to) {
-            // None is negative.
+            // Distances are never negative, so this does not overflow.
             farther = (from - to).max(farther);
             nearer = (to - from).max(nearer);
         }
