@@ -30,6 +30,7 @@ pub mod fsm;
 pub mod goap;
 mod heads;
 pub mod htn;
+mod key_map;
 mod library;
 pub mod reload;
 pub mod turn;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&str] = &[
     "bits",
     "heads",
+    "key_map",
     "explain::decision",
     "explain::sentence",
     "explain::ring",

@@ -202,8 +202,7 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
             }),
             Some(log) => {
                 query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
-                    // The log itself looks more closely, where there is something to tell.
-                    if log.may_be_watched(entity) {
+                    if log.is_watched(entity) {
                         let before = Before::new(body, agent.result(), agent.ticks == 0);
                         let mut leaves = Leaves::new();
                         agent.tick(tree, memories, body, &mut data, &mut leaves);

@@ -7,6 +7,7 @@ use formic_ecs::{Entity, HashState, StateHasher};
 
 use super::decision::{Candidate, Decision, Engine, Label, Stopped};
 use super::ring::{Facts, Recall, Ring};
+use crate::key_map::KeyMap;
 
 /// Which agents are watched, and what they have decided of late: a resource.
 ///
@@ -43,18 +44,10 @@ use super::ring::{Facts, Recall, Ring};
 /// ```
 #[derive(Debug, Default)]
 pub struct DecisionLog {
-    watched: BTreeMap<Entity, Watched>,
-    /// A bit for each entity that may be watched: the quick way to say no. Entities share bits where
-    /// their indices are equal modulo the number of bits, which is a power of two, or zero.
-    marks: Vec<u64>,
-    /// How many have been unwatched since the bits were set anew.
-    stale: usize,
+    watched: KeyMap<Entity, Watched>,
     /// What entities are called that are not watched.
     kinds: BTreeMap<Entity, Label>,
 }
-
-/// As many words of bits there are in any case, and one more for every two agents that are watched.
-const MARK_WORDS_MIN: usize = 1 << 10;
 
 #[derive(Debug)]
 struct Watched {
@@ -94,52 +87,22 @@ impl DecisionLog {
     pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
         let decisions_max = decisions_max.max(1);
         let kind = kind.into();
-        let is_new = !self.watched.contains_key(&agent);
         let new = || Watched { kind: kind.clone(), decisions_max, ring: Mutex::default() };
         let watched = self.watched.entry(agent).or_insert_with(new);
         (watched.kind, watched.decisions_max) = (kind, decisions_max);
         watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).shrink(decisions_max);
-        if self.marks.len() < MARK_WORDS_MIN.max(self.watched.len().div_ceil(2)) {
-            self.mark_all();
-        } else if is_new {
-            set_mark(&mut self.marks, agent);
-        }
-    }
-
-    /// Sets the bits of all that are watched, and no others.
-    fn mark_all(&mut self) {
-        let word_count = MARK_WORDS_MIN.max(self.watched.len().next_power_of_two());
-        self.marks.clear();
-        self.marks.resize(word_count, 0);
-        self.watched.keys().for_each(|&agent| set_mark(&mut self.marks, agent));
-        self.stale = 0;
     }
 
     /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
     pub fn unwatch(&mut self, agent: Entity) -> bool {
-        if self.watched.remove(&agent).is_none() {
-            return false;
-        }
-        // Its bit may be another's, too.
-        self.stale += 1;
-        if self.stale > self.watched.len() {
-            self.mark_all();
-        }
-        true
+        self.watched.remove(&agent).is_some()
     }
 
     /// Whether an agent is watched.
     #[must_use]
     #[inline]
     pub fn is_watched(&self, agent: Entity) -> bool {
-        self.may_be_watched(agent) && self.watched.contains_key(&agent)
-    }
-
-    /// No for most of those that are not watched, and yes for all that are.
-    #[inline]
-    pub(crate) fn may_be_watched(&self, agent: Entity) -> bool {
-        let (word, bit) = mark(agent, self.marks.len());
-        self.marks.get(word).is_some_and(|marks| marks & bit != 0)
+        self.watched.contains_key(&agent)
     }
 
     /// Whether no agent is watched.
@@ -151,7 +114,9 @@ impl DecisionLog {
     /// The agents that are watched, by their handles. Those that are gone stay until
     /// [`unwatch`](Self::unwatch): why they went may be what one wants to know.
     pub fn agents(&self) -> impl ExactSizeIterator<Item = Entity> {
-        self.watched.keys().copied()
+        let mut agents: Vec<Entity> = self.watched.keys().copied().collect();
+        agents.sort_unstable();
+        agents.into_iter()
     }
 
     /// What an agent has decided of late, the oldest first; nothing if it is not watched.
@@ -237,9 +202,6 @@ impl DecisionLog {
         engine: Engine,
         fill: impl FnOnce(&mut Decision),
     ) {
-        if !self.may_be_watched(agent) {
-            return;
-        }
         let Some(watched) = self.watched.get(&agent) else { return };
         let mut decision = watched.ring().begin((agent, by), tick, engine);
         fill(&mut decision);
@@ -269,9 +231,7 @@ impl DecisionLog {
         state: &impl HashState,
         candidate: impl FnOnce() -> Candidate,
     ) {
-        let Some(watched) = self.watched.get(&agent).filter(|_| self.may_be_watched(agent)) else {
-            return;
-        };
+        let Some(watched) = self.watched.get(&agent) else { return };
         let mut hasher = StateHasher::new();
         state.hash_state(&mut hasher);
         if watched.ring().take_change(engine, hasher.finish()) {
@@ -289,27 +249,20 @@ impl DecisionLog {
         engine: Engine,
         (mind, facts): (&Arc<M>, impl Iterator<Item = u32> + Clone),
     ) {
-        if !self.may_be_watched(agent) {
-            return;
-        }
+        let Some(watched) = self.watched.get(&agent) else { return };
         let Some(few) = Facts::collect(facts.clone()) else {
             let fill = |decision: &mut Decision| {
                 mind.recall(&facts.collect::<Vec<_>>(), decision);
             };
             return self.note(agent, tick, engine, fill);
         };
-        if let Some(watched) = self.watched.get(&agent) {
-            let mind = (engine, mind);
-            watched.ring().keep_brief(mind, (tick, few), agent, watched.decisions_max);
-        }
+        let mind = (engine, mind);
+        watched.ring().keep_brief(mind, (tick, few), agent, watched.decisions_max);
     }
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
     /// watched.
     pub fn note_end(&self, agent: Entity, stopped: impl FnOnce() -> Stopped) {
-        if !self.may_be_watched(agent) {
-            return;
-        }
         let Some(watched) = self.watched.get(&agent) else { return };
         // A mind that never decides anything shall not fill the memory.
         watched.ring().stop(stopped(), watched.decisions_max);
@@ -320,7 +273,7 @@ impl DecisionLog {
     #[must_use]
     pub fn is_pending(&self, agent: Entity) -> bool {
         let is_pending = |watched: &Watched| watched.ring().is_pending();
-        self.may_be_watched(agent) && self.watched.get(&agent).is_some_and(is_pending)
+        self.watched.get(&agent).is_some_and(is_pending)
     }
 
     /// Forgets what was decided after a tick, because it was undone or the world was restored: what
@@ -354,18 +307,6 @@ impl DecisionLog {
             *watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner) = Ring::default();
         }
     }
-}
-
-/// The word, of so many, and the bit of an entity.
-#[inline]
-fn mark(agent: Entity, word_count: usize) -> (usize, u64) {
-    let index = agent.index() as usize;
-    ((index / 64) & word_count.wrapping_sub(1), 1 << (index % 64))
-}
-
-fn set_mark(marks: &mut [u64], agent: Entity) {
-    let (word, bit) = mark(agent, marks.len());
-    marks[word] |= bit;
 }
 
 #[cfg(test)]

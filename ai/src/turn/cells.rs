@@ -1,15 +1,15 @@
 //! The spatial hash: who is in which cell, and what there is of some components.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::fmt::{self, Debug};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
-use formic_ecs::{Component, Entity, Present, StateHasher, World};
+use formic_ecs::{Component, Entity, Present, World};
 
 use super::action::TurnAction;
 use crate::bits::set_bits;
+use crate::key_map::KeyMap;
 
 /// What can name a cell: two numbers, say. All types that can be copied, compared and hashed do.
 pub trait CellName: Copy + Ord + Hash + Debug + Send + Sync + 'static {}
@@ -38,34 +38,6 @@ pub trait CellPosition: Component + Clone {
     /// The cell that this position is in.
     fn cell(&self) -> Self::Cell;
 }
-
-/// For keys of a few numbers.
-#[derive(Clone, Copy, Default)]
-pub(super) struct KeyHasher(StateHasher);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0.finish()
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0.write_u64(u64::from(number));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0.write_u64(number);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.0.write_u64(number as u64);
-    }
-}
-
-type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// How positions are read, whatever their type.
 #[derive(Clone)]

@@ -1,0 +1,35 @@
+//! Maps with a hash that is fast for keys of a few numbers, and the same in every run.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use formic_ecs::StateHasher;
+
+/// Its order is the same in every run, and follows from nothing that a game means.
+pub(crate) type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
+/// For keys of a few numbers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KeyHasher(StateHasher);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0.write_u64(number);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0.write_u64(number as u64);
+    }
+}
