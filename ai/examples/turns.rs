@@ -105,28 +105,25 @@ fn rules() -> [Rule<Deed>; 2] {
 /// Whatever has a velocity moves, until it meets something solid.
 fn flight() -> RealTime<Deed> {
     RealTime::new("flight", |point| {
-        for (position, velocity) in point.world().query::<(&mut Position, &Velocity)>() {
-            position.0 += velocity.0;
-        }
         let now = point.now();
-        let flying = now.world().query_ref_filtered::<(Entity, &Position), With<Velocity>>();
-        let flying: Vec<(Entity, i32)> = flying.map(|(entity, at)| (entity, at.0)).collect();
-        for &(bullet, at) in &flying {
-            let (barrel, is_solid) = {
-                let cell = point.now().cell(at);
-                (cell.first::<Barrel>(), cell.any::<Solid>())
-            };
-            if is_solid {
+        let mut motion = Motion::Still;
+        for (bullet, position, velocity) in
+            now.world().query_ref::<(Entity, &Position, &Velocity)>()
+        {
+            motion = Motion::Moving;
+            let at = position.0 + velocity.0;
+            point.insert(bullet, Position(at));
+            let cell = now.cell(at);
+            if cell.any::<Solid>() {
                 point.request(Deed::Vanish(bullet));
             }
-            if let Some(barrel) = barrel {
+            if let Some(barrel) = cell.first::<Barrel>() {
                 point.request(Deed::Burst(barrel));
                 point.request_after(20, Deed::Vanish(barrel));
             }
         }
-        if flying.is_empty() { Motion::Still } else { Motion::Moving }
+        motion
     })
-    .writes::<Position>()
 }
 
 fn line(now: Situation<'_, i32>) -> String {

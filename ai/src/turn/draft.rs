@@ -202,7 +202,7 @@ pub(super) fn bind<K: TurnActionKind>(
 
 /// Works out what follows from all that was said together: those who are despawned keep nothing, and
 /// no entity is changed that is not there.
-fn settle<C: CellName>(
+pub(super) fn settle<C: CellName>(
     now: Situation<'_, C>,
     known: &[Known],
     action: &mut TurnAction,

@@ -15,7 +15,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// says what it was. The state hash is what it was before the turn.
     ///
     /// Who decides the same again comes to the same state again. What the turns do not know
-    /// (resources, components that hooks wrote without saying so) stays as it is.
+    /// (resources, what other systems wrote) stays as it is.
     ///
     /// Entities have their components again, but not their rows: a query may come by them in another
     /// order than before the turn. The state hash does not depend on it, nor should a game: where the

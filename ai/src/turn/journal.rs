@@ -138,15 +138,6 @@ impl Journal {
             (value.clone(), !T::ENABLEABLE || world.is_enabled::<T>(entity).unwrap_or(true))
         };
         let value = world.get::<T>(entity).ok().map(enabled);
-        self.save_value(entity, value);
-    }
-
-    /// Writes down what an entity had of `T`.
-    pub(super) fn save_value<T: Component + Clone>(
-        &mut self,
-        entity: Entity,
-        value: Option<(T, bool)>,
-    ) {
         let index = self.column::<T>();
         if let Some(saved) = self.columns[index].1.as_any_mut().downcast_mut::<Saved<T>>() {
             saved.values.push_back((entity, value));

@@ -2,7 +2,7 @@
 
 use formic_ecs::World;
 
-use super::action::{Gone, TurnAction, Vacant};
+use super::action::{Gone, Vacant};
 use super::draft::{TurnActionKind, bind};
 use super::error::Refusal;
 use super::journal::Step;
@@ -175,30 +175,15 @@ impl<K: TurnActionKind> Turns<K> {
     }
 
     /// Whether a viewer sees it when the bound action is done.
-    fn is_seen(&self, world: &World) -> bool {
-        let now = Situation::now(world, &self.cells);
-        self.shows(&now, &now.after(&self.action), &self.action)
-    }
-
-    /// Whether a viewer sees what a hook has done.
-    pub(super) fn is_hook_seen(&self, world: &World) -> bool {
-        let (now, changes) = (Situation::now(world, &self.cells), &self.hook_changes);
-        self.shows(&now.after(&changes.back), &now, &changes.forward)
-    }
-
-    fn shows(
-        &self,
-        before: &Situation<'_, K::Cell>,
-        after: &Situation<'_, K::Cell>,
-        action: &TurnAction,
-    ) -> bool {
+    pub(super) fn is_seen(&self, world: &World) -> bool {
+        let (now, action) = (Situation::now(world, &self.cells), &self.action);
         let is_visible = |id| self.visible.is_empty() || self.visible.contains(&id);
         action.columns().any(|(id, _)| is_visible(id))
-            && self.seen.as_ref().is_none_or(|seen| seen(before, after, action))
+            && self.seen.as_ref().is_none_or(|seen| seen(&now, &now.after(action), action))
     }
 
     /// Does the bound action: removals, then insertions; the cells know of it before anything else runs.
-    fn commit(&mut self, world: &mut World) {
+    pub(super) fn commit(&mut self, world: &mut World) {
         for index in 0..self.action.scheduled.len() {
             let (entity, delay) = self.action.scheduled[index];
             self.schedule(entity, delay);
@@ -225,14 +210,9 @@ impl<K: TurnActionKind> Turns<K> {
             }
         }
         self.action.apply(world, &mut self.journal);
-        self.refresh_touched(world);
-        self.action.clear();
-    }
-
-    /// Tells the cells of all whose components have changed.
-    pub(super) fn refresh_touched(&mut self, world: &World) {
         for entity in self.touched.drain(..) {
             self.cells.refresh(world, entity);
         }
+        self.action.clear();
     }
 }

@@ -19,8 +19,7 @@
 //! * A **[`Rule`]** looks at one component of an action and says `Accept`, `Reject` or `Rewrite`, and
 //!   whether to keep checking. One `Reject` is enough. What follows are **[`Reactions`]**: kinds that
 //!   come before the same rules, at once or after a delay within the turn.
-//! * A **[`RealTime`]** hook runs at every point inside a turn: what flies and bursts, by ordinary
-//!   systems.
+//! * A **[`RealTime`]** hook runs at every point inside a turn: what flies and bursts by itself.
 //! * The **[`TurnSchedule`]** says whose turn it is, by time and then by who was first. A **[`Ticket`]**
 //!   is a place in it.
 //! * The **[`Trace`]** of a turn says why everything happened; [`Trace::note`] puts it beside the

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use formic_ecs::{Entity, World};
 
-use super::draft::TurnActionKind;
+use super::draft::{TurnActionKind, settle};
 use super::judge::Decision;
 use super::log::LoggedTurn;
 use super::real_time::{Motion, Point};
@@ -392,28 +392,22 @@ impl<K: TurnActionKind> Turns<K> {
         let time = end.time;
         let mut motion = Motion::Still;
         let mut is_seen = false;
-        // Where every change can be seen there is no need to know what it was.
-        let is_told = !self.visible.is_empty() || self.seen.is_some();
         for hook in 0..self.hooks.len() {
-            let Self { hooks, cells, requests, journal, touched, hook_changes, .. } = self;
-            hook_changes.clear();
-            let mut point = Point { world: &mut *world, cells, requests, time };
-            let told = is_told.then_some(hook_changes);
-            if hooks[hook].run(&mut point, journal, touched, told) == Motion::Moving {
+            let Self { hooks, known, cells, requests, action, .. } = self;
+            let now = Situation::now(world, cells);
+            let mut point = Point { now, action: &mut *action, requests, time };
+            if (hooks[hook].run)(&mut point) == Motion::Moving {
                 motion = Motion::Moving;
             }
-            let (changes, requests) = (self.touched.len(), self.requests.len());
+            if let Err(why) = settle(now, known, action) {
+                panic!("the hook {:?} cannot write this: {why}", hooks[hook].name());
+            }
+            let (changes, requests) = (action.len(), requests.len());
             if changes + requests > 0 {
                 self.trace.point(TracedPoint { hook, time, changes, requests });
             }
-            self.refresh_touched(world);
-            debug_assert_eq!(
-                self.cells.check(world),
-                Ok(()),
-                "the hook {:?} wrote what it had not declared",
-                self.hooks[hook].name()
-            );
-            is_seen |= if is_told { self.is_hook_seen(world) } else { changes > 0 };
+            is_seen |= self.is_seen(world);
+            self.commit(world);
             let mut requests = std::mem::take(&mut self.requests);
             for (delay, kind) in requests.drain(..) {
                 self.enqueue(kind, time.saturating_add(delay), Cause::RealTime { hook });

@@ -50,11 +50,6 @@ impl<K: TurnActionKind> Turns<K> {
 
     /// Takes back a turn that a panic has cut off, before any other code sees it.
     pub(super) fn take_back_half(&mut self, world: &mut World, record: Record) {
-        let Self { hooks, journal, touched, .. } = self;
-        // What a hook has written can be told from what it wrote over, unless comparing panics, too.
-        drop(catch_unwind(AssertUnwindSafe(|| {
-            hooks.iter_mut().for_each(|hook| hook.finish(world, journal, touched, None));
-        })));
         self.abandon();
         // The panic that began it all goes on; what comes after it is less worth knowing.
         drop(self.roll_back(world, record));

@@ -12,7 +12,7 @@ use super::draft::{Declare, Known, TurnActionKind, bind, declare};
 use super::error::{Refusal, RuleError};
 use super::journal::{Journal, Step};
 use super::log::TurnLog;
-use super::real_time::{HookChanges, RealTime};
+use super::real_time::RealTime;
 use super::rule::{Reactions, Rule};
 use super::rule_book::RuleBook;
 use super::schedule::{Ticket, TurnSchedule};
@@ -73,7 +73,6 @@ pub struct Turns<K: TurnActionKind> {
     pub(super) pending_sequence: u64,
     pub(super) requests: Vec<(u64, K)>,
     pub(super) touched: Vec<Entity>,
-    pub(super) hook_changes: HookChanges,
 
     pub(super) journal: Journal,
     pub(super) records: VecDeque<Record>,
@@ -114,7 +113,6 @@ impl<K: TurnActionKind> Turns<K> {
             pending_sequence: 0,
             requests: Vec::new(),
             touched: Vec::new(),
-            hook_changes: HookChanges::default(),
             journal: Journal::default(),
             records: VecDeque::new(),
             log: TurnLog::default(),
@@ -245,7 +243,6 @@ impl<K: TurnActionKind> Turns<K> {
         self.requests.clear();
         self.touched.clear();
         self.action.clear();
-        self.hook_changes.clear();
     }
 
     pub(super) fn enqueue(&mut self, kind: K, time: u64, cause: Cause) {
@@ -427,8 +424,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         turns.rules = RuleBook::new(self.rules)?;
         let own = [declare::<Vacant> as Declare, declare::<Gone>];
         let known = turns.known.iter().map(|known| known.declare);
-        let hooks = turns.hooks.iter().flat_map(RealTime::declarations);
-        for declare in own.into_iter().chain(known).chain(hooks) {
+        for declare in own.into_iter().chain(known) {
             declare(world, &mut turns.journal, &mut turns.action);
         }
         turns.trace.rules = turns.rules.names.as_slice().into();

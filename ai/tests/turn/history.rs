@@ -120,10 +120,11 @@ fn a_turn_that_was_broken_off_is_replayed_to_where_it_ended() {
             Ruling::pass()
         });
         let fly = RealTime::new("fly", move |point| {
-            point.world().get_mut::<Position>(arrow).unwrap().x += 1;
+            let at = *point.now().get::<Position>(arrow).unwrap();
+            point.insert(arrow, Position { x: at.x + 1, ..at });
             Motion::Moving
         });
-        let builder = bare().rule(march).real_time(fly.writes::<Position>()).hash_every(1);
+        let builder = bare().rule(march).real_time(fly).hash_every(1);
         let turns = builder.build(&mut world).unwrap();
         (world, turns, who)
     };

@@ -7,32 +7,23 @@ use formic_ai::turn::{
     Cause, Motion, Point, RealTime, Stopped, TurnAction, Turns, TurnsBuilder, unseen,
 };
 use formic_ecs::prelude::*;
-use formic_jobs::prelude::{Pool, Query, RunSystem, Threads};
 
 use crate::game::{Deed, Health, Lit, Position, Solid, Velocity, bare, put};
 
 /// Everything with a velocity moves; what runs into something solid stops and hurts it.
 fn fly(point: &mut Point<'_, Deed>) -> Motion {
-    let pool = Pool::new(Threads::None).unwrap();
-    point.world().run_system(&pool, |mut moving: Query<'_, (&mut Position, &Velocity)>| {
-        for (position, velocity) in &mut moving {
-            position.x += velocity.x;
-            position.y += velocity.y;
-        }
-    });
-    let moving: Vec<(Entity, Position)> = point
-        .world()
-        .query_ref::<(Entity, &Position, &Velocity)>()
-        .map(|(entity, position, _)| (entity, *position))
-        .collect();
-    for &(arrow, at) in &moving {
-        let hit = point.now().cell((at.x, at.y)).first::<Solid>();
-        if let Some(hit) = hit {
+    let now = point.now();
+    let mut motion = Motion::Still;
+    for (arrow, position, velocity) in now.world().query_ref::<(Entity, &Position, &Velocity)>() {
+        motion = Motion::Moving;
+        let at = Position { x: position.x + velocity.x, y: position.y + velocity.y };
+        point.insert(arrow, at);
+        if let Some(hit) = now.cell((at.x, at.y)).first::<Solid>() {
             point.request(Deed::Hurt(hit, 2));
             point.request(Deed::Die(arrow));
         }
     }
-    if moving.is_empty() { Motion::Still } else { Motion::Moving }
+    motion
 }
 
 fn range() -> (World, Turns<Deed>, Entity, Entity) {
@@ -40,8 +31,7 @@ fn range() -> (World, Turns<Deed>, Entity, Entity) {
     let target = put(&mut world, &[&Position { x: 4, y: 0 }, &Solid, &Health(9)]);
     let who = put(&mut world, &[&Position { x: -1, y: 0 }, &Health(9)]);
     put(&mut world, &[&Position { x: 0, y: 0 }, &Velocity { x: 1, y: 0 }]);
-    let hook = RealTime::new("fly", fly).writes::<Position>();
-    let turns = bare().real_time(hook).build(&mut world).unwrap();
+    let turns = bare().real_time(RealTime::new("fly", fly)).build(&mut world).unwrap();
     (world, turns, target, who)
 }
 
@@ -95,7 +85,7 @@ fn something_that_flies_for_ever_is_cut_off() {
     let (mut world, mut turns, target, _) = range();
     turns.act(&mut world, Deed::Die(target), unseen);
     turns.undo(&mut world).unwrap();
-    let hook = RealTime::new("fly", fly).writes::<Position>();
+    let hook = RealTime::new("fly", fly);
     let mut turns = bare().real_time(hook).points_max(25).build(&mut world).unwrap();
     let end = turns.act(&mut world, Deed::Die(target), unseen);
     assert_eq!(end.stopped, Some(Stopped::TooManyPoints { limit: 25, dropped: 0 }));
@@ -103,21 +93,22 @@ fn something_that_flies_for_ever_is_cut_off() {
 }
 
 #[test]
-fn hooks_may_give_take_and_switch_components_that_they_declare() {
+fn hooks_may_give_change_and_take_components() {
     let mut world = World::new();
     let all: Vec<Entity> =
         (0..4).map(|x| put(&mut world, &[&Position { x, y: 0 }, &Lit, &Health(1)])).collect();
     world.remove::<Lit>(all[3]).unwrap();
+    world.set_enabled::<Lit>(all[0], false).unwrap();
     let others = all.clone();
     let hook = RealTime::<Deed>::new("switch", move |point| {
         if point.time() == 10 {
-            point.world().set_enabled::<Lit>(others[0], false).unwrap();
-            point.world().remove::<Lit>(others[1]).unwrap();
-            point.world().insert(others[3], Lit).unwrap();
+            point.remove::<Lit>(others[0]);
+            point.remove::<Lit>(others[1]);
+            point.insert(others[2], Health(2));
+            point.insert(others[3], Lit);
         }
         Motion::Still
-    })
-    .writes::<Lit>();
+    });
     let mut turns = bare().real_time(hook).build(&mut world).unwrap();
     let before = turns.state_hash(&world);
     assert_eq!(turns.act(&mut world, Deed::Wait, unseen).frames, 1);
@@ -126,7 +117,8 @@ fn hooks_may_give_take_and_switch_components_that_they_declare() {
         all.iter().map(|&who| lit(&world, who)).collect::<Vec<_>>(),
         [false, false, true, true]
     );
-    assert_eq!(turns.trace().points()[0].changes, 3);
+    assert_eq!(world.get(all[2]), Ok(&Health(2)));
+    assert_eq!(turns.trace().points()[0].changes, 4);
     turns.undo(&mut world).unwrap();
     assert_eq!(turns.state_hash(&world), before);
 }
@@ -141,18 +133,16 @@ fn what_a_hook_does_is_drawn_only_where_it_can_be_seen() {
         let lamp = put(&mut world, &[&Position { x: 9, y: 0 }, &Lit]);
         let hook = RealTime::<Deed>::new("scurry", move |point| {
             let time = point.time();
-            let world = point.world();
             match time {
-                10 => world.get_mut::<Health>(rat).unwrap().0 -= 1,
+                10 => point.insert(rat, Health(8)),
                 20..50 => {
                     let x = if time == 30 { 8 } else { 1 };
-                    world.get_mut::<Position>(rat).unwrap().x = x;
+                    point.insert(rat, Position { x, y: 0 });
                 }
-                _ => world.get_mut::<Position>(lamp).unwrap().x = 5,
+                _ => point.insert(lamp, Position { x: 5, y: 0 }),
             }
             if time < 50 { Motion::Moving } else { Motion::Still }
         });
-        let hook = hook.writes::<Position>().writes::<Health>();
         let mut turns = builder.real_time(hook).build(&mut world).unwrap();
         let mut frames = Vec::new();
         let end = turns.act(&mut world, Deed::Wait, |frame| {
@@ -180,12 +170,11 @@ fn a_turn_in_which_a_hook_panics_is_taken_back() {
     let mut world = World::new();
     let arrow = put(&mut world, &[&Position { x: 0, y: 0 }, &Velocity { x: 1, y: 0 }]);
     let hook = RealTime::<Deed>::new("fly", move |point| {
-        let position = point.world().get_mut::<Position>(arrow).unwrap();
-        position.x += 1;
-        assert!(position.x < 3, "boom");
+        let x = point.now().get::<Position>(arrow).unwrap().x + 1;
+        point.insert(arrow, Position { x, y: 0 });
+        assert!(x < 3, "boom");
         Motion::Moving
-    })
-    .writes::<Position>();
+    });
     let mut turns = bare().real_time(hook).build(&mut world).unwrap();
     let before = turns.state_hash(&world);
     let act = || turns.act(&mut world, Deed::Wait, unseen);
@@ -195,14 +184,23 @@ fn a_turn_in_which_a_hook_panics_is_taken_back() {
 }
 
 #[test]
-#[cfg(debug_assertions)]
-fn a_hook_that_writes_what_it_did_not_declare_is_found_out_in_debug_builds() {
-    let (mut world, ..) = range();
-    let mut turns = bare().real_time(RealTime::new("fly", fly)).build(&mut world).unwrap();
+fn a_turn_in_which_a_hook_writes_to_the_dead_is_taken_back() {
+    let mut world = World::new();
+    let arrow = put(&mut world, &[&Position { x: 0, y: 0 }, &Velocity { x: 1, y: 0 }]);
+    let dead = world.spawn(());
+    world.despawn(dead).unwrap();
+    let hook = RealTime::<Deed>::new("fly", move |point| {
+        let whom = if point.time() == 10 { arrow } else { dead };
+        point.insert(whom, Position { x: 1, y: 0 });
+        Motion::Moving
+    });
+    let mut turns = bare().real_time(hook).build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
     let act = || turns.act(&mut world, Deed::Wait, unseen);
     let panic = catch_unwind(AssertUnwindSafe(act)).unwrap_err();
     let message = panic.downcast_ref::<String>().unwrap();
-    assert!(message.contains("the hook \"fly\" wrote what it had not declared"), "{message}");
+    assert!(message.contains("the hook \"fly\" cannot write this"), "{message}");
+    assert_eq!(turns.state_hash(&world), before);
 }
 
 #[test]
@@ -210,7 +208,7 @@ fn a_hook_that_asks_what_would_be_is_told_by_cells_that_do_not_know_yet_what_it_
     let mut world = World::new();
     let imp = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let hook = RealTime::<Deed>::new("harden", move |point| {
-        point.world().insert(imp, Solid).unwrap();
+        point.insert(imp, Solid);
         let mut action = TurnAction::new();
         action.insert(imp, Position { x: 1, y: 0 });
         let after = point.now().after(&action);
@@ -218,7 +216,7 @@ fn a_hook_that_asks_what_would_be_is_told_by_cells_that_do_not_know_yet_what_it_
         assert_eq!([0, 1].map(|x| after.cell((x, 0)).entities().count()), [0, 1]);
         Motion::Still
     });
-    let mut turns = bare().real_time(hook.writes::<Solid>()).build(&mut world).unwrap();
+    let mut turns = bare().real_time(hook).build(&mut world).unwrap();
     turns.act(&mut world, Deed::Wait, unseen);
     assert_eq!(turns.now(&world).cell((0, 0)).count::<Solid>(), 1);
 }

@@ -18,16 +18,17 @@ pub(super) fn real_time() -> RealTime<Deed> {
         let arrows = fly(point);
         if flames || arrows { Motion::Moving } else { Motion::Still }
     })
-    .writes::<Flame>()
 }
 
-/// Flames flare up, burn the actors there, and go out. The flames themselves are an ordinary loop
-/// over components; what they do to others goes by the rules.
+/// Flames flare up, burn the actors there, and go out. The flames themselves are written past the
+/// rules; what they do to others goes by these.
 fn burn(point: &mut Point<'_, Deed>) -> bool {
     let mut flaring: Vec<Cell> = Vec::new();
     let mut ending: Vec<Entity> = Vec::new();
     let mut is_burning = false;
-    for (entity, position, flame) in point.world().query::<(Entity, &Position, &mut Flame)>() {
+    let world = point.now().world();
+    for (entity, position, flame) in world.query_ref::<(Entity, &Position, &Flame)>() {
+        let mut flame = *flame;
         is_burning = true;
         if flame.wait > 0 {
             flame.wait -= 1;
@@ -40,6 +41,7 @@ fn burn(point: &mut Point<'_, Deed>) -> bool {
                 ending.push(entity);
             }
         }
+        point.insert(entity, flame);
     }
     // The order of rows must not matter.
     flaring.sort_unstable();
