@@ -16,7 +16,7 @@ use super::processor::Agent;
 /// are not in their way. Two actions that are carried out at once, as the parts of a
 /// [race](super::Composite::race) may be, and write to the same agent are an error every time: see
 /// [`ExclusiveLookup`]. Make them two kinds of actions, which come in the order of their systems, or
-/// carry them out by a [`SerialProcessor`](super::SerialProcessor), one after the other, with a
+/// carry them out [one after the other](super::Actions::process_serial), with a
 /// [`ComponentLookup`](formic_jobs::ComponentLookup).
 ///
 /// ```

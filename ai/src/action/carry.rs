@@ -1,36 +1,10 @@
 //! One tick of one action, whatever kind of processor carries it out.
 
-use std::cell::RefCell;
-
 use formic_ecs::Claimant;
 
 use super::components::{Action, ActionFlags, ActionResult};
-use super::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
+use super::processor::{Agent, Extras, WideProcessor};
 use crate::explain::Ended;
-
-/// A processor that is called from one thread.
-#[derive(Debug)]
-pub(super) struct Serial<'a, P>(pub(super) RefCell<&'a mut P>);
-
-impl<P: SerialProcessor> Processor for Serial<'_, P> {
-    type Action = P::Action;
-
-    fn before_chunk(&self, chunk: ActionChunk) {
-        self.0.borrow_mut().before_chunk(chunk);
-    }
-
-    fn start(&self, agent: Agent<'_>, it: &mut P::Action) -> ActionResult {
-        self.0.borrow_mut().start(agent, it)
-    }
-
-    fn update(&self, agent: Agent<'_>, it: &mut P::Action) -> ActionResult {
-        self.0.borrow_mut().update(agent, it)
-    }
-
-    fn cleanup(&self, agent: Agent<'_>, it: &mut P::Action, ended: Ended) {
-        self.0.borrow_mut().cleanup(agent, it, ended);
-    }
-}
 
 /// What a tick makes of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@
 //! * A **processor** carries out one kind of action: [`Processor::start`] once when the action
 //!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end,
 //!   with how it ended. A closure is enough where there is an update alone ([`Actions::update`]);
-//!   a [`SerialProcessor`] does so on one thread, a [`WideProcessor`] looks at
-//!   other components of the action as well.
+//!   [`Actions::process_serial`] does so on one thread, and a [`WideProcessor`] looks at other
+//!   components of the action as well.
 //! * A **mind** decides. All it does is to call [`Body::begin`] and [`Body::halt`], and to ask
 //!   [`Body::ended`]; so any mind can drive any body, and be replaced by another one. The mind of
 //!   this module is the [`Sequence`].
@@ -110,7 +110,7 @@ pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
 pub(crate) use self::param::argument_of_parts;
-pub use self::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
+pub use self::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 #[doc(hidden)]
 pub use self::report::Report;
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};

@@ -1,6 +1,5 @@
 //! The executing actions of one kind, as the argument of a system.
 
-use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use formic_ecs::{
@@ -12,10 +11,10 @@ use formic_jobs::{
     SystemAccess, SystemParam,
 };
 
-use super::carry::{Carried, Serial, Turn};
+use super::carry::{Carried, Turn};
 use super::components::{Action, ActionResult, Executing, Finished};
 use super::lifetimes::link_kind;
-use super::processor::{ActionChunk, Agent, Extras, Processor, SerialProcessor, WideProcessor};
+use super::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 use super::report::{Owner, Report, deliver};
 
 type Row<T, X> = (
@@ -193,13 +192,16 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
     }
 
     /// Carries out all executing actions of this kind for one tick, one after the other on this
-    /// thread.
+    /// thread: for actions that write to more than their own agent, such as a door that two agents
+    /// push at. What the processor writes to lies in it in a [`RefCell`](std::cell::RefCell).
+    ///
+    /// Those that are interrupted are tidied up first. All come in the order in which their entities
+    /// lie in the world, which does not depend on the number of threads.
     ///
     /// # Panics
     /// Panics if the processor panics.
-    pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
+    pub fn process_serial(&mut self, processor: &impl WideProcessor<X, Action = T>) {
         let Self { executing, interrupted, shared: (owners, reports), context, .. } = self;
-        let processor = &Serial(RefCell::new(processor));
         one_by_one::<true, T, X, _, _>(interrupted, *context, reports, processor);
         one_by_one::<false, T, X, _, _>(executing, *context, reports, processor);
         deliver(reports, owners);

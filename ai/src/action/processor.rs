@@ -9,8 +9,9 @@ use crate::explain::Ended;
 ///
 /// It is called from several threads at once; to write to its agent it holds an
 /// [`AgentAccess`](super::AgentAccess), to read from others a
-/// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, or wants the other
-/// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
+/// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, it is carried out
+/// [on one thread](super::Actions::process_serial); one that wants the other components of the action entity
+/// is a [`WideProcessor`].
 pub trait Processor {
     /// The filter component.
     type Action: Component;
@@ -224,41 +225,6 @@ macro_rules! extras_of_tuples {
     )*};
 }
 extras_of_tuples! { A a; A a, B b; A a, B b, C c; A a, B b, C c, D d; }
-
-/// Carries out actions one after the other, on one thread: for actions that write to more than
-/// their own agent, such as a door that two agents push at.
-///
-/// Those that are interrupted are tidied up first. All come in the order in which their entities lie
-/// in the world, which does not depend on the number of threads.
-pub trait SerialProcessor {
-    /// The filter component.
-    type Action: Component;
-
-    /// See [`Processor::before_chunk`].
-    fn before_chunk(&mut self, chunk: ActionChunk) {
-        let _ = chunk;
-    }
-
-    /// See [`Processor::start`].
-    fn start(&mut self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
-        let _ = (agent, action);
-        ActionResult::Running
-    }
-
-    /// See [`Processor::update`].
-    ///
-    /// # Panics
-    /// Panics by default.
-    fn update(&mut self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
-        let _ = (agent, action);
-        no_update(Self::Action::name())
-    }
-
-    /// See [`Processor::cleanup`].
-    fn cleanup(&mut self, agent: Agent<'_>, action: &mut Self::Action, ended: Ended) {
-        let _ = (agent, action, ended);
-    }
-}
 
 /// Which actions come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

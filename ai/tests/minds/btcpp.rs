@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ActionResult::{Failed, Running, Success};
-use formic_ai::action::{Ended, LoadError, SerialProcessor};
+use formic_ai::action::{Ended, LoadError};
 use formic_ai::bt::{Library, Node, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;
 
@@ -25,20 +25,20 @@ struct Deed(&'static str);
 
 struct Doing(Shared);
 
-impl SerialProcessor for Doing {
+impl Processor for Doing {
     type Action = Deed;
 
-    fn start(&mut self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.0.lock().unwrap().calls.push(deed.0.into());
         Running
     }
 
-    fn update(&mut self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn update(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
         let state = self.0.lock().unwrap();
         state.ends.iter().find(|end| end.0 == deed.0).map_or(Running, |end| end.1)
     }
 
-    fn cleanup(&mut self, _: Agent<'_>, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, _: Agent<'_>, deed: &mut Deed, ended: Ended) {
         if !matches!(ended, Ended::Success | Ended::Failed) {
             self.0.lock().unwrap().calls.push(format!("halt {}", deed.0));
         }
@@ -52,7 +52,7 @@ fn think(mut trees: Trees<()>, minds: Res<Minds>) {
 }
 
 fn act(mut actions: Actions<Deed>, minds: Res<Minds>) {
-    actions.process_serial(&mut Doing(Arc::clone(&minds.1)));
+    actions.process_serial(&Doing(Arc::clone(&minds.1)));
 }
 
 const ACTIONS: [&str; 11] = [

@@ -1,7 +1,8 @@
 //! The systems that carry out the actions of workers.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ai::action::SerialProcessor;
+use std::cell::RefCell;
+
 use formic_ai::prelude::*;
 
 use super::components::{
@@ -106,16 +107,17 @@ type Carrier = (&'static mut Inventory, &'static mut Books);
 /// Changes the agent's inventory, in one tick. One action after the other: a plan may have several of
 /// one agent at once, as the parts of a join.
 struct Handling<'a, A> {
-    carriers: ComponentLookup<'a, Carrier>,
+    carriers: RefCell<ComponentLookup<'a, Carrier>>,
     /// Whether it could be done.
     handle: fn(&A, &mut Inventory, &mut Books) -> bool,
 }
 
-impl<A: Component> SerialProcessor for Handling<'_, A> {
+impl<A: Component> Processor for Handling<'_, A> {
     type Action = A;
 
-    fn start(&mut self, agent: Agent<'_>, action: &mut A) -> ActionResult {
-        let Ok((inventory, books)) = self.carriers.get_mut(agent.entity) else {
+    fn start(&self, agent: Agent<'_>, action: &mut A) -> ActionResult {
+        let mut carriers = self.carriers.borrow_mut();
+        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
             return ActionResult::Failed;
         };
         match (self.handle)(action, inventory, books) {
@@ -136,7 +138,7 @@ pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ComponentLookup<
             books.mined += if has_room { gold(item, count) } else { 0 };
             has_room
         };
-    actions.process_serial(&mut Handling { carriers, handle });
+    actions.process_serial(&Handling { carriers: carriers.into(), handle });
 }
 
 pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentLookup<Carrier>) {
@@ -146,7 +148,7 @@ pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentL
             books.delivered += if was_there { gold(item, count) } else { 0 };
             was_there
         };
-    actions.process_serial(&mut Handling { carriers, handle });
+    actions.process_serial(&Handling { carriers: carriers.into(), handle });
 }
 
 /// Plays the clips that were asked for; animators without one are not visited.

@@ -1,6 +1,8 @@
 //! Trees of conditions, effects and actions that do as a board says, and a recursive interpreter.
 
-use formic_ai::action::{Ended, SerialProcessor};
+use std::cell::RefCell;
+
+use formic_ai::action::Ended;
 use formic_ai::bt::{Library, Node, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;
 
@@ -46,29 +48,30 @@ impl Board {
 #[derive(Component, Clone)]
 struct Deed(usize);
 
-struct Doing<'a>(ComponentLookup<'a, &'static mut Board>);
+struct Doing<'a>(RefCell<ComponentLookup<'a, &'static mut Board>>);
 
 impl Doing<'_> {
-    fn note(&mut self, agent: Agent<'_>, what: &str, deed: &Deed) {
-        if let Ok(board) = self.0.get_mut(agent.entity) {
+    fn note(&self, agent: Agent<'_>, what: &str, deed: &Deed) {
+        let mut boards = self.0.borrow_mut();
+        if let Ok(board) = boards.get_mut(agent.entity) {
             board.log.push(format!("{what}{}", deed.0));
         }
     }
 }
 
-impl SerialProcessor for Doing<'_> {
+impl Processor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&mut self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
         self.note(agent, "+", deed);
         Running
     }
 
-    fn update(&mut self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
-        self.0.get_mut(agent.entity).unwrap().ends[deed.0]
+    fn update(&self, agent: Agent<'_>, deed: &mut Deed) -> ActionResult {
+        self.0.borrow_mut().get_mut(agent.entity).unwrap().ends[deed.0]
     }
 
-    fn cleanup(&mut self, agent: Agent<'_>, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, agent: Agent<'_>, deed: &mut Deed, ended: Ended) {
         let what = match ended {
             Ended::Success => "s",
             Ended::Failed => "f",
@@ -114,7 +117,7 @@ fn think(mut trees: Trees<'_, Senses>, shared: Res<'_, Shared>) {
 /// Several actions of an agent are carried out at once: one after the other, so that its log has an
 /// order.
 fn act(mut actions: Actions<'_, Deed>, boards: ComponentLookup<'_, Senses>) {
-    actions.process_serial(&mut Doing(boards));
+    actions.process_serial(&Doing(boards.into()));
 }
 
 pub(crate) struct Stage {

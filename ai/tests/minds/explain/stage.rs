@@ -1,6 +1,7 @@
 //! A world with one watched agent, whose actions end when they are told to.
 
-use formic_ai::action::SerialProcessor;
+use std::cell::RefCell;
+
 use formic_ai::explain::{Decision, DecisionLog};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
@@ -15,24 +16,25 @@ pub(crate) struct Senses {
 #[derive(Component, Clone)]
 pub(crate) struct Deed;
 
-struct Doing<'a>(ComponentLookup<'a, &'static mut Senses>);
+struct Doing<'a>(RefCell<ComponentLookup<'a, &'static mut Senses>>);
 
-impl SerialProcessor for Doing<'_> {
+impl Processor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&mut self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent<'_>, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&mut self, agent: Agent<'_>, _: &mut Deed) -> ActionResult {
-        let Ok(senses) = self.0.get_mut(agent.entity) else { return ActionResult::Failed };
+    fn update(&self, agent: Agent<'_>, _: &mut Deed) -> ActionResult {
+        let mut all = self.0.borrow_mut();
+        let Ok(senses) = all.get_mut(agent.entity) else { return ActionResult::Failed };
         senses.end.take().unwrap_or(ActionResult::Running)
     }
 }
 
 /// One after the other: the first of several takes the end.
 fn act(mut actions: Actions<Deed>, senses: ComponentLookup<&'static mut Senses>) {
-    actions.process_serial(&mut Doing(senses));
+    actions.process_serial(&Doing(senses.into()));
 }
 
 pub(crate) fn actions() -> ActionSet {
