@@ -468,8 +468,11 @@ def test_a_worker_whose_program_is_built_anew_ends_and_loses_nothing(server, pro
     )  # fmt: skip
     while run(server, "report").stdout.startswith("12 jobs wait"):
         assert work.poll() is None
-    with changing.open("a") as file:
-        file.write("# of another version\n")
+    # In one step, as linkers do: a file that is open for writing cannot be started.
+    newer = tmp_path / "newer"
+    newer.write_text(program.read_text() + "# of another version\n")
+    newer.chmod(0o755)
+    newer.replace(changing)
     said = work.communicate()[1]
     assert work.returncode == 2 and "is another program than when this began" in said, said
     before = int(run(server, "report").stdout.split()[0])
