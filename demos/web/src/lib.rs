@@ -21,7 +21,7 @@ use formic_ecs::Entity;
 
 #[cfg(target_family = "wasm")]
 #[link(wasm_import_module = "page")]
-// SAFETY: the page's function takes nothing, returns a number, and touches no memory of ours.
+// Safe: the page's function takes nothing, returns a number, and touches no memory of ours.
 unsafe extern "C" {
     /// How many milliseconds have gone by since the page was opened.
     safe fn now_ms() -> f64;
