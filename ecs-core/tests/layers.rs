@@ -48,7 +48,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("archetype", &[&["rows"]]),
-    ("transfer", &[&["plan"], &["new_rows"], &["mover"]]),
+    ("transfer", &[&["plan"], &["bundles"], &["new_rows"], &["mover"]]),
     (
         "query",
         &[
@@ -67,7 +67,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     (
         "world",
         &[
-            &["bundles"],
             &["resources"],
             &["lifecycle"],
             &["spawn"],

@@ -20,8 +20,8 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason, ComponentError, MissingComponent};
 use crate::storage::{RowAddress, RowPlan};
-use crate::transfer::{Carried, MoveContext, RowMove};
-use crate::world::{Bundles, Change, World};
+use crate::transfer::{Bundles, Carried, Change, MoveContext, RowMove};
+use crate::world::World;
 
 /// What a group of commands comes to, and memory for it.
 #[derive(Debug, Default)]

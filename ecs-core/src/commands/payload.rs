@@ -16,8 +16,8 @@ use crate::bundle::{Leftovers, Parts, Slot};
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::CommandFailureReason;
-use crate::transfer::Transition;
-use crate::world::{BundleIndex, Bundles, Change, World};
+use crate::transfer::{BundleIndex, Bundles, Change, Transition};
+use crate::world::World;
 
 /// Values by their offset. It does not know their types and drops none of them.
 ///

@@ -7,8 +7,8 @@ use super::stream::Stream;
 use crate::archetype::ArchetypeId;
 use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
-use crate::transfer::{MoveContext, NewRows, RowMoves};
-use crate::world::{Change, World};
+use crate::transfer::{Change, MoveContext, NewRows, RowMoves};
+use crate::world::World;
 
 /// What the commands of a run have in common.
 #[derive(Clone, Copy)]

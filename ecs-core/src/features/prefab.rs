@@ -13,9 +13,9 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
-use crate::transfer::{RowCopies, Transition};
+use crate::transfer::{Bundles, Part, RowCopies, Transition};
 use crate::user_code::expected;
-use crate::world::{Bundles, EntitySet, Lifecycle, Part, World};
+use crate::world::{EntitySet, Lifecycle, World};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.

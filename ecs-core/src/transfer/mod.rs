@@ -3,10 +3,12 @@
 //! A [`Transition`] says where rows go and a row plan what goes along; [`RowMove`] carries it out for
 //! one row and [`RowMoves`] for many. [`NewRows`] are those that come from nowhere.
 
+mod bundles;
 mod mover;
 mod new_rows;
 mod plan;
 
+pub(crate) use bundles::{BundleIndex, Bundles, Change, Part};
 pub(crate) use mover::{MoveContext, MoveScratch, RowMove, RowMoves, despawn_row};
 pub(crate) use new_rows::{NewRows, RowCopies};
 pub(crate) use plan::{Carried, Transition};

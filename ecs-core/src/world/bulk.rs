@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::World;
-use super::bundles::Change;
 use super::change::replace;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Bundle, ColumnStarts, Parts};
@@ -14,7 +13,7 @@ use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{ChunkRef, MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, RowAddress};
-use crate::transfer::{MoveContext, RowMoves, Transition};
+use crate::transfer::{Change, MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
-use super::bundles::{Change, Part};
 use super::lifecycle::Lifecycle;
 use crate::archetype::Archetype;
 use crate::bundle::{Bundle, Parts, with_starts};
@@ -15,7 +14,7 @@ use crate::entity::Entity;
 use crate::error::{ComponentError, NoSuchEntity};
 use crate::name::Name;
 use crate::storage::{ChangeWindow, RowAddress};
-use crate::transfer::{MoveContext, RowMove, Transition};
+use crate::transfer::{Change, MoveContext, Part, RowMove, Transition};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
 use super::World;
-use super::bundles::BundleIndex;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::Parts;
 use crate::component::{ArchetypeFlags, ComponentId, Despawned};
@@ -14,6 +13,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, NoSuchEntity};
 use crate::hash::{BuildFibonacci, TypeMap};
+use crate::transfer::BundleIndex;
 use crate::user_code::finish;
 
 /// A moment at which hooks and observers are called.

@@ -2,7 +2,6 @@
 
 mod access;
 mod bulk;
-mod bundles;
 mod cell;
 mod change;
 mod check;
@@ -20,11 +19,10 @@ use crate::name::Name;
 use crate::query::{Borrows, PlanCache, PlanSource, Source};
 use crate::storage::{BlockPool, ChangeWindow};
 use crate::sync::{AtomicU64, Ordering, Serial};
-use crate::transfer::MoveScratch;
+use crate::transfer::{Bundles, MoveScratch};
 use crate::user_code::finish;
 
 pub use bulk::Bulk;
-pub(crate) use bundles::{BundleIndex, Bundles, Change, Part};
 pub use cell::{DeclaredAccess, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{

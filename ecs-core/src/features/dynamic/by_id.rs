@@ -13,9 +13,9 @@ use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, no
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::transfer::{MoveContext, NewRows, RowMove};
+use crate::transfer::{Change, MoveContext, NewRows, RowMove};
 use crate::user_code::expected;
-use crate::world::{Change, Finishing, Lifecycle, World};
+use crate::world::{Finishing, Lifecycle, World};
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and

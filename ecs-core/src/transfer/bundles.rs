@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
+use super::plan::{Carried, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::entity::Entity;
 use crate::error::MissingComponent;
 use crate::hash::{BuildFibonacci, PassThrough, TypeMap};
-use crate::transfer::{Carried, Transition};
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
