@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::any::Any;
+use core::any::{Any, TypeId};
 use core::ptr::NonNull;
 
 use smallvec::SmallVec;
@@ -106,6 +106,30 @@ pub unsafe trait Parts: Send + Sync + Sized + 'static {
     /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
     /// is a row in it (I-3) that is initialised (I-2) and given up.
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self;
+}
+
+/// A bundle of a type that its holder need not know.
+///
+/// # Safety
+/// As for [`Parts`], of which it is one, of the type that both functions insist on.
+pub(crate) unsafe trait AnyParts {
+    /// Moves it into a row, as [`Parts::write`] does.
+    ///
+    /// # Panics
+    /// Panics if the columns are those of another type, or of none.
+    ///
+    /// # Safety
+    /// As for [`Parts::write`] of that type.
+    unsafe fn write(self, columns: &BundleColumns, row: usize);
+
+    /// Moves each component to where its slot says, as [`Parts::place`] does.
+    ///
+    /// # Panics
+    /// Panics if it is not of the type `of`.
+    ///
+    /// # Safety
+    /// As for [`Parts::place`] of that type.
+    unsafe fn place(self, of: TypeId, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
 }
 
 impl<T: Component> Bundle for T {
@@ -229,6 +253,14 @@ pub(crate) fn with_starts<P: Parts, R>(
     let mut starts = [NonNull::dangling(); FEW];
     (0..P::COUNT).for_each(|k| starts[k] = start(k));
     f(&starts[..P::COUNT])
+}
+
+/// The columns of a chunk that the components of a bundle go to.
+#[derive(Debug, Default)]
+pub(crate) struct BundleColumns {
+    /// The type of the bundle, if it has one.
+    pub(crate) of: Option<TypeId>,
+    pub(crate) starts: ColumnStarts,
 }
 
 /// The starts of the columns that a bundle's components go to or come from.

@@ -17,8 +17,6 @@ use crate::entity::Entity;
 use crate::hash::BuildFibonacci;
 use crate::storage::{BlockPool, ChangeWindow, Chunks, EnabledBit, RowAddress, RowPlan};
 
-pub(crate) use rows::ForgottenRows;
-
 /// Component ids in increasing order, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ComponentSet(Box<[ComponentId]>);

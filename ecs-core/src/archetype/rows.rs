@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::Archetype;
+use super::{Archetype, Archetypes};
 use crate::component::{CodecError, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
 use crate::storage::{BlockPool, EnabledBit, RowAddress};
@@ -88,7 +88,7 @@ impl Archetype {
 
     /// Gives up all rows. The books are in order when this returns, and the values are dropped by
     /// [`drop_forgotten`](Self::drop_forgotten).
-    pub(crate) fn forget_rows(&mut self) -> ForgottenRows {
+    fn forget_rows(&mut self) -> ForgottenRows {
         ForgottenRows { lens: self.chunks.forget_rows() }
     }
 
@@ -110,7 +110,7 @@ impl Archetype {
     /// # Safety
     /// `forgotten` came from this archetype, which has not been touched since: the rows that it
     /// counts are initialised (I-2).
-    pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
+    unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
         if !self.ending.drops.is_empty() {
             let mut chunks = forgotten.lens.iter().enumerate();
             finish(|| {
@@ -125,9 +125,26 @@ impl Archetype {
     }
 }
 
+impl Archetypes {
+    /// Takes all rows out and drops their values when the books are in order; should a drop panic, the
+    /// others are dropped all the same.
+    pub(crate) fn clear(&mut self, pool: &mut BlockPool) {
+        let forgotten: Vec<_> = self.list.iter_mut().map(Archetype::forget_rows).collect();
+        let mut forgotten = forgotten.iter().enumerate();
+        finish(|| {
+            for (archetype, forgotten) in forgotten.by_ref() {
+                // SAFETY: these rows, initialised until then (I-2), were given up by this archetype,
+                // none has been touched since, and each archetype comes up once.
+                unsafe { self.list[archetype].drop_forgotten(forgotten) };
+            }
+            self.list.iter_mut().for_each(|archetype| archetype.chunks.trim(pool));
+        });
+    }
+}
+
 /// How many rows each chunk had.
 #[derive(Debug)]
-pub(crate) struct ForgottenRows {
+struct ForgottenRows {
     lens: Vec<usize>,
 }
 

@@ -4,23 +4,19 @@
 //! would lead to, which bits it would leave. Then the row goes to the last of these archetypes in
 //! one step. Of each component, the value that was given last goes into the row; the others, and
 //! those in the old row that were replaced or removed, are dropped in the end.
-#![expect(unsafe_code, reason = "moves the row of an entity and writes payloads into it")]
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use smallvec::SmallVec;
-
 use super::stream::Stream;
 use super::{Action, Record};
 use crate::archetype::{Archetype, ArchetypeId};
-use crate::bundle::{Leftovers, Slot};
 use crate::component::{ArchetypeFlags, ComponentId, Registry};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason, ComponentError, MissingComponent};
-use crate::storage::{RowAddress, RowPlan};
-use crate::transfer::{Bundles, Carried, Change, MoveContext, RowMove};
+use crate::storage::RowAddress;
+use crate::transfer::{Assembly, Bundles, Change, RowFiller};
 use crate::world::World;
 
 /// What a group of commands comes to, and memory for it.
@@ -34,21 +30,14 @@ pub(super) struct Plan {
     added: Vec<ComponentId>,
     /// The bits that commands have set, the last one last.
     bits: Vec<(ComponentId, bool)>,
-    /// By column of the last archetype: whether a bundle gives it its value.
-    given: Vec<bool>,
-    /// What goes along from the first archetype to the last.
-    row: RowPlan,
-    /// The values that have no place in the world.
-    leftovers: Leftovers,
+    /// How the row gets to the last archetype.
+    assembly: Assembly,
 }
-
-/// Where the components of one bundle go.
-type Slots = SmallVec<[Slot; 16]>;
 
 impl Plan {
     /// Drops what a panic has left.
     pub(super) fn clear(&mut self) {
-        self.leftovers.clear();
+        self.assembly.leftovers.clear();
     }
 }
 
@@ -81,7 +70,7 @@ impl Group<'_, '_> {
             Stage::Gone => self.despawn(from),
             Stage::In(target) => self.arrive(from, target),
         }
-        self.plan.leftovers.clear();
+        self.plan.clear();
         // What is left has no place in the world: it did not apply, or its entity is gone.
         while self.stream.next < self.commands.end {
             drop(self.stream.take());
@@ -183,120 +172,50 @@ impl Group<'_, '_> {
     }
 
     fn arrive(&mut self, from: Option<Location>, target: ArchetypeId) {
-        match from {
-            Some(from) if from.archetype == target => self.stay(from),
-            Some(from) => self.relocate(from, target),
-            None => self.spawn(target),
+        let Self { stream, world, plan, entity, .. } = self;
+        let Plan { bundles: given, added, bits, assembly, .. } = &mut **plan;
+        if let (Some(at), true) = (from, given.is_empty()) {
+            if at.archetype == target {
+                // The row is where it belongs already, and as it was.
+                return set_bits(world.archetypes.get(target), at.address, bits);
+            }
         }
-    }
-
-    /// The row is where it belongs already.
-    fn stay(&mut self, at: Location) {
-        if !self.plan.bundles.is_empty() {
-            _ = self.world.next_version();
-            let World { archetypes, bundles, registry, .. } = &mut *self.world;
-            let archetype = archetypes.get(at.archetype);
-            self.plan.place(self.stream, (bundles, registry), archetype, at.address, true);
-            self.stamp(at);
+        let fill = |row: &mut RowFiller<'_>, bundles: &mut Bundles, registry: &mut Registry| {
+            // From the last: the first to come to a column stays.
+            for &index in given.iter().rev() {
+                if let Action::Spawn(bundle) | Action::Insert(bundle) = stream.take_at(index) {
+                    let components = (bundle.functions().index)(bundles, registry);
+                    row.place(bundles.ids(components), bundle);
+                }
+            }
+        };
+        let is_added = |id| added.contains(&id);
+        let (archetype, at, left) =
+            world.moves().assemble(*entity, target, assembly, fill, is_added);
+        set_bits(archetype, at, bits);
+        // User code, last.
+        drop(left);
+        if from.is_some_and(|from| from.archetype == target) {
+            self.stamp(at, target);
         }
-        let archetype = self.world.archetypes.get(at.archetype);
-        set_bits(archetype, at.address, &self.plan.bits);
     }
 
     /// Writes down which values of a row that stays were given.
-    fn stamp(&mut self, at: Location) {
+    fn stamp(&mut self, at: RowAddress, archetype: ArchetypeId) {
         let moment = self.world.moment();
-        let archetype = self.world.archetypes.get_mut(at.archetype);
-        for (index, &given) in self.plan.given.iter().enumerate() {
+        let archetype = self.world.archetypes.get_mut(archetype);
+        for (index, &given) in self.plan.assembly.given.iter().enumerate() {
             let column = &archetype.columns[index];
             if self.plan.added.contains(&column.info.id) {
                 let (version, slot) = (moment.version, column.track_slot);
-                archetype.chunks.stamps(at.address.chunk, index).raise_added(version);
+                archetype.chunks.stamps(at.chunk, index).raise_added(version);
                 if let Some(slot) = slot {
-                    archetype.chunks.set_row_versions(slot, at.address, version, version);
+                    archetype.chunks.set_row_versions(slot, at, version, version);
                 }
             }
             if given {
-                archetype.mark_changed(at.address, index, moment);
+                archetype.mark_changed(at, index, moment);
             }
-        }
-    }
-
-    fn spawn(&mut self, target: ArchetypeId) {
-        let version = self.world.next_version();
-        let World { archetypes, blocks, bundles, registry, entities, .. } = &mut *self.world;
-        let archetype = archetypes.get_mut(target);
-        let to = archetype.chunks.reserve_row(blocks);
-        self.plan.place(self.stream, (bundles, registry), archetype, to, false);
-        entities.activate(self.entity, archetype.chunks.place(to));
-        // SAFETY: reserved above, and nothing but the entity table was touched since. Every
-        // component of the archetype came by a bundle, and `place` has written it: all columns are
-        // initialised (I-2).
-        unsafe { archetype.chunks.commit_rows(to, &[self.entity], version, version) };
-        set_bits(archetype, to, &self.plan.bits);
-    }
-
-    fn relocate(&mut self, from: Location, target: ArchetypeId) {
-        let version = self.world.next_version();
-        let World { archetypes, blocks, bundles, registry, entities, scratch, .. } =
-            &mut *self.world;
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (self.entity, from), target);
-        let to = moving.to;
-        self.plan.place(self.stream, (bundles, registry), moving.target, to, false);
-        let Plan { added, given, row, bits, .. } = &mut *self.plan;
-        row.connect(moving.source, moving.target, |id, column| match (given[column], &*added) {
-            (_, added) if added.contains(&id) => Carried::Nothing,
-            (true, _) => Carried::Marks,
-            (false, _) => Carried::Value,
-        });
-        // SAFETY: the plan was made for these archetypes (I-6), and the entity was located (I-1). A
-        // component of the target that does not go along was given by a bundle, and `place` has
-        // written it (I-2).
-        let (left, target) = unsafe { moving.finish(row) };
-        set_bits(target, to, bits);
-        // User code, last.
-        drop(left);
-    }
-}
-
-impl Plan {
-    /// Puts the values that were given last into a row: a reserved one, or one whose values are
-    /// replaced. What was given before them is left over.
-    fn place(
-        &mut self,
-        stream: &mut Stream<'_>,
-        (bundles, registry): (&mut Bundles, &mut Registry),
-        archetype: &Archetype,
-        to: RowAddress,
-        replaces: bool,
-    ) {
-        let Self { bundles: given_bundles, given, leftovers, .. } = self;
-        let mut slots = Slots::new();
-        given.clear();
-        given.resize(archetype.columns.len(), false);
-        // From the last: the first to come to a column stays.
-        for &index in given_bundles.iter().rev() {
-            let (Action::Spawn(payload) | Action::Insert(payload)) = &stream.at(index).1.action
-            else {
-                continue;
-            };
-            slots.clear();
-            let bundle = (payload.functions.index)(bundles, registry);
-            for &id in bundles.ids(bundle) {
-                let free = archetype.column_of(id).filter(|&column| !given[column]);
-                slots.push(free.map_or(Slot::Leave, |column| {
-                    given[column] = true;
-                    let start = archetype.chunks.column(to.chunk, column);
-                    if replaces { Slot::Replace(start) } else { Slot::Write(start) }
-                }));
-            }
-            let (Action::Spawn(bundle) | Action::Insert(bundle)) = stream.take_at(index) else {
-                continue;
-            };
-            // SAFETY: the columns are those of the bundle's components (I-9). The row is reserved,
-            // or a live entity's (I-1) and so initialised; no column comes up twice.
-            unsafe { bundle.place(&slots, to.row, leftovers) };
         }
     }
 }

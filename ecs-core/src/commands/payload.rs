@@ -6,13 +6,13 @@
 )]
 
 use alloc::vec::Vec;
+use core::any::TypeId;
 use core::mem::{ManuallyDrop, MaybeUninit};
-use core::ptr::NonNull;
 
 use super::deferred::{Deferred, Outcome};
 use super::{Action, CommandBuffer};
 use crate::archetype::{ArchetypeId, Archetypes};
-use crate::bundle::{Leftovers, Parts, Slot};
+use crate::bundle::{AnyParts, BundleColumns, Leftovers, Parts, Slot};
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::CommandFailureReason;
@@ -164,8 +164,8 @@ enum Use<'a> {
     Spawn(&'a mut World, Entity),
     /// An entity is given it.
     Insert(&'a mut World, Entity, &'a mut Outcome),
-    /// Its components go to their slots, as with [`Parts::place`] and under its conditions.
-    Place(&'a [Slot], usize, &'a mut Leftovers),
+    /// Its components go to their slots, as with [`AnyParts::place`] and under its conditions.
+    Place(TypeId, &'a [Slot], usize, &'a mut Leftovers),
 }
 
 impl Held<'_> {
@@ -173,6 +173,10 @@ impl Held<'_> {
     fn into_payload(self) -> (Offset, &'static BundleFns) {
         let this = ManuallyDrop::new(self);
         (this.payload.offset, this.payload.functions)
+    }
+
+    pub(super) fn functions(&self) -> &'static BundleFns {
+        self.payload.functions
     }
 
     /// Lets a reserved entity live with it.
@@ -190,28 +194,24 @@ impl Held<'_> {
         unsafe { (functions.take)(arena, offset, Use::Insert(world, entity, &mut outcome)) };
         outcome
     }
+}
 
-    /// Moves it into a row.
-    ///
-    /// # Safety
-    /// As for [`Parts::write`].
+// SAFETY: a bundle of the type that the functions are for, which look at the type that is asked for,
+// and write all of it as it does (I-2, I-9).
+unsafe impl AnyParts for Held<'_> {
     #[inline]
-    pub(super) unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+    unsafe fn write(self, columns: &BundleColumns, row: usize) {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
         // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
         // caller vouches for the columns and the row (I-2, I-3, I-9).
         unsafe { (functions.write)(arena, offset, columns, row) };
     }
 
-    /// Moves its components to their slots.
-    ///
-    /// # Safety
-    /// As for [`Parts::place`].
-    pub(super) unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+    unsafe fn place(self, of: TypeId, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
         // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
         // caller vouches for the slots and the row (I-2, I-3, I-9).
-        unsafe { (functions.take)(arena, offset, Use::Place(slots, row, leftovers)) };
+        unsafe { (functions.take)(arena, offset, Use::Place(of, slots, row, leftovers)) };
     }
 }
 
@@ -244,9 +244,9 @@ pub(super) struct BundleFns {
     pub(super) remove: fn(&mut World, Entity) -> Outcome,
     /// Takes the payload out, to be used as it says.
     take: unsafe fn(&Arena, Offset, Use<'_>),
-    /// Moves the payload into a row, as [`Parts::write`] does and under its conditions. Apart from
+    /// Moves the payload into a row, as [`AnyParts::write`] does and under its conditions. Apart from
     /// the other uses: what a run of commands comes down to.
-    write: unsafe fn(&Arena, Offset, &[NonNull<u8>], usize),
+    write: unsafe fn(&Arena, Offset, &BundleColumns, usize),
     /// Replaces the entities in the payload. Should that panic, the payload is gone.
     map_entities: Option<unsafe fn(&mut Arena, Offset, &mut MapFn<'_>)>,
 }
@@ -284,20 +284,22 @@ impl BundleFns {
 }
 
 /// # Safety
-/// A `P` is at this offset and has not been taken (C-1); slots and a row are as [`Parts::place`] asks.
+/// A `P` is at this offset and has not been taken (C-1); slots and a row are as [`AnyParts::place`]
+/// asks.
 unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
     // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
     match use_ {
         Use::Drop => drop(bundle),
-        Use::Spawn(world, entity) => world.spawn_reserved(entity, bundle),
-        Use::Insert(world, entity, outcome) => match world.locate_for_bundle::<P>(entity) {
-            Some(from) => world.insert_parts(entity, from, bundle),
-            None => *outcome = Err(CommandFailureReason::NoSuchEntity),
-        },
-        Use::Place(slots, row, leftovers) => {
-            // SAFETY: the caller vouches for slots of these types (I-9) and a row that is its own
-            // (I-2, I-3).
+        Use::Spawn(world, entity) => _ = world.spawn_parts(Some(entity), bundle),
+        Use::Insert(world, entity, outcome) => {
+            let inserted = world.insert_by(entity, bundle, |bundle| bundle);
+            *outcome = inserted.map_err(|_| CommandFailureReason::NoSuchEntity);
+        }
+        Use::Place(of, slots, row, leftovers) => {
+            expect_type::<P>(Some(of));
+            // SAFETY: the caller vouches for slots of the components of this type, as was just seen
+            // (I-9), and a row that is its own (I-2, I-3).
             unsafe { bundle.place(slots, row, leftovers) };
         }
     }
@@ -305,12 +307,19 @@ unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
 
 /// # Safety
 /// A `P` is at this offset and has not been taken (C-1); the columns and the row are as
-/// [`Parts::write`] asks.
-unsafe fn write<P: Parts>(arena: &Arena, offset: Offset, columns: &[NonNull<u8>], row: usize) {
+/// [`AnyParts::write`] asks.
+unsafe fn write<P: Parts>(arena: &Arena, offset: Offset, columns: &BundleColumns, row: usize) {
     // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
-    // SAFETY: the caller vouches for columns of these types (I-9) and a reserved row (I-2, I-3).
-    unsafe { bundle.write(columns, row) };
+    expect_type::<P>(columns.of);
+    // SAFETY: the caller vouches for columns of the components of this type, as was just seen (I-9),
+    // and a reserved row (I-2, I-3).
+    unsafe { bundle.write(&columns.starts, row) };
+}
+
+#[inline]
+fn expect_type<P: Parts>(of: Option<TypeId>) {
+    assert!(of == Some(TypeId::of::<P>()), "the columns are those of another bundle");
 }
 
 /// # Safety

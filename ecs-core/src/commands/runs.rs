@@ -1,5 +1,4 @@
 //! Commands of one kind on many entities of one archetype, played together.
-#![expect(unsafe_code, reason = "writes payloads into the rows of entities that move together")]
 
 use super::Action;
 use super::payload::{BundleFns, Payload};
@@ -87,87 +86,60 @@ fn each(
 
 /// Commands on entities whose rows leave an archetype.
 fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
-    let version = world.next_version();
-    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
-    let context = MoveContext { entities, blocks, scratch, version };
     // With what flags of the source and of the target a hook has to be told.
-    let (transition, columns, told) = match kind {
-        Kind::Insert(functions) => {
-            let insertion = functions.insertion(bundles, from, registry, archetypes);
+    let (change, told) = match kind {
+        Kind::Spawn(functions) | Kind::Insert(functions) => {
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
-            (Some(insertion), &*insertion.columns, told)
+            (Some((Change::Insert, functions)), told)
         }
         Kind::Remove(functions) => {
-            let change = Change::Remove;
-            let removal = (functions.transition)(bundles, change, from, registry, archetypes);
-            let Some(removal) = removal else { return };
             let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
-            (Some(removal), &[][..], told)
+            (Some((Change::Remove, functions)), told)
         }
-        _ => (None, &[][..], (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE)),
+        Kind::Despawn => (None, (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE)),
     };
-    if archetypes.get(from).flags.any(told.0) {
+    let moves = match change {
+        None => Some(RowMoves::despawn(world.moves(), from)),
+        Some((change, functions)) => {
+            RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
+                (functions.transition)(bundles, change, from, registry, archetypes)
+            })
+        }
+    };
+    let Some(mut moves) = moves else { return };
+    if moves.source().flags.any(told.0) || moves.target_flags().any(told.1) {
         return;
     }
-    let mut moves = match transition {
-        None => RowMoves::despawn(context, archetypes.get_mut(from)),
-        Some(transition) if transition.target == from => return,
-        Some(transition) => {
-            let archetypes = archetypes.get_two(from, transition.target);
-            if archetypes.1.flags.any(told.1) {
-                return;
-            }
-            RowMoves::new(context, archetypes, transition, columns)
-        }
-    };
     if moves.drops_values() {
         return;
     }
     each(stream, kind, |stream, entity| {
-        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
-            return false;
-        };
-        moves.prepare(stream.remaining());
-        match stream.take() {
-            Action::Insert(bundle) => {
-                let (columns, row) = moves.next_row();
-                // SAFETY: the columns are those of the insertion of this bundle type (I-6, I-9), and
-                // the row was reserved by `prepare`.
-                unsafe { bundle.write(columns, row) };
-            }
-            nothing_to_write => drop(nothing_to_write),
-        }
-        // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
-        // row (I-1): this is where the table has it, which was written for those of this run that
-        // have moved.
-        unsafe { moves.leave_one(entity, here.address) };
-        true
+        moves.leave_one(entity, stream.remaining(), move || match stream.take() {
+            Action::Insert(bundle) => Some(bundle),
+            _ => None,
+        })
     });
 }
 
 fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut World) {
-    let version = world.next_version();
-    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
+    world.next_version();
+    let MoveContext { bundles, registry, archetypes, entities, blocks, scratch, version, .. } =
+        world.moves();
     let insertion = functions.insertion(bundles, ArchetypeId::EMPTY, registry, archetypes);
-    let target = archetypes.get_mut(insertion.target);
-    if target.flags.any(ArchetypeFlags::ON_ADD) {
+    if archetypes.get(insertion.target).flags.any(ArchetypeFlags::ON_ADD) {
         return;
     }
     scratch.arrived.clear();
-    let mut rows = NewRows::new(target, &insertion.columns, version, &mut scratch.arrived);
+    let mut rows = NewRows::new(archetypes, insertion, *version, &mut scratch.arrived);
     each(stream, kind, |stream, entity| {
         if !entities.is_reserved(entity) {
             return false;
         }
-        rows.prepare(blocks, stream.remaining());
-        let Action::Spawn(bundle) = stream.take() else { return false };
-        let (columns, row) = rows.next_row();
-        // SAFETY: the columns are those of this bundle type in its archetype (I-9), which has no
-        // others, and the row was reserved by `prepare`.
-        unsafe { bundle.write(columns, row) };
-        entities.activate(entity, rows.place());
-        // SAFETY: prepared and written just now: the row is complete (C-3).
-        unsafe { rows.push(entity) };
+        let wanted = stream.remaining();
+        rows.spawn_one(entity, (entities, blocks), wanted, move || match stream.take() {
+            Action::Spawn(bundle) => bundle,
+            _ => unreachable!("it is of that kind"),
+        });
         true
     });
 }

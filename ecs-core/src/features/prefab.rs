@@ -289,9 +289,9 @@ impl Drop for Copying<'_> {
         for &copy in self.handles.iter().rev() {
             if self.world.entities.is_reserved(copy) {
                 self.world.entities.release(copy);
-            } else if let Some(at) = self.world.locate(copy) {
+            } else if let Some(row) = self.world.moves().locate(copy) {
                 // No hook has been told of it, and nothing is related to it but its own.
-                self.world.remove_row(copy, at);
+                drop(row.despawn());
             }
         }
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::mask::ROWS_MAX;
 
 /// Where a row is inside its archetype.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowAddress {
     pub(crate) chunk: usize,
     pub(crate) row: usize,

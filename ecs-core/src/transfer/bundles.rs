@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
-use super::plan::{Carried, Transition};
+use super::plan::{BundleIds, Carried, Change, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
 use crate::component::{ComponentId, ComponentInfo, Registry};
@@ -22,8 +22,8 @@ pub(crate) struct Bundles {
     indexes: TypeMap<BundleIndex>,
     /// Of the lists of components that were given or taken by their ids.
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
-    /// The components of each bundle, in declared order.
-    ids: Vec<Box<[ComponentId]>>,
+    /// The components of each bundle.
+    known: Vec<BundleIds>,
     /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
     cached_indexes: EdgeCache,
     cached_edges: [EdgeCache; 2],
@@ -32,20 +32,11 @@ pub(crate) struct Bundles {
     partial: hashbrown::HashMap<(Part, u32), Transition, BuildFibonacci>,
 }
 
-/// What is done with a bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    Insert,
-    Remove,
-}
-
-impl Change {
-    /// The set that it leads to from another one; `None` if that lacks what is removed.
-    fn target(self, from: &ComponentSet, ids: &[ComponentId]) -> Option<ComponentSet> {
-        match self {
-            Self::Insert => Some(from.with(ids)),
-            Self::Remove => ids.iter().all(|&id| from.contains(id)).then(|| from.without(ids)),
-        }
+/// The set that a change leads to from another one; `None` if that lacks what is removed.
+fn target(change: Change, from: &ComponentSet, ids: &[ComponentId]) -> Option<ComponentSet> {
+    match change {
+        Change::Insert => Some(from.with(ids)),
+        Change::Remove => ids.iter().all(|&id| from.contains(id)).then(|| from.without(ids)),
     }
 }
 
@@ -90,20 +81,20 @@ impl Bundles {
                 panic!("a bundle ({names}) has {} twice", name(id));
             }
         }
-        let index = self.push(ids);
+        let index = self.push(Some(bundle), ids);
         self.indexes.insert(bundle, index);
         index
     }
 
-    fn push(&mut self, ids: &[ComponentId]) -> BundleIndex {
-        let index = u32::try_from(self.ids.len()).expect("fewer than 2^32 bundle types");
-        self.ids.push(ids.into());
+    fn push(&mut self, of: Option<TypeId>, ids: &[ComponentId]) -> BundleIndex {
+        let index = u32::try_from(self.known.len()).expect("fewer than 2^32 bundle types");
+        self.known.push(BundleIds { of, ids: ids.into() });
         BundleIndex(index)
     }
 
-    /// The components of this bundle type, in declared order.
-    pub(crate) fn ids(&self, index: BundleIndex) -> &[ComponentId] {
-        &self.ids[index.0 as usize]
+    /// The components of this bundle type.
+    pub(crate) fn ids(&self, index: BundleIndex) -> &BundleIds {
+        &self.known[index.0 as usize]
     }
 
     /// The transition of a row that is given this bundle, or that it is taken from; `None` if the row
@@ -163,7 +154,7 @@ impl Bundles {
     ) -> Option<&Transition> {
         let known = self.by_ids.get(ids).copied();
         let index = known.unwrap_or_else(|| {
-            let index = self.push(ids);
+            let index = self.push(None, ids);
             self.by_ids.insert(ids.into(), index);
             index
         });
@@ -180,17 +171,18 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> u32 {
-        let ids = &self.ids[index.0 as usize];
+        let BundleIds { of, ref ids } = self.known[index.0 as usize];
         let Edges { places, known } = &mut self.edges[change as usize];
         *places.entry((from, index)).or_insert_with(|| {
-            let set = change.target(archetypes.get(from).components(), ids);
+            let set = target(change, archetypes.get(from).components(), ids);
             let transition = set.map(|set| {
                 let is_replaced = |id| change == Change::Insert && ids.contains(&id);
                 let carried = |id| if is_replaced(id) { Carried::Marks } else { Carried::Value };
-                let transition = Transition::new(from, set, (registry, archetypes), carried);
+                let mut transition = Transition::new(from, set, (registry, archetypes), carried);
                 let having = if change == Change::Insert { transition.target } else { from };
-                let columns = columns_of(archetypes.get(having), ids);
-                Transition { columns, ..transition }
+                transition.columns = columns_of(archetypes.get(having), ids);
+                transition.gives = of.filter(|_| change == Change::Insert);
+                transition
             });
             known.push(transition);
             u32::try_from(known.len() - 1).expect("fewer than 2^32 transitions")
@@ -223,7 +215,7 @@ impl Bundles {
         archetype: &Archetype,
         registry: &Registry,
     ) -> MissingComponent {
-        let missing = self.ids(index).iter().find(|&&id| !archetype.components().contains(id));
+        let missing = self.ids(index).ids.iter().find(|&&id| !archetype.components().contains(id));
         let name = missing.and_then(|&id| registry.info(id).type_name());
         MissingComponent { entity, component: name.unwrap_or("a component") }
     }
@@ -233,10 +225,12 @@ impl Bundles {
         for (change, edges) in [Change::Insert, Change::Remove].into_iter().zip(&self.edges) {
             for (&(from, bundle), &place) in &edges.places {
                 let transition = &edges.known[place as usize];
-                let ids = self.ids(bundle);
+                let BundleIds { of, ids } = self.ids(bundle);
                 let source = &archetypes[from.index()];
-                match (transition, change.target(source.components(), ids)) {
-                    (Some(transition), Some(set)) => {
+                match (transition, target(change, source.components(), ids)) {
+                    (Some(transition), Some(set))
+                        if transition.gives == of.filter(|_| change == Change::Insert) =>
+                    {
                         let goes_along = |id| change == Change::Remove || !ids.contains(&id);
                         transition.check(source, archetypes, &set, goes_along)?;
                     }

@@ -8,15 +8,53 @@ mod mover;
 mod new_rows;
 mod plan;
 
-pub(crate) use bundles::{BundleIndex, Bundles, Change, Part};
-pub(crate) use mover::{MoveContext, MoveScratch, RowMove, RowMoves, despawn_row};
+pub(crate) use bundles::{BundleIndex, Bundles, Part};
+pub(crate) use mover::{Assembly, ReplacedRows, RowFiller, RowMoves};
 pub(crate) use new_rows::{NewRows, RowCopies};
-pub(crate) use plan::{Carried, Transition};
+pub(crate) use plan::{Change, Transition};
 
-use crate::bundle::ColumnStarts;
-use crate::storage::Chunks;
+use alloc::vec::Vec;
+use core::ops::Range;
 
-/// Where these columns start in a chunk.
-pub(crate) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
-    columns.iter().map(|&column| chunks.column(chunk, column)).collect()
+use crate::archetype::Archetypes;
+use crate::component::Registry;
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::storage::BlockPool;
+
+/// All that a change of structure works with, of one world.
+pub(crate) struct MoveContext<'w> {
+    pub(crate) bundles: &'w mut Bundles,
+    pub(crate) registry: &'w mut Registry,
+    pub(crate) archetypes: &'w mut Archetypes,
+    pub(crate) entities: &'w mut Entities,
+    pub(crate) blocks: &'w mut BlockPool,
+    pub(crate) scratch: &'w mut MoveScratch,
+    /// The world's, which goes up with each change.
+    pub(crate) version: &'w mut u64,
+    /// As [`ChangeWindow::settled`](crate::storage::ChangeWindow::settled).
+    pub(crate) settled: u64,
+}
+
+impl MoveContext<'_> {
+    #[inline(always)]
+    fn next_version(&mut self) -> u64 {
+        *self.version += 1;
+        *self.version
+    }
+}
+
+/// Memory for runs of rows, kept by the world and empty in between.
+#[derive(Debug, Default)]
+pub(crate) struct MoveScratch {
+    holes: Vec<Hole>,
+    /// Entities of new rows.
+    pub(crate) arrived: Vec<Entity>,
+}
+
+/// Rows of one chunk whose entities have gone.
+#[derive(Debug)]
+struct Hole {
+    chunk: usize,
+    rows: Range<usize>,
 }

@@ -1,40 +1,31 @@
-//! Rows that leave an archetype: one or many, for another archetype or for good.
-#![expect(unsafe_code, reason = "moves rows between archetypes and drops what they leave behind")]
+//! Rows that leave an archetype: one or many, for another archetype or for good, with a bundle that
+//! they are given or that is taken from them.
+#![expect(
+    unsafe_code,
+    reason = "moves rows between archetypes, and bundles into them and out of them"
+)]
 
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::any::TypeId;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::Transition;
+use smallvec::SmallVec;
+
+use super::bundles::{Bundles, Part};
 use super::new_rows::ReservedRows;
+use super::plan::{BundleIds, Carried, Change, Transition};
+use super::{Hole, MoveContext, MoveScratch};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::bundle::{AnyParts, ColumnStarts, Leftovers, Parts, Slot, with_starts};
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::storage::{BlockPool, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows};
+use crate::error::MissingComponent;
+use crate::storage::{
+    BlockPool, ChangeWindow, Chunks, ColumnAction, DropFn, Place, RowAddress, RowPlan, TakenRows,
+};
 use crate::user_code::finish;
-
-/// Rows of one chunk whose entities have gone.
-#[derive(Debug)]
-struct Hole {
-    chunk: usize,
-    rows: Range<usize>,
-}
-
-/// Memory for runs of rows, kept by the world and empty in between.
-#[derive(Debug, Default)]
-pub(crate) struct MoveScratch {
-    holes: Vec<Hole>,
-    /// Entities of new rows.
-    pub(crate) arrived: Vec<Entity>,
-}
-
-/// The parts of the world that moving rows needs beside the archetypes.
-pub(crate) struct MoveContext<'w> {
-    pub(crate) entities: &'w mut Entities,
-    pub(crate) blocks: &'w mut BlockPool,
-    pub(crate) scratch: &'w mut MoveScratch,
-    pub(crate) version: u64,
-}
 
 /// What rows have left behind that were taken out: values of the columns that are listed, which are
 /// dropped with this. All books are in order meanwhile.
@@ -87,16 +78,18 @@ impl Drop for LeftBehind<'_> {
     }
 }
 
-/// One entity that goes to another archetype: the row there is reserved, and the caller writes what
-/// is new in it before it [finishes](Self::finish) the move.
-pub(crate) struct RowMove<'w> {
-    context: MoveContext<'w>,
+/// One entity that goes to another archetype: the row there is reserved, and is written before the
+/// move is [finished](Self::finish).
+struct RowMove<'w> {
+    entities: &'w mut Entities,
+    blocks: &'w mut BlockPool,
+    version: u64,
     entity: Entity,
     from: Location,
-    pub(crate) source: &'w mut Archetype,
-    pub(crate) target: &'w mut Archetype,
+    source: &'w mut Archetype,
+    target: &'w mut Archetype,
     /// The reserved row.
-    pub(crate) to: RowAddress,
+    to: RowAddress,
 }
 
 impl<'w> RowMove<'w> {
@@ -104,33 +97,35 @@ impl<'w> RowMove<'w> {
     ///
     /// # Panics
     /// Panics if the target is where the entity is.
+    ///
+    /// # Safety
+    /// The entity is in the row that it is said to be in (I-1).
     #[inline(always)]
-    pub(crate) fn new(
-        context: MoveContext<'w>,
+    unsafe fn new(
         archetypes: &'w mut Archetypes,
+        (entities, blocks, version): (&'w mut Entities, &'w mut BlockPool, &mut u64),
         (entity, from): (Entity, Location),
         target: ArchetypeId,
     ) -> Self {
-        let (source, target) = archetypes.get_two(from.archetype, target);
-        let to = target.chunks.reserve_row(context.blocks);
-        Self { context, entity, from, source, target, to }
+        *version += 1;
+        let (version, (source, target)) = (*version, archetypes.get_two(from.archetype, target));
+        let to = target.chunks.reserve_row(blocks);
+        debug_assert_eq!(source.chunks.entities(from.address.chunk)[from.address.row], entity);
+        Self { entities, blocks, version, entity, from, source, target, to }
     }
 
     /// Moves the row, and returns what it leaves behind, and the target.
     ///
     /// # Safety
-    /// `plan` is that of a transition between the two archetypes (I-6); the entity lives in the row
-    /// that it was said to (I-1). The columns of the reserved row that `plan` does not move to have
-    /// been initialised (I-2).
+    /// `plan` is that of a transition between the two archetypes (I-6). The columns of the reserved
+    /// row that `plan` does not move to have been initialised (I-2).
     #[inline(always)]
-    pub(crate) unsafe fn finish(self, plan: &'w RowPlan) -> (LeftBehind<'w>, &'w Archetype) {
-        let Self { context, entity, from: Location { address: from, place, .. }, .. } = self;
-        let (source, target, to) = (self.source, self.target, self.to);
-        let MoveContext { entities, blocks, version, .. } = context;
-        debug_assert_eq!(source.chunks.entities(from.chunk)[from.row], entity);
+    unsafe fn finish(self, plan: &'w RowPlan) -> (LeftBehind<'w>, &'w Archetype) {
+        let Self { entities, blocks, version, entity, source, target, to, .. } = self;
+        let Location { address: from, place, .. } = self.from;
         let arrival = (&mut target.chunks, to);
-        // SAFETY: a live entity's row (I-1) and one that was reserved in `new`, of two archetypes;
-        // the caller vouches for the plan between them and for what it does not move (I-2, I-6).
+        // SAFETY: the row of an entity (I-1) and one that was reserved, of two archetypes (`new`); the
+        // caller vouches for the plan between them and for what it does not move (I-2, I-6).
         let taken = unsafe { source.chunks.move_row(blocks, from, arrival, plan, version) };
         entities.set_place(entity, target.chunks.place(to));
         // SAFETY: this row was taken just now, by this plan.
@@ -141,24 +136,368 @@ impl<'w> RowMove<'w> {
     }
 }
 
-/// Takes the row of an entity out, which ends; returns what it leaves behind.
-///
-/// # Safety
-/// The entity lives in this row of the archetype (I-1).
-#[inline(always)]
-pub(crate) unsafe fn despawn_row<'w>(
-    context: MoveContext<'_>,
-    archetype: &'w mut Archetype,
+/// An entity that is alive, in a world that was borrowed when its row was looked up (I-1).
+pub(crate) struct LivingRow<'w> {
+    context: MoveContext<'w>,
     entity: Entity,
-    Location { address: from, place, .. }: Location,
-) -> LeftBehind<'w> {
-    let MoveContext { entities, blocks, version, .. } = context;
-    let Archetype { chunks, ending, .. } = archetype;
-    // SAFETY: a live entity's row (I-1); the plan is made of this archetype's columns (I-6).
-    let taken = unsafe { chunks.take_rows(blocks, (from, 1), ending, version) };
-    entities.free(entity);
-    // SAFETY: this row was taken just now, by this plan.
-    unsafe { LeftBehind::new(chunks, &ending.drops, entities, (from, place, 1), &taken) }
+    from: Location,
+}
+
+impl<'w> LivingRow<'w> {
+    /// Where the entity is.
+    #[inline]
+    pub(crate) fn archetype(&self) -> &Archetype {
+        self.context.archetypes.get(self.from.archetype)
+    }
+
+    /// What there is to do beside moving the row.
+    #[inline]
+    pub(crate) fn flags(&self) -> ArchetypeFlags {
+        self.archetype().flags
+    }
+
+    /// Whether the entity has all components of a bundle.
+    pub(crate) fn has<P: Parts>(&mut self) -> bool {
+        let MoveContext { bundles, registry, archetypes, .. } = &mut self.context;
+        let (change, from) = (Change::Remove, self.from.archetype);
+        bundles.transition::<P>(change, from, registry, archetypes).is_some()
+    }
+
+    /// Gives a bundle to the entity, and drops what it replaces. Returns the flags of the archetype that
+    /// the entity is in then.
+    #[inline(always)]
+    pub(crate) fn insert<P: Parts>(self, bundle: P) -> ArchetypeFlags {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        let insertion = bundles.insertion::<P>(from.archetype, registry, archetypes);
+        if insertion.target == from.archetype {
+            *version += 1;
+            let (version, settled) = (*version, context.settled);
+            let moment = ChangeWindow { version, settled, ..ChangeWindow::default() };
+            let archetype = archetypes.get_mut(from.archetype);
+            let flags = archetype.flags;
+            ReplacedRows::new(archetype, insertion, moment).replace(from.address, bundle);
+            return flags;
+        }
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), insertion.target) };
+        let start = |k: usize| moving.target.chunks.column(moving.to.chunk, insertion.columns[k]);
+        with_starts::<P, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in the target of its insertion
+            // (I-6, I-9), and the row is reserved.
+            unsafe { bundle.write(starts, moving.to.row) };
+        });
+        // SAFETY: the insertion begins at the archetype where the entity is (I-6), and the columns of
+        // the bundle have just been written.
+        let (left, target) = unsafe { moving.finish(&insertion.plan) };
+        drop(left);
+        target.flags
+    }
+
+    /// Takes a bundle from the entity. Returns it, and the flags of the archetype that the entity is in
+    /// then.
+    ///
+    /// # Errors
+    /// Returns the first component that the entity lacks.
+    #[inline(always)]
+    pub(crate) fn remove<P: Parts>(self) -> Result<(P, ArchetypeFlags), MissingComponent> {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        let change = Change::Remove;
+        if bundles.transition::<P>(change, from.archetype, registry, archetypes).is_none() {
+            let bundle = bundles.index::<P>(registry);
+            let archetype = archetypes.get(from.archetype);
+            return Err(bundles.first_missing(bundle, entity, archetype, registry));
+        }
+        let removal = bundles.transition::<P>(change, from.archetype, registry, archetypes);
+        let removal = removal.expect("it leads somewhere");
+        if removal.target == from.archetype {
+            // SAFETY: only the empty bundle leads to where it came from (I-6); it has no components, so
+            // nothing is read.
+            return Ok((unsafe { P::read(&[], 0) }, ArchetypeFlags::NONE));
+        }
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), removal.target) };
+        let chunks = &moving.source.chunks;
+        let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
+        let removed = with_starts::<P, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in the source of its removal
+            // (I-6, I-9); the row is a live entity's (I-1), and what it leaves behind is forgotten
+            // below.
+            unsafe { P::read(starts, from.address.row) }
+        });
+        // SAFETY: the removal begins at the archetype where the entity is (I-6), and adds no component.
+        let (left, target) = unsafe { moving.finish(&removal.plan) };
+        left.forget();
+        Ok((removed, target.flags))
+    }
+
+    /// Takes components from the entity, if it has all of them; returns what is to be dropped.
+    pub(crate) fn remove_ids(self, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        let change = Change::Remove;
+        let removal =
+            bundles.transition_of_ids(change, ids, from.archetype, registry, archetypes)?;
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), removal.target) };
+        // SAFETY: the removal begins at the archetype where the entity is (I-6), and adds no component.
+        Some(unsafe { moving.finish(&removal.plan) }.0)
+    }
+
+    /// Gives a component to an entity that does not have it; `put` writes the value.
+    ///
+    /// # Panics
+    /// Panics if the entity has the component.
+    ///
+    /// # Safety
+    /// `put` initialises the row that it gets with a value of this component, of this world (I-9,
+    /// I-16), unless it panics.
+    pub(crate) unsafe fn insert_id(self, id: ComponentId, put: impl FnOnce(NonNull<u8>)) {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        let change = Change::Insert;
+        let insertion =
+            bundles.transition_of_ids(change, &[id], from.archetype, registry, archetypes);
+        let insertion = insertion.expect("it leads somewhere");
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), insertion.target) };
+        put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));
+        // SAFETY: the insertion begins at the archetype where the entity is and leads to another, since
+        // the component is new (I-6); the one column that is added was written.
+        drop(unsafe { moving.finish(&insertion.plan) }.0);
+    }
+
+    /// Leaves the entity nothing but its cleanup components and this tag; returns what is to be dropped.
+    pub(crate) fn strip(self, tag: ComponentId) -> LeftBehind<'w> {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        assert_eq!(registry.info(tag).layout.size(), 0, "a tag has no bytes");
+        let is_kept = |info: &&ComponentInfo| info.is_cleanup();
+        let (part, from_id) = (Part::Cleanup, from.archetype);
+        let stripped = bundles.partial(part, from_id, registry, archetypes, is_kept, Some(tag));
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), stripped.target) };
+        // SAFETY: the transition begins at the archetype where the entity is (I-6). The tag alone is
+        // new: it has no bytes to write.
+        unsafe { moving.finish(&stripped.plan) }.0
+    }
+
+    /// Takes the entity out of the world; returns what is to be dropped.
+    #[inline(always)]
+    pub(crate) fn despawn(mut self) -> LeftBehind<'w> {
+        let version = self.context.next_version();
+        let Self { context, entity, from } = self;
+        let MoveContext { archetypes, entities, blocks, .. } = context;
+        let Location { archetype, address: from, place } = from;
+        let Archetype { chunks, ending, .. } = archetypes.get_mut(archetype);
+        debug_assert_eq!(chunks.entities(from.chunk)[from.row], entity);
+        // SAFETY: it is the row of this entity (I-1); the plan is made of this archetype's columns
+        // (I-6).
+        let taken = unsafe { chunks.take_rows(blocks, (from, 1), ending, version) };
+        entities.free(entity);
+        // SAFETY: this row was taken just now, by this plan.
+        unsafe { LeftBehind::new(chunks, &ending.drops, entities, (from, place, 1), &taken) }
+    }
+}
+
+impl<'w> MoveContext<'w> {
+    /// The row of this entity, if it is alive.
+    #[inline(always)]
+    pub(crate) fn locate(self, entity: Entity) -> Option<LivingRow<'w>> {
+        let from = self.entities.locate(entity, &self.blocks.directory)?;
+        Some(LivingRow { context: self, entity, from })
+    }
+
+    /// The rows of an archetype in which a bundle is replaced that they have all of; `None` if they have
+    /// not.
+    pub(crate) fn replaced<P: Parts>(mut self, from: ArchetypeId) -> Option<ReplacedRows<'w, P>> {
+        let (version, settled) = (self.next_version(), self.settled);
+        let moment = ChangeWindow { version, settled, ..ChangeWindow::default() };
+        let Self { bundles, registry, archetypes, .. } = self;
+        let insertion = bundles.insertion::<P>(from, registry, archetypes);
+        let archetype = archetypes.get_mut(from);
+        (insertion.target == from).then(|| ReplacedRows::new(archetype, insertion, moment))
+    }
+
+    /// Brings an entity to an archetype in one step: from another one, from nowhere, or not at all if
+    /// it is there. `fill` puts bundles into its row; what else the archetype has goes along, unless
+    /// `is_added` says that it comes anew. Returns the archetype, the row, and what is left behind.
+    ///
+    /// # Panics
+    /// Panics if a component of the archetype is neither given nor goes along.
+    pub(crate) fn assemble(
+        self,
+        entity: Entity,
+        target: ArchetypeId,
+        memory: &'w mut Assembly,
+        fill: impl FnOnce(&mut RowFiller<'_>, &mut Bundles, &mut Registry),
+        is_added: impl Fn(ComponentId) -> bool,
+    ) -> (&'w Archetype, RowAddress, Option<LeftBehind<'w>>) {
+        let from = self.entities.locate(entity, &self.blocks.directory);
+        let Self { bundles, registry, archetypes, entities, blocks, version, .. } = self;
+        let fill = |row: &mut RowFiller<'_>| fill(row, bundles, registry);
+        match from {
+            Some(from) if from.archetype == target => {
+                *version += 1;
+                let archetype = archetypes.get(target);
+                memory.fill(archetype, from.address, true, fill);
+                (archetype, from.address, None)
+            }
+            Some(from) => {
+                let rest = (entities, blocks, version);
+                // SAFETY: it is the row of this entity, which was just looked up (I-1).
+                let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), target) };
+                let to = moving.to;
+                memory.fill(moving.target, to, false, fill);
+                let Assembly { given, plan, .. } = &mut *memory;
+                plan.connect(moving.source, moving.target, |id, column| match given[column] {
+                    _ if is_added(id) => Carried::Nothing,
+                    true => Carried::Marks,
+                    false => Carried::Value,
+                });
+                memory.expect_complete();
+                // SAFETY: the plan was just made for these archetypes (I-6). A component of the target
+                // that does not go along was given by a bundle, as was just seen, and `place` has
+                // written it (I-2).
+                let (left, target) = unsafe { moving.finish(&memory.plan) };
+                (target, to, Some(left))
+            }
+            None => {
+                *version += 1;
+                let version = *version;
+                let archetype = archetypes.get_mut(target);
+                let to = archetype.chunks.reserve_row(blocks);
+                memory.fill(archetype, to, false, fill);
+                memory.plan.clear();
+                memory.expect_complete();
+                entities.activate(entity, archetype.chunks.place(to));
+                // SAFETY: reserved above, and nothing but the entity table was touched since. Every
+                // component of the archetype came by a bundle, as was just seen, and `place` has
+                // written it: all columns are initialised (I-2).
+                unsafe { archetype.chunks.commit_rows(to, &[entity], version, version) };
+                (archetype, to, None)
+            }
+        }
+    }
+}
+
+/// Rows of an archetype that have all components of a bundle, which are to be replaced.
+pub(crate) struct ReplacedRows<'w, P> {
+    /// Borrowed exclusively until then.
+    archetype: &'w Archetype,
+    /// Of `P`, which leaves the rows where they are.
+    insertion: &'w Transition,
+    moment: ChangeWindow,
+    bundle: PhantomData<fn(P)>,
+}
+
+impl<'w, P: Parts> ReplacedRows<'w, P> {
+    #[inline]
+    fn new(archetype: &'w mut Archetype, insertion: &'w Transition, moment: ChangeWindow) -> Self {
+        Self { archetype, insertion, moment, bundle: PhantomData }
+    }
+
+    /// The archetype.
+    pub(crate) fn archetype(&self) -> &Archetype {
+        self.archetype
+    }
+
+    /// Puts a bundle in place of the components of a row.
+    ///
+    /// # Panics
+    /// Panics if there is no such row.
+    #[inline]
+    pub(crate) fn replace(&mut self, address: RowAddress, bundle: P) {
+        let Self { archetype, insertion, moment, .. } = *self;
+        let RowAddress { chunk, row } = address;
+        assert!(row < archetype.chunks.len(chunk), "the row is there");
+        for &column in &insertion.columns {
+            archetype.mark_changed(address, column, moment);
+        }
+        let start = |k: usize| archetype.chunks.column(chunk, insertion.columns[k]);
+        let old = with_starts::<P, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is there
+            // (I-2), in an archetype that is borrowed exclusively; it is given up here and written
+            // again below, with no user code between.
+            let old = unsafe { P::read(starts, row) };
+            // SAFETY: as above (I-6, I-9); `old` has what lay in the row.
+            unsafe { bundle.write(starts, row) };
+            old
+        });
+        drop(old);
+    }
+}
+
+/// Memory for [`MoveContext::assemble`], and the values that it found no place for.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    /// By column of the archetype: whether a bundle gave it its value.
+    pub(crate) given: Vec<bool>,
+    /// The values that have no place in the world.
+    pub(crate) leftovers: Leftovers,
+    /// What goes along.
+    plan: RowPlan,
+}
+
+/// A row that bundles are put into: the first to come to a column stays.
+pub(crate) struct RowFiller<'a> {
+    archetype: &'a Archetype,
+    to: RowAddress,
+    /// Whether the row has values already.
+    replaces: bool,
+    given: &'a mut [bool],
+    leftovers: &'a mut Leftovers,
+}
+
+impl Assembly {
+    fn fill(
+        &mut self,
+        archetype: &Archetype,
+        to: RowAddress,
+        replaces: bool,
+        fill: impl FnOnce(&mut RowFiller<'_>),
+    ) {
+        let Self { given, leftovers, .. } = self;
+        given.clear();
+        given.resize(archetype.columns.len(), false);
+        fill(&mut RowFiller { archetype, to, replaces, given, leftovers });
+    }
+
+    /// Sees to it that each column was given a value or is moved to by the plan, which moves to none
+    /// that was given one.
+    fn expect_complete(&self) {
+        let moved = self.plan.steps.iter().filter(|step| step.action == ColumnAction::Move);
+        let given = self.given.iter().filter(|&&given| given);
+        assert_eq!(moved.count() + given.count(), self.given.len(), "every component has a value");
+    }
+}
+
+impl RowFiller<'_> {
+    /// Moves a bundle of these components into the row; those that have no place are left over.
+    ///
+    /// # Panics
+    /// Panics if these are the components of another type of bundle.
+    pub(crate) fn place(&mut self, components: &BundleIds, bundle: impl AnyParts) {
+        let of = components.of.expect("a bundle that has a type");
+        let slot = |&id: &ComponentId| {
+            let column = self.archetype.column_of(id).filter(|&column| !self.given[column]);
+            column.map_or(Slot::Leave, |column| {
+                self.given[column] = true;
+                let start = self.archetype.chunks.column(self.to.chunk, column);
+                if self.replaces { Slot::Replace(start) } else { Slot::Write(start) }
+            })
+        };
+        let slots: SmallVec<[Slot; 16]> = components.ids.iter().map(slot).collect();
+        // SAFETY: the columns are those of the components of a bundle of this type (I-6, I-9). The row
+        // is reserved, or there and so initialised (I-2) (`assemble`); no column comes up twice.
+        unsafe { bundle.place(of, &slots, self.to.row, self.leftovers) };
+    }
 }
 
 /// Many rows that leave an archetype, for another one or for good.
@@ -169,46 +508,65 @@ pub(crate) unsafe fn despawn_row<'w>(
 /// and the holes are closed in the end. Until then no other code may look at the world (C-2), which
 /// is borrowed; dropping this brings everything in order, also on the way of a panic.
 pub(crate) struct RowMoves<'w> {
-    context: MoveContext<'w>,
+    entities: &'w mut Entities,
+    blocks: &'w mut BlockPool,
+    scratch: &'w mut MoveScratch,
+    version: u64,
     source: &'w mut Archetype,
     target: Option<Target<'w>>,
     /// The first of the holes whose rows have not been copied yet.
     fresh: usize,
+    /// All holes lie before this row, so that those from here on are none (C-2).
+    behind_holes: RowAddress,
 }
 
 /// Where rows arrive.
 struct Target<'w> {
     archetype: &'w mut Archetype,
-    plan: &'w RowPlan,
-    /// The columns that the caller writes.
-    columns: &'w [usize],
+    transition: &'w Transition,
     rows: ReservedRows,
 }
 
 impl<'w> RowMoves<'w> {
-    /// Rows that go to another archetype, and are given values in these columns by the caller.
+    /// Rows of an archetype that go where `find` says, by a change from there. `None` if that is nowhere,
+    /// or where they are.
     pub(crate) fn new(
-        context: MoveContext<'w>,
-        (source, archetype): (&'w mut Archetype, &'w mut Archetype),
-        transition: &'w Transition,
-        columns: &'w [usize],
-    ) -> Self {
-        let (plan, rows) = (&transition.plan, ReservedRows::default());
-        Self::leaving(context, source, Some(Target { archetype, plan, columns, rows }))
+        mut context: MoveContext<'w>,
+        from: ArchetypeId,
+        find: impl FnOnce(&'w mut Bundles, &mut Registry, &mut Archetypes) -> Option<&'w Transition>,
+    ) -> Option<Self> {
+        let version = context.next_version();
+        let MoveContext { bundles, registry, archetypes, entities, blocks, scratch, .. } = context;
+        let transition = find(bundles, registry, archetypes)?;
+        transition.expect_from(from);
+        if transition.target == from {
+            return None;
+        }
+        let (source, archetype) = archetypes.get_two(from, transition.target);
+        let target = Some(Target { archetype, transition, rows: ReservedRows::default() });
+        Some(Self::leaving((entities, blocks, scratch, version), source, target))
     }
 
     /// Rows whose entities end, and whose values are dropped.
-    pub(crate) fn despawn(context: MoveContext<'w>, source: &'w mut Archetype) -> Self {
-        Self::leaving(context, source, None)
+    pub(crate) fn despawn(mut context: MoveContext<'w>, from: ArchetypeId) -> Self {
+        let version = context.next_version();
+        let MoveContext { archetypes, entities, blocks, scratch, .. } = context;
+        Self::leaving((entities, blocks, scratch, version), archetypes.get_mut(from), None)
     }
 
     fn leaving(
-        context: MoveContext<'w>,
+        (entities, blocks, scratch, version): (
+            &'w mut Entities,
+            &'w mut BlockPool,
+            &'w mut MoveScratch,
+            u64,
+        ),
         source: &'w mut Archetype,
         target: Option<Target<'w>>,
     ) -> Self {
-        debug_assert!(context.scratch.holes.is_empty());
-        Self { context, source, target, fresh: 0 }
+        debug_assert!(scratch.holes.is_empty());
+        let behind_holes = RowAddress::default();
+        Self { entities, blocks, scratch, version, source, target, fresh: 0, behind_holes }
     }
 
     /// The archetype that rows leave. Holes are rows of it like all others.
@@ -216,8 +574,26 @@ impl<'w> RowMoves<'w> {
         self.source
     }
 
+    /// The flags of the archetype that rows go to.
+    pub(crate) fn target_flags(&self) -> ArchetypeFlags {
+        self.target.as_ref().map_or(ArchetypeFlags::NONE, |target| target.archetype.flags)
+    }
+
+    /// Moves all rows of the source by whole chunks, if they may go so: nothing but components without a
+    /// size comes or goes. `prepare` is called before. Returns how many there are then.
+    pub(crate) fn hand_over(&mut self, prepare: impl FnOnce(usize)) -> Option<usize> {
+        let Target { archetype, transition, .. } = self.target.as_mut()?;
+        let plan = &transition.plan;
+        self.source.chunks.is_alike(&archetype.chunks, plan).then(|| {
+            prepare(self.source.len());
+            let target = &mut archetype.chunks;
+            self.source.chunks.hand_over(self.blocks, target, plan, self.version);
+            archetype.len()
+        })
+    }
+
     fn plan(&self) -> &RowPlan {
-        self.target.as_ref().map_or(&self.source.ending, |target| target.plan)
+        self.target.as_ref().map_or(&self.source.ending, |target| &target.transition.plan)
     }
 
     /// Whether values will be dropped in the end.
@@ -225,40 +601,135 @@ impl<'w> RowMoves<'w> {
         !self.plan().drops.is_empty()
     }
 
-    /// Where this entity is, if it is alive: as the table has it, in or out of a hole.
-    #[inline]
-    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        self.context.entities.locate(entity, &self.context.blocks.directory)
-    }
-
     /// Makes sure that the next row has a place and needs no memory; of `wanted` rows that may
     /// come, as many as fit get a place. Returns how many rows are left of the reservation.
     #[inline]
-    pub(crate) fn prepare(&mut self, wanted: usize) -> usize {
+    fn prepare(&mut self, wanted: usize) -> usize {
         let room = self.target.as_ref().map_or(usize::MAX, |target| target.rows.left());
         if room == 0 {
             return self.reserve(wanted);
         }
-        self.context.scratch.holes.reserve(1);
+        self.scratch.holes.reserve(1);
         room
     }
 
     #[inline(never)]
     fn reserve(&mut self, wanted: usize) -> usize {
         self.commit();
-        let MoveContext { blocks, scratch, .. } = &mut self.context;
-        scratch.holes.reserve(1);
-        let Some(Target { archetype, columns, rows, .. }) = &mut self.target else {
+        self.scratch.holes.reserve(1);
+        let Some(Target { archetype, transition, rows }) = &mut self.target else {
             return usize::MAX;
         };
-        *rows = ReservedRows::new(&mut archetype.chunks, blocks, wanted, columns);
+        let insertion = transition.gives.map(|_| *transition);
+        *rows = ReservedRows::new(&mut archetype.chunks, self.blocks, wanted, insertion);
         rows.left()
     }
 
-    /// Where the caller has to write the next row's bundle: the starts of the columns, and the row.
-    #[inline]
-    pub(crate) fn next_row(&self) -> (&[NonNull<u8>], usize) {
-        self.target.as_ref().map_or((&[], 0), |target| target.rows.next_row())
+    /// Calls `visit` with pieces of a run of rows for which there is room.
+    ///
+    /// # Panics
+    /// Panics if the rows are not there, or one of those that left is not before all of them.
+    fn each_piece(
+        &mut self,
+        mut from: RowAddress,
+        mut count: usize,
+        mut visit: impl FnMut(&mut Self, RowAddress, usize),
+    ) {
+        let RowAddress { chunk, row } = from;
+        let (end, is_behind) = (row + count, self.behind_holes <= from);
+        assert!(is_behind && end <= self.source.chunks.len(chunk), "rows are there and in order");
+        self.behind_holes = RowAddress { chunk, row: end };
+        while count > 0 {
+            let piece = self.prepare(count).min(count);
+            visit(self, from, piece);
+            from.row += piece;
+            count -= piece;
+        }
+    }
+
+    /// Lets a run of rows leave, which have nothing new to be written. Runs come in their order.
+    ///
+    /// # Panics
+    /// Panics if the rows are not there, or one of those that left is not before all of them.
+    pub(crate) fn leave_run(&mut self, from: RowAddress, count: usize) {
+        self.expect_no_gaps();
+        self.each_piece(from, count, |moves, from, count| {
+            // SAFETY: `each_piece` asked for room, and each row of the source comes up once, so that
+            // none is a hole (C-2); there is nothing to be written.
+            unsafe { moves.leave(from, count) };
+        });
+    }
+
+    fn expect_no_gaps(&self) {
+        if let Some(target) = &self.target {
+            target.transition.expect_no_gaps();
+        }
+    }
+
+    /// Lets a run of rows go, each with the next bundle. Runs come in their order. Should `next`
+    /// panic, the rows before it arrive.
+    ///
+    /// # Panics
+    /// Panics if the rows are not there, one of those that left is not before all of them, or the
+    /// transition is no insertion of such a bundle.
+    pub(crate) fn insert_run<P: Parts>(
+        &mut self,
+        from: RowAddress,
+        count: usize,
+        mut next: impl FnMut() -> P,
+    ) {
+        let gives = self.target.as_ref().and_then(|target| target.transition.gives);
+        assert!(gives == Some(TypeId::of::<P>()), "another bundle");
+        self.each_piece(from, count, |moves, from, count| {
+            let Some(target) = &moves.target else { return };
+            let (columns, row) = target.rows.next_row();
+            let columns: ColumnStarts = columns.starts.as_slice().into();
+            let mut writing = Writing { moves, from, written: 0 };
+            for _ in 0..count {
+                let bundle = next();
+                // SAFETY: the columns are those of the insertion of this bundle, as was seen (I-6,
+                // I-9), and `prepare` has reserved `count` rows from there on.
+                unsafe { bundle.write(&columns, row + writing.written) };
+                writing.written += 1;
+            }
+        });
+    }
+
+    /// Lets an entity leave, if it is in the source; `take` gives the bundle that it is to be given, if
+    /// that is what this is about. Returns whether it was there. Of `wanted` rows that may come, as
+    /// many as fit get a place.
+    ///
+    /// # Panics
+    /// Panics if the bundle is another than that of the transition, or there is none and it takes one.
+    #[inline(always)]
+    pub(crate) fn leave_one<B: AnyParts>(
+        &mut self,
+        entity: Entity,
+        wanted: usize,
+        take: impl FnOnce() -> Option<B>,
+    ) -> bool {
+        let here = self.entities.locate(entity, &self.blocks.directory);
+        let Some(from) = here.filter(|here| here.archetype == self.source.id()) else {
+            return false;
+        };
+        self.prepare(wanted);
+        match take() {
+            Some(bundle) => {
+                let target = self.target.as_ref().expect("rows that go to another archetype");
+                let (columns, row) = target.rows.next_row();
+                // SAFETY: the columns are those of the insertion of this type of bundle (I-6, I-9), and
+                // `prepare` has reserved the row.
+                unsafe { bundle.write(columns, row) };
+            }
+            None => self.expect_no_gaps(),
+        }
+        // Runs do not follow.
+        self.behind_holes = RowAddress { chunk: usize::MAX, row: 0 };
+        // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
+        // row (I-1): this is where the table has it, which was written for those that have moved, so
+        // that it is no hole (C-2).
+        unsafe { self.leave_row(entity, from.address) };
+        true
     }
 
     /// The entities in `count` rows of the source, from one on, go to the next rows of the target, or
@@ -266,10 +737,10 @@ impl<'w> RowMoves<'w> {
     ///
     /// # Safety
     /// [`prepare`](Self::prepare) said that there is room, the rows are there and are no holes (I-2,
-    /// C-2), and the caller has written the bundles from [`next_row`](Self::next_row) on (C-3).
+    /// C-2), and the caller has written the bundles of the next rows (C-3).
     #[inline(always)]
-    pub(crate) unsafe fn leave(&mut self, from: RowAddress, count: usize) {
-        let entities = &mut *self.context.entities;
+    unsafe fn leave(&mut self, from: RowAddress, count: usize) {
+        let entities = &mut *self.entities;
         let leaving = &self.source.chunks.entities(from.chunk)[from.row..from.row + count];
         match &mut self.target {
             Some(Target { archetype, rows, .. }) => {
@@ -285,9 +756,9 @@ impl<'w> RowMoves<'w> {
     /// # Safety
     /// As for [`leave`](Self::leave); the row is that of this entity (I-1).
     #[inline(always)]
-    pub(crate) unsafe fn leave_one(&mut self, entity: Entity, from: RowAddress) {
+    unsafe fn leave_row(&mut self, entity: Entity, from: RowAddress) {
         debug_assert_eq!(self.source.chunks.entities(from.chunk)[from.row], entity);
-        let entities = &mut *self.context.entities;
+        let entities = &mut *self.entities;
         match &mut self.target {
             Some(Target { archetype, rows, .. }) => {
                 entities.set_place(entity, archetype.chunks.place(rows.take(1)));
@@ -300,7 +771,7 @@ impl<'w> RowMoves<'w> {
     #[inline(always)]
     fn add_hole(&mut self, from: RowAddress, count: usize) {
         let rows = from.row..from.row + count;
-        let holes = &mut self.context.scratch.holes;
+        let holes = &mut self.scratch.holes;
         match holes[self.fresh..].last_mut() {
             Some(last) if last.chunk == from.chunk && last.rows.end == from.row => {
                 last.rows.end += count;
@@ -312,10 +783,10 @@ impl<'w> RowMoves<'w> {
 
     /// Lets the rows that have arrived belong to the target (C-3).
     fn commit(&mut self) {
-        let MoveContext { scratch: MoveScratch { holes, .. }, version, .. } = &mut self.context;
+        let holes = &self.scratch.holes;
         let fresh = &holes[self.fresh..];
         self.fresh = holes.len();
-        let Some(Target { archetype, plan, rows, .. }) = &mut self.target else { return };
+        let Some(Target { archetype, transition, rows }) = &mut self.target else { return };
         let mut to = core::mem::take(rows).first();
         for Hole { chunk, rows } in fresh {
             let from = (RowAddress { chunk: *chunk, row: rows.start }, rows.len());
@@ -324,7 +795,7 @@ impl<'w> RowMoves<'w> {
             // arrived in these reserved rows one after the other (`leave`); the plan is a
             // transition's between the two (I-6), and the caller has written what it does not move
             // to (C-3).
-            unsafe { self.source.chunks.copy_rows(from, arrival, plan, *version) };
+            unsafe { self.source.chunks.copy_rows(from, arrival, &transition.plan, self.version) };
             to.row += rows.len();
         }
     }
@@ -332,9 +803,9 @@ impl<'w> RowMoves<'w> {
     /// Takes the holes out, from the last to the first: what fills a hole is never one itself.
     /// To be run again where a drop has panicked: the holes that are left are taken out then.
     fn close(&mut self) {
-        let Self { context: MoveContext { entities, blocks, scratch, version }, .. } = self;
-        let Archetype { chunks, ending, .. } = &mut *self.source;
-        let plan = self.target.as_ref().map_or(&*ending, |target| target.plan);
+        let Self { entities, blocks, scratch, version, source, target, .. } = self;
+        let Archetype { chunks, ending, .. } = &mut **source;
+        let plan = target.as_ref().map_or(&*ending, |target| &target.transition.plan);
         let place = |hole: &Hole| (hole.chunk, hole.rows.start);
         if !scratch.holes.is_sorted_by_key(place) {
             scratch.holes.sort_unstable_by_key(place);
@@ -353,6 +824,22 @@ impl<'w> RowMoves<'w> {
             // SAFETY: these rows were taken just now, by this plan.
             drop(unsafe { LeftBehind::new(chunks, &plan.drops, entities, rows, &taken) });
         }
+    }
+}
+
+/// Bundles that are being written for a run of rows. Those that are written go with their rows,
+/// also where a clone panics.
+struct Writing<'a, 'w> {
+    moves: &'a mut RowMoves<'w>,
+    from: RowAddress,
+    written: usize,
+}
+
+impl Drop for Writing<'_, '_> {
+    fn drop(&mut self) {
+        // SAFETY: made only by `insert_run`, for rows for which `prepare` has said that there is room,
+        // and which come up once, so that none is a hole (C-2); so many bundles were written (C-3).
+        unsafe { self.moves.leave(self.from, self.written) };
     }
 }
 

@@ -6,11 +6,12 @@ use core::ptr::NonNull;
 
 use smallvec::SmallVec;
 
-use super::{Transition, column_starts};
-use crate::archetype::{Archetype, Archetypes};
-use crate::bundle::ColumnStarts;
-use crate::component::{CloneErasedFn as CloneFn, MapErasedFn as MapFn};
-use crate::entities::Location;
+use super::MoveContext;
+use super::plan::Transition;
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::bundle::{AnyParts, BundleColumns, ColumnStarts, Parts, with_starts};
+use crate::component::{ArchetypeFlags, CloneErasedFn as CloneFn, MapErasedFn as MapFn};
+use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::storage::{BlockPool, Chunks, ColumnAction, Place, RowAddress};
 
@@ -21,20 +22,21 @@ pub(super) struct ReservedRows {
     granted: usize,
     /// How many have been written.
     written: usize,
-    /// Where the columns start that are written by pointer.
-    starts: ColumnStarts,
+    /// Where the columns are that are written by pointer.
+    columns: BundleColumns,
 }
 
 impl ReservedRows {
-    /// As many rows as there are in the next chunk, at most `wanted`.
+    /// As many rows as there are in the next chunk, at most `wanted`; for what an insertion gives.
     pub(super) fn new(
         chunks: &mut Chunks,
         blocks: &mut BlockPool,
         wanted: usize,
-        columns: &[usize],
+        insertion: Option<&Transition>,
     ) -> Self {
         let (first, granted) = chunks.reserve_rows(blocks, wanted);
-        Self { first, granted, written: 0, starts: column_starts(chunks, columns, first.chunk) }
+        let columns = insertion.map(|insertion| insertion.columns_in(chunks, first.chunk));
+        Self { first, granted, written: 0, columns: columns.unwrap_or_default() }
     }
 
     pub(super) fn first(&self) -> RowAddress {
@@ -52,10 +54,10 @@ impl ReservedRows {
         RowAddress { row: self.first.row + self.written, ..self.first }
     }
 
-    /// Where to write the next row: the starts of the columns, and the row.
+    /// Where to write the next row: the columns, and the row.
     #[inline]
-    pub(super) fn next_row(&self) -> (&[NonNull<u8>], usize) {
-        (&self.starts, self.next().row)
+    pub(super) fn next_row(&self) -> (&BundleColumns, usize) {
+        (&self.columns, self.next().row)
     }
 
     /// The next rows have been written; returns the first of them.
@@ -76,8 +78,8 @@ impl ReservedRows {
 #[derive(Debug)]
 pub(crate) struct NewRows<'w> {
     archetype: &'w mut Archetype,
-    /// The columns that the caller writes by pointer.
-    columns: &'w [usize],
+    /// What new entities are given, which is all that the archetype has.
+    insertion: Option<&'w Transition>,
     rows: ReservedRows,
     version: u64,
     /// The entities of the rows: of those that are not committed, from `committed` on.
@@ -86,15 +88,26 @@ pub(crate) struct NewRows<'w> {
 }
 
 impl<'w> NewRows<'w> {
-    /// Their entities are pushed to `entities`.
+    /// Rows of entities that get what this insertion gives to one without components. They are pushed
+    /// to `entities`.
     pub(crate) fn new(
+        archetypes: &'w mut Archetypes,
+        insertion: &'w Transition,
+        version: u64,
+        entities: &'w mut Vec<Entity>,
+    ) -> Self {
+        insertion.expect_from(ArchetypeId::EMPTY);
+        Self::of(archetypes.get_mut(insertion.target), Some(insertion), version, entities)
+    }
+
+    fn of(
         archetype: &'w mut Archetype,
-        columns: &'w [usize],
+        insertion: Option<&'w Transition>,
         version: u64,
         entities: &'w mut Vec<Entity>,
     ) -> Self {
         let committed = entities.len();
-        Self { archetype, columns, rows: ReservedRows::default(), version, entities, committed }
+        Self { archetype, insertion, rows: ReservedRows::default(), version, entities, committed }
     }
 
     /// Makes sure that the next row has a place; of `wanted` rows that may come, as many as fit get
@@ -110,14 +123,15 @@ impl<'w> NewRows<'w> {
     #[inline(never)]
     fn reserve(&mut self, blocks: &mut BlockPool, wanted: usize) {
         self.commit();
-        self.rows = ReservedRows::new(&mut self.archetype.chunks, blocks, wanted, self.columns);
+        let chunks = &mut self.archetype.chunks;
+        self.rows = ReservedRows::new(chunks, blocks, wanted, self.insertion);
         // Nothing may come between a row and its entity.
         self.entities.reserve(self.rows.left());
     }
 
-    /// Where the caller has to write the next row: the starts of the columns, and the row.
+    /// Where the caller has to write the next row: the columns, and the row.
     #[inline]
-    pub(crate) fn next_row(&self) -> (&[NonNull<u8>], usize) {
+    pub(crate) fn next_row(&self) -> (&BundleColumns, usize) {
         self.rows.next_row()
     }
 
@@ -136,6 +150,30 @@ impl<'w> NewRows<'w> {
     pub(crate) unsafe fn push(&mut self, entity: Entity) {
         _ = self.rows.take(1);
         self.entities.push(entity);
+    }
+
+    /// Lets an entity live, whose handle is reserved, with the bundle that `take` gives. Of `wanted`
+    /// rows that may come, as many as fit get a place.
+    ///
+    /// # Panics
+    /// Panics if the bundle is another than that of the insertion.
+    #[inline(always)]
+    pub(crate) fn spawn_one<B: AnyParts>(
+        &mut self,
+        entity: Entity,
+        (entities, blocks): (&mut Entities, &mut BlockPool),
+        wanted: usize,
+        take: impl FnOnce() -> B,
+    ) {
+        self.prepare(blocks, wanted);
+        let bundle = take();
+        let (columns, row) = self.next_row();
+        // SAFETY: the columns are those of this type of bundle (I-6, I-9) in its archetype, which has no
+        // others (`new`), and `prepare` has reserved the row.
+        unsafe { bundle.write(columns, row) };
+        entities.activate(entity, self.place());
+        // SAFETY: prepared and written just now: the row is complete (C-3).
+        unsafe { self.push(entity) };
     }
 
     /// Lets the rows that have been written belong to the archetype; returns which these are.
@@ -157,6 +195,96 @@ impl<'w> NewRows<'w> {
 impl Drop for NewRows<'_> {
     fn drop(&mut self) {
         _ = self.commit();
+    }
+}
+
+impl MoveContext<'_> {
+    /// Lets an entity live with a bundle: this one, whose handle is reserved, or else the next. Returns
+    /// it, and the flags of its archetype.
+    #[inline(always)]
+    pub(crate) fn spawn<P: Parts>(
+        mut self,
+        reserved: Option<Entity>,
+        bundle: P,
+    ) -> (Entity, ArchetypeFlags) {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, entities, blocks, .. } = self;
+        let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
+        let Archetype { chunks, flags, .. } = archetypes.get_mut(insertion.target);
+        let address = chunks.reserve_row(blocks);
+        let start = |k: usize| chunks.column(address.chunk, insertion.columns[k]);
+        with_starts::<P, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in this archetype (I-6, I-9),
+            // and the row is reserved.
+            unsafe { bundle.write(starts, address.row) };
+        });
+        let place = chunks.place(address);
+        let entity = match reserved {
+            Some(entity) => {
+                entities.activate(entity, place);
+                entity
+            }
+            None => entities.allocate(place),
+        };
+        // SAFETY: the row was reserved above, and nothing but the entity table was touched since; the
+        // archetype has the bundle's components and no others (I-6), so every column of it was
+        // written (I-2).
+        unsafe { chunks.commit_rows(address, &[entity], version, version) };
+        (entity, *flags)
+    }
+
+    /// The flags of the archetype that new entities with a bundle come to.
+    pub(crate) fn flags_of_new<P: Parts>(&mut self) -> ArchetypeFlags {
+        let Self { bundles, registry, archetypes, .. } = self;
+        let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
+        archetypes.get(insertion.target).flags
+    }
+
+    /// Spawns an entity with each bundle, `first` and those that `next` gives: at most `wanted`, and as
+    /// many as get a row of the next chunk and a handle. Should `next` panic, those before it are there.
+    pub(crate) fn spawn_run<P: Parts>(
+        mut self,
+        wanted: usize,
+        (first, mut next): (P, impl FnMut() -> Option<P>),
+        spawned: &mut Vec<Entity>,
+    ) {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, entities, blocks, .. } = self;
+        let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
+        // Every row that is granted can get an entity: nothing must fail half-way.
+        let wanted = wanted.clamp(1, entities.available_min());
+        let mut rows = NewRows::new(archetypes, insertion, version, spawned);
+        let granted = rows.prepare(blocks, wanted);
+        let (columns, row) = rows.next_row();
+        let starts: ColumnStarts = columns.starts.as_slice().into();
+        let mut run = SpawnRun { rows, entities, written: 0 };
+        let mut bundle = Some(first);
+        while let Some(parts) = bundle {
+            // SAFETY: the columns are those of the bundle's components in this archetype (I-6, I-9), and
+            // fewer rows were written than are granted.
+            unsafe { parts.write(&starts, row + run.written) };
+            run.written += 1;
+            // User code: nothing is half done while it runs, and what was written is committed should
+            // it panic.
+            bundle = if run.written < granted { next() } else { None };
+        }
+    }
+}
+
+/// New rows that are being written; the entities of those that were come when it is dropped.
+struct SpawnRun<'w> {
+    rows: NewRows<'w>,
+    entities: &'w mut Entities,
+    written: usize,
+}
+
+impl Drop for SpawnRun<'_> {
+    fn drop(&mut self) {
+        for _ in 0..self.written {
+            let entity = self.entities.allocate(self.rows.place());
+            // SAFETY: `spawn_run` has written so many of the granted rows, every column (I-2, I-6).
+            unsafe { self.rows.push(entity) };
+        }
     }
 }
 
@@ -205,7 +333,7 @@ impl<'a> RowCopies<'a> {
             let (source, target) = archetypes.get_two(from.archetype, transition.target);
             (Some(&*source), target)
         };
-        let mut rows = NewRows::new(target, &[], version, copies);
+        let mut rows = NewRows::of(target, None, version, copies);
         _ = rows.prepare(pool, wanted);
         let target = &*rows.archetype;
         let (original, steps) = (source.unwrap_or(target), transition.plan.steps.iter());

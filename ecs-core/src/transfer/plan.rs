@@ -3,10 +3,12 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use core::any::TypeId;
 
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column, ComponentSet};
+use crate::bundle::BundleColumns;
 use crate::component::{ComponentId, Registry};
-use crate::storage::{ColumnAction, ColumnStep, RowPlan};
+use crate::storage::{Chunks, ColumnAction, ColumnStep, RowPlan};
 
 /// What goes along with a row of a component that both archetypes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +21,34 @@ pub(crate) enum Carried {
     Nothing,
 }
 
+/// What is done with a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Insert,
+    Remove,
+}
+
+/// The components of a bundle, in declared order.
+#[derive(Clone, Debug)]
+pub(crate) struct BundleIds {
+    /// The type of the bundle, if it has one: its [`Parts`] register these components.
+    pub(crate) of: Option<TypeId>,
+    pub(crate) ids: Box<[ComponentId]>,
+}
+
 /// Where a row of an archetype goes that is given a bundle, or that one is taken from.
 #[derive(Clone, Debug)]
 pub(crate) struct Transition {
+    pub(crate) source: ArchetypeId,
     pub(crate) target: ArchetypeId,
+    /// The type of the bundle that it gives, if it gives one that has a type.
+    pub(crate) gives: Option<TypeId>,
     /// The columns of the bundle's components, in their declared order: of the target where they
     /// are given, of the source where they are taken.
     pub(crate) columns: Box<[usize]>,
     pub(crate) plan: RowPlan,
+    /// Whether the target has columns of a size that the plan does not move to.
+    has_gaps: bool,
 }
 
 impl Transition {
@@ -41,7 +63,28 @@ impl Transition {
         let mut plan = RowPlan::default();
         let (source, there) = (archetypes.get(from), archetypes.get(target));
         plan.connect(source, there, |id, _| carried(id));
-        Self { target, columns: Box::default(), plan }
+        let goes = |step: &ColumnStep| step.action == ColumnAction::Move && step.size > 0;
+        let moved = plan.steps.iter().filter(|step| goes(step)).count();
+        let sized = there.columns.iter().filter(|column| column.info.layout.size() > 0).count();
+        let (source, has_gaps) = (from, moved < sized);
+        Self { source, target, gives: None, columns: Box::default(), plan, has_gaps }
+    }
+
+    /// Sees to it that it begins here.
+    #[inline]
+    pub(super) fn expect_from(&self, from: ArchetypeId) {
+        assert!(self.source == from, "the transition is from elsewhere");
+    }
+
+    /// Sees to it that rows which come by it need nothing written.
+    pub(super) fn expect_no_gaps(&self) {
+        assert!(!self.has_gaps, "the transition has values to be written");
+    }
+
+    /// Where the bundle that it gives goes in a chunk of the target (I-6, I-9).
+    pub(super) fn columns_in(&self, chunks: &Chunks, chunk: usize) -> BundleColumns {
+        let starts = self.columns.iter().map(|&column| chunks.column(chunk, column)).collect();
+        BundleColumns { of: self.gives, starts }
     }
 
     /// Whether it leads from `source` to the archetype with this set, and takes what it has to take
@@ -55,6 +98,9 @@ impl Transition {
     ) -> Result<(), String> {
         let target = &archetypes[self.target.index()];
         let wrong = |what| format!("{what}, from {:?} to {:?}", source.id(), target.id());
+        if self.source != source.id() {
+            return Err(wrong("another source"));
+        }
         if target.components() != set {
             return Err(wrong("another set of components"));
         }

@@ -1,19 +1,17 @@
 //! Changes to all entities that pass a filter, by runs of rows and whole chunks.
-#![expect(unsafe_code, reason = "writes bundles into the rows of entities that move together")]
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::World;
-use super::change::replace;
 use crate::archetype::{Archetype, ArchetypeId};
-use crate::bundle::{Bundle, ColumnStarts, Parts};
+use crate::bundle::{Bundle, Parts};
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{ChunkRef, MatchOf, QueryFilter, matches_once, rows};
-use crate::storage::{BlockPool, RowAddress};
-use crate::transfer::{Change, MoveContext, RowMoves, Transition};
+use crate::storage::RowAddress;
+use crate::transfer::{Change, ReplacedRows, RowMoves};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
@@ -204,61 +202,19 @@ fn each_run<F: QueryFilter, S>(
     count
 }
 
-/// Cuts a run into pieces for which there is room.
-fn each_piece(
-    moves: &mut RowMoves<'_>,
-    mut from: RowAddress,
-    mut count: usize,
-    mut visit: impl FnMut(&mut RowMoves<'_>, RowAddress, usize),
-) {
-    while count > 0 {
-        let piece = moves.prepare(count).min(count);
-        visit(moves, from, piece);
-        from.row += piece;
-        count -= piece;
-    }
-}
-
-/// Bundles that are being written for a run of rows. Those that are written go with their rows,
-/// also where a clone panics.
-struct Writing<'a, 'w> {
-    moves: &'a mut RowMoves<'w>,
-    from: RowAddress,
-    written: usize,
-}
-
-impl Drop for Writing<'_, '_> {
-    fn drop(&mut self) {
-        // SAFETY: made only by `insert_all`, for rows for which `prepare` has said that there is
-        // room, and which come up once, so that none is a hole (C-2); so many bundles were written
-        // (C-3).
-        unsafe { self.moves.leave(self.from, self.written) };
-    }
-}
-
 impl World {
     fn replace_all<B: Bundle + Clone, F: QueryFilter>(
         &mut self,
         found: &Found<F>,
         bundle: &B,
     ) -> usize {
-        let from = found.archetype;
-        _ = self.next_version();
-        let moment = self.moment();
-        let World { bundles, registry, archetypes, .. } = self;
-        let insertion = bundles.insertion::<B::Parts>(from, registry, archetypes);
-        let mut archetype = archetypes.get(from);
-        each_run::<F, _>(
-            &mut archetype,
-            found,
-            |here| here,
-            |here, from, count| {
-                for row in from.row..from.row + count {
-                    let copy = bundle.clone().into_parts();
-                    replace(here, insertion, RowAddress { row, ..from }, copy, moment);
-                }
-            },
-        )
+        let replaced = self.moves().replaced::<B::Parts>(found.archetype);
+        let mut rows = replaced.expect("they have the components");
+        each_run::<F, _>(&mut rows, found, ReplacedRows::archetype, |rows, from, count| {
+            for row in from.row..from.row + count {
+                rows.replace(RowAddress { row, ..from }, bundle.clone().into_parts());
+            }
+        })
     }
 
     fn insert_all<B: Bundle + Clone, F: QueryFilter>(
@@ -267,93 +223,62 @@ impl World {
         bundle: &B,
     ) -> usize {
         let from = found.archetype;
-        let version = self.next_version();
-        let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
-        let insertion = bundles.insertion::<B::Parts>(from, registry, archetypes);
+        let moves = RowMoves::new(self.moves(), from, |bundles, registry, archetypes| {
+            Some(bundles.insertion::<B::Parts>(from, registry, archetypes))
+        });
+        let mut moves = moves.expect("they do not have all of the components");
         let is_tags = size_of::<B::Parts>() == 0 && !core::mem::needs_drop::<B::Parts>();
         // User code, before anything has changed. The clones have no bytes to be written, nor
         // anything to be dropped.
         let clone = |count| (0..count).for_each(|_| drop(bundle.clone().into_parts()));
-        let pair = archetypes.get_two(from, insertion.target);
-        if is_tags && hand_over::<F>(pair, blocks, found, insertion, version, clone) {
-            return archetypes.get(insertion.target).len();
+        if is_tags {
+            if let Some(count) = hand_over::<F>(&mut moves, found, clone) {
+                return count;
+            }
         }
-        let context = MoveContext { entities, blocks, scratch, version };
-        let pair = archetypes.get_two(from, insertion.target);
-        let mut moves = RowMoves::new(context, pair, insertion, &insertion.columns);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
-            each_piece(moves, from, count, |moves, from, count| {
-                let (columns, row) = moves.next_row();
-                let columns: ColumnStarts = columns.into();
-                let mut writing = Writing { moves, from, written: 0 };
-                for _ in 0..count {
-                    // User code: should it panic, the rows before it arrive.
-                    let copy = bundle.clone().into_parts();
-                    // SAFETY: the columns are those of the insertion of this bundle (I-6, I-9),
-                    // and `prepare` has reserved `count` rows from there on.
-                    unsafe { copy.write(&columns, row + writing.written) };
-                    writing.written += 1;
-                }
-            });
+            moves.insert_run(from, count, || bundle.clone().into_parts());
         })
     }
 
     fn remove_all<P: Parts, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        let from = found.archetype;
-        let version = self.next_version();
-        let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
-        let removal = bundles.transition::<P>(Change::Remove, from, registry, archetypes);
-        let Some(removal) = removal else { return 0 };
-        if removal.target == from {
-            return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
+        let (change, from) = (Change::Remove, found.archetype);
+        if P::COUNT == 0 {
+            let mut archetypes = self.archetypes();
+            return each_run::<F, _>(
+                &mut archetypes,
+                found,
+                |all| &all[from.index()],
+                |_, _, _| {},
+            );
         }
-        let pair = archetypes.get_two(from, removal.target);
-        if hand_over::<F>(pair, blocks, found, removal, version, |_| ()) {
-            return archetypes.get(removal.target).len();
-        }
-        let context = MoveContext { entities, blocks, scratch, version };
-        let pair = archetypes.get_two(from, removal.target);
-        leave_all::<F>(RowMoves::new(context, pair, removal, &[]), found)
+        let moves = RowMoves::new(self.moves(), from, |bundles, registry, archetypes| {
+            bundles.transition::<P>(change, from, registry, archetypes)
+        });
+        let Some(mut moves) = moves else { return 0 };
+        hand_over::<F>(&mut moves, found, |_| ()).unwrap_or_else(|| leave_all::<F>(moves, found))
     }
 
     fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        let version = self.next_version();
-        let World { archetypes, entities, blocks, scratch, .. } = self;
-        let context = MoveContext { entities, blocks, scratch, version };
-        leave_all::<F>(RowMoves::despawn(context, archetypes.get_mut(found.archetype)), found)
+        leave_all::<F>(RowMoves::despawn(self.moves(), found.archetype), found)
     }
 }
 
 /// Lets all rows that match leave, where nothing is to be written; returns how many these were.
 fn leave_all<F: QueryFilter>(mut moves: RowMoves<'_>, found: &Found<F>) -> usize {
     each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
-        each_piece(moves, from, count, |moves, from, count| {
-            // SAFETY: `each_piece` asked for room; each row of the source comes up once, so that
-            // none is a hole (C-2).
-            unsafe { moves.leave(from, count) };
-        });
+        moves.leave_run(from, count);
     })
 }
 
 /// Moves all rows of an archetype by whole chunks, if they may go so: all of them pass, and nothing
 /// but components without a size comes or goes. `prepare` is called before, with their number.
 fn hand_over<F: QueryFilter>(
-    (source, target): (&mut Archetype, &mut Archetype),
-    blocks: &mut BlockPool,
+    moves: &mut RowMoves<'_>,
     found: &Found<F>,
-    transition: &Transition,
-    version: u64,
     prepare: impl FnOnce(usize),
-) -> bool {
-    let passes = |chunk| {
-        let rows = rows::<(), F>(found, &ChunkRef::new(&source.chunks, chunk));
-        matches!(rows, Rows::All)
-    };
-    let all_pass = (0..source.chunks.used_count()).all(passes);
-    let may_go = all_pass && source.chunks.is_alike(&target.chunks, &transition.plan);
-    if may_go {
-        prepare(source.len());
-        source.chunks.hand_over(blocks, &mut target.chunks, &transition.plan, version);
-    }
-    may_go
+) -> Option<usize> {
+    let chunks = &moves.source().chunks;
+    let passes = |chunk| matches!(rows::<(), F>(found, &ChunkRef::new(chunks, chunk)), Rows::All);
+    (0..chunks.used_count()).all(passes).then(|| moves.hand_over(prepare)).flatten()
 }

@@ -1,20 +1,16 @@
 //! Structural changes: components come to and go from an entity, whose row moves.
-#![expect(unsafe_code, reason = "moves rows between archetypes and bundles in and out of rows")]
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
 use super::lifecycle::Lifecycle;
-use crate::archetype::Archetype;
-use crate::bundle::{Bundle, Parts, with_starts};
-use crate::component::{ArchetypeFlags, Component, ComponentId, ComponentInfo};
+use crate::bundle::{Bundle, Parts};
+use crate::component::{ArchetypeFlags, Component};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{ChangeWindow, RowAddress};
-use crate::transfer::{Change, MoveContext, Part, RowMove, Transition};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -63,68 +59,33 @@ impl World {
     /// # Panics
     /// Panics if the bundle has a component twice.
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
-        match self.locate_for_bundle::<B::Parts>(entity) {
-            Some(from) => {
-                self.insert_parts(entity, from, bundle.into_parts());
-                Ok(())
-            }
-            None => Err(NotInserted { entity, bundle }),
-        }
+        self.insert_by(entity, bundle, B::into_parts)
+            .map_err(|bundle| NotInserted { entity, bundle })
     }
 
-    /// The place of an entity that is to be given a bundle, after all was told that has to be told
-    /// before.
+    /// Gives a bundle to an entity, and tells of it; `into_parts` takes it apart. An error is the
+    /// bundle, where there is no such entity.
     #[inline]
-    pub(crate) fn locate_for_bundle<P: Parts>(&mut self, entity: Entity) -> Option<Location> {
-        let from = self.locate(entity)?;
-        if !self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
-            return Some(from);
-        }
-        self.trigger_bundle::<P>(entity, |ids| Lifecycle::Replacing(ids));
-        // An observer may have moved it, or taken it away.
-        self.locate(entity)
-    }
-
-    /// Gives a bundle to an entity that is at `from`, and tells of it.
-    #[inline]
-    pub(crate) fn insert_parts<P: Parts>(&mut self, entity: Entity, from: Location, bundle: P) {
-        let flags = self.insert_at(entity, from, bundle);
-        if flags.any(ArchetypeFlags::ON_ADD) {
-            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Given(ids, from.archetype));
-        }
-    }
-
-    /// Gives components to an entity that is at `from`; returns what is to be done next.
-    #[inline]
-    pub(crate) fn insert_at<P: Parts>(
+    pub(crate) fn insert_by<B, P: Parts>(
         &mut self,
         entity: Entity,
-        from: Location,
-        bundle: P,
-    ) -> ArchetypeFlags {
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, scratch, settled, .. } = self;
-        let insertion = bundles.insertion::<P>(from.archetype, registry, archetypes);
-        if insertion.target == from.archetype {
-            let moment =
-                ChangeWindow { version, settled: *settled.get_mut(), ..ChangeWindow::default() };
-            let archetype = archetypes.get(from.archetype);
-            replace(archetype, insertion, from.address, bundle, moment);
-            return archetype.flags;
+        bundle: B,
+        into_parts: impl FnOnce(B) -> P,
+    ) -> Result<(), B> {
+        let Some(mut row) = self.moves().locate(entity) else { return Err(bundle) };
+        if row.flags().any(ArchetypeFlags::REPLACE) {
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Replacing(ids));
+            // An observer may have moved it, or taken it away.
+            match self.moves().locate(entity) {
+                Some(now) => row = now,
+                None => return Err(bundle),
+            }
         }
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
-        let start = |k: usize| moving.target.chunks.column(moving.to.chunk, insertion.columns[k]);
-        with_starts::<P, _>(start, |starts| {
-            // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
-            // and the row is reserved.
-            unsafe { bundle.write(starts, moving.to.row) };
-        });
-        // SAFETY: the transition begins at the archetype where the entity is (I-1, I-6), and the
-        // columns of the bundle have just been written.
-        let (left, target) = unsafe { moving.finish(&insertion.plan) };
-        drop(left);
-        target.flags
+        let from = row.archetype().id();
+        if row.insert(into_parts(bundle)).any(ArchetypeFlags::ON_ADD) {
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Given(ids, from));
+        }
+        Ok(())
     }
 
     /// Takes components from an entity and hands them over.
@@ -154,82 +115,17 @@ impl World {
 
     #[inline]
     pub(crate) fn remove_parts<P: Parts>(&mut self, entity: Entity) -> Result<P, ComponentError> {
-        let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::ON_REMOVE)
-            && self
-                .bundles
-                .transition::<P>(
-                    Change::Remove,
-                    from.archetype,
-                    &mut self.registry,
-                    &mut self.archetypes,
-                )
-                .is_some()
-        {
+        let mut row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
+        if row.flags().any(ArchetypeFlags::ON_REMOVE) && row.has::<P>() {
             self.trigger_bundle::<P>(entity, |ids| Lifecycle::Removing(ids));
             // An observer may have moved it, or taken it away.
-            from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+            row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         }
-        let (removed, flags) = self.remove_at::<P>(entity, from)?;
+        let (removed, flags) = row.remove::<P>()?;
         if flags.any(ArchetypeFlags::CLEANUP_PENDING) {
             self.finish_cleanup(entity);
         }
         Ok(removed)
-    }
-
-    /// Takes components from an entity that is at `from`; returns what is to be done next, too.
-    #[inline]
-    pub(crate) fn remove_at<P: Parts>(
-        &mut self,
-        entity: Entity,
-        from: Location,
-    ) -> Result<(P, ArchetypeFlags), ComponentError> {
-        debug_assert_eq!(self.locate(entity), Some(from));
-        let Self { bundles, registry, archetypes, .. } = self;
-        let found = bundles.transition::<P>(Change::Remove, from.archetype, registry, archetypes);
-        let Some(removal) = found else {
-            let archetype = self.archetypes.get(from.archetype);
-            let bundle = self.bundles.index::<P>(&mut self.registry);
-            let missing = self.bundles.first_missing(bundle, entity, archetype, &self.registry);
-            return Err(missing.into());
-        };
-        self.version += 1;
-        let version = self.version;
-        if removal.target == from.archetype {
-            // SAFETY: only the empty bundle leads to where it came from (I-6); it has no
-            // components, so nothing is read.
-            return Ok((unsafe { P::read(&[], 0) }, ArchetypeFlags::NONE));
-        }
-        let Self { archetypes, blocks, entities, scratch, .. } = self;
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
-        let chunks = &moving.source.chunks;
-        let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
-        let removed = with_starts::<P, _>(start, |starts| {
-            // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9); the
-            // row is a live entity's (I-1), and what it leaves behind is forgotten below.
-            unsafe { P::read(starts, from.address.row) }
-        });
-        // SAFETY: the transition begins at the archetype where the entity is (I-1, I-6), and adds no
-        // component.
-        let (left, target) = unsafe { moving.finish(&removal.plan) };
-        left.forget();
-        Ok((removed, target.flags))
-    }
-
-    /// Leaves an entity that is at `from` nothing but its cleanup components and this tag.
-    pub(super) fn strip(&mut self, entity: Entity, from: Location, tag: ComponentId) {
-        debug_assert_eq!(self.locate(entity), Some(from));
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
-        let is_kept = |info: &&ComponentInfo| info.is_cleanup();
-        let (part, tag) = (Part::Cleanup, Some(tag));
-        let transition = bundles.partial(part, from.archetype, registry, archetypes, is_kept, tag);
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (entity, from), transition.target);
-        // SAFETY: the transition begins at the archetype where the entity is (I-1), and leads to
-        // another, which has the tag (I-6). The tag alone is new: it has no bytes to write.
-        drop(unsafe { moving.finish(&transition.plan) }.0);
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
@@ -270,30 +166,4 @@ impl World {
             .map(|(index, column)| (column.info.name.clone(), archetype.is_enabled(address, index)))
             .collect())
     }
-}
-
-/// Puts a bundle in place of the components that an entity has, all of them.
-pub(super) fn replace<P: Parts>(
-    archetype: &Archetype,
-    insertion: &Transition,
-    address: RowAddress,
-    bundle: P,
-    moment: ChangeWindow,
-) {
-    let RowAddress { chunk, row } = address;
-    for &column in &insertion.columns {
-        archetype.mark_changed(address, column, moment);
-    }
-    let start = |k: usize| archetype.chunks.column(chunk, insertion.columns[k]);
-    let old = with_starts::<P, _>(start, |starts| {
-        // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
-        // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
-        // written again below, with no user code between.
-        let old = unsafe { P::read(starts, row) };
-        // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
-        // the row, which the caller has to itself (I-10).
-        unsafe { bundle.write(starts, row) };
-        old
-    });
-    drop(old);
 }

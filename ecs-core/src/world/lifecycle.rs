@@ -106,7 +106,7 @@ impl World {
         bundle: BundleIndex,
         moment: &dyn for<'a> Fn(&'a [ComponentId]) -> Lifecycle<'a>,
     ) {
-        let ids = self.bundles.ids(bundle).to_vec();
+        let ids = self.bundles.ids(bundle).ids.to_vec();
         self.trigger_lifecycle(entity, moment(&ids));
     }
 
@@ -187,12 +187,12 @@ impl World {
         if flags.any(ArchetypeFlags::RELATED) {
             after = (self.callbacks.unrelate)(self, entity);
         }
-        let Some(at) = self.locate(entity) else { return };
-        if keeps_cleanup && self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::CLEANUP) {
+        let Some(row) = self.moves().locate(entity) else { return };
+        if keeps_cleanup && row.flags().any(ArchetypeFlags::CLEANUP) {
             let tag = self.register_despawned();
-            self.strip(entity, at, tag);
+            drop(self.moves().locate(entity).map(|row| row.strip(tag)));
         } else {
-            self.remove_row(entity, at);
+            drop(row.despawn());
         }
         if let Some(after) = after {
             after(self);

@@ -19,7 +19,7 @@ use crate::name::Name;
 use crate::query::{Borrows, PlanCache, PlanSource, Source};
 use crate::storage::{BlockPool, ChangeWindow};
 use crate::sync::{AtomicU64, Ordering, Serial};
-use crate::transfer::{Bundles, MoveScratch};
+use crate::transfer::{Bundles, MoveContext, MoveScratch};
 use crate::user_code::finish;
 
 pub use bulk::Bulk;
@@ -200,6 +200,14 @@ impl World {
     pub(crate) fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
+    }
+
+    /// All that a change of structure works with.
+    #[inline(always)]
+    pub(crate) fn moves(&mut self) -> MoveContext<'_> {
+        let settled = *self.settled.get_mut();
+        let Self { bundles, registry, archetypes, entities, blocks, scratch, version, .. } = self;
+        MoveContext { bundles, registry, archetypes, entities, blocks, scratch, version, settled }
     }
 
     /// What is written now is stamped with the current version; everything is new.

@@ -13,7 +13,7 @@ use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, no
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::transfer::{Change, MoveContext, NewRows, RowMove};
+use crate::transfer::{Change, MoveContext, NewRows};
 use crate::user_code::expected;
 use crate::world::{Finishing, Lifecycle, World};
 
@@ -96,8 +96,7 @@ impl World {
             // is nothing to drop; the caller's is outside the world.
             _ => unsafe { room.copy_from_nonoverlapping(value, size) },
         };
-        // SAFETY: a value of the component is put into the row, and the entity was just found at
-        // `from` (I-1).
+        // SAFETY: a value of the component is put into the row (I-9, I-16).
         unsafe { self.put_by_id(entity, from, id, put) };
         Ok(())
     }
@@ -108,7 +107,7 @@ impl World {
     /// # Safety
     /// `put` initialises the row with a value of the component (I-9, I-16) where there is none, and
     /// replaces and drops the one that is there; where it panics, the row is as it was, or has the
-    /// new value. The entity is at `from` (I-1).
+    /// new value.
     unsafe fn put_by_id(
         &mut self,
         entity: Entity,
@@ -116,11 +115,12 @@ impl World {
         id: ComponentId,
         put: impl FnOnce(NonNull<u8>, bool),
     ) {
-        match self.open_row(from, id) {
-            Some(there) => put(there, true),
-            // SAFETY: the caller vouches for the function; the entity lives at `from` (I-1), and was
-            // found not to have the component.
-            None => unsafe { self.move_in(entity, from, id, |room| put(room, false)) },
+        if let Some(there) = self.open_row(from, id) {
+            put(there, true);
+        } else if let Some(row) = self.moves().locate(entity) {
+            // SAFETY: the caller vouches for the function; the entity was found not to have the
+            // component.
+            unsafe { row.insert_id(id, |room| put(room, false)) };
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
             self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
@@ -139,22 +139,13 @@ impl World {
         if self.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
             self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
         }
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let finishing = Finishing { world: self, entities: &[entity] };
-        let version = finishing.world.next_version();
-        let World { bundles, registry, archetypes, blocks, entities, scratch, .. } =
-            &mut *finishing.world;
-        let (change, from_id) = (Change::Remove, from.archetype);
-        let removal = bundles.transition_of_ids(change, &[id], from_id, registry, archetypes);
-        let Some(removal) = removal else {
-            let component = registry.info(id).name().clone();
+        let row = finishing.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
+        let Some(left) = row.remove_ids(&[id]) else {
+            let component = finishing.world.registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
         };
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
-        // SAFETY: the transition begins at the archetype where the entity is (I-1), takes the one
-        // component, which is to be dropped, and adds none (I-6).
-        drop(unsafe { moving.finish(&removal.plan) }.0);
+        drop(left);
         Ok(())
     }
 
@@ -301,8 +292,7 @@ impl World {
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         // SAFETY: the function is that of the component's type (I-9), so the row is one of its column.
         let put = |room: NonNull<u8>, replaces| unsafe { put_default(room, replaces) };
-        // SAFETY: the function puts a value of the component into the row, which is made before; the
-        // entity was just found at `from` (I-1).
+        // SAFETY: the function puts a value of the component into the row (I-9), which is made before.
         unsafe { self.put_by_id(entity, from, id, put) };
         Ok(())
     }
@@ -465,21 +455,22 @@ impl World {
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while spawned.len() < count {
-            let version = self.next_version();
-            let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+            self.next_version();
+            let MoveContext { bundles, registry, archetypes, blocks, entities, version, .. } =
+                self.moves();
             let (change, nowhere) = (Change::Insert, ArchetypeId::EMPTY);
             let insertion = bundles.transition_of_ids(change, &ids, nowhere, registry, archetypes);
             let insertion = insertion.expect("it leads somewhere");
-            let archetype = archetypes.get_mut(insertion.target);
+            let flags = archetypes.get(insertion.target).flags;
             // An observer may do anything, so entities that have any go one by one.
-            let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
+            let is_told = flags.any(ArchetypeFlags::ON_ADD);
             let left = if is_told { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
             let from = spawned.len();
-            let mut rows = NewRows::new(archetype, &insertion.columns, version, &mut spawned);
+            let mut rows = NewRows::new(archetypes, insertion, *version, &mut spawned);
             let granted = rows.prepare(blocks, wanted);
-            let (starts, first) = rows.next_row();
-            for (&start, &(id, values)) in starts.iter().zip(components) {
+            let (columns, first) = rows.next_row();
+            for (&start, &(id, values)) in columns.starts.iter().zip(components) {
                 let size = registry.info(id).layout.size();
                 // SAFETY: so many rows of the column were reserved, one behind the other (I-3).
                 let target = unsafe { start.add(first * size) };
@@ -545,31 +536,6 @@ impl World {
         let column = archetype.column_of(id)?;
         archetype.mark_changed(location.address, column, self.moment());
         Some(archetype.chunks.row(location.address, column))
-    }
-
-    /// Moves an entity to where it has one component more, whose value is written by `put`.
-    ///
-    /// # Safety
-    /// `put` initialises the row that it gets with a value of this component, of this world (I-9,
-    /// I-16), unless it panics. The entity is at `from` (I-1) and does not have it.
-    unsafe fn move_in(
-        &mut self,
-        entity: Entity,
-        from: Location,
-        id: ComponentId,
-        put: impl FnOnce(NonNull<u8>),
-    ) {
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
-        let (change, from_id) = (Change::Insert, from.archetype);
-        let insertion = bundles.transition_of_ids(change, &[id], from_id, registry, archetypes);
-        let insertion = insertion.expect("it leads somewhere");
-        let context = MoveContext { entities, blocks, scratch, version };
-        let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
-        put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));
-        // SAFETY: the transition begins at the archetype where the entity is (I-1) and leads to
-        // another, since the component is new (I-6); the one column that is added was written.
-        drop(unsafe { moving.finish(&insertion.plan) }.0);
     }
 
     /// Where an entity is that is to be given a component, after all was told that has to be told

@@ -217,8 +217,8 @@ impl World {
     fn enter_list<S: Side>(&mut self, entity: Entity, other: Entity) {
         if let Ok(side) = self.value_mut::<S>(entity) {
             side.list_mut().push(other);
-        } else if let Some(at) = self.locate(entity) {
-            self.insert_at(entity, at, Value::<_, true>(S::of_one(other)));
+        } else if let Some(row) = self.moves().locate(entity) {
+            _ = row.insert(Value::<_, true>(S::of_one(other)));
         }
     }
 
@@ -237,9 +237,9 @@ impl World {
     }
 
     fn drop_side<S: Side>(&mut self, entity: Entity) {
-        if let Some(at) = self.locate(entity) {
+        if let Some(row) = self.moves().locate(entity) {
             // A list of entities; to drop it calls no user code.
-            drop(self.remove_at::<Value<S, true>>(entity, at));
+            drop(row.remove::<Value<S, true>>());
         }
     }
 
