@@ -9,9 +9,10 @@ mod rows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::any::TypeId;
 
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, Registry,
+    ArchetypeFlags, Component, ComponentId, ComponentInfo, DropErasedFn as DropFn, Registry,
 };
 use crate::entity::Entity;
 use crate::hash::BuildFibonacci;
@@ -127,6 +128,15 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// Sees to it that its values are of this type (I-9).
+    ///
+    /// # Panics
+    /// Panics if they are not.
+    #[inline]
+    fn expect_type<T: Component>(&self) {
+        assert!(self.info.type_id() == Some(TypeId::of::<T>()), "the column is of another type");
+    }
+
     /// The size of its values, and how they are dropped.
     pub(crate) fn size_and_drop(&self) -> (usize, Option<DropFn>) {
         (self.info.layout.size(), self.info.erased.drop)

@@ -1,7 +1,7 @@
 //! Operations on whole rows: hashing, showing, saving, and the end of an archetype.
 #![expect(
     unsafe_code,
-    reason = "hashes, shows, saves and drops the values of rows through their columns' functions"
+    reason = "lends, hashes, shows, saves and drops the values of rows, by the types of their columns"
 )]
 
 use alloc::format;
@@ -11,7 +11,7 @@ use core::fmt;
 use core::ptr::NonNull;
 
 use super::{Archetype, Archetypes};
-use crate::component::{CodecError, ComponentInfo, DebugErasedFn};
+use crate::component::{CodecError, Component, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
 use crate::storage::{BlockPool, EnabledBit, RowAddress};
 use crate::user_code::finish;
@@ -21,6 +21,30 @@ impl Archetype {
     pub(crate) fn not_clone(&self) -> Option<&ComponentInfo> {
         let infos = self.columns.iter().map(|column| &column.info);
         infos.filter(|info| !info.is_cleanup()).find(|info| info.erased.clone.is_none())
+    }
+
+    /// One value, as the type that the column has.
+    ///
+    /// # Panics
+    /// Panics if the column is of another type, or there is no such row.
+    #[inline]
+    pub(crate) fn value<T: Component>(&self, address: RowAddress, column: usize) -> &T {
+        self.columns[column].expect_type::<T>();
+        // SAFETY: `row` has seen the row to be there: it is initialised (I-2), and of the type of the
+        // column (I-9); `&self`, which the result borrows, keeps writers out (I-10).
+        unsafe { self.chunks.row(address, column).cast::<T>().as_ref() }
+    }
+
+    /// One value, as the type that the column has, to be written.
+    ///
+    /// # Panics
+    /// Panics if the column is of another type, or there is no such row.
+    #[inline]
+    pub(crate) fn value_mut<T: Component>(&mut self, address: RowAddress, column: usize) -> &mut T {
+        self.columns[column].expect_type::<T>();
+        // SAFETY: `row` has seen the row to be there: it is initialised (I-2), and of the type of the
+        // column (I-9); the result borrows `&mut self`, which keeps all others out (I-10).
+        unsafe { self.chunks.row(address, column).cast::<T>().as_mut() }
     }
 
     /// Takes what the state hash sees of one value into it.

@@ -13,8 +13,9 @@ pub use self::parallel::{ParallelChunks, ParallelScratch};
 use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::MatchOf;
-use crate::archetype::{Archetype, ArchetypeId};
+use super::plan::{MatchOf, PlanCache, matches_once};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::component::Registry;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
@@ -42,6 +43,52 @@ impl<'w> Source<'w> {
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
         self.entities.locate(entity, self.directory)
+    }
+}
+
+/// What every query of a world needs to know, with the right to all of it (I-10): the archetypes are
+/// borrowed exclusively.
+pub(crate) struct ExclusiveSource<'w>(Source<'w>);
+
+impl<'w> ExclusiveSource<'w> {
+    #[inline]
+    pub(crate) fn new(
+        archetypes: &'w mut Archetypes,
+        entities: &'w Entities,
+        directory: &'w Directory,
+        moment: ChangeWindow,
+    ) -> Self {
+        Self(Source { archetypes: archetypes.list(), entities, directory, moment })
+    }
+
+    /// Without the right, for a caller that keeps this for as long as what it makes of it.
+    #[inline]
+    pub(super) fn source(&self) -> Source<'w> {
+        self.0
+    }
+
+    /// All entities that a query finds.
+    #[inline]
+    pub(crate) fn query<Q: QueryData, F: QueryFilter>(
+        self,
+        plans: &'w mut PlanCache,
+        registry: &mut Registry,
+    ) -> Query<'w, Q, F> {
+        let matches = plans.matches::<Q, F>(registry, self.0.archetypes);
+        // SAFETY: this has the right to everything, and is consumed (I-10); the cache holds the plan of
+        // this very query, just extended (I-8).
+        unsafe { Query::new(self.0, matches) }
+    }
+}
+
+impl<'w> Source<'w> {
+    /// All entities that a query finds which only reads, in a world that is borrowed shared, and not by
+    /// way of a cell, which would have borrowed it exclusively (I-10).
+    pub(crate) fn query<Q: ReadOnly, F: QueryFilter>(self, registry: &Registry) -> Query<'w, Q, F> {
+        let matches = matches_once::<Q, F>(registry, self.archetypes);
+        // SAFETY: `Q` only reads, and the world is borrowed shared (I-10); the matches were just worked
+        // out (I-8).
+        unsafe { Query::new(self, matches) }
     }
 }
 

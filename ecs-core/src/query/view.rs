@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard};
 use super::column::{CacheToken, ChunkRef, RowToken};
-use super::cursor::{Source, find_each};
+use super::cursor::{ExclusiveSource, Source, find_each};
 use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
     CheckFn, CheckResult, MatchOf, Parts, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan,
@@ -434,9 +434,24 @@ struct KeptView<P, Cached> {
 
 type KeptViewOf<Q> = KeptView<PartsOf<Q, ()>, CachedOf<Q>>;
 
+impl<'w> ExclusiveSource<'w> {
+    /// Random access to what a query asks for.
+    pub(crate) fn view<Q: QueryData>(
+        self,
+        plans: &'w mut PlanCache,
+        registry: &mut Registry,
+    ) -> View<'w, Q> {
+        let source = self.source();
+        let columns = plans.columns::<Q>(registry, source);
+        // SAFETY: this has the right to everything, and is consumed (I-10); the columns are those of a
+        // plan that was just extended over the source (I-23).
+        unsafe { View::new(source, columns, None) }
+    }
+}
+
 impl PlanCache {
     /// What is kept about the chunks that this view is of.
-    pub(crate) fn columns<Q: QueryData>(
+    fn columns<Q: QueryData>(
         &mut self,
         registry: &mut Registry,
         source: Source<'_>,

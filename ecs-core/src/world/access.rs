@@ -1,5 +1,4 @@
 //! Looking at components and writing them, one entity at a time or by query.
-#![expect(unsafe_code, reason = "turns the borrow of the world into the right that a query needs")]
 
 use super::World;
 use crate::archetype::Archetype;
@@ -7,8 +6,8 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
 use crate::query::{
-    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Source, View, ViewPlan,
-    matches_once,
+    ExclusivePlan, ExclusiveSource, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, View,
+    ViewPlan,
 };
 use crate::storage::RowAddress;
 
@@ -40,10 +39,7 @@ impl World {
     /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
         let (archetype, address, column) = self.find::<T>(entity)?;
-        let value = archetype.chunks.row(address, column).cast::<T>();
-        // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
-        // borrowed shared for as long as the reference lives.
-        Ok(unsafe { value.as_ref() })
+        Ok(archetype.value(address, column))
     }
 
     /// A component of an entity, enabled or not, to be written.
@@ -64,10 +60,8 @@ impl World {
         self.next_version();
         let (archetype, address, column) = self.find::<T>(entity)?;
         archetype.mark_changed(address, column, self.moment());
-        let mut value = archetype.chunks.row(address, column).cast::<T>();
-        // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
-        // borrowed exclusively for as long as the reference lives.
-        Ok(unsafe { value.as_mut() })
+        let archetype = archetype.id();
+        Ok(self.archetypes.get_mut(archetype).value_mut(address, column))
     }
 
     /// All entities that have what `Q` asks for.
@@ -106,14 +100,9 @@ impl World {
     /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
         self.next_version();
-        let moment = self.moment();
-        let archetypes = self.archetypes.list();
-        let matches = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
-        let (entities, directory) = (&self.entities, &self.blocks.directory);
-        let source = Source { archetypes, entities, directory, moment };
-        // SAFETY: the world is borrowed exclusively for as long as the query lives (I-10); the
-        // cache holds the plan of this very query, just extended (I-8).
-        unsafe { Query::new(source, matches) }
+        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        ExclusiveSource::new(&mut self.archetypes, &self.entities, directory, moment)
+            .query(&mut self.plans, &mut self.registry)
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
@@ -126,10 +115,7 @@ impl World {
     /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
     /// them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
-        let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
-        // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives
-        // (I-10); the matches were just worked out (I-8).
-        unsafe { Query::new(self.source(), matches) }
+        self.source().query(&self.registry)
     }
 
     /// Random access to some components of any entity.
@@ -138,13 +124,9 @@ impl World {
     /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
-        let moment = self.moment();
-        let (entities, directory) = (&self.entities, &self.blocks.directory);
-        let source = Source { archetypes: self.archetypes.list(), entities, directory, moment };
-        let columns = self.plans.columns::<Q>(&mut self.registry, source);
-        // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the
-        // columns are those of a plan that was just extended over what it has (I-23).
-        unsafe { View::new(source, columns, None) }
+        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        ExclusiveSource::new(&mut self.archetypes, &self.entities, directory, moment)
+            .view(&mut self.plans, &mut self.registry)
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
