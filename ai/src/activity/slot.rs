@@ -9,7 +9,7 @@ use formic_ecs::{
 };
 
 use super::behaviour::Activity;
-use super::subscription::{Subscription, take};
+use super::subscription::Subscription;
 use crate::explain::Ended;
 
 /// On each entity with a [`ActivitySlot`]: switched on while there is nothing to do about it in a tick, because
@@ -309,14 +309,18 @@ impl<A: Activity> Component for ActivitySlot<A> {
         if A::CODEC.is_saved() { Codec::custom(write, read) } else { Codec::UNSAVED };
 }
 
-fn hash<A: Activity>(slot: &ActivitySlot<A>, hasher: &mut StateHasher) {
-    let flags = [
+/// The state, how the last activity ended, whether there is one, and what is next.
+fn flags<A>(slot: &ActivitySlot<A>) -> [u8; 4] {
+    [
         slot.state as u8,
         slot.ended.map_or(0, |ended| ended as u8),
         slot.activity.is_some().into(),
         slot.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some())),
-    ];
-    hasher.write_u64(u32::from_le_bytes(flags).into());
+    ]
+}
+
+fn hash<A: Activity>(slot: &ActivitySlot<A>, hasher: &mut StateHasher) {
+    hasher.write_u64(u32::from_le_bytes(flags(slot)).into());
     hasher.write_u64(slot.agent.map_or(0, Entity::to_bits));
     hasher.write_u64(slot.since);
     hasher.write_u64(u64::from(slot.newest) << 32 | u64::from(slot.priority));
@@ -330,19 +334,14 @@ fn hash<A: Activity>(slot: &ActivitySlot<A>, hasher: &mut StateHasher) {
 }
 
 fn write<A: Activity>(slot: &ActivitySlot<A>, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
-    let next = slot.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some()));
-    let ended = slot.ended.map_or(0, |ended| ended as u8);
-    bytes.extend([slot.state as u8, ended, slot.activity.is_some().into(), next]);
-    bytes.extend(slot.agent.map_or(0, Entity::to_bits).to_le_bytes());
-    bytes.extend(slot.since.to_le_bytes());
-    bytes.extend(slot.newest.to_le_bytes());
-    bytes.extend(slot.priority.to_le_bytes());
     let count = u32::try_from(slot.subscriptions.len()).map_err(|_| CodecError)?;
-    bytes.extend(count.to_le_bytes());
-    slot.subscriptions.iter().for_each(|subscription| subscription.write(bytes));
+    Codec::plain().write(&flags(slot), bytes)?;
+    Codec::plain().write(&[slot.agent.map_or(0, Entity::to_bits), slot.since], bytes)?;
+    Codec::plain().write(&[slot.newest, slot.priority, count], bytes)?;
+    slot.subscriptions.iter().try_for_each(|subscription| subscription.write(bytes))?;
     slot.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))?;
     let Some(next) = &slot.next else { return Ok(()) };
-    bytes.extend(next.priority.to_le_bytes());
+    Codec::plain().write(&next.priority, bytes)?;
     next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
 }
 
@@ -362,13 +361,14 @@ fn is_coherent<A: Activity>(slot: &ActivitySlot<A>) -> bool {
 
 fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
     let state = Codec::plain().read(bytes)?;
-    let [ended, has_activity, next] = take(bytes)?;
-    let agent = u64::from_le_bytes(take(bytes)?);
+    let [ended, has_activity, next] = Codec::<[u8; 3]>::plain().read(bytes)?;
+    let [agent, since] = Codec::<[u64; 2]>::plain().read(bytes)?;
+    let [newest, priority, count] = Codec::<[u32; 3]>::plain().read(bytes)?;
     let mut slot = ActivitySlot {
         agent: if agent == 0 { None } else { Some(Entity::from_bits(agent).ok_or(CodecError)?) },
-        since: u64::from_le_bytes(take(bytes)?),
-        newest: u32::from_le_bytes(take(bytes)?),
-        priority: u32::from_le_bytes(take(bytes)?),
+        since,
+        newest,
+        priority,
         state,
         ended: match ended {
             0 => None,
@@ -377,7 +377,7 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
         ..ActivitySlot::default()
     };
     // Element by element: the count is not to be trusted with memory.
-    for _ in 0..u32::from_le_bytes(take(bytes)?) {
+    for _ in 0..count {
         slot.subscriptions.push(Subscription::read(bytes)?);
     }
     slot.activity = match has_activity {
@@ -389,7 +389,7 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
         return Err(CodecError);
     }
     if next > 0 {
-        let priority = u32::from_le_bytes(take(bytes)?);
+        let priority = Codec::plain().read(bytes)?;
         let activity = match next {
             1 => None,
             2 => Some(A::CODEC.read(bytes)?),

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use formic_ecs::{BufferElement, CodecError, Entity, HashRule, HashState};
+use formic_ecs::{BufferElement, Codec, CodecError, Entity, HashRule, HashState};
 
 use super::event::{EventKinds, Token};
 
@@ -32,18 +32,16 @@ impl BufferElement for Subscription {
 }
 
 impl Subscription {
-    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.subject.to_bits().to_le_bytes());
-        bytes.extend(self.what.to_le_bytes());
-        bytes.extend(self.number.to_le_bytes());
-        bytes.push(self.sort);
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
+        Codec::plain().write(&[self.subject.to_bits(), self.what], bytes)?;
+        Codec::plain().write(&self.number, bytes)?;
+        Codec::plain().write(&self.sort, bytes)
     }
 
     pub(super) fn read(bytes: &mut &[u8]) -> Result<Self, CodecError> {
-        let subject = Entity::from_bits(u64::from_le_bytes(take(bytes)?)).ok_or(CodecError)?;
-        let what = u64::from_le_bytes(take(bytes)?);
-        let number = u32::from_le_bytes(take(bytes)?);
-        let [sort] = take(bytes)?;
+        let [subject, what] = Codec::<[u64; 2]>::plain().read(bytes)?;
+        let subject = Entity::from_bits(subject).ok_or(CodecError)?;
+        let (number, sort) = (Codec::plain().read(bytes)?, Codec::plain().read(bytes)?);
         let read = Self { subject, what, number, sort };
         let is_known = sort == TIMER || read.kinds().is_valid();
         is_known.then_some(read).ok_or(CodecError)
@@ -89,11 +87,4 @@ impl Subscription {
     pub const fn token(&self, task: Entity) -> Token {
         Token { task, number: self.number }
     }
-}
-
-/// The first bytes, which it takes off.
-pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], CodecError> {
-    let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
-    *bytes = rest;
-    Ok(*first)
 }

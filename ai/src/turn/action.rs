@@ -30,7 +30,7 @@ pub struct Vacant(pub(super) u64);
 /// The tag of entities that were taken out of the world by [`Draft::despawn`](super::Draft::despawn).
 ///
 /// Such an entity has none of the components that the turns know, and stays in the world for as long as
-/// the turn [can be undone](super::TurnsBuilder::undo_max). It is despawned then. Its handle is stale
+/// the turn [can be undone](super::TurnLimits::undo). It is despawned then. Its handle is stale
 /// from the beginning, for turns, and from then on for the world.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gone;

@@ -3,8 +3,8 @@
 use crate::explain::{Candidate, DecisionLog, Engine, Label, RuleRecord, RuleVerdict, Verdict};
 
 use super::draft::TurnActionKind;
-use super::rule::Checking;
-use super::trace::{Cause, Fate, Said, Trace, TracedRuling};
+use super::rule::{Answer, Checking};
+use super::trace::{Cause, Fate, Trace, TracedRuling};
 
 impl<K: TurnActionKind> Trace<K> {
     /// Notes what the actors of this turn wanted to do, and what each rule said of it. Nothing is
@@ -68,9 +68,9 @@ impl<K: TurnActionKind> Trace<K> {
         let name = |entity| log.name(entity);
         let label = |number: usize| Label::from(self.actions()[number].kind.describe(&name));
         let verdict = match ruling.said {
-            Said::Accept => RuleVerdict::Accepted,
-            Said::Reject => RuleVerdict::Rejected,
-            Said::Rewrite => {
+            Answer::Accept => RuleVerdict::Accepted,
+            Answer::Reject => RuleVerdict::Rejected,
+            Answer::Rewrite(()) => {
                 // Nothing, where an earlier rule had rejected it.
                 let to = self.rewritten(action).map_or("nothing, too late".into(), label);
                 RuleVerdict::Rewritten { to }

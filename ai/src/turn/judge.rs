@@ -9,7 +9,7 @@ use super::journal::Step;
 use super::rule::{Answer, Case, Checking};
 use super::schedule::Ticket;
 use super::situation::Situation;
-use super::trace::{Cause, Fate, Said, TracedRuling};
+use super::trace::{Cause, Fate, TracedRuling};
 use super::turns::Turns;
 
 /// How many entities an action can bring, about.
@@ -154,9 +154,9 @@ impl<K: TurnActionKind> Turns<K> {
             self.reactions.begin_rule(node, rule);
             let ruling = (self.rules.rules[rule].judge)(&case, &mut self.reactions);
             let said = match ruling.verdict {
-                Answer::Accept => Said::Accept,
-                Answer::Reject => Said::Reject,
-                Answer::Rewrite(_) => Said::Rewrite,
+                Answer::Accept => Answer::Accept,
+                Answer::Reject => Answer::Reject,
+                Answer::Rewrite(_) => Answer::Rewrite(()),
             };
             let (checking, reactions) =
                 (ruling.checking, self.reactions.len().saturating_sub(reactions));

@@ -173,5 +173,5 @@ pub use self::resolve::{Frame, Next, NotTheirTurn, Stopped, TurnEnd, unseen};
 pub use self::rule::{Answer, Case, Change, Checking, Reactions, Rule, Ruling};
 pub use self::schedule::{Ticket, TurnSchedule};
 pub use self::situation::{CellEntities, CellView, Situation};
-pub use self::trace::{Cause, Fate, Said, Trace, TracedAction, TracedPoint, TracedRuling};
-pub use self::turns::{Turns, TurnsBuilder};
+pub use self::trace::{Cause, Fate, Trace, TracedAction, TracedPoint, TracedRuling};
+pub use self::turns::{TurnLimits, Turns, TurnsBuilder};

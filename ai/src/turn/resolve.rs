@@ -270,7 +270,7 @@ impl<K: TurnActionKind> Turns<K> {
                 self.schedule(actor, kind.duration().max(least));
             }
         }
-        let every = self.limits.hash_every;
+        let every = self.hash_every;
         let is_due = every > 0 && (self.log.turns.len() + 1) % every == 0;
         let hash = is_due.then(|| self.state_hash(world).value());
         let is_broken_off = matches!(end.stopped, Some(Stopped::Interrupted { .. }));
@@ -317,7 +317,7 @@ impl<K: TurnActionKind> Turns<K> {
             stopped: None,
         };
         let mut points = 0;
-        let mut next_point = self.limits.step;
+        let mut next_point = self.step;
         self.enqueue(kind, 0, Cause::Decision(actor));
         while end.stopped.is_none() {
             // Actions that are due come before the hooks of the same moment.
@@ -329,7 +329,7 @@ impl<K: TurnActionKind> Turns<K> {
                 break;
             } else {
                 end.time = next_point;
-                next_point = next_point.saturating_add(self.limits.step);
+                next_point = next_point.saturating_add(self.step);
                 points += 1;
                 let (motion, flow) = self.one_point(world, &mut end, draw);
                 let dropped = self.pending.len();

@@ -9,7 +9,7 @@ use super::draft::TurnActionKind;
 use super::situation::Situation;
 
 /// What a rule says of an action.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<K> {
     /// Nothing speaks against it.
     Accept,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use formic_ecs::Entity;
 
 use super::error::Refusal;
-use super::rule::Checking;
+use super::rule::{Answer, Checking};
 
 /// Why an action came before the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,23 +63,12 @@ pub enum Fate {
 pub struct TracedRuling {
     /// The number of the rule.
     pub rule: usize,
-    /// What it said.
-    pub said: Said,
+    /// What it said; not what an action was rewritten to.
+    pub said: Answer<()>,
     /// Whether other rules were asked.
     pub checking: Checking,
     /// How many reactions it added.
     pub reactions: usize,
-}
-
-/// A verdict, without what an action was rewritten to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// Nothing spoke against it.
-    Accept,
-    /// It was not to happen.
-    Reject,
-    /// Something else was to happen.
-    Rewrite,
 }
 
 /// An action of a [`Trace`].
@@ -271,9 +260,9 @@ impl<K: fmt::Debug> Trace<K> {
             let name = self.rule_name(ruling.rule);
             write!(f, "{:indent$}| {name}: ", "", indent = 4 * depth + 2)?;
             f.write_str(match ruling.said {
-                Said::Accept => "accept",
-                Said::Reject => "reject",
-                Said::Rewrite => "rewrite",
+                Answer::Accept => "accept",
+                Answer::Reject => "reject",
+                Answer::Rewrite(()) => "rewrite",
             })?;
             if ruling.checking == Checking::StopChecking {
                 f.write_str(", stop checking")?;

@@ -27,15 +27,25 @@ pub(super) struct Record {
     pub(super) sequence: u64,
 }
 
-/// The bounds of a turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) actions: usize,
-    pub(super) rewrites: u32,
-    pub(super) points: usize,
-    pub(super) undo: usize,
-    pub(super) hash_every: usize,
-    pub(super) step: u64,
+/// The bounds of turns: a turn in which something goes on for ever is cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// How many actions there may be in a turn, reactions included; 1,000 by default.
+    pub actions: usize,
+    /// How many times an action may be rewritten; 16 by default.
+    pub rewrites: u32,
+    /// How many points there may be in the real time of a turn; 10,000 by default.
+    pub points: usize,
+    /// How many turns can be undone; 1,000 by default. Entities that are [`Gone`] are kept as long.
+    pub undo: usize,
+    /// How many actions a trace keeps; 1,000 by default, 0 for none.
+    pub trace: usize,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self { actions: 1_000, rewrites: 16, points: 10_000, undo: 1_000, trace: 1_000 }
+    }
 }
 
 type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> bool + Send + Sync>;
@@ -54,7 +64,9 @@ pub struct Turns<K: TurnActionKind> {
     pub(super) visible: Vec<TypeId>,
     pub(super) seen: Option<Seen<K::Cell>>,
     pub(super) is_player: fn(&World, Entity) -> bool,
-    pub(super) limits: Limits,
+    pub(super) limits: TurnLimits,
+    pub(super) hash_every: usize,
+    pub(super) step: u64,
 
     pub(super) schedule: TurnSchedule,
     pub(super) clock: u64,
@@ -94,14 +106,9 @@ impl<K: TurnActionKind> Turns<K> {
             visible: Vec::new(),
             seen: None,
             is_player: |_, _| false,
-            limits: Limits {
-                actions: 1000,
-                rewrites: 16,
-                points: 10_000,
-                undo: 1000,
-                hash_every: 0,
-                step: 10,
-            },
+            limits: TurnLimits::default(),
+            hash_every: 0,
+            step: 10,
             schedule: TurnSchedule::new(),
             clock: 0,
             vacant: VecDeque::new(),
@@ -116,7 +123,7 @@ impl<K: TurnActionKind> Turns<K> {
             journal: Journal::default(),
             records: VecDeque::new(),
             log: TurnLog::default(),
-            trace: Trace::new(1000),
+            trace: Trace::new(0),
         };
         TurnsBuilder { turns, rules: Vec::new(), vacancies: 0 }
     }
@@ -330,7 +337,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     #[must_use]
     pub fn step(mut self, step: u64) -> Self {
         assert!(step > 0, "time must pass between two points");
-        self.turns.limits.step = step;
+        self.turns.step = step;
         self
     }
 
@@ -362,39 +369,10 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// How many actions there may be in a turn, reactions included; 1,000 unless said otherwise.
+    /// The bounds of turns, where the default ones do not suit.
     #[must_use]
-    pub fn actions_max(mut self, count: usize) -> Self {
-        self.turns.limits.actions = count;
-        self
-    }
-
-    /// How many times an action may be rewritten; 16 unless said otherwise.
-    #[must_use]
-    pub fn rewrites_max(mut self, count: u32) -> Self {
-        self.turns.limits.rewrites = count;
-        self
-    }
-
-    /// How many points there may be in the real time of a turn; 10,000 unless said otherwise.
-    #[must_use]
-    pub fn points_max(mut self, count: usize) -> Self {
-        self.turns.limits.points = count;
-        self
-    }
-
-    /// How many turns can be undone; 1,000 unless said otherwise. Entities that are [`Gone`] are kept as
-    /// long.
-    #[must_use]
-    pub fn undo_max(mut self, count: usize) -> Self {
-        self.turns.limits.undo = count;
-        self
-    }
-
-    /// How many actions a trace keeps; 1,000 unless said otherwise, 0 for none.
-    #[must_use]
-    pub fn trace_max(mut self, count: usize) -> Self {
-        self.turns.trace.limit = count;
+    pub fn limits(mut self, limits: TurnLimits) -> Self {
+        self.turns.limits = limits;
         self
     }
 
@@ -402,7 +380,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// It takes time by the size of the world.
     #[must_use]
     pub fn hash_every(mut self, turns: usize) -> Self {
-        self.turns.limits.hash_every = turns;
+        self.turns.hash_every = turns;
         self
     }
 
@@ -427,6 +405,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         for declare in own.into_iter().chain(known) {
             declare(world, &mut turns.journal, &mut turns.action);
         }
+        turns.trace.limit = turns.limits.trace;
         turns.trace.rules = turns.rules.names.as_slice().into();
         turns.trace.hooks = turns.hooks.iter().map(|hook| Arc::clone(&hook.name)).collect();
         turns.rebuild(world);

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use formic_ai::turn::{
-    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, Vacant,
-    unseen,
+    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, TurnLimits, Turns,
+    Vacant, unseen,
 };
 use formic_ecs::EventKind;
 use formic_ecs::prelude::*;
@@ -151,7 +151,11 @@ fn an_action_that_is_refused_leaves_world_turns_and_hashes_as_they_were() {
         }
         _ => Ruling::pass(),
     });
-    let mut turns = bare().rule(again).rewrites_max(5).build(&mut world).unwrap();
+    let mut turns = bare()
+        .rule(again)
+        .limits(TurnLimits { rewrites: 5, ..TurnLimits::default() })
+        .build(&mut world)
+        .unwrap();
     turns.schedule(hero, 5);
     turns.schedule(rat, 7);
     assert!(turns.act(&mut world, Deed::Die(dead), unseen).spent);
@@ -314,23 +318,24 @@ fn entities_are_brought_and_where_none_is_vacant_more_are_made() {
 
 #[test]
 fn what_is_gone_is_taken_out_of_the_world_when_no_turn_could_bring_it_back() {
-    for undo_max in [0, 1, 5] {
+    for undo in [0, 1, 5] {
         let mut world = World::new();
-        let mut turns = bare().undo_max(undo_max).vacancies(3).build(&mut world).unwrap();
+        let limits = TurnLimits { undo, ..TurnLimits::default() };
+        let mut turns = bare().limits(limits).vacancies(3).build(&mut world).unwrap();
         for shot in 0..1_000 {
             turns.act(&mut world, Deed::Bring(shot, 0), unseen);
             let bullet = turns.upcoming().first().unwrap().1;
             let before = turns.state_hash(&world);
             assert!(turns.act(&mut world, Deed::Die(bullet), unseen).spent);
             assert!(turns.upcoming().is_empty());
-            if undo_max > 0 {
+            if undo > 0 {
                 turns.undo(&mut world).unwrap();
                 assert_eq!(turns.state_hash(&world), before);
                 assert!(turns.now(&world).is_alive(bullet));
                 turns.act(&mut world, Deed::Die(bullet), unseen);
             }
             let gone = turns.now(&world).entities_with::<Gone>().len();
-            assert_eq!(gone, (shot as usize + 1).min(undo_max.div_ceil(2)), "undo_max {undo_max}");
+            assert_eq!(gone, (shot as usize + 1).min(undo.div_ceil(2)), "undo {undo}");
         }
         assert!(world.len() <= 32, "{} entities are left", world.len());
         // After a restore no turn can be undone, and none of them is kept.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use formic_ai::turn::{
-    Change, Decision, Motion, RealTime, ReplayError, Rule, Ruling, Stopped, TurnLog, Turns,
-    read_script, unseen,
+    Change, Decision, Motion, RealTime, ReplayError, Rule, Ruling, Stopped, TurnLimits, TurnLog,
+    Turns, read_script, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -32,7 +32,8 @@ fn an_undone_death_gives_back_all_components_and_the_turn() {
 fn only_so_many_turns_can_be_undone() {
     let mut world = World::new();
     let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
-    let mut turns = bare().undo_max(3).build(&mut world).unwrap();
+    let mut turns =
+        bare().limits(TurnLimits { undo: 3, ..TurnLimits::default() }).build(&mut world).unwrap();
     for _ in 0..10 {
         turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ai::turn::{
-    Cause, Motion, Point, RealTime, Stopped, TurnAction, Turns, TurnsBuilder, unseen,
+    Cause, Motion, Point, RealTime, Stopped, TurnAction, TurnLimits, Turns, TurnsBuilder, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -86,7 +86,11 @@ fn something_that_flies_for_ever_is_cut_off() {
     turns.act(&mut world, Deed::Die(target), unseen);
     turns.undo(&mut world).unwrap();
     let hook = RealTime::new("fly", fly);
-    let mut turns = bare().real_time(hook).points_max(25).build(&mut world).unwrap();
+    let mut turns = bare()
+        .real_time(hook)
+        .limits(TurnLimits { points: 25, ..TurnLimits::default() })
+        .build(&mut world)
+        .unwrap();
     let end = turns.act(&mut world, Deed::Die(target), unseen);
     assert_eq!(end.stopped, Some(Stopped::TooManyPoints { limit: 25, dropped: 0 }));
     assert_eq!(end.time, 250);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use formic_ai::explain::{DecisionLog, Label, RuleVerdict};
 use formic_ai::turn::{
-    Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Said, Stopped,
-    Turns, unseen,
+    Answer, Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Stopped,
+    TurnLimits, Turns, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -167,7 +167,7 @@ fn the_trace_shows_the_tree_of_actions_rules_verdicts_and_reactions() {
     let trace = turns.trace();
     assert_eq!(trace.children(0).collect::<Vec<_>>(), [1]);
     let bump = trace.rulings(0)[0];
-    assert_eq!((bump.said, bump.checking), (Said::Reject, Checking::StopChecking));
+    assert_eq!((bump.said, bump.checking), (Answer::Reject, Checking::StopChecking));
     assert_eq!(bump.reactions, 1);
     assert_eq!(trace.actions()[1].cause, Cause::Reaction { to: 0, rule: bump.rule });
     let expected = format!(
@@ -343,7 +343,11 @@ fn what_is_rejected_is_not_rewritten_any_more() {
         assert_eq!(world.get(who), Ok(&Position { x: 0, y: 0 }));
         // What follows from the rejection does, and what would have from the other does not.
         assert_eq!(world.get(who), Ok(&Health(8)));
-        assert_eq!(turns.trace().rulings(0)[1].said, Said::Rewrite, "that it said so can be seen");
+        assert_eq!(
+            turns.trace().rulings(0)[1].said,
+            Answer::Rewrite(()),
+            "that it said so can be seen"
+        );
         assert_eq!(&*log.last(who).unwrap().rejected_by().unwrap().rule, "never");
     }
 }
@@ -421,7 +425,11 @@ fn rules_that_rewrite_each_other_for_ever_are_refused() {
         }
         _ => Ruling::pass(),
     });
-    let mut turns = bare().rule(turn_on).rewrites_max(3).build(&mut world).unwrap();
+    let mut turns = bare()
+        .rule(turn_on)
+        .limits(TurnLimits { rewrites: 3, ..TurnLimits::default() })
+        .build(&mut world)
+        .unwrap();
     let end = turns.act(&mut world, Deed::Echo(0), unseen);
     assert_eq!(end.decision, Decision::Refused(Refusal::RewrittenTooOften { limit: 3 }));
     assert_eq!((end.commits, end.rejections), (0, 1));
@@ -437,7 +445,8 @@ fn a_chain_of_reactions_without_end_is_cut_off() {
         }
         Ruling::pass()
     });
-    let mut turns = bare().rule(echo).actions_max(50).trace_max(10).build(&mut world).unwrap();
+    let limits = TurnLimits { actions: 50, trace: 10, ..TurnLimits::default() };
+    let mut turns = bare().rule(echo).limits(limits).build(&mut world).unwrap();
     let end = turns.act(&mut world, Deed::Echo(0), unseen);
     let Some(Stopped::TooManyActions { limit: 50, dropped }) = end.stopped else { panic!() };
     assert!(dropped > 0);
@@ -458,8 +467,8 @@ fn an_endless_chain_of_the_longest_kind_can_be_printed() {
         Ruling::pass()
     });
     let count = if cfg!(miri) { 50 } else { 5000 };
-    let builder = bare().rule(echo).actions_max(count).trace_max(count);
-    let mut turns = builder.build(&mut world).unwrap();
+    let limits = TurnLimits { actions: count, trace: count, ..TurnLimits::default() };
+    let mut turns = bare().rule(echo).limits(limits).build(&mut world).unwrap();
     turns.act(&mut world, Deed::Echo(0), unseen);
     assert_eq!(turns.trace().to_string().lines().count(), 2 * count);
 }

@@ -1,6 +1,6 @@
 //! Turns that were saved and loaded go on as if nothing had been.
 
-use formic_ai::turn::{Turns, TurnsSaveError, unseen};
+use formic_ai::turn::{TurnLimits, Turns, TurnsSaveError, unseen};
 use formic_ecs::prelude::*;
 use formic_ecs::{Codec, CodecError, Snapshot};
 
@@ -34,7 +34,7 @@ fn loaded(world: &World, turns: &Turns<Deed>) -> (World, Turns<Deed>) {
 /// Few turns can be undone, so that the gone are despawned and their handles come again; few are
 /// vacant, so that more are made.
 fn few_undone() -> formic_ai::turn::TurnsBuilder<Deed> {
-    bare().undo_max(6).vacancies(2)
+    bare().limits(TurnLimits { undo: 6, ..TurnLimits::default() }).vacancies(2)
 }
 
 /// A turn, or a few taken back.

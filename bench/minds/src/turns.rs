@@ -1,7 +1,7 @@
 //! A turn action with 20 rules that look at it, from the decision to the log.
 
 use formic_ai::turn::{
-    CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen,
+    CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, TurnLimits, Turns, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -76,8 +76,7 @@ fn walks(column: &'static str, rules: usize, trace: usize) -> Contender {
         .count::<Solid>()
         .set::<Door>()
         .component::<Slow>()
-        .trace_max(trace)
-        .undo_max(100);
+        .limits(TurnLimits { trace, undo: 100, ..TurnLimits::default() });
     let builder = (0..rules).fold(builder, |builder, number| builder.rule(rule(number)));
     let mut turns = builder.build(&mut world).expect("no two rules have one name");
     for &walker in &walkers {

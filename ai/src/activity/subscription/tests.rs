@@ -55,7 +55,7 @@ fn every_kind_and_all_of_them_are_written_and_read_again() {
     let one = (0..EventKinds::COUNT_MAX).map(EventKinds::one);
     for kinds in one.chain([EventKinds::NONE, EventKinds::ALL]) {
         let (mut bytes, subscription) = (Vec::new(), Subscription::to(task, kinds, 7));
-        subscription.write(&mut bytes);
+        subscription.write(&mut bytes).expect("plain numbers");
         let read = Subscription::read(&mut bytes.as_slice());
         assert_eq!(read.map(|it| it.kinds()), Ok(kinds));
         // No block is above the last, and none but the first is empty.
