@@ -1,5 +1,6 @@
 //! Files that come in and go out, with errors that name them.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,24 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         Failure::Usage(format!("{}:{line}: this is not UTF-8 text", path.display()))
     })
+}
+
+/// What each line of a file says. Empty lines, and what stands behind a `#`, are passed over.
+///
+/// # Errors
+/// Says in which line something is wrong.
+pub fn read_lines<T, E: fmt::Display>(
+    path: &Path,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, Failure> {
+    let text = read_text(path)?;
+    let said = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let lines = (1..).zip(said).filter(|(_, line)| !line.is_empty());
+    let read = |(number, line)| {
+        let wrong = |error| Failure::Usage(format!("{}:{number}: {error}", path.display()));
+        read(line).map_err(wrong)
+    };
+    lines.map(read).collect()
 }
 
 /// Whether a file is in the format that is read, by the number that it begins with; none if that is no

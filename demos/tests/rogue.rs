@@ -44,8 +44,8 @@ fn a_script_that_is_none_says_in_which_line() {
     let path = scratch("rogue-bad.script");
     let path_text = path.to_str().expect("the target folder is UTF-8");
     for (script, part) in [
-        ("go east\n\ndance\n", "line 3: \"dance\" is no command"),
-        ("go up\n", "line 1: \"up\" is no direction"),
+        ("go east\n\ndance\n", ":3: \"dance\" is no command"),
+        ("go up\n", ":1: \"up\" is no direction"),
     ] {
         fs::write(&path, script).expect("the script can be written");
         refused(&["rogue", "--script", path_text], &[path_text, part]);

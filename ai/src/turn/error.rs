@@ -1,8 +1,8 @@
-//! Errors of rules, actions and scripts.
+//! Errors of rules and actions.
 
 use formic_ecs::Entity;
 
-debug_as_text!(RuleError, ReplayError, TurnsSaveError, ScriptError);
+debug_as_text!(RuleError, ReplayError, TurnsSaveError);
 
 /// Why a turn action never came before the rules.
 ///
@@ -107,16 +107,6 @@ pub enum TurnsSaveError {
     /// The bytes are not those of saved turns.
     #[error("the bytes are not those of saved turns")]
     Malformed,
-}
-
-/// A line of a script that is no turn action.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub struct ScriptError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub problem: String,
 }
 
 fn actor(entity: Option<Entity>) -> String {

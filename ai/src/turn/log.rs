@@ -1,11 +1,6 @@
 //! Decisions as data: the log of a game, and scripts.
 
-use std::fmt::Display;
-use std::str::FromStr;
-
 use formic_ecs::Entity;
-
-use super::error::ScriptError;
 
 /// A turn in a [`TurnLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -44,25 +39,4 @@ impl<K> Default for TurnLog<K> {
     fn default() -> Self {
         Self { turns: Vec::new() }
     }
-}
-
-/// Reads a script: a turn action in each line. Empty lines and those that begin with `#` are
-/// passed over.
-///
-/// ```
-/// use formic_ai::turn::read_script;
-/// assert_eq!(read_script::<u32>("# two numbers\n1\n\n2\n"), Ok(vec![1, 2]));
-/// let error = read_script::<u32>("1\ntwo\n").unwrap_err();
-/// assert_eq!((error.line, error.problem.as_str()), (2, "invalid digit found in string"));
-/// ```
-///
-/// # Errors
-/// At the first line that is no turn action.
-pub fn read_script<K: FromStr<Err: Display>>(text: &str) -> Result<Vec<K>, ScriptError> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let read = |(line, text): (usize, &str)| {
-        text.parse().map_err(|error: K::Err| ScriptError { line, problem: error.to_string() })
-    };
-    lines.map(read).collect()
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use formic_ai::turn::{
     Change, Decision, Motion, RealTime, ReplayError, Rule, Ruling, Stopped, TurnLimits, TurnLog,
-    Turns, read_script, unseen,
+    Turns, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -92,21 +92,6 @@ fn a_replay_says_where_it_left_the_way_of_the_log() {
     let mut still = log.clone();
     (still.turns[0].actor, still.turns[0].kind) = (None, Deed::Echo(2_000_000));
     assert_eq!(turns.replay(&mut world, &still), Err(ReplayError::NotSpent { turn: 0 }));
-}
-
-#[test]
-fn a_script_is_read_and_a_malformed_one_says_in_which_line() {
-    let script = "# two steps\nwalk 4294967296 1 0\n\n  anything 7\n";
-    let who = Entity::from_bits(4_294_967_296).unwrap();
-    assert_eq!(read_script(script), Ok(vec![Deed::Walk(who, 1, 0), Deed::Anything(7)]));
-    for (text, expected) in [
-        ("walk 4294967296 1 0\nwalk 0 1 0", "line 2: who walks?"),
-        ("\n\nwalk 4294967296 1 east", "line 3: \"east\" is no number"),
-        ("dance", "line 1: \"dance\" is nothing that can be done"),
-        ("walk 4294967296 1", "line 1: \"walk 4294967296 1\" is nothing that can be done"),
-    ] {
-        assert_eq!(read_script::<Deed>(text).unwrap_err().to_string(), expected);
-    }
 }
 
 #[test]

@@ -35,22 +35,14 @@ pub(super) type Script = BTreeMap<u64, Vec<Cheat>>;
 /// Reads the file, if there is one, and then what the command line says. Every cheat has to be on
 /// the map.
 pub(super) fn read(file: Option<&Path>, at: &[Timed], grid: &Grid) -> Result<Script, Failure> {
-    let mut script = Script::new();
-    let mut add = |place: &str, timed: Result<Timed, String>| {
-        let timed = timed.and_then(|timed| check(timed, grid));
-        let timed = timed.map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
-        script.entry(timed.tick).or_default().push(timed.cheat);
-        Ok(())
-    };
-    if let Some(path) = file {
-        for (number, line) in (1..).zip(files::read_text(path)?.lines()) {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if !line.is_empty() {
-                add(&format!("{}:{number}", path.display()), line.parse())?;
-            }
-        }
+    let of_line = |line: &str| check(line.parse()?, grid);
+    let mut all = file.map_or(Ok(Vec::new()), |path| files::read_lines(path, of_line))?;
+    for &timed in at {
+        let timed = check(timed, grid);
+        all.push(timed.map_err(|error| Failure::Usage(format!("--cheat: {error}")))?);
     }
-    at.iter().try_for_each(|&timed| add("--cheat", Ok(timed)))?;
+    let mut script = Script::new();
+    all.iter().for_each(|it| script.entry(it.tick).or_default().push(it.cheat));
     Ok(script)
 }
 

@@ -41,14 +41,12 @@ mod things;
 mod view;
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use formic_ai::turn::read_script;
 use formic_ecs::{StateHash, With};
 use formic_jobs::Save;
 
-use self::command::Command;
 use self::game::{Game, Player, Status};
 use self::things::{Barrel, Foe, Health};
 use crate::card::{Demo, own_arguments};
@@ -95,15 +93,10 @@ struct Rogue {
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
     let player = match &arguments.script {
         _ if arguments.play => Player::Terminal(VecDeque::new()),
-        Some(path) => Player::Script(read(path)?.into()),
+        Some(path) => Player::Script(files::read_lines(path, str::parse)?.into()),
         None => Player::Nobody,
     };
     Ok(Box::new(Rogue { game: Game::new(setup, player)?, tells_why: arguments.why }))
-}
-
-fn read(path: &Path) -> Result<Vec<Command>, Failure> {
-    let text = files::read_text(path)?;
-    read_script(&text).map_err(|error| Failure::on_file("play", path, error))
 }
 
 impl Rogue {
