@@ -256,11 +256,32 @@ pub(crate) fn with_starts<P: Parts, R>(
 }
 
 /// The columns of a chunk that the components of a bundle go to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BundleColumns {
-    /// The type of the bundle, if it has one.
-    pub(crate) of: Option<TypeId>,
+    /// The type of the bundle; if it has none, that of this, which no bundle is of.
+    of: TypeId,
     pub(crate) starts: ColumnStarts,
+}
+
+impl BundleColumns {
+    pub(crate) fn new(of: Option<TypeId>, starts: ColumnStarts) -> Self {
+        Self { of: of.unwrap_or(TypeId::of::<Self>()), starts }
+    }
+
+    /// Sees to it that these are the columns of a bundle of type `P`.
+    ///
+    /// # Panics
+    /// Panics if they are not.
+    #[inline]
+    pub(crate) fn expect<P: Parts>(&self) {
+        assert!(self.of == TypeId::of::<P>(), "the columns are those of another bundle");
+    }
+}
+
+impl Default for BundleColumns {
+    fn default() -> Self {
+        Self::new(None, ColumnStarts::new())
+    }
 }
 
 /// The starts of the columns that a bundle's components go to or come from.

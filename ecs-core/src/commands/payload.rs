@@ -297,7 +297,7 @@ unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
             *outcome = inserted.map_err(|_| CommandFailureReason::NoSuchEntity);
         }
         Use::Place(of, slots, row, leftovers) => {
-            expect_type::<P>(Some(of));
+            assert!(of == TypeId::of::<P>(), "the slots are those of another bundle");
             // SAFETY: the caller vouches for slots of the components of this type, as was just seen
             // (I-9), and a row that is its own (I-2, I-3).
             unsafe { bundle.place(slots, row, leftovers) };
@@ -311,15 +311,10 @@ unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
 unsafe fn write<P: Parts>(arena: &Arena, offset: Offset, columns: &BundleColumns, row: usize) {
     // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
-    expect_type::<P>(columns.of);
+    columns.expect::<P>();
     // SAFETY: the caller vouches for columns of the components of this type, as was just seen (I-9),
     // and a reserved row (I-2, I-3).
     unsafe { bundle.write(&columns.starts, row) };
-}
-
-#[inline]
-fn expect_type<P: Parts>(of: Option<TypeId>) {
-    assert!(of == Some(TypeId::of::<P>()), "the columns are those of another bundle");
 }
 
 /// # Safety

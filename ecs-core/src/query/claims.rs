@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use super::access::{BorrowGuard, ClaimLoops};
 use super::column::RowToken;
-use super::cursor::Source;
+use super::cursor::SourceRight;
 use super::data::{Claimant, FetchOf, QueryData, item};
 use super::view::Lookups;
 use super::view::ViewPlan;
@@ -203,19 +203,16 @@ impl<Q: QueryData> ExclusivePlan<Q> {
 debug_fields!([Q: QueryData] ExclusiveView<'_, Q>:);
 
 impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
-    /// # Safety
-    /// `guard` is the right that Q needs in these archetypes (I-10); the words were prepared for
-    /// these entities and are used by no other view (I-12), and the plan was just extended over the
-    /// source (I-23).
-    pub(crate) unsafe fn new(
-        source: Source<'w>,
+    /// The words were prepared for these entities and are used by no other view (I-12), as the plan is
+    /// borrowed; it was just extended.
+    pub(crate) fn new(
+        right: SourceRight<'w>,
         plan: &'w ExclusivePlan<Q>,
         loops: &'w ClaimLoops,
         guard: BorrowGuard<'w>,
     ) -> Self {
-        // SAFETY: the caller vouches that the plan was just extended over the source.
-        let lookups = unsafe { Lookups::new(source, plan.view.columns()) }.among_several();
-        let (entities, words) = (source.entities, &plan.words);
+        let (entities, words) = (right.source().entities, &plan.words);
+        let lookups = Lookups::new(right.to(plan.access()), &plan.view).among_several();
         Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }
     }
 

@@ -6,7 +6,7 @@ use core::ops::Range;
 use core::ptr::NonNull;
 
 use crate::archetype::Archetype;
-use crate::component::Component;
+use crate::component::{Component, ComponentInfo};
 use crate::entity::Entity;
 use crate::storage::{ChangeWindow, Chunks, ColumnRecord};
 use crate::sync::AtomicU64;
@@ -105,6 +105,50 @@ impl RangeToken<'_> {
 }
 
 impl<'a> RangeToken<'a> {
+    /// Splits off the right to the rows before one of them.
+    ///
+    /// # Panics
+    /// Panics if that is before the first of them, or behind the last.
+    #[inline]
+    pub(crate) fn split_to(&mut self, row: usize) -> Self {
+        let Range { start, end } = self.rows;
+        assert!(start <= row && row <= end, "the row is one of these");
+        self.rows.start = row;
+        Self { rows: start..row, marker: PhantomData }
+    }
+
+    /// The bytes of the values of a column in these rows, if they have bytes. The column is of this
+    /// component.
+    pub(crate) fn bytes(&self, record: &'a ColumnRecord, info: &ComponentInfo) -> Option<&'a [u8]> {
+        let (bytes, size) = (info.erased.bytes?, info.layout.size());
+        // SAFETY: the right is to rows of this chunk (`new`), so they are inside the column (I-3).
+        let first = unsafe { record.start().add(self.rows.start * size) };
+        // SAFETY: the rows are initialised (I-2) values of the component whose function it is (I-9,
+        // I-16), which may be read (I-10).
+        let bytes = unsafe { bytes(first, self.rows.len(), size) };
+        // SAFETY: made by that function from rows that may be read (I-2, I-10).
+        Some(unsafe { bytes.as_ref() })
+    }
+
+    /// The bytes of the values of a column in these rows, to be written, if it was registered as plain
+    /// bytes. The column is of this component, and the query's access names it as written.
+    pub(crate) fn bytes_mut(
+        &self,
+        record: &ColumnRecord,
+        info: &ComponentInfo,
+    ) -> Option<&'a mut [u8]> {
+        let size = info.layout.size();
+        // SAFETY: the right is to rows of this chunk (`new`), so they are inside the column (I-3).
+        let first = unsafe { record.start().add(self.rows.start * size) };
+        let mut bytes = NonNull::slice_from_raw_parts(first, self.rows.len() * size);
+        if !info.is_bytes() {
+            return None;
+        }
+        // SAFETY: the rows are initialised (I-2) bytes, as was just seen (I-16), that may be written
+        // (I-10) and that no other user holds (I-11).
+        Some(unsafe { bytes.as_mut() })
+    }
+
     /// The right to each of the rows.
     #[inline]
     pub(crate) fn into_rows(self) -> impl Iterator<Item = RowToken<'a>> {

@@ -10,10 +10,11 @@ use core::ops::Range;
 #[cfg(all(test, loom))]
 pub(super) use self::parallel::Taken;
 pub use self::parallel::{ParallelChunks, ParallelScratch};
+use super::access::Access;
 use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::{MatchOf, PlanCache, matches_once};
+use super::plan::{MatchOf, matches_once};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::component::Registry;
 use crate::entities::{Entities, Location};
@@ -46,38 +47,104 @@ impl<'w> Source<'w> {
     }
 }
 
-/// What every query of a world needs to know, with the right to all of it (I-10): the archetypes are
-/// borrowed exclusively.
-pub(crate) struct ExclusiveSource<'w>(Source<'w>);
+/// What every query of a world needs to know, with the right to what one access names (I-10).
+pub(crate) struct SourceRight<'w> {
+    source: Source<'w>,
+    /// `None` if it is the right to everything.
+    access: Option<&'w Access>,
+}
 
-impl<'w> ExclusiveSource<'w> {
+impl<'w> SourceRight<'w> {
+    /// The right to everything, since the archetypes are borrowed exclusively.
     #[inline]
-    pub(crate) fn new(
+    pub(crate) fn exclusive(
         archetypes: &'w mut Archetypes,
         entities: &'w Entities,
         directory: &'w Directory,
         moment: ChangeWindow,
     ) -> Self {
-        Self(Source { archetypes: archetypes.list(), entities, directory, moment })
+        let archetypes = archetypes.list();
+        Self { source: Source { archetypes, entities, directory, moment }, access: None }
     }
 
-    /// Without the right, for a caller that keeps this for as long as what it makes of it.
+    /// # Safety
+    /// The caller has the right to what the access names for `'w`, and gives it away (I-10).
     #[inline]
-    pub(super) fn source(&self) -> Source<'w> {
-        self.0
+    pub(crate) unsafe fn new(source: Source<'w>, access: &'w Access) -> Self {
+        Self { source, access: Some(access) }
     }
 
-    /// All entities that a query finds.
+    /// Sees to it that this is the right to an access, and returns the source.
+    ///
+    /// # Panics
+    /// Panics if it is the right to another.
     #[inline]
+    pub(super) fn to(&self, access: &Access) -> Source<'w> {
+        let is_to_it = self.access.is_none_or(|mine| core::ptr::eq(mine, access));
+        assert!(is_to_it, "the right to another access");
+        self.source
+    }
+
+    /// Without the right.
+    #[inline]
+    pub(crate) fn source(&self) -> Source<'w> {
+        self.source
+    }
+
+    /// The same for a shorter time.
+    pub(crate) fn reborrow(&mut self) -> SourceRight<'_> {
+        SourceRight { source: self.source, access: self.access }
+    }
+
+    /// The same, asking what is new since this version.
+    pub(crate) fn since(mut self, version: u64) -> Self {
+        self.source.moment.since = version;
+        self
+    }
+
+    /// All entities that a planned query finds.
+    #[inline(always)]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         self,
-        plans: &'w mut PlanCache,
-        registry: &mut Registry,
+        access: &Access,
+        matches: &'w [MatchOf<Q, F>],
     ) -> Query<'w, Q, F> {
-        let matches = plans.matches::<Q, F>(registry, self.0.archetypes);
-        // SAFETY: this has the right to everything, and is consumed (I-10); the cache holds the plan of
-        // this very query, just extended (I-8).
-        unsafe { Query::new(self.0, matches) }
+        // SAFETY: this is the right to the access of the plan that the matches are of (I-10), which lists
+        // what there is (I-8), and is consumed.
+        unsafe { Query::new(self.to(access), matches) }
+    }
+
+    /// The chunks of the archetypes, for an access.
+    pub(crate) fn walk(self, access: &Access) -> ChunkWalk<'w> {
+        ChunkWalk { source: self.to(access), next: (0, 0) }
+    }
+}
+
+/// Chunks that are opened in their order, with the right to their rows (I-10).
+pub(crate) struct ChunkWalk<'w> {
+    source: Source<'w>,
+    /// The first chunk that may be opened yet.
+    next: (usize, usize),
+}
+
+impl<'w> ChunkWalk<'w> {
+    /// A chunk of an archetype, and the right to what was asked for in all of its rows.
+    ///
+    /// # Panics
+    /// Panics if this chunk, or one behind it, was opened before.
+    pub(crate) fn open(
+        &mut self,
+        archetype: usize,
+        chunk: usize,
+    ) -> (ChunkRef<'w>, RangeToken<'w>) {
+        assert!(self.next <= (archetype, chunk), "each chunk is opened once");
+        self.next = (archetype, chunk + 1);
+        let Source { archetypes, moment, .. } = self.source;
+        let chunk = ChunkRef { chunks: &archetypes[archetype].chunks, chunk, moment };
+        // SAFETY: these are its rows, to which this has the right (I-10), and the chunk is opened once
+        // (I-11).
+        let rows = unsafe { RangeToken::new(0..chunk.len()) };
+        (chunk, rows)
     }
 }
 
@@ -130,10 +197,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Safety
     /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
     /// and gives it away with the query; `matches` are those of this query in them, each once (I-8).
-    pub(crate) unsafe fn new(
-        source: Source<'w>,
-        matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>,
-    ) -> Self {
+    unsafe fn new(source: Source<'w>, matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>) -> Self {
         Self { source, matches: matches.into(), marker: PhantomData }
     }
 

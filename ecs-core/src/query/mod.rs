@@ -23,7 +23,7 @@ pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
-pub(crate) use cursor::{ExclusiveSource, Source, rows};
+pub(crate) use cursor::{ChunkWalk, Source, SourceRight, rows};
 #[doc(hidden)]
 pub use data::{
     BitsFetch, MarkSlot, MutFetch, PartsItem, RefFetch, TermSlot, TermState, WrapState, WriteFetch,

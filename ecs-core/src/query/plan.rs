@@ -250,18 +250,18 @@ struct KeptPlan {
 pub(super) type CheckFn = fn(&dyn Any, &[Archetype], &Directory) -> CheckResult;
 
 impl PlanCache {
-    /// The matches of this query, from the plan that is kept for it.
+    /// The access and the matches of this query, from the plan that is kept for it.
     pub(crate) fn matches<Q: QueryData, F: QueryFilter>(
         &mut self,
         registry: &mut Registry,
         archetypes: &[Archetype],
-    ) -> &[MatchOf<Q, F>] {
+    ) -> (&Access, &[MatchOf<Q, F>]) {
         let make = || Parts::make::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
         let check: CheckFn =
             |parts, archetypes, _| parts_of::<PartsOf<Q, F>>(parts).check::<Q, F>(archetypes);
         let parts: &mut PartsOf<Q, F> = self.parts(make, check);
         parts.extend::<Q, F>(archetypes);
-        &parts.matches
+        (&parts.access, &parts.matches)
     }
 
     /// The parts of this type, which are made when they are asked for first.

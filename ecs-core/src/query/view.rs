@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard};
 use super::column::{CacheToken, ChunkRef, RowToken};
-use super::cursor::{ExclusiveSource, Source, find_each};
+use super::cursor::{Source, SourceRight, find_each};
 use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
     CheckFn, CheckResult, MatchOf, Parts, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan,
@@ -37,6 +37,7 @@ use crate::storage::{Directory, Writers};
 /// assert_eq!(positions.get_mut(agents[3])?.0, 6.0);
 /// # Ok::<(), formic_ecs::QueryEntityError>(())
 /// ```
+// Made only of a `SourceRight`, which is the right that Q needs (I-10).
 pub struct View<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
@@ -63,8 +64,18 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     /// # Safety
     /// The columns are those of a plan that was just extended over the source, which is borrowed
     /// for `'w` (I-23).
-    pub(super) unsafe fn new(source: Source<'w>, columns: &'w [Option<CachedOf<Q>>]) -> Self {
+    unsafe fn of(source: Source<'w>, columns: &'w [Option<CachedOf<Q>>]) -> Self {
         Self { source, places: source.entities.places(), columns }
+    }
+
+    /// # Panics
+    /// Panics if the plan was not just extended over the source.
+    pub(super) fn new(source: Source<'w>, plan: &'w ViewPlan<Q>) -> Self {
+        let Columns { cached, known } = &plan.columns;
+        assert_eq!(*known, source.directory.changes(), "the plan is out of date");
+        // SAFETY: no chunk has come, gone or moved since the plan was extended over this source, which is
+        // borrowed (I-23).
+        unsafe { Self::of(source, cached) }
     }
 
     #[cfg(test)]
@@ -121,20 +132,6 @@ fn why_not_found(source: Source<'_>, entity: Entity) -> QueryEntityError {
 }
 
 impl<'w, Q: QueryData> View<'w, Q> {
-    /// # Safety
-    /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The columns are those of a plan that was just
-    /// extended over the source (I-23).
-    pub(crate) unsafe fn new(
-        source: Source<'w>,
-        columns: &'w [Option<CachedOf<Q>>],
-        guard: Option<BorrowGuard<'w>>,
-    ) -> Self {
-        // SAFETY: the caller vouches for the columns.
-        let lookups = unsafe { Lookups::new(source, columns) };
-        Self { lookups, guard, marker: PhantomData }
-    }
-
     /// The same view, asking what has changed or come after this version of the world, see
     /// [`Query::since`](super::Query::since). Without it, everything has.
     #[must_use]
@@ -361,11 +358,6 @@ impl<Q: QueryData> ViewPlan<Q> {
         let matches = self.plan.matches(plans).matches;
         self.columns.extend::<Q>(matches, source.archetypes, source.directory);
     }
-
-    /// What is kept about the chunks of the source that it was just extended over.
-    pub(crate) fn columns(&self) -> &[Option<CachedOf<Q>>] {
-        &self.columns.cached
-    }
 }
 
 /// What a view keeps about the chunks of its matches.
@@ -434,18 +426,28 @@ struct KeptView<P, Cached> {
 
 type KeptViewOf<Q> = KeptView<PartsOf<Q, ()>, CachedOf<Q>>;
 
-impl<'w> ExclusiveSource<'w> {
-    /// Random access to what a query asks for.
+impl<'w> SourceRight<'w> {
+    /// Random access to what a plan asks for, which was just extended; with the guard that is the right, if
+    /// one is.
     pub(crate) fn view<Q: QueryData>(
+        self,
+        plan: &'w ViewPlan<Q>,
+        guard: Option<BorrowGuard<'w>>,
+    ) -> View<'w, Q> {
+        let lookups = Lookups::new(self.to(plan.access()), plan);
+        View { lookups, guard, marker: PhantomData }
+    }
+
+    /// Random access to what `Q` asks for.
+    pub(crate) fn view_once<Q: QueryData>(
         self,
         plans: &'w mut PlanCache,
         registry: &mut Registry,
     ) -> View<'w, Q> {
-        let source = self.source();
-        let columns = plans.columns::<Q>(registry, source);
-        // SAFETY: this has the right to everything, and is consumed (I-10); the columns are those of a
-        // plan that was just extended over the source (I-23).
-        unsafe { View::new(source, columns, None) }
+        let (access, columns) = plans.columns::<Q>(registry, self.source());
+        // SAFETY: the columns are those of a plan that was just extended over the source (I-23).
+        let lookups = unsafe { Lookups::of(self.to(access), columns) };
+        View { lookups, guard: None, marker: PhantomData }
     }
 }
 
@@ -455,7 +457,7 @@ impl PlanCache {
         &mut self,
         registry: &mut Registry,
         source: Source<'_>,
-    ) -> &[Option<CachedOf<Q>>] {
+    ) -> (&Access, &[Option<CachedOf<Q>>]) {
         let ids = &mut IdSource::Register(registry);
         let make = || KeptView {
             plan: Parts::make::<Q, ()>(ids, PlanKind::View),
@@ -467,7 +469,7 @@ impl PlanCache {
         let KeptView { plan, columns }: &mut KeptViewOf<Q> = self.parts(make, check);
         plan.extend::<Q, ()>(source.archetypes);
         columns.extend::<Q>(&plan.matches, source.archetypes, source.directory);
-        &columns.cached
+        (&plan.access, &columns.cached)
     }
 }
 

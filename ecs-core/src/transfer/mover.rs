@@ -157,6 +157,7 @@ impl<'w> LivingRow<'w> {
     }
 
     /// Whether the entity has all components of a bundle.
+    #[inline]
     pub(crate) fn has<P: Parts>(&mut self) -> bool {
         let MoveContext { bundles, registry, archetypes, .. } = &mut self.context;
         let (change, from) = (Change::Remove, self.from.archetype);
@@ -201,25 +202,22 @@ impl<'w> LivingRow<'w> {
     /// # Errors
     /// Returns the first component that the entity lacks.
     #[inline(always)]
-    pub(crate) fn remove<P: Parts>(self) -> Result<(P, ArchetypeFlags), MissingComponent> {
-        let Self { context, entity, from } = self;
-        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
-        let change = Change::Remove;
-        if bundles.transition::<P>(change, from.archetype, registry, archetypes).is_none() {
+    pub(crate) fn remove<P: Parts>(mut self) -> Result<(P, ArchetypeFlags), MissingComponent> {
+        if !self.has::<P>() {
+            let MoveContext { bundles, registry, archetypes, .. } = self.context;
             let bundle = bundles.index::<P>(registry);
-            let archetype = archetypes.get(from.archetype);
-            return Err(bundles.first_missing(bundle, entity, archetype, registry));
+            let archetype = archetypes.get(self.from.archetype);
+            return Err(bundles.first_missing(bundle, self.entity, archetype, registry));
         }
-        let removal = bundles.transition::<P>(change, from.archetype, registry, archetypes);
-        let removal = removal.expect("it leads somewhere");
-        if removal.target == from.archetype {
-            // SAFETY: only the empty bundle leads to where it came from (I-6); it has no components, so
-            // nothing is read.
+        if P::COUNT == 0 {
+            // SAFETY: the bundle has no components, so nothing is read (I-2).
             return Ok((unsafe { P::read(&[], 0) }, ArchetypeFlags::NONE));
         }
-        let rest = (entities, blocks, version);
-        // SAFETY: it is the row of this entity (I-1).
-        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), removal.target) };
+        let from = self.from;
+        let moving = self.along(|bundles, from, registry, archetypes| {
+            bundles.transition::<P>(Change::Remove, from, registry, archetypes)
+        });
+        let (moving, removal) = moving.expect("it leads somewhere");
         let chunks = &moving.source.chunks;
         let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
         let removed = with_starts::<P, _>(start, |starts| {
@@ -234,16 +232,35 @@ impl<'w> LivingRow<'w> {
         Ok((removed, target.flags))
     }
 
-    /// Takes components from the entity, if it has all of them; returns what is to be dropped.
-    pub(crate) fn remove_ids(self, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
+    /// Begins the move that `find` finds the transition for, if it finds one.
+    ///
+    /// # Panics
+    /// Panics if it leads to where the entity is.
+    #[inline(always)]
+    fn along(
+        self,
+        find: impl FnOnce(
+            &'w mut Bundles,
+            ArchetypeId,
+            &mut Registry,
+            &mut Archetypes,
+        ) -> Option<&'w Transition>,
+    ) -> Option<(RowMove<'w>, &'w Transition)> {
         let Self { context, entity, from } = self;
         let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
-        let change = Change::Remove;
-        let removal =
-            bundles.transition_of_ids(change, ids, from.archetype, registry, archetypes)?;
+        let transition = find(bundles, from.archetype, registry, archetypes)?;
+        transition.expect_from(from.archetype);
         let rest = (entities, blocks, version);
         // SAFETY: it is the row of this entity (I-1).
-        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), removal.target) };
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), transition.target) };
+        Some((moving, transition))
+    }
+
+    /// Takes components from the entity, if it has all of them; returns what is to be dropped.
+    pub(crate) fn remove_ids(self, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
+        let (moving, removal) = self.along(|bundles, from, registry, archetypes| {
+            bundles.transition_of_ids(Change::Remove, ids, from, registry, archetypes)
+        })?;
         // SAFETY: the removal begins at the archetype where the entity is (I-6), and adds no component.
         Some(unsafe { moving.finish(&removal.plan) }.0)
     }
@@ -257,15 +274,10 @@ impl<'w> LivingRow<'w> {
     /// `put` initialises the row that it gets with a value of this component, of this world (I-9,
     /// I-16), unless it panics.
     pub(crate) unsafe fn insert_id(self, id: ComponentId, put: impl FnOnce(NonNull<u8>)) {
-        let Self { context, entity, from } = self;
-        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
-        let change = Change::Insert;
-        let insertion =
-            bundles.transition_of_ids(change, &[id], from.archetype, registry, archetypes);
-        let insertion = insertion.expect("it leads somewhere");
-        let rest = (entities, blocks, version);
-        // SAFETY: it is the row of this entity (I-1).
-        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), insertion.target) };
+        let moving = self.along(|bundles, from, registry, archetypes| {
+            bundles.transition_of_ids(Change::Insert, &[id], from, registry, archetypes)
+        });
+        let (moving, insertion) = moving.expect("it leads somewhere");
         put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));
         // SAFETY: the insertion begins at the archetype where the entity is and leads to another, since
         // the component is new (I-6); the one column that is added was written.
@@ -274,15 +286,13 @@ impl<'w> LivingRow<'w> {
 
     /// Leaves the entity nothing but its cleanup components and this tag; returns what is to be dropped.
     pub(crate) fn strip(self, tag: ComponentId) -> LeftBehind<'w> {
-        let Self { context, entity, from } = self;
-        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
-        assert_eq!(registry.info(tag).layout.size(), 0, "a tag has no bytes");
         let is_kept = |info: &&ComponentInfo| info.is_cleanup();
-        let (part, from_id) = (Part::Cleanup, from.archetype);
-        let stripped = bundles.partial(part, from_id, registry, archetypes, is_kept, Some(tag));
-        let rest = (entities, blocks, version);
-        // SAFETY: it is the row of this entity (I-1).
-        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), stripped.target) };
+        let moving = self.along(|bundles, from, registry, archetypes| {
+            let (part, tag) = (Part::Cleanup, Some(tag));
+            Some(bundles.partial(part, from, registry, archetypes, is_kept, tag))
+        });
+        let (moving, stripped) = moving.expect("it leads somewhere");
+        stripped.expect_no_gaps();
         // SAFETY: the transition begins at the archetype where the entity is (I-6). The tag alone is
         // new: it has no bytes to write.
         unsafe { moving.finish(&stripped.plan) }.0

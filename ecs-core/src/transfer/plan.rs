@@ -84,7 +84,7 @@ impl Transition {
     /// Where the bundle that it gives goes in a chunk of the target (I-6, I-9).
     pub(super) fn columns_in(&self, chunks: &Chunks, chunk: usize) -> BundleColumns {
         let starts = self.columns.iter().map(|&column| chunks.column(chunk, column)).collect();
-        BundleColumns { of: self.gives, starts }
+        BundleColumns::new(self.gives, starts)
     }
 
     /// Whether it leads from `source` to the archetype with this set, and takes what it has to take

@@ -6,8 +6,7 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
 use crate::query::{
-    ExclusivePlan, ExclusiveSource, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, View,
-    ViewPlan,
+    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, SourceRight, View, ViewPlan,
 };
 use crate::storage::RowAddress;
 
@@ -101,8 +100,10 @@ impl World {
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
         self.next_version();
         let (moment, directory) = (self.moment(), &self.blocks.directory);
-        ExclusiveSource::new(&mut self.archetypes, &self.entities, directory, moment)
-            .query(&mut self.plans, &mut self.registry)
+        let archetypes = self.archetypes.list();
+        let (access, matches) = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
+            .query(access, matches)
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
@@ -125,8 +126,8 @@ impl World {
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
         let (moment, directory) = (self.moment(), &self.blocks.directory);
-        ExclusiveSource::new(&mut self.archetypes, &self.entities, directory, moment)
-            .view(&mut self.plans, &mut self.registry)
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
+            .view_once(&mut self.plans, &mut self.registry)
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).

@@ -1,9 +1,6 @@
 //! A world that many threads use at once, with every access checked as it is taken; and the declared
 //! access of one user.
-#![expect(
-    unsafe_code,
-    reason = "turns checked borrows into the rights that queries and views need"
-)]
+#![expect(unsafe_code, reason = "turns checked borrows into rights to components and resources")]
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,8 +10,8 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, Query, QueryData,
-    QueryFilter, QueryPlan, Source, View, ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, QueryData,
+    QueryFilter, QueryPlan, Source, SourceRight, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
 
@@ -188,13 +185,23 @@ impl<'w> WorldCell<'w> {
         self.rights.map(DeclaredAccess::owner)
     }
 
-    /// The right to use components, for as long as the guard lives.
-    #[inline]
-    pub(crate) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
+    /// The right to use components, for a user that asked the last time at `since`. The guard stays with
+    /// what is made of it: it is the right for as long as it lives.
+    #[inline(always)]
+    pub(crate) fn take(
+        self,
+        access: &'w Access,
+        since: u64,
+    ) -> Result<(SourceRight<'w>, BorrowGuard<'w>), AccessConflict> {
         if let Some(rights) = self.rights {
             rights.check(access, self.world);
         }
-        self.world.borrows.take(access, self.turn_number(), &self.world.registry)
+        let World { borrows, registry, .. } = self.world;
+        let guard = borrows.take(access, self.turn_number(), registry)?;
+        // SAFETY: the guard is the right to the access (I-10), as long as every user goes through cells,
+        // which is the case: the world is borrowed exclusively by the first. The callers, which are
+        // `query`, `view` and `claims` below and `query_by_id`, keep the guard with what they make.
+        Ok((unsafe { SourceRight::new(self.source(self.moment(since)), access) }, guard))
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -242,14 +249,9 @@ impl<'w> WorldCell<'w> {
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
         let Planned { access, matches, last_asked } = plan.matches(world.plan_source());
-        let guard = self.take(access)?;
-        let moment = self.moment(*last_asked);
-        *last_asked = moment.version;
-        // SAFETY: the guard is the right that the plan's access asks for (I-10), as long as
-        // every user goes through cells, which is the case: the world is borrowed exclusively by the
-        // first. The plan was just extended (I-8). The guard goes with the query.
-        let query = unsafe { Query::new(self.source(moment), matches) };
-        Ok(BorrowedQuery::new(query, guard))
+        let (right, guard) = self.take(access, *last_asked)?;
+        *last_asked = self.version;
+        Ok(BorrowedQuery::new(right.query(access, matches), guard))
     }
 
     /// Random access to some components, until the view is dropped.
@@ -266,12 +268,8 @@ impl<'w> WorldCell<'w> {
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), self.source(self.moment(0)));
-        let guard = self.take(plan.access())?;
-        let source = self.source(self.moment(0));
-        // SAFETY: the guard is the right that the plan's access asks for (I-10), as every user goes
-        // through cells (see `query`), and goes with the view. The plan was just extended over the
-        // source, which is borrowed (I-23).
-        Ok(unsafe { View::new(source, plan.columns(), Some(guard)) })
+        let (right, guard) = self.take(plan.access(), 0)?;
+        Ok(right.view(plan, Some(guard)))
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
@@ -318,15 +316,9 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let guard = self.take(plan.access())?;
-        let source = self.source(self.moment(0));
-        // SAFETY: the guard is the right that the plan's access asks for (I-10), as every user goes
-        // through cells (see `query`), and goes with the view. The words were just prepared, and
-        // are this view's alone, which borrows the plan (I-12); that was just extended over the
-        // source (I-23).
-        Ok(unsafe {
-            ExclusiveView::new(source, plan, world.borrows.claim_loops(self.turn_number()), guard)
-        })
+        let (right, guard) = self.take(plan.access(), 0)?;
+        let loops = world.borrows.claim_loops(self.turn_number());
+        Ok(ExclusiveView::new(right, plan, loops, guard))
     }
 
     /// A resource, to be read.

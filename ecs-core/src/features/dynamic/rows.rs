@@ -10,7 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowGuard, ChunkRef, Source};
+use crate::query::{BorrowGuard, ChunkRef, ChunkWalk, RangeToken, Source, SourceRight};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -39,9 +39,8 @@ use crate::world::{World, WorldCell};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DynamicRows<'w> {
-    // Made in this file alone, where a borrow of the world or a guard is the right to the rows of all
-    // matches (I-10), which are those of the query (I-8).
-    source: Source<'w>,
+    /// To what the query asks for.
+    right: SourceRight<'w>,
     query: &'w DynamicQuery,
 }
 
@@ -50,7 +49,7 @@ debug_fields!([] DynamicRows<'_>: query);
 impl<'w> DynamicRows<'w> {
     /// The same rows for a shorter time; these can be asked again afterwards.
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
-        DynamicRows { source: self.source, query: self.query }
+        DynamicRows { right: self.right.reborrow(), query: self.query }
     }
 
     /// The same rows, asking what has changed or come after this version of the world. Else
@@ -71,9 +70,8 @@ impl<'w> DynamicRows<'w> {
     /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
-    pub fn since(mut self, version: u64) -> Self {
-        self.source.moment.since = version;
-        self
+    pub fn since(self, version: u64) -> Self {
+        Self { right: self.right.since(version), ..self }
     }
 
     /// Calls `f` with every row.
@@ -110,7 +108,8 @@ impl<'w> DynamicRows<'w> {
     /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn mark_written(self) {
-        let Self { source, query } = self;
+        let Self { right, query } = self;
+        let source = right.source();
         for found in query.matches() {
             let chunks = &source.archetypes[found.archetype].chunks;
             let terms = query.terms().iter().zip(&found.slots);
@@ -129,11 +128,12 @@ impl<'w> DynamicRows<'w> {
     /// How many rows match.
     #[must_use]
     pub fn count(&self) -> usize {
+        let source = self.right.source();
         let rows_of = |found: &DynamicMatch| {
-            let chunks = &self.source.archetypes[found.archetype].chunks;
+            let chunks = &source.archetypes[found.archetype].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
-                let chunk = ChunkRef { chunks, chunk, moment: self.source.moment };
+                let chunk = ChunkRef { chunks, chunk, moment: source.moment };
                 found.rows(&chunk, &mut rows);
                 rows.count(chunk.len())
             };
@@ -147,7 +147,7 @@ impl<'w> DynamicRows<'w> {
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
     pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
-        let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.right.source().locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = self.query.matches();
         let found = matches
             .binary_search_by_key(&location.archetype.index(), |found| found.archetype)
@@ -156,8 +156,8 @@ impl<'w> DynamicRows<'w> {
         let mut walk = Walk::new(self.reborrow());
         walk.open(found, chunk, 0);
         let opened = walk.open.as_mut().ok_or(QueryEntityError::NotMatching(entity))?;
-        opened.from = row;
-        let run = walk.next_of_open().filter(|run| run.rows.start == row);
+        _ = opened.rows.split_to(row);
+        let run = walk.next_of_open().filter(|run| run.rows.rows().start == row);
         run.and_then(|mut run| run.take_first()).ok_or(QueryEntityError::NotMatching(entity))
     }
 }
@@ -194,7 +194,9 @@ impl<'w> Iterator for DynamicRowIter<'w> {
 
 /// The runs of a query, each once (I-11).
 struct Walk<'w> {
-    rows: DynamicRows<'w>,
+    source: Source<'w>,
+    query: &'w DynamicQuery,
+    chunks: ChunkWalk<'w>,
     next_match: usize,
     next_chunk: usize,
     ordinal: usize,
@@ -203,11 +205,14 @@ struct Walk<'w> {
     matching: Rows,
 }
 
-debug_fields!([] Walk<'_>: rows);
+debug_fields!([] Walk<'_>: query);
 
 impl<'w> Walk<'w> {
     fn new(rows: DynamicRows<'w>) -> Self {
-        Self { rows, next_match: 0, next_chunk: 0, ordinal: 0, open: None, matching: Rows::None }
+        let (source, query) = (rows.right.source(), rows.query);
+        let chunks = rows.right.walk(query.access());
+        let (next_match, next_chunk, ordinal, open, matching) = (0, 0, 0, None, Rows::None);
+        Self { source, query, chunks, next_match, next_chunk, ordinal, open, matching }
     }
 
     fn next_run(&mut self) -> Option<DynamicRun<'w>> {
@@ -228,8 +233,8 @@ impl<'w> Walk<'w> {
 
     /// Enters the next chunk, if there is one; `open` is none if none of its rows matches.
     fn open_next(&mut self) -> bool {
-        while let Some(found) = self.rows.query.matches().get(self.next_match) {
-            let chunks = &self.rows.source.archetypes[found.archetype].chunks;
+        while let Some(found) = self.query.matches().get(self.next_match) {
+            let chunks = &self.source.archetypes[found.archetype].chunks;
             if self.next_chunk < chunks.used_count() {
                 self.open(self.next_match, self.next_chunk, self.ordinal);
                 self.next_chunk += 1;
@@ -244,10 +249,10 @@ impl<'w> Walk<'w> {
 
     /// Enters a chunk: looks at its bits once, and stamps what will be written.
     fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
-        let (query, moment) = (self.rows.query, self.rows.source.moment);
+        let (query, moment) = (self.query, self.source.moment);
         let found = &query.matches()[found];
-        let archetype = &self.rows.source.archetypes[found.archetype];
-        let at = ChunkRef { chunks: &archetype.chunks, chunk, moment };
+        let archetype = &self.source.archetypes[found.archetype];
+        let (at, mut rows) = self.chunks.open(found.archetype, chunk);
         found.rows(&at, &mut self.matching);
         if matches!(self.matching, Rows::None) {
             self.open = None;
@@ -267,11 +272,11 @@ impl<'w> Walk<'w> {
             moment,
             chunk,
             ordinal,
-            rows: 0..0,
+            rows: rows.split_to(0),
             present: 0,
             one_thread: PhantomData,
         };
-        self.open = Some(OpenChunk { place, optionals, from: 0 });
+        self.open = Some(OpenChunk { place, optionals, rows });
     }
 }
 
@@ -279,8 +284,8 @@ impl<'w> Walk<'w> {
 struct OpenChunk<'w> {
     place: DynamicRun<'w>,
     optionals: Vec<(usize, Rows)>,
-    /// The rows before this one were handed out.
-    from: usize,
+    /// The rows that were not handed out yet.
+    rows: RangeToken<'w>,
 }
 
 impl<'w> OpenChunk<'w> {
@@ -288,13 +293,14 @@ impl<'w> OpenChunk<'w> {
     #[inline]
     fn next_run(&mut self, matching: &Rows) -> Option<DynamicRun<'w>> {
         let (rows, present) = self.next_rows(matching)?;
-        Some(self.place.with_rows(rows, present))
+        _ = self.rows.split_to(rows.start);
+        Some(self.place.with_rows(self.rows.split_to(rows.end), present))
     }
 
     /// The next rows, and a bit for each term that they have.
-    fn next_rows(&mut self, matching: &Rows) -> Option<(Range<usize>, u64)> {
+    fn next_rows(&self, matching: &Rows) -> Option<(Range<usize>, u64)> {
         let len = self.place.archetype.chunks.len(self.place.chunk);
-        let mut rows = matching.next_run(self.from, len)?;
+        let mut rows = matching.next_run(self.rows.rows().start, len)?;
         let mut present = u64::MAX;
         for (term, optional) in &self.optionals {
             match optional.next_run(rows.start, len) {
@@ -305,7 +311,6 @@ impl<'w> OpenChunk<'w> {
                 }
             }
         }
-        self.from = rows.end;
         Some((rows, present))
     }
 }
@@ -337,9 +342,9 @@ impl World {
     ) -> Result<DynamicRows<'w>, DynamicQueryError> {
         query.extend(self.plan_source())?;
         self.next_version();
-        // The world is borrowed exclusively for as long as the rows live, which have the right by
-        // that (I-10); the query is of this world and was just extended (I-8).
-        Ok(DynamicRows { source: self.source(), query })
+        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        let right = SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment);
+        Ok(DynamicRows { right, query })
     }
 }
 
@@ -356,12 +361,8 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         query.extend(world.plan_source())?;
         let query = &*query;
-        let guard = self.take(query.access())?;
-        let source = self.source(self.moment(0));
-        // The guard, which lives as long as the rows, is the right that the query's access asks for
-        // (I-10), as long as every user goes through cells, which is the case: the world is borrowed
-        // exclusively by the first. What the rows hand out cannot outlive the borrow of them in
-        // `rows`. The query was just extended (I-8).
-        Ok(BorrowedDynamicRows { rows: DynamicRows { source, query }, _guard: guard })
+        let (right, guard) = self.take(query.access(), 0)?;
+        // What the rows hand out cannot outlive the borrow of them in `rows`.
+        Ok(BorrowedDynamicRows { rows: DynamicRows { right, query }, _guard: guard })
     }
 }

@@ -1,5 +1,4 @@
 //! The data that a query by component id gives for a run of rows, or for a row.
-#![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
 
 use core::any::TypeId;
 use core::ops::{Deref, DerefMut, Range};
@@ -10,8 +9,8 @@ use super::query::{DynamicMatch, DynamicQuery, Term};
 use crate::archetype::Archetype;
 use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
-use crate::query::ChunkRef;
-use crate::storage::{ChangeWindow, OneThread, RowAddress};
+use crate::query::{ChunkRef, RangeToken, Values};
+use crate::storage::{ChangeWindow, ColumnRecord, OneThread, RowAddress};
 
 /// Rows of a [`DynamicQuery`] that lie one after the other, as columns, and the right to what the
 /// query asks of them. Terms are numbered as they were named; all rows of a run have the same
@@ -42,45 +41,53 @@ pub struct DynamicRun<'w> {
     pub(super) moment: ChangeWindow,
     pub(super) chunk: usize,
     pub(super) ordinal: usize,
-    pub(super) rows: Range<usize>,
+    pub(super) rows: RangeToken<'w>,
     /// A bit per term: whether these rows have it.
     pub(super) present: u64,
     pub(super) one_thread: OneThread,
 }
 
-debug_fields!([] DynamicRun<'_>: chunk, rows);
+debug_fields!([] DynamicRun<'_>: chunk; rows = |it| it.rows.rows());
 
 impl<'w> DynamicRun<'w> {
     /// Other rows of the same chunk, with these terms.
     #[inline]
-    pub(super) fn with_rows(&self, rows: Range<usize>, present: u64) -> Self {
+    pub(super) fn with_rows(&self, rows: RangeToken<'w>, present: u64) -> Self {
         Self { rows, present, ..*self }
     }
 
     /// Splits the first row off, if there is one.
     pub(super) fn take_first(&mut self) -> Option<DynamicRow<'w>> {
-        let row = self.rows.next()?;
-        Some(DynamicRow(self.with_rows(row..row + 1, self.present)))
+        let Range { start, end } = self.rows.rows();
+        (start < end).then(|| {
+            let first = self.rows.split_to(start + 1);
+            DynamicRow(self.with_rows(first, self.present))
+        })
     }
 
-    /// A term, and the address of its value in the first of these rows.
+    /// A term, and what is known about its column.
     #[inline]
-    fn term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
+    fn term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
         let terms = self.query.terms();
         let (wanted, slot) =
             terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
         let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
-        let first = RowAddress { chunk: self.chunk, row: self.rows.start };
-        Ok((wanted, self.archetype.chunks.row(first, slot.column())))
+        Ok((wanted, slot.column()))
     }
 
-    fn written_term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
-        let (wanted, value) = self.term(term)?;
+    fn written_term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
+        let (wanted, column) = self.term(term)?;
         if !wanted.write {
             return Err(TermError::ReadOnly);
         }
         self.mark(term);
-        Ok((wanted, value))
+        Ok((wanted, column))
+    }
+
+    /// What is known about a column.
+    #[inline]
+    fn record(&self, column: usize) -> &'w ColumnRecord {
+        self.archetype.chunks.record(self.chunk, column)
     }
 
     /// Stamps the rows of a term that is handed out to be written, if it is tracked.
@@ -88,7 +95,7 @@ impl<'w> DynamicRun<'w> {
         let Some(slot) = &self.found.slots[term] else { return };
         let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
         if let Some(versions) = slot.row_versions(&chunk) {
-            versions.changed.mark_run(self.rows.clone(), self.moment);
+            versions.changed.mark_run(self.rows.rows(), self.moment);
         }
     }
 
@@ -102,14 +109,14 @@ impl<'w> DynamicRun<'w> {
     /// How many rows there are: one at least.
     #[must_use]
     pub fn row_count(&self) -> usize {
-        self.rows.len()
+        self.rows.rows().len()
     }
 
     /// The entities in these rows.
     #[inline]
     #[must_use]
     pub fn entities(&self) -> &[Entity] {
-        &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
+        &self.archetype.chunks.entities(self.chunk)[self.rows.rows()]
     }
 
     /// The bytes of a term's values, one after the other: of a component that was registered as
@@ -118,16 +125,8 @@ impl<'w> DynamicRun<'w> {
     /// # Errors
     /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
     pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        let (wanted, value) = self.term(term)?;
-        let bytes = wanted.info.erased.bytes.ok_or(TermError::NotBytes)?;
-        let size = wanted.info.layout.size();
-        // SAFETY: rows of the chunk, initialised (I-2) and of the component whose function it is
-        // (I-9, I-16), which the query has the right to read (I-10); who writes them borrows the
-        // run exclusively.
-        let bytes = unsafe { bytes(value, self.rows.len(), size) };
-        // SAFETY: made by that function from rows that are there and may be read for as long as the
-        // run is borrowed (I-2, I-10).
-        Ok(unsafe { bytes.as_ref() })
+        let (wanted, column) = self.term(term)?;
+        self.rows.bytes(self.record(column), &wanted.info).ok_or(TermError::NotBytes)
     }
 
     /// The bytes of a term's values, one after the other, to be written.
@@ -136,16 +135,8 @@ impl<'w> DynamicRun<'w> {
     /// Returns an error if there is no such term to write, the rows lack it, or it was not
     /// registered as plain bytes.
     pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        let (wanted, value) = self.written_term(term)?;
-        if !wanted.info.is_bytes() {
-            return Err(TermError::NotBytes);
-        }
-        let bytes = self.rows.len() * wanted.info.layout.size();
-        let mut bytes = NonNull::slice_from_raw_parts(value, bytes);
-        // SAFETY: rows of the chunk, all of them initialised bytes (I-2, I-16), which the query has
-        // the right to write (I-10), and which are in no other run (I-11); this one is borrowed
-        // exclusively.
-        Ok(unsafe { bytes.as_mut() })
+        let (wanted, column) = self.written_term(term)?;
+        self.rows.bytes_mut(self.record(column), &wanted.info).ok_or(TermError::NotBytes)
     }
 
     /// The bytes of two terms at once, the first to be written.
@@ -178,11 +169,12 @@ impl<'w> DynamicRun<'w> {
         if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
             return Err(TermError::SameComponent);
         }
-        let bytes = NonNull::from(self.bytes(read)?);
-        let mutable = self.bytes_mut(written)?;
-        // SAFETY: made from a reference just now. A component that a query writes is in no other
-        // term of it (I-11), so the two slices are of two columns.
-        Ok((mutable, unsafe { bytes.as_ref() }))
+        // A component that a query writes is in no other term of it (I-11), so the two slices are of two
+        // columns.
+        let (wanted, column) = self.term(read)?;
+        let bytes = self.rows.bytes(self.record(column), &wanted.info);
+        let bytes = bytes.ok_or(TermError::NotBytes)?;
+        Ok((self.bytes_mut(written)?, bytes))
     }
 
     /// The address of the first of a term's values, whatever its component is; the others lie behind
@@ -208,11 +200,12 @@ impl<'w> DynamicRun<'w> {
     /// Returns an error if there is no such term, or the rows lack it.
     #[inline]
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        let (wanted, value) = self.term(term)?;
+        let (wanted, column) = self.term(term)?;
         if wanted.write {
             self.mark(term);
         }
-        Ok(value)
+        let first = RowAddress { chunk: self.chunk, row: self.rows.rows().start };
+        Ok(self.archetype.chunks.row(first, column))
     }
 
     /// Of each row, whether a component is enabled that the query asks for by
@@ -225,7 +218,7 @@ impl<'w> DynamicRun<'w> {
         let column = archetype.column_of(id).filter(|_| self.query.masks(id));
         let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
         let bits = slot.map(|slot| archetype.chunks.bits(slot));
-        Ok(rows.clone().map(move |row| bits.is_none_or(|bits| bits.bit(chunk, row).get())))
+        Ok(rows.rows().map(move |row| bits.is_none_or(|bits| bits.bit(chunk, row).get())))
     }
 
     /// The values of a term whose component is the type `T`.
@@ -233,12 +226,9 @@ impl<'w> DynamicRun<'w> {
     /// # Errors
     /// Returns an error if there is no such term, the rows lack it, or it is of another type.
     pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
-        let (wanted, value) = self.term(term)?;
+        let (wanted, column) = self.term(term)?;
         expect_type::<T>(wanted)?;
-        let values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
-        // which the query has the right to read (I-10).
-        Ok(unsafe { values.as_ref() })
+        Ok(Values::open(self.record(column)).read_run(&self.rows))
     }
 
     /// The values of a term whose component is the type `T`, to be written.
@@ -247,13 +237,9 @@ impl<'w> DynamicRun<'w> {
     /// Returns an error if there is no such term to write, the rows lack it, or it is of another
     /// type.
     pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
-        let (wanted, value) = self.written_term(term)?;
+        let (wanted, column) = self.written_term(term)?;
         expect_type::<T>(wanted)?;
-        let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
-        // which the query has the right to write (I-10), and which are in no other run (I-11); this
-        // one is borrowed exclusively.
-        Ok(unsafe { values.as_mut() })
+        Ok(Values::open(self.record(column)).write_run(&self.rows))
     }
 }
 
