@@ -147,7 +147,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let builder = Turns::builder()
         .position::<Position>()
-        .count::<Solid>()
+        .set::<Solid>()
         .set::<ClosedDoor>()
         .component::<Barrel>()
         .component::<Velocity>()

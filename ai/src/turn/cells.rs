@@ -48,12 +48,11 @@ struct Position<C> {
     all: fn(&World) -> Vec<Entity>,
 }
 
-/// A component that cells know how many of they have, or which entities have it.
+/// A component of which cells know the entities that have it.
 #[derive(Clone)]
 pub(super) struct Aggregate {
     component: TypeId,
     has: fn(&World, Entity) -> bool,
-    keeps_ids: bool,
 }
 
 /// Where an entity is, and which of the aggregated components it has, a bit for each.
@@ -65,12 +64,10 @@ pub(super) struct Placed<C> {
 
 /// What is in a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CellContent {
-    pub(super) entities: Vec<Entity>,
-    /// One for each aggregate.
-    counts: Vec<u32>,
-    /// One for each aggregate; those that are only counts have none.
-    ids: Vec<Vec<Entity>>,
+struct CellContent {
+    entities: Vec<Entity>,
+    /// Those of them that have each aggregate.
+    having: Vec<Vec<Entity>>,
 }
 
 /// Which cells, and which state of theirs: what was worked out from others is not of use.
@@ -127,18 +124,17 @@ impl<C: CellName> Cells<C> {
         });
     }
 
-    /// Adds a component that cells count, or of which they keep the entities.
-    pub(super) fn add_aggregate<T: Component>(&mut self, keeps_ids: bool) {
+    /// Adds a component of which cells keep the entities.
+    pub(super) fn add_aggregate<T: Component>(&mut self) {
         let component = TypeId::of::<T>();
-        if let Some(index) = self.aggregate(component) {
-            self.aggregates[index].keeps_ids |= keeps_ids;
+        if self.aggregate(component).is_some() {
             return;
         }
         assert!(
             self.aggregates.len() < AGGREGATE_COUNT_MAX,
             "cells aggregate 64 components at most"
         );
-        self.aggregates.push(Aggregate { component, has: World::has::<T>, keeps_ids });
+        self.aggregates.push(Aggregate { component, has: World::has::<T> });
     }
 
     pub(super) fn aggregate(&self, component: TypeId) -> Option<usize> {
@@ -154,8 +150,13 @@ impl<C: CellName> Cells<C> {
         self.position_type() == Some(component) || self.aggregate(component).is_some()
     }
 
-    pub(super) fn content(&self, cell: C) -> Option<&CellContent> {
-        self.contents.get(&cell)
+    /// The entities in a cell, or those of them that have the aggregate of this number.
+    pub(super) fn list(&self, cell: C, aggregate: Option<usize>) -> &[Entity] {
+        match (self.contents.get(&cell), aggregate) {
+            (None, _) => &[],
+            (Some(content), None) => &content.entities,
+            (Some(content), Some(aggregate)) => &content.having[aggregate],
+        }
     }
 
     pub(super) fn placed(&self, entity: Entity) -> Option<Placed<C>> {
@@ -176,18 +177,6 @@ impl<C: CellName> Cells<C> {
     pub(super) fn cell_after(&self, action: &TurnAction, entity: Entity) -> Option<C> {
         let changed = self.position.as_ref().and_then(|it| (it.in_action)(action, entity));
         changed.unwrap_or_else(|| self.cell_of(entity))
-    }
-
-    /// How many entities in a cell have the aggregate of this number.
-    pub(super) fn count(&self, cell: C, aggregate: usize) -> usize {
-        let content = self.contents.get(&cell);
-        content.map_or(0, |content| content.counts[aggregate] as usize)
-    }
-
-    /// The entities in a cell that have the aggregate of this number, where they are kept.
-    pub(super) fn ids(&self, cell: C, aggregate: usize) -> Option<&[Entity]> {
-        let content = self.contents.get(&cell).map_or(&[][..], |content| &content.ids[aggregate]);
-        self.aggregates[aggregate].keeps_ids.then_some(content)
     }
 
     /// Brings what is known of an entity up to date.
@@ -217,22 +206,15 @@ impl<C: CellName> Cells<C> {
     }
 
     fn put_in(&mut self, entity: Entity, placed: Placed<C>) {
-        let aggregates = &self.aggregates;
+        let having = self.aggregates.len();
         let content = self.contents.entry(placed.cell).or_insert_with(|| {
             self.empty_count += 1;
-            CellContent {
-                entities: Vec::new(),
-                counts: vec![0; aggregates.len()],
-                ids: vec![Vec::new(); aggregates.len()],
-            }
+            CellContent { entities: Vec::new(), having: vec![Vec::new(); having] }
         });
         self.empty_count -= usize::from(content.entities.is_empty());
         insert_sorted(&mut content.entities, entity);
         for index in set_bits(placed.bits) {
-            content.counts[index] += 1;
-            if aggregates[index].keeps_ids {
-                insert_sorted(&mut content.ids[index], entity);
-            }
+            insert_sorted(&mut content.having[index], entity);
         }
     }
 
@@ -240,8 +222,7 @@ impl<C: CellName> Cells<C> {
         let Some(content) = self.contents.get_mut(&placed.cell) else { return };
         remove_sorted(&mut content.entities, entity);
         for index in set_bits(placed.bits) {
-            content.counts[index] -= 1;
-            remove_sorted(&mut content.ids[index], entity);
+            remove_sorted(&mut content.having[index], entity);
         }
         self.empty_count += usize::from(content.entities.is_empty());
     }

@@ -186,13 +186,13 @@ impl<'a, C: CellName> CellView<'a, C> {
     /// All entities in the cell, in their order.
     #[must_use]
     pub fn entities(&self) -> CellEntities<'a, C> {
-        let content = self.situation.cells.content(self.name);
-        self.merge(content.map_or(&[], |content| &content.entities), None)
+        self.list(None)
     }
 
     /// Those of a list that is kept of the cell whom the action leaves on it, and those whom it
     /// brings there.
-    fn merge(&self, kept: &'a [Entity], aggregate: Option<usize>) -> CellEntities<'a, C> {
+    fn list(&self, aggregate: Option<usize>) -> CellEntities<'a, C> {
+        let kept = self.situation.cells.list(self.name, aggregate);
         let changes = match self.situation.changes() {
             None => Cow::Borrowed(&[][..]),
             Some(Cow::Borrowed(changes)) => Cow::Borrowed(changes.in_cell(self.name)),
@@ -208,16 +208,14 @@ impl<'a, C: CellName> CellView<'a, C> {
     #[must_use]
     pub fn count<T: Component>(&self) -> usize {
         match self.situation.cells.aggregate(TypeId::of::<T>()) {
-            Some(aggregate) => {
-                let now = self.situation.cells.count(self.name, aggregate);
-                self.after(now, Some(aggregate))
-            }
+            aggregate @ Some(_) => self.len(aggregate),
             None => self.entities().filter(|&entity| self.situation.has::<T>(entity)).count(),
         }
     }
 
-    /// What a number of the cell will be, of all entities or of those with an aggregate.
-    fn after(&self, now: usize, aggregate: Option<usize>) -> usize {
+    /// How many all entities are, or those with an aggregate.
+    fn len(&self, aggregate: Option<usize>) -> usize {
+        let now = self.situation.cells.list(self.name, aggregate).len();
         let more = self.situation.changes().map_or(0, |it| it.more(self.name, aggregate));
         now.saturating_add_signed(more)
     }
@@ -230,12 +228,10 @@ impl<'a, C: CellName> CellView<'a, C> {
 
     /// The entities in the cell that have a component, in their order.
     pub fn with<T: Component>(&self) -> impl Iterator<Item = Entity> + use<'a, T, C> {
-        let Situation { cells, .. } = self.situation;
-        let aggregate = cells.aggregate(TypeId::of::<T>());
-        let kept = aggregate.and_then(|aggregate| cells.ids(self.name, aggregate));
-        let entities = kept.map_or_else(|| self.entities(), |kept| self.merge(kept, aggregate));
-        let (situation, is_kept) = (self.situation, kept.is_some());
-        entities.filter(move |&entity| is_kept || situation.has::<T>(entity))
+        let situation = self.situation;
+        let aggregate = situation.cells.aggregate(TypeId::of::<T>());
+        let has = move |&entity: &Entity| aggregate.is_some() || situation.has::<T>(entity);
+        self.list(aggregate).filter(has)
     }
 
     /// The first entity in the cell that has a component.
@@ -247,8 +243,7 @@ impl<'a, C: CellName> CellView<'a, C> {
     /// Whether the cell is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let content = self.situation.cells.content(self.name);
-        self.after(content.map_or(0, |content| content.entities.len()), None) == 0
+        self.len(None) == 0
     }
 }
 

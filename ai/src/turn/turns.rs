@@ -295,23 +295,14 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self.component::<P>()
     }
 
-    /// A component that is counted in each cell.
+    /// A component of which each cell keeps a list of who has it, in the order of entities, so that
+    /// they are counted and found without a look at the others in the cell.
     ///
     /// # Panics
-    /// Beyond 64 components that are counted or kept.
-    #[must_use]
-    pub fn count<T: Component + Clone>(mut self) -> Self {
-        self.turns.cells.add_aggregate::<T>(false);
-        self.component::<T>()
-    }
-
-    /// A component of which each cell keeps a list of who has it, in the order of entities.
-    ///
-    /// # Panics
-    /// Beyond 64 components that are counted or kept.
+    /// Beyond 64 components.
     #[must_use]
     pub fn set<T: Component + Clone>(mut self) -> Self {
-        self.turns.cells.add_aggregate::<T>(true);
+        self.turns.cells.add_aggregate::<T>();
         self.component::<T>()
     }
 

@@ -249,7 +249,7 @@ impl FromStr for Deed {
 pub(crate) fn bare() -> TurnsBuilder<Deed> {
     Turns::builder()
         .position::<Position>()
-        .count::<Solid>()
+        .set::<Solid>()
         .set::<Door>()
         .component::<Health>()
         .component::<Lit>()

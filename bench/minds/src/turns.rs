@@ -73,7 +73,7 @@ fn walks(column: &'static str, rules: usize, trace: usize) -> Contender {
     let walkers = world.spawn_batch((0..WALKERS).map(|y| (Position { x: 0, y }, Solid)));
     let builder = Turns::builder()
         .position::<Position>()
-        .count::<Solid>()
+        .set::<Solid>()
         .set::<Door>()
         .component::<Slow>()
         .limits(TurnLimits { trace, undo: 100, ..TurnLimits::default() });

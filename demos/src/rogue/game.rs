@@ -282,8 +282,8 @@ impl Play {
     fn new(world: &mut World, hero: Entity, player: Player) -> Self {
         let builder = Turns::builder()
             .position::<Position>()
-            .count::<Solid>()
-            .count::<Opaque>()
+            .set::<Solid>()
+            .set::<Opaque>()
             .set::<Health>()
             .set::<Closed>()
             .set::<Asleep>()

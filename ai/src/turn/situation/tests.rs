@@ -71,7 +71,7 @@ fn row(count: u32) -> (World, Cells<Name>, Vec<Entity>) {
     let all = world.spawn_batch((0..count).map(|x| (Position(x), Solid)));
     let mut cells = Cells::new();
     cells.set_position::<Position>();
-    cells.add_aggregate::<Solid>(false);
+    cells.add_aggregate::<Solid>();
     cells.rebuild(&world);
     (world, cells, all)
 }
