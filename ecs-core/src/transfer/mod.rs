@@ -1,7 +1,11 @@
 //! Rows on their way: into an archetype, from one to another, and out of the world.
 //!
-//! A [`Transition`] says where rows go and a row plan what goes along; [`RowMove`] carries it out for
-//! one row and [`RowMoves`] for many. [`NewRows`] are those that come from nowhere.
+//! A [`Transition`] says where rows go and a row plan what goes along; a
+//! [`LivingRow`](mover::LivingRow) carries it out for one entity and [`RowMoves`] for many. [`NewRows`]
+//! are those that come from nowhere.
+//!
+//! Who changes a world has its [`MoveContext`], which finds rows and transitions by itself, and takes
+//! bundles or gives them back: that a bundle lands in the columns of its components is settled in here.
 
 mod bundles;
 mod mover;
