@@ -688,3 +688,37 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         (remaining, Some(remaining))
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[derive(crate::Component)]
+    struct A;
+
+    /// A right to one access, which it lends.
+    fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
+        // SAFETY: the world is borrowed shared, and the tests look at no row (I-10).
+        unsafe { SourceRight::new(world.source(), access) }
+    }
+
+    #[test]
+    #[should_panic(expected = "the right to another access")]
+    fn a_right_is_good_for_its_own_access_alone() {
+        let mut world = World::new();
+        let (mine, other) = (world.plan::<&A>(), world.plan::<&mut A>());
+        _ = right(&world, mine.access()).to(other.access());
+    }
+
+    #[test]
+    #[should_panic(expected = "each chunk is opened once")]
+    fn a_walk_opens_no_chunk_again() {
+        let mut world = World::new();
+        world.spawn(A);
+        let plan = world.plan::<&A>();
+        let mut walk = right(&world, plan.access()).walk(plan.access());
+        _ = walk.open(1, 0);
+        _ = walk.open(1, 0);
+    }
+}

@@ -860,3 +860,75 @@ impl Drop for RowMoves<'_> {
         finish(|| self.close());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::Bundle;
+    use crate::world::World;
+
+    #[derive(crate::Component, Debug, PartialEq)]
+    struct A(u32);
+    #[derive(crate::Component, Debug, PartialEq)]
+    struct B(u32);
+
+    /// The rows of three entities with an `A`, which are given a `B`.
+    fn given_b(world: &mut World) -> RowMoves<'_> {
+        let entities = world.spawn_batch((0..3).map(A));
+        let from = world.locate(entities[0]).expect("alive").archetype;
+        let moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
+            Some(bundles.insertion::<<B as Bundle>::Parts>(from, registry, archetypes))
+        });
+        moves.expect("to another archetype")
+    }
+
+    const FIRST: RowAddress = RowAddress { chunk: 0, row: 0 };
+
+    #[test]
+    fn rows_arrive_with_their_bundles() {
+        let mut world = World::new();
+        given_b(&mut world).insert_run(FIRST, 2, || B(7).into_parts());
+        assert_eq!(world.query::<(&A, &B)>().count(), 2);
+        assert_eq!(world.query::<&A>().count(), 3);
+        world.check().expect("in order");
+    }
+
+    #[test]
+    #[should_panic(expected = "another bundle")]
+    fn a_bundle_of_another_type_than_the_transition_gives_is_refused() {
+        given_b(&mut World::new()).insert_run(FIRST, 2, || A(7).into_parts());
+    }
+
+    #[test]
+    #[should_panic(expected = "values to be written")]
+    fn rows_that_need_a_value_do_not_leave_without() {
+        given_b(&mut World::new()).leave_run(FIRST, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "rows are there and in order")]
+    fn rows_that_have_left_do_not_leave_again() {
+        let mut world = World::new();
+        let mut moves = given_b(&mut world);
+        moves.insert_run(FIRST, 2, || B(7).into_parts());
+        moves.insert_run(RowAddress { row: 1, ..FIRST }, 2, || B(8).into_parts());
+    }
+
+    #[test]
+    #[should_panic(expected = "rows are there and in order")]
+    fn rows_that_are_not_there_do_not_leave() {
+        given_b(&mut World::new()).insert_run(FIRST, 4, || B(7).into_parts());
+    }
+
+    #[test]
+    #[should_panic(expected = "every component has a value")]
+    fn a_row_that_lacks_a_value_is_not_assembled() {
+        let mut world = World::new();
+        let target = given_b(&mut world).target.as_ref().map(|target| target.archetype.id());
+        let target = target.expect("it has one");
+        let entity = world.spawn(());
+        let mut memory = Assembly::default();
+        let (nothing, none_is_new) = (|_: &mut RowFiller<'_>, _: &mut _, _: &mut _| (), |_| false);
+        drop(world.moves().assemble(entity, target, &mut memory, nothing, none_is_new));
+    }
+}
