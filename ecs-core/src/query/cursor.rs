@@ -689,7 +689,7 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::world::World;

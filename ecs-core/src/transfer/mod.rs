@@ -4,8 +4,8 @@
 //! [`LivingRow`](mover::LivingRow) carries it out for one entity and [`RowMoves`] for many. [`NewRows`]
 //! are those that come from nowhere.
 //!
-//! Who changes a world has its [`MoveContext`], which finds rows and transitions by itself, and takes
-//! bundles or gives them back: that a bundle lands in the columns of its components is settled in here.
+//! A [`MoveContext`] finds rows and transitions by itself, and takes bundles or gives them back: that a
+//! bundle lands in the columns of its components is settled in here.
 
 mod bundles;
 mod mover;
