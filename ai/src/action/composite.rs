@@ -9,7 +9,7 @@ use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::names::NamingRecorder;
 use super::report::{Owner, Report, deliver};
-use crate::explain::{Candidate, DecisionLog, Ended, Engine, Stopped, Verdict};
+use crate::explain::{Candidate, Ended, Engine, Stopped, Verdict, Watch};
 
 /// The filter component of an action that consists of others, its parts, which may be composites
 /// themselves. It is an action for those that it is a part of, and a mind for its parts.
@@ -122,16 +122,16 @@ fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> Acti
 /// What a composite leaves in the log.
 struct Record<'a> {
     recorder: &'a NamingRecorder<'a>,
-    log: (&'a DecisionLog, u64),
-    /// The composite.
-    entity: Entity,
-    agent: Entity,
+    watch: Watch<'a>,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    fn of(recorder: &'a NamingRecorder<'a>, agent: Entity, composite: Entity) -> Option<Self> {
+        Some(Self { recorder, watch: recorder.decisions.watch_by(agent, composite)? })
+    }
+
     fn begun(&self, composite: &Composite, body: &Body) {
-        let (log, tick) = self.log;
-        log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
+        self.watch.note(Engine::Composite, |decision| {
             for part in body.running() {
                 let name = self.recorder.name(body, part);
                 decision.candidate(Candidate::new(name, Verdict::Chosen));
@@ -142,8 +142,7 @@ impl Record<'_> {
 
     /// Some parts have ended, and it has made something of it.
     fn went_on(&self, composite: &Composite, before: &Body, after: &Body, result: ActionResult) {
-        let (log, tick) = self.log;
-        log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
+        self.watch.note(Engine::Composite, |decision| {
             let kind = composite.kind.name();
             let is_over = result != ActionResult::Running;
             decision.cause = match result {
@@ -187,7 +186,6 @@ type Parts = (
 
 /// Carries out the composites that execute: begins, halts, and moves on to the next part.
 pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder: NamingRecorder) {
-    let log = recorder.log();
     composites.par_for_each(
         |(
             entity,
@@ -219,17 +217,15 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder:
                     action.started = action.activations;
                     action.flags = ActionFlags::UNDERWAY;
                     composite.begin(body);
-                    if let Some(log) = log {
-                        let record =
-                            Record { recorder: &recorder, log, entity, agent: action.agent };
+                    if let Some(record) = Record::of(&recorder, action.agent, entity) {
                         record.begun(composite, body);
                     }
                 }
             } else {
-                let before = log.map(|_| body.clone());
+                let record = Record::of(&recorder, action.agent, entity);
+                let record = record.map(|record| (record, body.clone()));
                 let result = composite.result(body);
-                if let (Some(log), Some(before)) = (log, before) {
-                    let record = Record { recorder: &recorder, log, entity, agent: action.agent };
+                if let Some((record, before)) = record {
                     record.went_on(composite, &before, body, result);
                 }
                 if result != ActionResult::Running {

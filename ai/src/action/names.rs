@@ -6,7 +6,7 @@ use formic_ecs::{Codec, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
-use crate::explain::{DecisionLog, DecisionRecorder, Label};
+use crate::explain::{DecisionRecorder, Label};
 
 /// The names of the actions of all bodies that were laid out by an [`ActionSet`](super::ActionSet): a resource.
 ///
@@ -68,11 +68,11 @@ pub(super) fn layout_with(layout: u32, name: &str) -> u32 {
 
 /// The log and the names, as the argument of a system.
 pub struct NamingRecorder<'a> {
-    recorder: DecisionRecorder<'a>,
+    pub(super) decisions: DecisionRecorder<'a>,
     names: Option<Res<'a, ActionNames>>,
 }
 
-debug_fields!([] NamingRecorder<'_>: recorder);
+debug_fields!([] NamingRecorder<'_>: decisions);
 
 impl SystemParam for NamingRecorder<'_> {
     type State = ();
@@ -88,21 +88,17 @@ impl SystemParam for NamingRecorder<'_> {
         state: &'a mut (),
         context: RunContext<'a>,
     ) -> Result<NamingRecorder<'a>, ParamError> {
-        let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(state, context)?;
+        let decisions = <DecisionRecorder<'_> as SystemParam>::fetch(state, context)?;
         let names = if context.cell.has_resource::<ActionNames>() {
             Some(context.cell.resource()?)
         } else {
             None
         };
-        Ok(NamingRecorder { recorder, names })
+        Ok(NamingRecorder { decisions, names })
     }
 }
 
 impl NamingRecorder<'_> {
-    pub(super) fn log(&self) -> Option<(&DecisionLog, u64)> {
-        self.recorder.log().map(|log| (log, self.recorder.tick()))
-    }
-
     /// What an action is called; by its place where that is not known.
     pub(super) fn name(&self, body: &Body, action: usize) -> Label {
         let known = self.names.as_ref().and_then(|names| names.name(body, action));

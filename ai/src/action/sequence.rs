@@ -178,14 +178,13 @@ type Advanced = (
 /// Takes the results of the actions that have ended, and moves their agents on: to the next
 /// action after a success, to what [`OnFailure`] says after a failure.
 pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingRecorder) {
-    let log = recorder.log();
     agents.par_for_each(|(entity, agent, body, mut reported, mut switching, mut resting)| {
         reported.set(false);
         let before = agent.current();
         let Some(result) = body.take_ended(before) else { return };
         agent.take(result, body);
-        if let Some((log, tick)) = log {
-            log.note(entity, tick, Engine::Sequence, |decision| {
+        if let Some(watch) = recorder.decisions.watch(entity) {
+            watch.note(Engine::Sequence, |decision| {
                 let name = recorder.name(body, agent.current());
                 let verdict = match agent.rest_left {
                     0 if body.is_running(agent.current()) => Verdict::Chosen,
@@ -213,15 +212,14 @@ type Rested = (
 
 /// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
 pub fn rest(mut agents: Query<Rested, With<Resting>>, recorder: NamingRecorder) {
-    let log = recorder.log();
     agents.par_for_each(|(entity, agent, body, mut switching, mut resting)| {
         agent.rest_left = agent.rest_left.saturating_sub(1);
         if agent.rest_left == 0 {
             resting.set(false);
             body.begin(agent.current());
             switching.set(true);
-            if let Some((log, tick)) = log {
-                log.note(entity, tick, Engine::Sequence, |decision| {
+            if let Some(watch) = recorder.decisions.watch(entity) {
+                watch.note(Engine::Sequence, |decision| {
                     let name = recorder.name(body, agent.current());
                     decision.candidate(Candidate::new(name, Verdict::Chosen));
                     decision.cause = Some("its rest is over".into());

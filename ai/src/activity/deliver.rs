@@ -11,7 +11,6 @@ use formic_jobs::{
 use super::behaviour::{Activity, EventOf};
 use super::domain::{ActivityDomain, Drops};
 use super::event::{Event, EventKinds, Notice, Posted};
-use super::record::Watch;
 use super::slot::{ActivitySlot, Blocking, State};
 use super::subscription::Subscription;
 use super::table::{LastNumber, Subscriptions, Watched};
@@ -141,8 +140,7 @@ impl<A: Activity> DeliveryState<A> {
         let view = cell.view(&mut self.told)?;
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
-        let watch = recorder.log().map(|log| Watch::new(log, recorder.tick()));
-        let mut teller = Teller { view, table, delivered: ActivityReport::default(), watch };
+        let mut teller = Teller { view, table, delivered: ActivityReport::default(), recorder };
         let matches = &mut self.matches;
         teller.tell_calls();
         teller.tell_missed(cell, is_torn && !is_restored, matches)?;
@@ -198,7 +196,7 @@ struct Teller<'t, 'v, A: Activity> {
     view: View<'v, Told<A>>,
     table: &'t mut Subscriptions<A>,
     delivered: ActivityReport,
-    watch: Option<Watch<'t>>,
+    recorder: DecisionRecorder<'v>,
 }
 
 impl<A: Activity> Teller<'_, '_, A> {
@@ -216,7 +214,7 @@ impl<A: Activity> Teller<'_, '_, A> {
             }
             (slot.state, slot.since) = (State::Active, self.table.now);
             blocking.set(false);
-            if let Some(watch) = self.watch.and_then(|watch| watch.of(slot.agent(task), task)) {
+            if let Some(watch) = self.recorder.watch_by(slot.agent(task), task) {
                 watch.woken::<A>(slot.to_string(), None, task);
             }
         }
@@ -317,7 +315,7 @@ impl<A: Activity> Teller<'_, '_, A> {
             let subscription = slot.subscriptions.remove(place);
             self.table.unlink(subscription.token(task));
         }
-        let watch = self.watch.and_then(|watch| watch.of(slot.agent(task), task));
+        let watch = self.recorder.watch_by(slot.agent(task), task);
         let Some(activity) = &mut slot.activity else { return };
         self.delivered.told += 1;
         let has_to_look = matches!(notice, Notice::Died(_) | Notice::Missed(_));

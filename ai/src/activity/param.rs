@@ -12,12 +12,11 @@ use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::{ActivityReport, DeliveryState};
 use super::domain::{Ending, Status};
 use super::event::Posted;
-use super::record::{TaskWatch, Watch, stopped_by};
+use super::record::stopped_by;
 use super::slot::{ActivitySlot, Blocking, Next, State};
 use super::table::{LastNumber, Subscriptions, Watched};
 use super::tick::{Effects, Finished, Outgoing, Tick};
-use crate::explain::DecisionRecorder;
-use crate::explain::Ended;
+use crate::explain::{DecisionRecorder, Ended, Watch};
 
 type Row<A> =
     (Entity, &'static mut ActivitySlot<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);
@@ -131,7 +130,6 @@ impl<A: Activity> ActivitiesState<A> {
 
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
-        let records = recorder.log().map(|log| Watch::new(log, recorder.tick()));
         self.watched.append(&mut table.unmarked);
         // Until all that comes of the ticks is taken in; where one of them panics, it never is, and
         // the next run asks the activities what they wait for.
@@ -148,7 +146,7 @@ impl<A: Activity> ActivitiesState<A> {
                 |(task, slot), (commands, out)| {
                     let agent = slot.agent(task);
                     let mut effects = Effects { task, agent, now, commands, out, calls };
-                    let watch = records.and_then(|records| records.of(agent, task));
+                    let watch = recorder.watch_by(agent, task);
                     finish(slot, Ending::Interrupted, &mut effects, world, watch);
                     // The last that holds it.
                     effects.commands.remove::<ActivitySlot<A>>(task);
@@ -162,7 +160,7 @@ impl<A: Activity> ActivitiesState<A> {
                 (&mut commands, &mut out),
                 |(task, slot, mut blocking, last), (commands, out)| {
                     let agent = slot.agent(task);
-                    let watch = records.and_then(|records| records.of(agent, task));
+                    let watch = recorder.watch_by(agent, task);
                     if let (0, Some(last)) = (slot.newest, last) {
                         slot.newest = last.0;
                     }
@@ -226,7 +224,7 @@ fn tick<A: Activity>(
     blocking: &mut EnabledBitMut<'_>,
     mut effects: Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
-    watch: Option<TaskWatch<'_>>,
+    watch: Option<Watch<'_>>,
 ) {
     let now = effects.now;
     if slot.next.is_some() {
@@ -270,7 +268,7 @@ fn begin_next<A: Activity>(
     slot: &mut ActivitySlot<A>,
     effects: &mut Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
-    watch: Option<TaskWatch<'_>>,
+    watch: Option<Watch<'_>>,
 ) {
     let next = slot.next.as_ref().and_then(|next| next.activity.as_ref());
     if let Some(watch) = watch {
@@ -295,7 +293,7 @@ fn finish<A: Activity>(
     ending: Ending<Failure<A>>,
     effects: &mut Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
-    watch: Option<TaskWatch<'_>>,
+    watch: Option<Watch<'_>>,
 ) {
     if let (Some(watch), Some(activity)) = (watch, &slot.activity) {
         watch.ended::<A>(Some(stopped_by(activity, &ending, None)), None);

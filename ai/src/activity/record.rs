@@ -6,49 +6,16 @@ use super::behaviour::{Activity, EventOf, Failure};
 use super::domain::{ActivityDomain, Ending};
 use super::event::{Event, EventKinds, Notice};
 use super::slot::ActivitySlot;
-use crate::explain::{
-    self, Candidate, Decision, DecisionLog, Engine, Label, Stopped, Subscribed, Verdict,
-};
+use crate::explain::{self, Candidate, Engine, Label, Stopped, Subscribed, Verdict, Watch};
 
-/// Where the activities of a run are written down, if an agent is watched.
-#[derive(Clone, Copy)]
-pub(super) struct Watch<'a> {
-    log: &'a DecisionLog,
-    tick: u64,
-}
-
-impl<'a> Watch<'a> {
-    pub(super) const fn new(log: &'a DecisionLog, tick: u64) -> Self {
-        Self { log, tick }
-    }
-
-    /// The same for one task, if its agent is watched.
-    pub(super) fn of(self, agent: Entity, task: Entity) -> Option<TaskWatch<'a>> {
-        self.log.is_watched(agent).then_some(TaskWatch { watch: self, agent, task })
-    }
-}
-
-/// Where one task is written down.
-#[derive(Clone, Copy)]
-pub(super) struct TaskWatch<'a> {
-    watch: Watch<'a>,
-    agent: Entity,
-    task: Entity,
-}
-
-impl TaskWatch<'_> {
-    fn note(&self, fill: impl FnOnce(&mut Decision)) {
-        let Watch { log, tick } = self.watch;
-        log.note_by(self.agent, self.task, tick, Engine::Activity, fill);
-    }
-
+impl Watch<'_> {
     /// An activity has ended; another one, or none, comes next. Where there was none either, there
     /// is nothing to say.
     pub(super) fn ended<A: Activity>(&self, stopped: Option<Stopped>, next: Option<&A>) {
         if stopped.is_none() && next.is_none() {
             return;
         }
-        self.note(|decision| {
+        self.note(Engine::Activity, |decision| {
             decision.stopped.extend(stopped);
             if let Some(next) = next {
                 let name = next.name().into_owned();
@@ -60,11 +27,11 @@ impl TaskWatch<'_> {
 
     /// It sleeps from now on.
     pub(super) fn blocked<A: Activity>(&self, slot: &ActivitySlot<A>) {
-        self.note(|decision| {
+        self.note(Engine::Activity, |decision| {
             decision.candidate(Candidate::new(slot.to_string(), Verdict::Running));
             // The time that the game gives to a run may be another than the tick of the schedule,
             // which all other decisions are numbered by.
-            let tick = self.watch.tick;
+            let tick = self.tick;
             decision.blocked_since = Some(tick);
             let wishes = slot.subscriptions().iter();
             decision.subscriptions.extend(wishes.map(|subscription| match subscription.due() {
@@ -87,14 +54,14 @@ impl TaskWatch<'_> {
         notice: Option<&Notice<'_, EventOf<A>>>,
         subject: Entity,
     ) {
-        let name = self.watch.log.name(subject);
-        self.note(|decision| {
+        let name = self.log.name(subject);
+        self.note(Engine::Activity, |decision| {
             decision.candidate(Candidate::new(activity, Verdict::Chosen));
             decision.cause = Some(match notice {
                 Some(Notice::Event(event, _)) => {
                     let kind = kinds_name::<EventOf<A>>(event.kind());
                     let kind = kind.as_deref().unwrap_or("an event");
-                    match subject == self.agent || subject == self.task {
+                    match subject == self.agent || subject == self.by {
                         true => format!("{} came", explain::own(kind)).into(),
                         false => format!("{kind} of {name} came").into(),
                     }

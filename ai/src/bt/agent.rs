@@ -192,21 +192,20 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     pub fn tick(&mut self, tree: &Tree<Q>) {
         let (query, ended, recorder) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));
-        let (log, tick) = (recorder.log(), recorder.tick());
-        match log {
+        match recorder.log() {
             None => query.par_for_each(|(_, agent, body, memories, mut switching, mut data)| {
                 agent.tick(tree, memories, body, &mut data, &mut ());
                 if body.is_switching() {
                     switching.set(true);
                 }
             }),
-            Some(log) => {
+            Some(_) => {
                 query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
-                    if log.is_watched(entity) {
+                    if let Some(watch) = recorder.watch(entity) {
                         let before = Before::new(body, agent.result(), agent.ticks == 0);
                         let mut leaves = Leaves::new();
                         agent.tick(tree, memories, body, &mut data, &mut leaves);
-                        tree.note((log, tick, entity), before, (body, agent.result()), &leaves);
+                        tree.note(watch, before, (body, agent.result()), &leaves);
                     } else {
                         agent.tick(tree, memories, body, &mut data, &mut ());
                     }

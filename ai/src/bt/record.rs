@@ -1,11 +1,11 @@
 //! Decision records of behaviour trees.
 
-use formic_ecs::{Entity, QueryData};
+use formic_ecs::QueryData;
 
 use super::node::Op;
 use super::tree::Tree;
 use crate::action::{ActionResult, Body};
-use crate::explain::{Candidate, DecisionLog, Engine, Label, Stopped, Verdict};
+use crate::explain::{Candidate, Engine, Label, Stopped, Verdict, Watch};
 
 /// Told of every leaf that a tick asks, if the agent is watched.
 pub(super) trait Trace {
@@ -63,7 +63,7 @@ impl<Q: QueryData> Tree<Q> {
     /// ended.
     pub(super) fn note(
         &self,
-        (log, tick, agent): (&DecisionLog, u64, Entity),
+        watch: Watch<'_>,
         before: Before,
         (body, result): (&Body, ActionResult),
         leaves: &Leaves,
@@ -76,7 +76,7 @@ impl<Q: QueryData> Tree<Q> {
             || before.is_first
             || all.any(|action| had_ended(action).is_some());
         if is_news {
-            log.note(agent, tick, Engine::Tree, |decision| {
+            watch.note(Engine::Tree, |decision| {
                 for (op, argument, result) in leaves.iter() {
                     let verdict = match (op, result) {
                         (Op::Action, ActionResult::Running) => Verdict::Chosen,

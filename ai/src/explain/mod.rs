@@ -66,5 +66,6 @@ pub use self::decision::{
 };
 pub use self::log::DecisionLog;
 pub use self::recorder::DecisionRecorder;
+pub(crate) use self::recorder::Watch;
 pub(crate) use self::ring::Recall;
 pub(crate) use self::sentence::own;

@@ -1,8 +1,9 @@
 //! The log, as the argument of a system.
 
-use formic_ecs::{Res, World};
+use formic_ecs::{Entity, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
+use super::decision::{Decision, Engine};
 use super::log::DecisionLog;
 
 /// The [`DecisionLog`] of the world for a system in which agents decide; it does nothing where there
@@ -80,5 +81,32 @@ impl DecisionRecorder<'_> {
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
+    }
+
+    /// The log for what an agent decides, if that is watched.
+    pub(crate) fn watch(&self, agent: Entity) -> Option<Watch<'_>> {
+        self.watch_by(agent, agent)
+    }
+
+    /// The same for what is decided for an agent by another entity, such as one of its actions.
+    pub(crate) fn watch_by(&self, agent: Entity, by: Entity) -> Option<Watch<'_>> {
+        let log = self.log.as_deref().filter(|log| log.is_watched(agent))?;
+        Some(Watch { log, tick: self.tick, agent, by })
+    }
+}
+
+/// Where the decisions of one agent, which is watched, are written down in this tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch<'a> {
+    pub(crate) log: &'a DecisionLog,
+    pub(crate) tick: u64,
+    pub(crate) agent: Entity,
+    /// Who decides.
+    pub(crate) by: Entity,
+}
+
+impl Watch<'_> {
+    pub(crate) fn note(self, engine: Engine, fill: impl FnOnce(&mut Decision)) {
+        self.log.note_by(self.agent, self.by, self.tick, engine, fill);
     }
 }

@@ -5,10 +5,9 @@ use formic_jobs::Query;
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
-use super::record::Watch;
 use super::update::{Update, choose};
 use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
-use crate::explain::{DecisionLog, DecisionRecorder};
+use crate::explain::DecisionRecorder;
 
 type Row<Q> = (
     Entity,
@@ -44,9 +43,8 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Panics if an agent was driven by another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, recorder) = &mut self.parts;
-        let log = recorder.log().map(|log| (log, recorder.tick()));
         forget(ended, changed);
-        query.par_for_each(|row| step(machine, row, log));
+        query.par_for_each(|row| step(machine, row, recorder));
     }
 }
 
@@ -63,7 +61,7 @@ type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 fn step<Q: QueryData>(
     machine: &Machine<Q>,
     (entity, agent, body, memory, is_changed, changed, switching, item): RowItem<'_, Q>,
-    log: Option<(&DecisionLog, u64)>,
+    recorder: &DecisionRecorder<'_>,
 ) {
     let mut chosen = None;
     if agent.first.state != NONE {
@@ -79,7 +77,7 @@ fn step<Q: QueryData>(
         }
     }
     let row = (entity, agent, body, memory, is_changed, changed, switching, item);
-    change(machine, row, chosen, log);
+    change(machine, row, chosen, recorder);
 }
 
 /// A transition of one agent, or its beginning.
@@ -88,12 +86,11 @@ fn change<Q: QueryData>(
     machine: &Machine<Q>,
     (entity, agent, body, memory, mut is_changed, changed, mut switching, mut item): RowItem<'_, Q>,
     chosen: Option<usize>,
-    log: Option<(&DecisionLog, u64)>,
+    recorder: &DecisionRecorder<'_>,
 ) {
     let before = agent.first.state;
-    let watch = log.map(|(log, tick)| Watch { log, tick, agent: entity });
     let mut update = Update { machine, agent, body, memory, item: &mut item };
-    update.change(chosen, watch);
+    update.change(chosen, recorder.watch(entity));
     *changed = StateChanged { from: before, to: agent.first.state };
     is_changed.set(true);
     if body.is_switching() {

@@ -1,20 +1,12 @@
 //! Decision records of state machines.
 
-use formic_ecs::{Entity, QueryData};
+use formic_ecs::QueryData;
 
 use super::agent::FsmAgent;
 use super::machine::{Machine, NO_GUARD, NONE};
 use super::situation::Situation;
 use super::transition::{Goes, Trigger};
-use crate::explain::{Candidate, DecisionLog, Ended, Engine, Label, Stopped, Verdict};
-
-/// Where an update is written down if its agent is watched.
-#[derive(Clone, Copy)]
-pub(super) struct Watch<'a> {
-    pub(super) log: &'a DecisionLog,
-    pub(super) tick: u64,
-    pub(super) agent: Entity,
-}
+use crate::explain::{Candidate, Ended, Engine, Label, Stopped, Verdict, Watch};
 
 /// What led to a transition, as it was before that was taken.
 pub(super) struct Sight {
@@ -23,30 +15,24 @@ pub(super) struct Sight {
     stopped: Stopped,
 }
 
-impl Watch<'_> {
-    pub(super) fn is_wanted(&self) -> bool {
-        self.log.is_watched(self.agent)
-    }
-
-    /// What led to the state that the agent is in by now; nothing if it begins.
-    #[cold]
-    pub(super) fn note<Q: QueryData>(
-        self,
-        machine: &Machine<Q>,
-        agent: &FsmAgent,
-        sight: Option<Sight>,
-    ) {
-        self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
-            decision.cause = Some("it begins".into());
-            if let Some(Sight { candidates, cause, stopped }) = sight {
-                decision.candidates.extend(candidates);
-                decision.cause = Some(cause);
-                decision.stopped.push(stopped);
-            }
-            let state = machine.described(agent.first.state);
-            decision.candidate(Candidate::new(state, Verdict::Chosen));
-        });
-    }
+/// Writes down what led to the state that the agent is in by now; nothing if it begins.
+#[cold]
+pub(super) fn note<Q: QueryData>(
+    watch: Watch<'_>,
+    machine: &Machine<Q>,
+    agent: &FsmAgent,
+    sight: Option<Sight>,
+) {
+    watch.note(Engine::Machine, |decision| {
+        decision.cause = Some("it begins".into());
+        if let Some(Sight { candidates, cause, stopped }) = sight {
+            decision.candidates.extend(candidates);
+            decision.cause = Some(cause);
+            decision.stopped.push(stopped);
+        }
+        let state = machine.described(agent.first.state);
+        decision.candidate(Candidate::new(state, Verdict::Chosen));
+    });
 }
 
 impl Sight {

@@ -4,11 +4,12 @@ use formic_ecs::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine, NO_GUARD, NONE};
-use super::record::{Sight, Watch};
+use super::record::{Sight, note};
 use super::situation::Situation;
 use super::state::History;
 use super::transition::Goes;
 use crate::action::Body;
+use crate::explain::Watch;
 
 /// What an update reads and writes.
 pub(super) struct Update<'u, 'i, Q: QueryData> {
@@ -56,18 +57,16 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         let Some(chosen) = chosen else {
             self.enter(NONE, self.machine.initial);
             if let Some(watch) = watch {
-                watch.note(self.machine, self.agent, None);
+                note(watch, self.machine, self.agent, None);
             }
             return;
         };
         // What is seen now is gone when the transition has been taken.
-        let sight = watch
-            .filter(Watch::is_wanted)
-            .map(|watch| (watch, Sight::of(&self.situation(), chosen)));
+        let sight = watch.map(|watch| (watch, Sight::of(&self.situation(), chosen)));
         self.agent.forget_events();
         self.take(self.machine.transitions[chosen]);
         if let Some((watch, sight)) = sight {
-            watch.note(self.machine, self.agent, Some(sight));
+            note(watch, self.machine, self.agent, Some(sight));
         }
     }
 

@@ -9,7 +9,7 @@ use formic_jobs::Query;
 
 use super::operator::{Goal, OperatorSet};
 use super::planner::{NoPlan, Plan, Planner, Planning};
-use super::record::{OTHER_PLANNER, Watch, plan_record, verdict_of};
+use super::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 use super::sensors::Sensors;
 use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
@@ -148,13 +148,11 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
         assert!(states > 0, "an agent that looks at no states never has a plan");
         let (query, recorder) = &mut self.parts;
-        let (log, tick) = (recorder.log(), recorder.tick());
         query.par_for_each(|row| {
             let (entity, agent, body, steps, thoughts, reported, switching, replan, item) = row;
             let (mut reported, mut switching, mut replan) = (reported, switching, replan);
             reported.set(false);
-            let log = log.filter(|log| log.is_watched(entity));
-            let watch = log.map(|log| Watch::new(log, tick, entity));
+            let watch = recorder.watch(entity).map(PlanWatch::new);
             let GoapAgent { goal, step, candidate, rest, plans, failures } = agent;
             let counts = Counts { step, rest, plans, failures };
             let follower = Follower { counts, body, steps, sensors, item: &item, watch };
@@ -295,7 +293,7 @@ pub(crate) struct Follower<'m, 'i, Q: QueryData, P> {
     pub(crate) steps: &'m mut Buffer<PlannedStep>,
     pub(crate) sensors: &'m Sensors<Q, P>,
     pub(crate) item: &'m Q::Item<'i>,
-    pub(crate) watch: Option<Watch<'m>>,
+    pub(crate) watch: Option<PlanWatch<'m>>,
 }
 
 /// How a step of a plan went.

@@ -107,6 +107,6 @@ pub use self::facts::{Condition, Effect, Fact, Facts};
 pub use self::operator::{Goal, Operator, OperatorSet};
 pub(crate) use self::planner::defined_twice;
 pub use self::planner::{NoPlan, Plan, Planner, PlannerBuilder, Planning};
-pub(crate) use self::record::{OTHER_PLANNER, Watch, plan_record, verdict_of};
+pub(crate) use self::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 pub(crate) use self::search_input::SearchInput;
 pub use self::sensors::Sensors;

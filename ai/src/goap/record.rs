@@ -1,17 +1,13 @@
 //! Decision records of planners.
 
-use formic_ecs::Entity;
-
 use super::operator::Operator;
 use super::planner::NoPlan;
 use crate::action::ActionResult;
-use crate::explain::{Candidate, DecisionLog, Ended, Engine, Label, PlanRecord, Stopped, Verdict};
+use crate::explain::{Candidate, Ended, Engine, Label, PlanRecord, Stopped, Verdict, Watch};
 
 /// Where the thoughts of an agent that is watched are written down.
-pub(crate) struct Watch<'a> {
-    log: &'a DecisionLog,
-    tick: u64,
-    agent: Entity,
+pub(crate) struct PlanWatch<'a> {
+    watch: Watch<'a>,
     /// What was thought about in this tick.
     pub(crate) candidates: Vec<Candidate>,
     /// Why it thinks.
@@ -25,9 +21,9 @@ fn replanned(dropped: &Operator, why: &str) -> Stopped {
     Stopped::new(dropped.name(), Ended::Interrupted).because(why)
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) const fn new(log: &'a DecisionLog, tick: u64, agent: Entity) -> Self {
-        Self { log, tick, agent, candidates: Vec::new(), cause: None }
+impl<'a> PlanWatch<'a> {
+    pub(crate) const fn new(watch: Watch<'a>) -> Self {
+        Self { watch, candidates: Vec::new(), cause: None }
     }
 
     /// An action of the plan has ended.
@@ -35,12 +31,12 @@ impl<'a> Watch<'a> {
         if result == ActionResult::Failed {
             self.cause = Some(format!("{} has failed", operator.name()).into());
         }
-        self.log.note_end(self.agent, || Stopped::new(operator.name(), result.into()));
+        self.watch.log.note_end(self.watch.agent, || Stopped::new(operator.name(), result.into()));
     }
 
     /// The next step of the plan begins.
     pub(crate) fn next_step(&self, goal: &str, operator: &Operator, step: u32) {
-        self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
+        self.watch.note(Engine::Planner, |decision| {
             let text = format!("{goal} with {}, step {}", operator.name(), step + 1);
             decision.candidate(Candidate::new(text, Verdict::Chosen));
         });
@@ -72,8 +68,9 @@ impl<'a> Watch<'a> {
         let is_repeated = |last: crate::explain::Decision| {
             last.candidates == self.candidates && last.plan.is_none() && dropped.is_none()
         };
-        let is_news = self.cause.is_some() || self.log.is_pending(self.agent);
-        if !is_news && self.log.last_of(self.agent, Engine::Planner).is_some_and(is_repeated) {
+        let Watch { log, agent, .. } = self.watch;
+        let is_news = self.cause.is_some() || log.is_pending(agent);
+        if !is_news && log.last_of(agent, Engine::Planner).is_some_and(is_repeated) {
             return;
         }
         let why = "there is nothing left to do, or to be done about it";
@@ -81,7 +78,7 @@ impl<'a> Watch<'a> {
     }
 
     fn note(mut self, plan: Option<PlanRecord>, stopped: Option<Stopped>) {
-        self.log.note(self.agent, self.tick, Engine::Planner, |decision| {
+        self.watch.note(Engine::Planner, |decision| {
             decision.candidates.append(&mut self.candidates);
             decision.plan = plan;
             decision.stopped.extend(stopped);

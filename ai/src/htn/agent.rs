@@ -12,8 +12,8 @@ use super::search::{Plan, Planning};
 use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::goap::{
-    Called, Counts, Follower, NoPlan, OTHER_PLANNER, PlannedStep, Replan, Sensors, StepEnd, Watch,
-    plan_record, verdict_of,
+    Called, Counts, Follower, NoPlan, OTHER_PLANNER, PlanWatch, PlannedStep, Replan, Sensors,
+    StepEnd, plan_record, verdict_of,
 };
 
 /// On an agent that plans by methods: how far it is.
@@ -125,13 +125,11 @@ impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
     pub fn think(&mut self, sensors: &Sensors<Q, Domain>, states: usize) {
         assert!(states > 0, "an agent that looks at no states never has a plan");
         let (query, recorder) = &mut self.parts;
-        let (log, tick) = (recorder.log(), recorder.tick());
         query.par_for_each(|row| {
             let (entity, agent, body, steps, tasks, state, reported, switching, replan, item) = row;
             let (mut reported, mut switching, mut replan) = (reported, switching, replan);
             reported.set(false);
-            let log = log.filter(|log| log.is_watched(entity));
-            let watch = log.map(|log| Watch::new(log, tick, entity));
+            let watch = recorder.watch(entity).map(PlanWatch::new);
             let HtnAgent { step, rest, plans, failures } = agent;
             let counts = Counts { step, rest, plans, failures };
             let follower = Follower { counts, body, steps, sensors, item: &item, watch };
