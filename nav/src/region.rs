@@ -422,7 +422,7 @@ impl Regions {
     fn split(&mut self, grid: &Grid, level: usize, node: u32, cell: Cell) {
         let seeds = self.around(grid, cell, level, level - 1);
         if seeds[1].is_none()
-            || !self.flood.run(&self.hierarchy, level - 1, seeds.into_iter().flatten())
+            || !self.flood.run(&mut self.hierarchy, level - 1, seeds.into_iter().flatten())
         {
             return;
         }

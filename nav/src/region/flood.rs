@@ -7,8 +7,7 @@
 //! connectivity by Even and Shiloach (1981); here every region stays exact under
 //! digging as well.
 
-use crate::region::chunks::Chunks;
-use crate::region::hierarchy::Hierarchy;
+use crate::region::hierarchy::{Flooded, Hierarchy};
 
 /// A neighbourhood falls into four parts at most: one per side, or per corner.
 const PART_COUNT_MAX: usize = 4;
@@ -20,9 +19,8 @@ const TURN_LENGTH_MAX: usize = 16;
 /// The memory of floods, used again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flood {
-    /// Per node, `stamp + i` if flood `i` of the current run was there.
-    marks: Chunks<u32>,
-    /// A multiple of [`PART_COUNT_MAX`], greater than every older mark.
+    /// A multiple of [`PART_COUNT_MAX`], greater than every mark of an older run. Flood `i` of the
+    /// current one marks nodes with `stamp + i`.
     stamp: u32,
     fronts: [Front; PART_COUNT_MAX],
     front_count: usize,
@@ -44,16 +42,18 @@ impl Flood {
     /// True if there is more than one part; [`Flood::cut_off`] then tells them.
     pub(crate) fn run(
         &mut self,
-        hierarchy: &Hierarchy,
+        hierarchy: &mut Hierarchy,
         level: usize,
         seeds: impl Iterator<Item = u32>,
     ) -> bool {
-        self.start(hierarchy, level, seeds);
+        self.advance_stamp(hierarchy);
+        let mut nodes = hierarchy.flooded(level);
+        self.start(&mut nodes, seeds);
         let mut turn_length = 0;
         while !self.is_settled() {
             turn_length = (turn_length + 1).min(TURN_LENGTH_MAX);
             for i in 0..self.front_count {
-                if self.turn(hierarchy, level, i, turn_length) {
+                if self.turn(&mut nodes, i, turn_length) {
                     return self.parts().count() > 1;
                 }
             }
@@ -62,14 +62,12 @@ impl Flood {
     }
 
     /// Lets one flood take so many nodes. True if the question is settled.
-    fn turn(&mut self, hierarchy: &Hierarchy, level: usize, i: usize, count: usize) -> bool {
+    fn turn(&mut self, nodes: &mut Flooded<'_>, i: usize, count: usize) -> bool {
         for _ in 0..count {
             let Some(&node) = self.fronts[i].nodes.get(self.fronts[i].head) else { return false };
             self.fronts[i].head += 1;
             let mut met = false;
-            for next in hierarchy.touched(level, node) {
-                met |= self.reach(i, next);
-            }
+            nodes.for_each_touched(node, |next, mark| met |= self.reach(i, next, mark));
             let is_exhausted = self.fronts[i].head == self.fronts[i].nodes.len();
             if (met || is_exhausted) && self.is_settled() {
                 return true;
@@ -89,14 +87,11 @@ impl Flood {
         })
     }
 
-    fn start(&mut self, hierarchy: &Hierarchy, level: usize, seeds: impl Iterator<Item = u32>) {
-        self.advance_stamp();
-        let number_end = hierarchy.number_end(level);
-        (self.marks.len()..number_end).for_each(|_| self.marks.push(0));
+    fn start(&mut self, nodes: &mut Flooded<'_>, seeds: impl Iterator<Item = u32>) {
         self.front_count = 0;
         for seed in seeds {
             let i = self.front_count;
-            let mark = &mut self.marks[seed as usize];
+            let mark = nodes.mark(seed);
             // Several seeds can be of one node.
             if *mark < self.stamp {
                 *mark = self.stamp + index_u32(i);
@@ -109,13 +104,13 @@ impl Flood {
         }
     }
 
-    fn advance_stamp(&mut self) {
+    fn advance_stamp(&mut self, hierarchy: &mut Hierarchy) {
         let step = index_u32(PART_COUNT_MAX);
         // The marks of a stamp must not overflow either.
         self.stamp = match self.stamp.checked_add(2 * step) {
             Some(end) => end - step,
             None => {
-                self.marks.iter_mut().for_each(|mark| *mark = 0);
+                hierarchy.clear_marks();
                 step
             }
         };
@@ -124,8 +119,7 @@ impl Flood {
     /// Takes a node into flood `i`. True if it met another flood that was not known to be of
     /// the same part.
     #[inline]
-    fn reach(&mut self, i: usize, next: u32) -> bool {
-        let mark = &mut self.marks[next as usize];
+    fn reach(&mut self, i: usize, next: u32, mark: &mut u32) -> bool {
         if *mark < self.stamp {
             *mark = self.stamp + index_u32(i);
             self.fronts[i].nodes.push(next);

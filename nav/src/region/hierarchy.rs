@@ -36,8 +36,16 @@ struct Edge {
     pair_count: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+/// One piece, group or region. What a flood reads comes first.
+#[derive(Clone, Debug)]
 struct Node {
+    parent: u32,
+    /// Which flood was here last.
+    mark: u32,
+    /// The nodes of other squares that this one touches, by number.
+    edges: Vec<Edge>,
+    /// `members[position]` of the parent is this node.
+    position: u32,
     /// A sector in the square of the node.
     sector: u32,
     /// Zero if and only if the number of the node is free.
@@ -45,28 +53,21 @@ struct Node {
     piece_count: u32,
     /// Nodes of the level below; a piece has none.
     members: Vec<u32>,
-    /// The nodes of other squares that this one touches, by number.
-    edges: Vec<Edge>,
-}
-
-/// Where a node is listed: `members[position]` of the parent is the node.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    parent: u32,
-    position: u32,
 }
 
 /// Nodes by their numbers, which are used again.
 ///
-/// Invariant: the places of one level and the members of the next are inverse to each other, so
+/// Invariant: the positions of one level and the members of the next are inverse to each other, so
 /// removal by swapping needs no search.
 #[derive(Clone, Debug, Default)]
 struct Level {
     nodes: Chunks<Node>,
-    places: Vec<Place>,
     /// Numbers to use again, the one freed last on top: that makes numbers deterministic.
     free: Vec<u32>,
 }
+
+/// The nodes of one level, each of which has a mark that a flood sets.
+pub(crate) struct Flooded<'a>(&'a mut Chunks<Node>);
 
 /// All levels, pieces first.
 #[derive(Clone, Debug)]
@@ -76,6 +77,16 @@ pub(crate) struct Hierarchy {
 }
 
 impl Node {
+    fn new(sector: u32, cell_count: u32, piece_count: u32) -> Self {
+        let (parent, mark, position) = (NONE, 0, 0);
+        let (edges, members) = (Vec::new(), Vec::new());
+        Self { parent, mark, edges, position, sector, cell_count, piece_count, members }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.parent != NONE
+    }
+
     /// Changes by how many pairs of cells this node touches another one.
     fn change_edge(&mut self, to: u32, by: i64) {
         match self.edges.binary_search_by_key(&to, |edge| edge.to) {
@@ -100,14 +111,27 @@ impl Level {
         self.nodes[a as usize].change_edge(b, by);
         self.nodes[b as usize].change_edge(a, by);
     }
+}
 
-    fn push(&mut self, node: Node) {
-        self.nodes.push(node);
-        self.places.push(Place { parent: NONE, position: 0 });
+impl Flooded<'_> {
+    pub(crate) fn mark(&mut self, node: u32) -> &mut u32 {
+        &mut self.0[node as usize].mark
     }
 
-    fn is_listed(&self, node: u32) -> bool {
-        self.places[node as usize].parent != NONE
+    /// Calls a function with the number and the mark of each node with the same parent that a node
+    /// touches.
+    #[inline]
+    pub(crate) fn for_each_touched(&mut self, node: u32, mut call: impl FnMut(u32, &mut u32)) {
+        let &mut Node { parent, ref mut edges, .. } = &mut self.0[node as usize];
+        // Out of the way of the marks.
+        let edges = std::mem::take(edges);
+        for &Edge { to, .. } in &edges {
+            let other = &mut self.0[to as usize];
+            if other.parent == parent {
+                call(to, &mut other.mark);
+            }
+        }
+        self.0[node as usize].edges = edges;
     }
 }
 
@@ -158,10 +182,10 @@ impl Hierarchy {
     /// Makes a node of a member that is of none, and of all that it hangs together with. The list of
     /// the members is the queue of the flood.
     fn build_node(&mut self, level: usize, member: u32) {
-        if self.levels[level - 1].is_listed(member) {
+        let &Node { sector, .. } = self.node(level - 1, member);
+        if self.node(level - 1, member).is_listed() {
             return;
         }
-        let sector = self.node(level - 1, member).sector;
         let node = self.create(level, sector);
         self.insert(level - 1, member, node);
         let mut head = 0;
@@ -170,9 +194,9 @@ impl Hierarchy {
             self.count_member(level, node, member);
             for at in 0..self.node(level - 1, member).edges.len() {
                 let next = self.node(level - 1, member).edges[at].to;
-                let is_inside = self.square(level, self.node(level - 1, next).sector)
-                    == self.square(level, sector);
-                if is_inside && !self.levels[level - 1].is_listed(next) {
+                let other = self.node(level - 1, next);
+                let is_inside = self.square(level, other.sector) == self.square(level, sector);
+                if is_inside && !other.is_listed() {
                     self.insert(level - 1, next, node);
                 }
             }
@@ -182,11 +206,11 @@ impl Hierarchy {
     /// Works out the edges of a level from those of the one below.
     fn link(&mut self, level: usize) {
         let [below, level] = &mut self.levels[level - 1..=level] else { return };
-        for (node, place) in below.nodes.iter().zip(&below.places) {
+        for node in below.nodes.iter() {
             for edge in &node.edges {
-                let to = below.places[edge.to as usize].parent;
-                if to != place.parent {
-                    level.nodes[place.parent as usize].change_edge(to, edge.pair_count.into());
+                let to = below.nodes[edge.to as usize].parent;
+                if to != node.parent {
+                    level.nodes[node.parent as usize].change_edge(to, edge.pair_count.into());
                 }
             }
         }
@@ -223,14 +247,14 @@ impl Hierarchy {
 
     #[inline]
     pub(crate) fn parent(&self, level: usize, node: u32) -> u32 {
-        self.levels[level].places[node as usize].parent
+        self.node(level, node).parent
     }
 
     /// The node of a level that a piece is of.
     #[inline]
     pub(crate) fn ancestor(&self, piece: u32, level: usize) -> u32 {
         let levels = self.levels[..level].iter();
-        levels.fold(piece, |node, level| level.places[node as usize].parent)
+        levels.fold(piece, |node, level| level.nodes[node as usize].parent)
     }
 
     /// Whether two pieces are of one region.
@@ -240,18 +264,20 @@ impl Hierarchy {
             if a == b {
                 return true;
             }
-            (a, b) = (level.places[a as usize].parent, level.places[b as usize].parent);
+            (a, b) = (level.nodes[a as usize].parent, level.nodes[b as usize].parent);
         }
         a == b
     }
 
-    /// The nodes with the same parent that a node touches.
-    #[inline]
-    pub(crate) fn touched(&self, level: usize, node: u32) -> impl Iterator<Item = u32> + '_ {
-        let Level { nodes, places, .. } = &self.levels[level];
-        let parent = places[node as usize].parent;
-        let edges = nodes[node as usize].edges.iter().map(|edge| edge.to);
-        edges.filter(move |&to| places[to as usize].parent == parent)
+    /// The nodes of a level, to be flooded.
+    pub(crate) fn flooded(&mut self, level: usize) -> Flooded<'_> {
+        Flooded(&mut self.levels[level].nodes)
+    }
+
+    /// Sets all marks to zero.
+    pub(crate) fn clear_marks(&mut self) {
+        let nodes = self.levels.iter_mut().flat_map(|level| level.nodes.iter_mut());
+        nodes.for_each(|node| node.mark = 0);
     }
 
     /// The piece of a region that has so many before it.
@@ -291,7 +317,7 @@ impl Hierarchy {
     /// A node without cells, to be given some at once, and a parent.
     pub(crate) fn create(&mut self, level: usize, sector: u32) -> u32 {
         let node = self.levels[level].free.pop().unwrap_or_else(|| {
-            self.levels[level].push(Node::default());
+            self.levels[level].nodes.push(Node::new(sector, 0, 0));
             count_u32(self.number_end(level) - 1)
         });
         let is_piece = u32::from(level == 0);
@@ -313,19 +339,20 @@ impl Hierarchy {
         let members = &mut self.node_mut(level + 1, parent).members;
         let position = count_u32(members.len());
         members.push(node);
-        self.levels[level].places[node as usize] = Place { parent, position };
+        let node = self.node_mut(level, node);
+        (node.parent, node.position) = (parent, position);
     }
 
     /// Takes a node from its parent. Its cells and pieces are counted by the caller.
     pub(crate) fn take(&mut self, level: usize, node: u32) {
-        let none = Place { parent: NONE, position: 0 };
-        let place = &mut self.levels[level].places[node as usize];
-        let Place { parent, position } = std::mem::replace(place, none);
+        let node = self.node_mut(level, node);
+        let position = node.position;
+        let parent = std::mem::replace(&mut node.parent, NONE);
         let members = &mut self.node_mut(level + 1, parent).members;
         members.swap_remove(position as usize);
         // The last one has moved into the gap, unless it was the gap.
         if let Some(&moved) = members.get(position as usize) {
-            self.levels[level].places[moved as usize].position = position;
+            self.node_mut(level, moved).position = position;
         }
     }
 
@@ -353,8 +380,9 @@ impl Hierarchy {
     fn count_up(&mut self, from: usize, node: u32, count: impl Fn(&mut Node)) {
         let mut node = node;
         for level in &mut self.levels[from..] {
-            count(&mut level.nodes[node as usize]);
-            node = level.places[node as usize].parent;
+            let counted = &mut level.nodes[node as usize];
+            count(counted);
+            node = counted.parent;
         }
     }
 
@@ -366,7 +394,7 @@ impl Hierarchy {
                 return;
             }
             level.change_edge(a, b, by);
-            (a, b) = (level.places[a as usize].parent, level.places[b as usize].parent);
+            (a, b) = (level.nodes[a as usize].parent, level.nodes[b as usize].parent);
         }
     }
 
@@ -409,7 +437,7 @@ impl Hierarchy {
         let [below, level] = &mut self.levels[level - 1..=level] else { return cell_count };
         for &member in members {
             for edge in &below.nodes[member as usize].edges {
-                let to = below.places[edge.to as usize].parent;
+                let to = below.nodes[edge.to as usize].parent;
                 if to != into {
                     level.change_edge(from, to, -i64::from(edge.pair_count));
                     level.change_edge(into, to, edge.pair_count.into());
@@ -423,22 +451,21 @@ impl Hierarchy {
     /// counts the pieces that are no more.
     pub(crate) fn absorb(&mut self, level: usize, into: u32, from: u32) {
         // The emptied lists go back, so that their memory serves the number's next node.
-        let mut node = std::mem::take(self.node_mut(level, from));
+        let node = self.node_mut(level, from);
+        let (cell_count, piece_count) = (node.cell_count, node.piece_count);
+        let mut members = std::mem::take(&mut node.members);
+        let mut edges = std::mem::take(&mut node.edges);
         let target = self.node_mut(level, into);
-        target.cell_count += node.cell_count;
-        target.piece_count += if level > 0 { node.piece_count } else { 0 };
-        let first = count_u32(target.members.len());
-        target.members.extend_from_slice(&node.members);
-        for (position, &member) in (first..).zip(&node.members) {
-            self.levels[level - 1].places[member as usize] = Place { parent: into, position };
-        }
-        node.members.clear();
-        for Edge { to, pair_count } in node.edges.drain(..) {
+        target.cell_count += cell_count;
+        target.piece_count += if level > 0 { piece_count } else { 0 };
+        members.drain(..).for_each(|member| self.insert(level - 1, member, into));
+        for Edge { to, pair_count } in edges.drain(..) {
             let count = i64::from(pair_count);
             self.node_mut(level, to).change_edge(from, -count);
             self.levels[level].change_edge(into, to, count);
         }
-        *self.node_mut(level, from) = node;
+        let node = self.node_mut(level, from);
+        (node.members, node.edges) = (members, edges);
     }
 
     /// Whether two hierarchies of one grid are alike, but for numbers; `twins` has the piece of this
@@ -464,13 +491,12 @@ impl Hierarchy {
                 return Err(0);
             }
             let Some(above) = self.levels.get(number + 1) else { break };
-            let parents = fresh.nodes.iter().zip(&fresh.places).zip(&twins);
             let mut next = vec![NONE; fresh.nodes.len()];
-            for ((node, place), &twin) in parents {
-                let kept = level.places[twin as usize];
+            for (node, &twin) in fresh.nodes.iter().zip(&twins) {
+                let kept = &level.nodes[twin as usize];
                 let listed = above.nodes.get(kept.parent as usize);
                 let listed = listed.and_then(|it| it.members.get(kept.position as usize));
-                let twin_of_parent = &mut next[place.parent as usize];
+                let twin_of_parent = &mut next[node.parent as usize];
                 if *twin_of_parent == NONE {
                     *twin_of_parent = kept.parent;
                 }
@@ -506,14 +532,12 @@ impl Hierarchy {
 
     /// Reads the next node of a level.
     pub(crate) fn read_members(&mut self, level: usize, bytes: &mut &[u8]) -> Saved<()> {
-        self.levels[level].push(Node::default());
+        self.levels[level].nodes.push(Node::new(0, 0, 0));
         let node = count_u32(self.number_end(level) - 1);
         for _ in 0..get_count(bytes, 8)? {
             let member = get_u32(bytes)?;
-            let below = &self.levels[level - 1];
-            let is_new = below.nodes.get(member as usize).is_some_and(|it| it.cell_count > 0)
-                && !below.is_listed(member);
-            if !is_new {
+            let below = self.levels[level - 1].nodes.get(member as usize);
+            if below.is_none_or(|below| below.cell_count == 0 || below.is_listed()) {
                 return Err(CodecError);
             }
             self.node_mut(level, node).sector = self.node(level - 1, member).sector;
@@ -525,8 +549,7 @@ impl Hierarchy {
 
     /// The next number of a piece; without cells it is free.
     pub(crate) fn push_piece(&mut self, sector: usize, cell_count: u32) -> u32 {
-        let sector = count_u32(sector);
-        self.levels[0].push(Node { sector, cell_count, piece_count: 1, ..Node::default() });
+        self.levels[0].nodes.push(Node::new(count_u32(sector), cell_count, 1));
         count_u32(self.number_end(0) - 1)
     }
 
@@ -543,9 +566,8 @@ impl Hierarchy {
         let is_right = is_set && free.iter().all(is_dead);
         let is_whole = match level.checked_sub(1).map(|below| &self.levels[below]) {
             None => free.len() == dead_count,
-            Some(Level { nodes, places, .. }) => {
-                let mut all = nodes.iter().zip(places);
-                all.all(|(node, place)| node.cell_count == 0 || place.parent != NONE)
+            Some(Level { nodes, .. }) => {
+                nodes.iter().all(|node| node.cell_count == 0 || node.is_listed())
             }
         };
         if !is_right || !is_whole {
