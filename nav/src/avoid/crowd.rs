@@ -264,13 +264,15 @@ pub(crate) struct Lookout<'a> {
     column: u16,
     /// The own strip, those beside it, and so on.
     windows: &'a mut Vec<Window>,
+    /// Memory for those that are looked at.
+    keys: [f64; KEY_COUNT],
 }
 
 impl<'a> Lookout<'a> {
     /// One that uses the memory of `windows`.
     pub(crate) fn new(crowd: &'a Crowd, windows: &'a mut Vec<Window>) -> Self {
         windows.clear();
-        Self { crowd, strip: u16::MAX, column: u16::MAX, windows }
+        Self { crowd, strip: u16::MAX, column: u16::MAX, windows, keys: [0.0; KEY_COUNT] }
     }
 
     /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of
@@ -284,7 +286,8 @@ impl<'a> Lookout<'a> {
         let position = Vec2::new(crowd.xs[place], crowd.ys[place]);
         let out_of_sight = key(f32::from(crowd.sight * crowd.sight), 0);
         let entries = [out_of_sight; NEIGHBOUR_COUNT_MAX];
-        let mut found = Nearest { crowd, position, place, entries };
+        let keys = &mut self.keys;
+        let mut found = Nearest { crowd, position, place, entries, keys };
         let mut own_cell = place..place + 1;
         let mut rank = 0.0;
         for Window { strip, members, .. } in &*self.windows {
@@ -375,6 +378,7 @@ struct Nearest<'a> {
     place: usize,
     /// By their [`key`], in order. Behind the last are those of what is out of sight.
     entries: [f64; NEIGHBOUR_COUNT_MAX],
+    keys: &'a mut [f64; KEY_COUNT],
 }
 
 /// A distance squared, and a place, which is of less weight. Floats from zero on are in the order
@@ -408,7 +412,6 @@ impl Nearest<'_> {
     /// Without branches on what counts, which cannot be foreseen.
     #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
     fn look_at(&mut self, places: Range<usize>) {
-        let mut keys = [0.0; KEY_COUNT];
         let mut count = 0;
         for first in (0..places.len().div_ceil(4)).map(|four| places.start + 4 * four) {
             let x = Vec4::from_slice(&self.crowd.xs[first..]) - self.position.x;
@@ -418,23 +421,27 @@ impl Nearest<'_> {
             let others = !(1_u32.checked_shl(self.place.wrapping_sub(first) as u32).unwrap_or(0));
             let counts = near & others & (0xF >> (4 - (places.end - first).min(4)));
             for (lane, square) in (0..4).zip(squares.to_array()) {
-                keys[count % KEY_COUNT] = key(square, first as u32 + lane);
+                self.keys[count % KEY_COUNT] = key(square, first as u32 + lane);
                 count += (counts >> lane & 1) as usize;
             }
         }
-        keys[..count].iter().for_each(|&key| self.insert(key));
-    }
-
-    /// Puts an entry where it belongs, and drops the last.
-    fn insert(&mut self, entry: f64) {
-        let before = self.entries;
-        let least = |a: f64, b: f64| if a < b { a } else { b };
-        let greatest = |a: f64, b: f64| if a > b { a } else { b };
-        for at in 1..NEIGHBOUR_COUNT_MAX {
-            self.entries[at] = greatest(least(before[at], entry), before[at - 1]);
+        // In registers.
+        let mut entries = self.entries;
+        for &key in &self.keys[..count] {
+            insert(&mut entries, key);
         }
-        self.entries[0] = least(before[0], entry);
+        self.entries = entries;
     }
+}
+
+/// Puts an entry where it belongs, and drops the last.
+fn insert(entries: &mut [f64; NEIGHBOUR_COUNT_MAX], entry: f64) {
+    let least = |a: f64, b: f64| if a < b { a } else { b };
+    let greatest = |a: f64, b: f64| if a > b { a } else { b };
+    for at in (1..NEIGHBOUR_COUNT_MAX).rev() {
+        entries[at] = greatest(least(entries[at], entry), entries[at - 1]);
+    }
+    entries[0] = least(entries[0], entry);
 }
 
 fn count_u32(count: usize) -> u32 {
