@@ -9,6 +9,8 @@ pub(crate) const BUCKET_BITS: u32 = 15;
 /// The same where estimates are good: wide buckets let twice as many cells be expanded before their
 /// time there.
 pub(crate) const BUCKET_BITS_WITH_LANDMARKS: u32 = 12;
+/// Buckets are wider where a single link raises estimates by more than so many, as a power of two.
+const BUCKET_COUNT_BITS_MAX: u32 = 15;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
@@ -45,18 +47,28 @@ pub(crate) struct OpenList {
 
 impl OpenList {
     /// Empties the list for estimates from `estimate` on, each at most `rise`
-    /// above the one that it comes from, in buckets of so many bits.
+    /// above the one that it comes from, in buckets of so many bits or, where these were too many, wider
+    /// ones.
     pub(crate) fn begin(&mut self, estimate: u64, rise: u64, bucket_bits: u32) {
-        self.bucket_bits = bucket_bits;
-        let bucket_count = ((rise >> bucket_bits) + 2).next_power_of_two().max(64);
-        let bucket_count = usize::try_from(bucket_count).expect("weights are at most 255");
-        self.heads.clear();
-        self.heads.resize(bucket_count, NONE);
-        self.occupied.clear();
-        self.occupied.resize(bucket_count / 64, 0);
+        let bits_more = (rise >> bucket_bits).checked_ilog2().unwrap_or(0);
+        self.bucket_bits = bucket_bits + bits_more.saturating_sub(BUCKET_COUNT_BITS_MAX);
+        let bucket_count = ((rise >> self.bucket_bits) + 2).next_power_of_two().max(64);
+        let bucket_count = usize::try_from(bucket_count).expect("a circle has a bounded length");
+        // Only those that the last search has left entries in: a search of a few cells must not pay
+        // for all buckets.
+        for (word, bits) in self.occupied.iter_mut().enumerate() {
+            while *bits != 0 {
+                self.heads[word * 64 + bits.trailing_zeros() as usize] = NONE;
+                *bits &= *bits - 1;
+            }
+        }
+        if self.heads.len() < bucket_count {
+            self.heads.resize(bucket_count, NONE);
+            self.occupied.resize(bucket_count / 64, 0);
+        }
         self.entries.clear();
         self.free = NONE;
-        self.bucket = estimate >> bucket_bits;
+        self.bucket = estimate >> self.bucket_bits;
         self.count = 0;
     }
 

@@ -468,3 +468,33 @@ fn a_crowd_of_all_sizes_gets_up_the_stairs() {
         }
     }
 }
+
+#[test]
+fn open_lists_stay_small_and_searches_exact_beside_the_dearest_of_links() {
+    let mut rng = Rng::new(88);
+    let grid = noise::noise(&mut rng, 64, 64, 80);
+    let mut plain = Terrain::new(grid, MoveRule::BothFree);
+    for cell in plain.grid().cells().collect::<Vec<_>>() {
+        plain.set_weight(cell, weight(u8::try_from(1 + rng.below(5)).unwrap()));
+    }
+    // No way over it is as short as one by steps.
+    let [from, to] = [Cell::new(0, 0), Cell::new(63, 63)];
+    let link = Link { from, to, length: 255, ground: weight(255) };
+    let mut linked = plain.clone().with_links([link]);
+    [from, to].into_iter().for_each(|end| _ = plain.dig(end) | linked.dig(end));
+    for has_landmarks in [false, true] {
+        if has_landmarks {
+            linked.place_landmarks();
+        }
+        let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+        for _ in 0..200 {
+            let [start, goal] = [0, 1].map(|_| cells::any_cell(&mut rng, plain.grid()));
+            if plain.reachable(start, goal) {
+                let expected = PathScratch::new().find(&plain, start, goal, &mut path);
+                let outcome = scratch.find(&linked, start, goal, &mut path);
+                assert_eq!(outcome, expected, "{start} to {goal}");
+            }
+        }
+        assert!(scratch.bytes() < 1 << 20, "{} bytes", scratch.bytes());
+    }
+}
