@@ -14,7 +14,7 @@ use super::access::Access;
 use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::{MatchOf, matches_once};
+use super::plan::{MatchOf, Planned, matches_once};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::component::Registry;
 use crate::entities::{Entities, Location};
@@ -106,12 +106,11 @@ impl<'w> SourceRight<'w> {
     #[inline(always)]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         self,
-        access: &Access,
-        matches: &'w [MatchOf<Q, F>],
+        planned: Planned<'w, MatchOf<Q, F>>,
     ) -> Query<'w, Q, F> {
         // SAFETY: this is the right to the access of the plan that the matches are of (I-10), which lists
         // what there is (I-8), and is consumed.
-        unsafe { Query::new(self.to(access), matches) }
+        unsafe { Query::new(self.to(planned.access()), planned.matches()) }
     }
 
     /// The chunks of the archetypes, for an access.
@@ -145,17 +144,6 @@ impl<'w> ChunkWalk<'w> {
         // (I-11).
         let rows = unsafe { RangeToken::new(0..chunk.len()) };
         (chunk, rows)
-    }
-}
-
-impl<'w> Source<'w> {
-    /// All entities that a query finds which only reads, in a world that is borrowed shared, and not by
-    /// way of a cell, which would have borrowed it exclusively (I-10).
-    pub(crate) fn query<Q: ReadOnly, F: QueryFilter>(self, registry: &Registry) -> Query<'w, Q, F> {
-        let matches = matches_once::<Q, F>(registry, self.archetypes);
-        // SAFETY: `Q` only reads, and the world is borrowed shared (I-10); the matches were just worked
-        // out (I-8).
-        unsafe { Query::new(self, matches) }
     }
 }
 
@@ -199,6 +187,25 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// and gives it away with the query; `matches` are those of this query in them, each once (I-8).
     unsafe fn new(source: Source<'w>, matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>) -> Self {
         Self { source, matches: matches.into(), marker: PhantomData }
+    }
+
+    /// All entities that a query finds which only reads. A cell, which borrows the world exclusively, lends
+    /// the list of its archetypes, and never the archetypes themselves.
+    pub(crate) fn shared(
+        archetypes: &'w Archetypes,
+        entities: &'w Entities,
+        directory: &'w Directory,
+        moment: ChangeWindow,
+        registry: &Registry,
+    ) -> Self
+    where
+        Q: ReadOnly,
+    {
+        let archetypes = archetypes.list();
+        let matches = matches_once::<Q, F>(registry, archetypes);
+        // SAFETY: `Q` only reads, and the archetypes are borrowed shared (I-10); the matches were just
+        // worked out (I-8).
+        unsafe { Self::new(Source { archetypes, entities, directory, moment }, matches) }
     }
 
     /// What the query goes by.
@@ -700,7 +707,7 @@ mod tests {
     /// A right to one access, which it lends.
     fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
         // SAFETY: the world is borrowed shared, and the tests look at no row (I-10).
-        unsafe { SourceRight::new(world.source(), access) }
+        unsafe { SourceRight::new(world.source_at(world.moment()), access) }
     }
 
     #[test]

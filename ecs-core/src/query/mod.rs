@@ -35,5 +35,5 @@ pub use data::{
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
-pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
+pub(crate) use plan::{MatchOf, PlanCache, PlanSource, matches_once};
 pub use view::{View, ViewPlan, ViewShard};

@@ -182,13 +182,22 @@ pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     last_asked: u64,
 }
 
-/// What a plan has to say about a world.
+/// What a plan has to say about a world: what it touches, and the matches of that very plan, which is why
+/// only plans make it (I-10).
 #[derive(Debug)]
 pub(crate) struct Planned<'a, M> {
-    pub(crate) access: &'a Access,
-    pub(crate) matches: &'a [M],
-    /// When the plan was last asked; the query that uses it now writes that down.
-    pub(crate) last_asked: &'a mut u64,
+    access: &'a Access,
+    matches: &'a [M],
+}
+
+impl<'a, M> Planned<'a, M> {
+    pub(crate) const fn access(&self) -> &'a Access {
+        self.access
+    }
+
+    pub(super) const fn matches(&self) -> &'a [M] {
+        self.matches
+    }
 }
 
 debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: last_asked; archetypes = |it| it.parts.matches.len());
@@ -215,8 +224,12 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         self.last_asked
     }
 
-    /// The matches among all archetypes there are now.
-    pub(crate) fn matches(&mut self, source: PlanSource<'_>) -> Planned<'_, MatchOf<Q, F>> {
+    /// The matches among all archetypes there are now, and when the plan was last asked, which the query
+    /// that uses it now writes down.
+    pub(crate) fn matches(
+        &mut self,
+        source: PlanSource<'_>,
+    ) -> (Planned<'_, MatchOf<Q, F>>, &mut u64) {
         assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
         if self.epoch != source.epoch {
             self.parts.restart();
@@ -227,11 +240,8 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
             self.epoch = source.epoch;
         }
         self.parts.extend::<Q, F>(source.archetypes);
-        Planned {
-            access: &self.parts.access,
-            matches: &self.parts.matches,
-            last_asked: &mut self.last_asked,
-        }
+        let Parts { access, matches, .. } = &self.parts;
+        (Planned { access, matches }, &mut self.last_asked)
     }
 }
 
@@ -255,13 +265,13 @@ impl PlanCache {
         &mut self,
         registry: &mut Registry,
         archetypes: &[Archetype],
-    ) -> (&Access, &[MatchOf<Q, F>]) {
+    ) -> Planned<'_, MatchOf<Q, F>> {
         let make = || Parts::make::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
         let check: CheckFn =
             |parts, archetypes, _| parts_of::<PartsOf<Q, F>>(parts).check::<Q, F>(archetypes);
         let parts: &mut PartsOf<Q, F> = self.parts(make, check);
         parts.extend::<Q, F>(archetypes);
-        (&parts.access, &parts.matches)
+        Planned { access: &parts.access, matches: &parts.matches }
     }
 
     /// The parts of this type, which are made when they are asked for first.

@@ -355,7 +355,7 @@ impl<Q: QueryData> ViewPlan<Q> {
 
     /// Looks at the archetypes and chunks that have appeared since the last time.
     pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
-        let matches = self.plan.matches(plans).matches;
+        let matches = self.plan.matches(plans).0.matches();
         self.columns.extend::<Q>(matches, source.archetypes, source.directory);
     }
 }

@@ -591,7 +591,11 @@ impl<'w> RowMoves<'w> {
 
     /// Moves all rows of the source by whole chunks, if they may go so: nothing but components without a
     /// size comes or goes. `prepare` is called before. Returns how many there are then.
+    ///
+    /// # Panics
+    /// Panics if rows have moved already.
     pub(crate) fn hand_over(&mut self, prepare: impl FnOnce(usize)) -> Option<usize> {
+        assert!(self.scratch.holes.is_empty(), "all rows are there yet");
         let Target { archetype, transition, .. } = self.target.as_mut()?;
         let plan = &transition.plan;
         self.source.chunks.is_alike(&archetype.chunks, plan).then(|| {
@@ -912,6 +916,23 @@ mod tests {
         let mut moves = given_b(&mut world);
         moves.insert_run(FIRST, 2, || B(7).into_parts());
         moves.insert_run(RowAddress { row: 1, ..FIRST }, 2, || B(8).into_parts());
+    }
+
+    #[derive(crate::Component)]
+    struct Tag;
+
+    #[test]
+    #[should_panic(expected = "all rows are there yet")]
+    fn rows_do_not_leave_by_whole_chunks_behind_one_that_has_left() {
+        let mut world = World::new();
+        let entities = world.spawn_batch((0..3).map(A));
+        let from = world.locate(entities[0]).expect("alive").archetype;
+        let mut moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
+            Some(bundles.insertion::<<Tag as Bundle>::Parts>(from, registry, archetypes))
+        })
+        .expect("to another archetype");
+        moves.insert_run(FIRST, 1, || Tag.into_parts());
+        moves.hand_over(|_| ());
     }
 
     #[test]

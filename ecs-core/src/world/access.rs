@@ -101,9 +101,9 @@ impl World {
         self.next_version();
         let (moment, directory) = (self.moment(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
-        let (access, matches) = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
+        let planned = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
         SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
-            .query(access, matches)
+            .query(planned)
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
@@ -116,7 +116,8 @@ impl World {
     /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
     /// them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
-        self.source().query(&self.registry)
+        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        Query::shared(&self.archetypes, &self.entities, directory, moment, &self.registry)
     }
 
     /// Random access to some components of any entity.
@@ -164,7 +165,7 @@ impl World {
         plan: &mut QueryPlan<Q, F>,
         last_asked: u64,
     ) {
-        *plan.matches(self.plan_source()).last_asked = last_asked;
+        *plan.matches(self.plan_source()).1 = last_asked;
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).

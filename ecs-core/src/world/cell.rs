@@ -10,8 +10,8 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, QueryData,
-    QueryFilter, QueryPlan, Source, SourceRight, View, ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, QueryData, QueryFilter,
+    QueryPlan, Source, SourceRight, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
 
@@ -185,10 +185,12 @@ impl<'w> WorldCell<'w> {
         self.rights.map(DeclaredAccess::owner)
     }
 
-    /// The right to use components, for a user that asked the last time at `since`. The guard stays with
-    /// what is made of it: it is the right for as long as it lives.
+    /// The right to use components, for a user that asked the last time at `since`.
+    ///
+    /// # Safety
+    /// The guard lives at least as long as the right and what is made of it (I-10).
     #[inline(always)]
-    pub(crate) fn take(
+    pub(crate) unsafe fn take(
         self,
         access: &'w Access,
         since: u64,
@@ -199,8 +201,7 @@ impl<'w> WorldCell<'w> {
         let World { borrows, registry, .. } = self.world;
         let guard = borrows.take(access, self.turn_number(), registry)?;
         // SAFETY: the guard is the right to the access (I-10), as long as every user goes through cells,
-        // which is the case: the world is borrowed exclusively by the first. The callers, which are
-        // `query`, `view` and `claims` below and `query_by_id`, keep the guard with what they make.
+        // which is the case: the world is borrowed exclusively by the first. The caller keeps the guard.
         Ok((unsafe { SourceRight::new(self.source(self.moment(since)), access) }, guard))
     }
 
@@ -248,10 +249,11 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
-        let Planned { access, matches, last_asked } = plan.matches(world.plan_source());
-        let (right, guard) = self.take(access, *last_asked)?;
+        let (planned, last_asked) = plan.matches(world.plan_source());
+        // SAFETY: the query keeps the guard (I-10).
+        let (right, guard) = unsafe { self.take(planned.access(), *last_asked) }?;
         *last_asked = self.version;
-        Ok(BorrowedQuery::new(right.query(access, matches), guard))
+        Ok(BorrowedQuery::new(right.query(planned), guard))
     }
 
     /// Random access to some components, until the view is dropped.
@@ -268,7 +270,8 @@ impl<'w> WorldCell<'w> {
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), self.source(self.moment(0)));
-        let (right, guard) = self.take(plan.access(), 0)?;
+        // SAFETY: the view keeps the guard (I-10).
+        let (right, guard) = unsafe { self.take(plan.access(), 0) }?;
         Ok(right.view(plan, Some(guard)))
     }
 
@@ -316,7 +319,8 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let (right, guard) = self.take(plan.access(), 0)?;
+        // SAFETY: the view keeps the guard (I-10).
+        let (right, guard) = unsafe { self.take(plan.access(), 0) }?;
         let loops = world.borrows.claim_loops(self.turn_number());
         Ok(ExclusiveView::new(right, plan, loops, guard))
     }

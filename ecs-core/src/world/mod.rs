@@ -226,10 +226,6 @@ impl World {
         }
     }
 
-    pub(crate) fn source(&self) -> Source<'_> {
-        self.source_at(self.moment())
-    }
-
     #[inline]
     pub(crate) fn source_at(&self, moment: ChangeWindow) -> Source<'_> {
         let directory = &self.blocks.directory;

@@ -1,4 +1,5 @@
 //! Walking a query by component id: row by row, or by runs of rows.
+#![expect(unsafe_code, reason = "takes the right of a cell, and keeps its guard")]
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -361,8 +362,9 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         query.extend(world.plan_source())?;
         let query = &*query;
-        let (right, guard) = self.take(query.access(), 0)?;
-        // What the rows hand out cannot outlive the borrow of them in `rows`.
+        // SAFETY: the rows keep the guard, and what they hand out cannot outlive the borrow of them in
+        // `rows` (I-10).
+        let (right, guard) = unsafe { self.take(query.access(), 0) }?;
         Ok(BorrowedDynamicRows { rows: DynamicRows { right, query }, _guard: guard })
     }
 }
