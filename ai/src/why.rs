@@ -44,7 +44,7 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
 fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     let name = log.name(entity);
     if !world.contains(entity) {
-        format!("{name} is no more, and decided nothing before.")
+        format!("{name} no longer exists, and no decision of it was written down.")
     } else if let Ok(action) = world.get::<Action>(entity) {
         format!("{name} is {}, which decides about it.", described(world, log, action))
     } else if world.has::<Body>(entity) || world.has::<Blocking>(entity) {

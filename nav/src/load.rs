@@ -148,7 +148,12 @@ impl fmt::Display for LoadReason {
             }
             Self::ExtraLine => write!(f, "nothing may follow the last row"),
             Self::StrangeByte { byte, column } => {
-                write!(f, "column {column}: '{}' is no terrain", byte.escape_ascii())
+                let byte = byte.escape_ascii();
+                write!(
+                    f,
+                    "column {column}: '{byte}' is no terrain: '.', 'G' and 'S' can be crossed, \
+                     '@', 'O', 'T' and 'W' cannot"
+                )
             }
             Self::CellOutside { field } => write!(f, "the {field} lies outside of the map"),
             Self::NotText => write!(f, "the line is not UTF-8 text"),

@@ -57,7 +57,7 @@ fn beats(score: f32, best_score: f32, runs: bool) -> bool {
     (score > best_score) | (runs & (score == best_score) & (score > 0.0))
 }
 
-const NOT_A_NUMBER: &str = "has a curve or a weight that cannot be computed with";
+const UNSOUND: &str = "has a number that is not finite or out of range";
 
 /// For so many options there is room for all scores.
 const SCORES_MAX: usize = 16;
@@ -169,7 +169,7 @@ impl Reasoner {
                 return Err(about(&option.name, "has no considerations"));
             }
             if !option.utility.is_sound() {
-                return Err(about(&option.name, NOT_A_NUMBER));
+                return Err(about(&option.name, UNSOUND));
             }
             option.action = actions.find(&option.name).ok_or_else(|| {
                 let hint = hint(&option.name, actions.names());
@@ -180,7 +180,7 @@ impl Reasoner {
             && self.options.iter().all(|option| option.utility.is_cheap());
         if let Select::FirstAbove(threshold) = self.select {
             if threshold.is_nan() {
-                return Err(about("first above", NOT_A_NUMBER));
+                return Err(about("first above", "has a threshold that is not a number"));
             }
         }
         Ok(self)

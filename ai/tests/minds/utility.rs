@@ -576,7 +576,7 @@ fn what_makes_no_sense_is_refused() {
     let unknown = "the option \"fly\" names no action of the set, but \"0\"";
     assert_eq!(bind("fly", plain(0)), unknown);
     assert_eq!(bind("0", Utility::sum()), "the option \"0\" has no considerations");
-    let not_a_number = "the option \"0\" has a curve or a weight that cannot be computed with";
+    let not_a_number = "the option \"0\" has a number that is not finite or out of range";
     let broken = [
         Utility::of(INPUTS[0], Curve::linear(f32::NAN, 0.0)),
         Utility::of(INPUTS[0], Curve::normal(0.5, 0.0)),

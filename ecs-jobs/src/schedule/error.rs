@@ -49,10 +49,10 @@ pub enum ScheduleError {
 
 error_text! { ScheduleError:
     Self::Circle { systems } => "the order of these systems is a circle: {}", systems.join(" before ");
-    Self::Contradiction { system, wanted } => "{system} asks for {} twice, once of them to write, which filters do not part: \
-        let one parameter do both", wanted.join(" and ");
+    Self::Contradiction { system, wanted } => "{system} asks for {} twice, once of them to write; filters that \
+        exclude each other do not help: ask for it once", wanted.join(" and ");
     Self::UnknownSystem { system, other } => "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \
-        what adds it with others of its crate";
+        call what adds it, such as `action::add` or `nav::systems::add`";
     Self::WritingCondition { condition, system } => "the condition {condition} of {system} writes; conditions only read";
     Self::MissingResource { system, resource } => "{system} takes the resource {resource}, which is not in the world";
     Self::Ambiguous { ambiguities } => "{} pairs of systems have no declared order; {}", ambiguities.len(),

@@ -77,8 +77,10 @@ fn broken_maps_are_refused_by_line_and_reason() {
     check_fault(&with_rows("...\n"), "m:5: the file ends after 1 of 2 rows");
     check_fault(&with_rows(""), "m:4: the file ends after 0 of 2 rows");
     check_fault(&with_rows("...\n...\n\n..."), "m:8: nothing may follow the last row");
-    check_fault(&with_rows("...\n.x.\n"), "m:6: column 2: 'x' is no terrain");
-    check_fault(&with_rows("..\x00\n...\n"), "m:5: column 3: '\\x00' is no terrain");
+    let letters = "'.', 'G' and 'S' can be crossed, '@', 'O', 'T' and 'W' cannot";
+    let strange = |at: &str| format!("m:{at} is no terrain: {letters}");
+    check_fault(&with_rows("...\n.x.\n"), &strange("6: column 2: 'x'"));
+    check_fault(&with_rows("..\x00\n...\n"), &strange("5: column 3: '\\x00'"));
 }
 
 #[test]
