@@ -48,7 +48,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("archetype", &[&["rows"]]),
-    ("transfer", &[&["plan"], &["bundles"], &["new_rows"], &["mover"]]),
+    ("transfer", &[&["plan"], &["bundles"], &["new_rows"], &["mover"], &["row_moves"]]),
     (
         "query",
         &[

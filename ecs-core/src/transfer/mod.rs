@@ -11,11 +11,13 @@ mod bundles;
 mod mover;
 mod new_rows;
 mod plan;
+mod row_moves;
 
 pub(crate) use bundles::{BundleIndex, Bundles, Part};
-pub(crate) use mover::{Assembly, ReplacedRows, RowFiller, RowMoves};
+pub(crate) use mover::{Assembly, ReplacedRows, RowFiller};
 pub(crate) use new_rows::{NewRows, RowCopies};
 pub(crate) use plan::{Change, Transition};
+pub(crate) use row_moves::RowMoves;
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,23 +1,21 @@
-//! Rows that leave an archetype: one or many, for another archetype or for good, with a bundle that
-//! they are given or that is taken from them.
+//! The row of one entity that leaves its archetype, for another one or for good, with a bundle that
+//! it is given or that is taken from it.
 #![expect(
     unsafe_code,
     reason = "moves rows between archetypes, and bundles into them and out of them"
 )]
 
 use alloc::vec::Vec;
-use core::any::TypeId;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use smallvec::SmallVec;
 
+use super::MoveContext;
 use super::bundles::{Bundles, Part};
-use super::new_rows::ReservedRows;
 use super::plan::{BundleIds, Carried, Change, Transition};
-use super::{Hole, MoveContext, MoveScratch};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
-use crate::bundle::{AnyParts, ColumnStarts, Leftovers, Parts, Slot, with_starts};
+use crate::bundle::{AnyParts, Leftovers, Parts, Slot, with_starts};
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
@@ -25,7 +23,6 @@ use crate::error::MissingComponent;
 use crate::storage::{
     BlockPool, ChangeWindow, Chunks, ColumnAction, DropFn, Place, RowAddress, RowPlan, TakenRows,
 };
-use crate::user_code::finish;
 
 /// What rows have left behind that were taken out: values of the columns that are listed, which are
 /// dropped with this. All books are in order meanwhile.
@@ -44,7 +41,7 @@ impl<'w> LeftBehind<'w> {
     /// `taken` is what became of `count` rows from `from` on, which is at `place`, by a plan with these
     /// drops, and the archetype was not touched since.
     #[inline(always)]
-    unsafe fn new(
+    pub(super) unsafe fn new(
         chunks: &'w Chunks,
         drops: &'w [(usize, DropFn)],
         entities: &mut Entities,
@@ -510,443 +507,20 @@ impl RowFiller<'_> {
     }
 }
 
-/// Many rows that leave an archetype, for another one or for good.
-///
-/// An entity's place is written as its turn comes. What it leaves behind is a *hole*: a row that
-/// the source still counts, so that the rows around it stay where they are. What it comes to is a
-/// reserved row. All rows of one reservation are copied and committed together, column by column,
-/// and the holes are closed in the end. Until then no other code may look at the world (C-2), which
-/// is borrowed; dropping this brings everything in order, also on the way of a panic.
-pub(crate) struct RowMoves<'w> {
-    entities: &'w mut Entities,
-    blocks: &'w mut BlockPool,
-    scratch: &'w mut MoveScratch,
-    version: u64,
-    source: &'w mut Archetype,
-    target: Option<Target<'w>>,
-    /// The first of the holes whose rows have not been copied yet.
-    fresh: usize,
-    /// All holes lie before this row, so that those from here on are none (C-2).
-    behind_holes: RowAddress,
-}
-
-/// Where rows arrive.
-struct Target<'w> {
-    archetype: &'w mut Archetype,
-    transition: &'w Transition,
-    rows: ReservedRows,
-}
-
-impl<'w> RowMoves<'w> {
-    /// Rows of an archetype that go where `find` says, by a change from there. `None` if that is nowhere,
-    /// or where they are.
-    pub(crate) fn new(
-        mut context: MoveContext<'w>,
-        from: ArchetypeId,
-        find: impl FnOnce(&'w mut Bundles, &mut Registry, &mut Archetypes) -> Option<&'w Transition>,
-    ) -> Option<Self> {
-        let version = context.next_version();
-        let MoveContext { bundles, registry, archetypes, entities, blocks, scratch, .. } = context;
-        let transition = find(bundles, registry, archetypes)?;
-        transition.expect_from(from);
-        if transition.target == from {
-            return None;
-        }
-        let (source, archetype) = archetypes.get_two(from, transition.target);
-        let target = Some(Target { archetype, transition, rows: ReservedRows::default() });
-        Some(Self::leaving((entities, blocks, scratch, version), source, target))
-    }
-
-    /// Rows whose entities end, and whose values are dropped.
-    pub(crate) fn despawn(mut context: MoveContext<'w>, from: ArchetypeId) -> Self {
-        let version = context.next_version();
-        let MoveContext { archetypes, entities, blocks, scratch, .. } = context;
-        Self::leaving((entities, blocks, scratch, version), archetypes.get_mut(from), None)
-    }
-
-    fn leaving(
-        (entities, blocks, scratch, version): (
-            &'w mut Entities,
-            &'w mut BlockPool,
-            &'w mut MoveScratch,
-            u64,
-        ),
-        source: &'w mut Archetype,
-        target: Option<Target<'w>>,
-    ) -> Self {
-        debug_assert!(scratch.holes.is_empty());
-        let behind_holes = RowAddress::default();
-        Self { entities, blocks, scratch, version, source, target, fresh: 0, behind_holes }
-    }
-
-    /// The archetype that rows leave. Holes are rows of it like all others.
-    pub(crate) fn source(&self) -> &Archetype {
-        self.source
-    }
-
-    /// The flags of the archetype that rows go to.
-    pub(crate) fn target_flags(&self) -> ArchetypeFlags {
-        self.target.as_ref().map_or(ArchetypeFlags::NONE, |target| target.archetype.flags)
-    }
-
-    /// Moves all rows of the source by whole chunks, if they may go so: nothing but components without a
-    /// size comes or goes. `prepare` is called before. Returns how many there are then.
-    ///
-    /// # Panics
-    /// Panics if rows have moved already.
-    pub(crate) fn hand_over(&mut self, prepare: impl FnOnce(usize)) -> Option<usize> {
-        assert!(self.scratch.holes.is_empty(), "all rows are there yet");
-        let Target { archetype, transition, .. } = self.target.as_mut()?;
-        let plan = &transition.plan;
-        self.source.chunks.is_alike(&archetype.chunks, plan).then(|| {
-            prepare(self.source.len());
-            let target = &mut archetype.chunks;
-            self.source.chunks.hand_over(self.blocks, target, plan, self.version);
-            archetype.len()
-        })
-    }
-
-    fn plan(&self) -> &RowPlan {
-        self.target.as_ref().map_or(&self.source.ending, |target| &target.transition.plan)
-    }
-
-    /// Whether values will be dropped in the end.
-    pub(crate) fn drops_values(&self) -> bool {
-        !self.plan().drops.is_empty()
-    }
-
-    /// Makes sure that the next row has a place and needs no memory; of `wanted` rows that may
-    /// come, as many as fit get a place. Returns how many rows are left of the reservation.
-    #[inline]
-    fn prepare(&mut self, wanted: usize) -> usize {
-        let room = self.target.as_ref().map_or(usize::MAX, |target| target.rows.left());
-        if room == 0 {
-            return self.reserve(wanted);
-        }
-        self.scratch.holes.reserve(1);
-        room
-    }
-
-    #[inline(never)]
-    fn reserve(&mut self, wanted: usize) -> usize {
-        self.commit();
-        self.scratch.holes.reserve(1);
-        let Some(Target { archetype, transition, rows }) = &mut self.target else {
-            return usize::MAX;
-        };
-        let insertion = transition.gives.map(|_| *transition);
-        *rows = ReservedRows::new(&mut archetype.chunks, self.blocks, wanted, insertion);
-        rows.left()
-    }
-
-    /// Calls `visit` with pieces of a run of rows for which there is room.
-    ///
-    /// # Panics
-    /// Panics if the rows are not there, or one of those that left is not before all of them.
-    fn each_piece(
-        &mut self,
-        mut from: RowAddress,
-        mut count: usize,
-        mut visit: impl FnMut(&mut Self, RowAddress, usize),
-    ) {
-        let RowAddress { chunk, row } = from;
-        let (end, is_behind) = (row + count, self.behind_holes <= from);
-        assert!(is_behind && end <= self.source.chunks.len(chunk), "rows are there and in order");
-        self.behind_holes = RowAddress { chunk, row: end };
-        while count > 0 {
-            let piece = self.prepare(count).min(count);
-            visit(self, from, piece);
-            from.row += piece;
-            count -= piece;
-        }
-    }
-
-    /// Lets a run of rows leave, which have nothing new to be written. Runs come in their order.
-    ///
-    /// # Panics
-    /// Panics if the rows are not there, or one of those that left is not before all of them.
-    pub(crate) fn leave_run(&mut self, from: RowAddress, count: usize) {
-        self.expect_no_gaps();
-        self.each_piece(from, count, |moves, from, count| {
-            // SAFETY: `each_piece` asked for room, and each row of the source comes up once, so that
-            // none is a hole (C-2); there is nothing to be written.
-            unsafe { moves.leave(from, count) };
-        });
-    }
-
-    fn expect_no_gaps(&self) {
-        if let Some(target) = &self.target {
-            target.transition.expect_no_gaps();
-        }
-    }
-
-    /// Lets a run of rows go, each with the next bundle. Runs come in their order. Should `next`
-    /// panic, the rows before it arrive.
-    ///
-    /// # Panics
-    /// Panics if the rows are not there, one of those that left is not before all of them, or the
-    /// transition is no insertion of such a bundle.
-    pub(crate) fn insert_run<P: Parts>(
-        &mut self,
-        from: RowAddress,
-        count: usize,
-        mut next: impl FnMut() -> P,
-    ) {
-        let gives = self.target.as_ref().and_then(|target| target.transition.gives);
-        assert!(gives == Some(TypeId::of::<P>()), "another bundle");
-        self.each_piece(from, count, |moves, from, count| {
-            let Some(target) = &moves.target else { return };
-            let (columns, row) = target.rows.next_row();
-            let columns: ColumnStarts = columns.starts.as_slice().into();
-            let mut writing = Writing { moves, from, written: 0 };
-            for _ in 0..count {
-                let bundle = next();
-                // SAFETY: the columns are those of the insertion of this bundle, as was seen (I-6,
-                // I-9), and `prepare` has reserved `count` rows from there on.
-                unsafe { bundle.write(&columns, row + writing.written) };
-                writing.written += 1;
-            }
-        });
-    }
-
-    /// Lets an entity leave, if it is in the source; `take` gives the bundle that it is to be given, if
-    /// that is what this is about. Returns whether it was there. Of `wanted` rows that may come, as
-    /// many as fit get a place.
-    ///
-    /// # Panics
-    /// Panics if the bundle is another than that of the transition, or there is none and it takes one.
-    #[inline(always)]
-    pub(crate) fn leave_one<B: AnyParts>(
-        &mut self,
-        entity: Entity,
-        wanted: usize,
-        take: impl FnOnce() -> Option<B>,
-    ) -> bool {
-        let here = self.entities.locate(entity, &self.blocks.directory);
-        let Some(from) = here.filter(|here| here.archetype == self.source.id()) else {
-            return false;
-        };
-        self.prepare(wanted);
-        match take() {
-            Some(bundle) => {
-                let target = self.target.as_ref().expect("rows that go to another archetype");
-                let (columns, row) = target.rows.next_row();
-                // SAFETY: the columns are those of the insertion of this type of bundle (I-6, I-9), and
-                // `prepare` has reserved the row.
-                unsafe { bundle.write(columns, row) };
-            }
-            None => self.expect_no_gaps(),
-        }
-        // Runs do not follow.
-        self.behind_holes = RowAddress { chunk: usize::MAX, row: 0 };
-        // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
-        // row (I-1): this is where the table has it, which was written for those that have moved, so
-        // that it is no hole (C-2).
-        unsafe { self.leave_row(entity, from.address) };
-        true
-    }
-
-    /// The entities in `count` rows of the source, from one on, go to the next rows of the target, or
-    /// end where there is none.
-    ///
-    /// # Safety
-    /// [`prepare`](Self::prepare) said that there is room, the rows are there and are no holes (I-2,
-    /// C-2), and the caller has written the bundles of the next rows (C-3).
-    #[inline(always)]
-    unsafe fn leave(&mut self, from: RowAddress, count: usize) {
-        let entities = &mut *self.entities;
-        let leaving = &self.source.chunks.entities(from.chunk)[from.row..from.row + count];
-        match &mut self.target {
-            Some(Target { archetype, rows, .. }) => {
-                entities.set_places(leaving, archetype.chunks.place(rows.take(count)));
-            }
-            None => leaving.iter().for_each(|&entity| entities.free(entity)),
-        }
-        self.add_hole(from, count);
-    }
-
-    /// As [`leave`](Self::leave), of one row whose entity is known.
-    ///
-    /// # Safety
-    /// As for [`leave`](Self::leave); the row is that of this entity (I-1).
-    #[inline(always)]
-    unsafe fn leave_row(&mut self, entity: Entity, from: RowAddress) {
-        debug_assert_eq!(self.source.chunks.entities(from.chunk)[from.row], entity);
-        let entities = &mut *self.entities;
-        match &mut self.target {
-            Some(Target { archetype, rows, .. }) => {
-                entities.set_place(entity, archetype.chunks.place(rows.take(1)));
-            }
-            None => entities.free(entity),
-        }
-        self.add_hole(from, 1);
-    }
-
-    #[inline(always)]
-    fn add_hole(&mut self, from: RowAddress, count: usize) {
-        let rows = from.row..from.row + count;
-        let holes = &mut self.scratch.holes;
-        match holes[self.fresh..].last_mut() {
-            Some(last) if last.chunk == from.chunk && last.rows.end == from.row => {
-                last.rows.end += count;
-            }
-            _ if count > 0 => holes.push(Hole { chunk: from.chunk, rows }),
-            _ => {}
-        }
-    }
-
-    /// Lets the rows that have arrived belong to the target (C-3).
-    fn commit(&mut self) {
-        let holes = &self.scratch.holes;
-        let fresh = &holes[self.fresh..];
-        self.fresh = holes.len();
-        let Some(Target { archetype, transition, rows }) = &mut self.target else { return };
-        let mut to = core::mem::take(rows).first();
-        for Hole { chunk, rows } in fresh {
-            let from = (RowAddress { chunk: *chunk, row: rows.start }, rows.len());
-            let arrival = (&mut archetype.chunks, to);
-            // SAFETY: the holes since the last commit are rows of the source whose entities have
-            // arrived in these reserved rows one after the other (`leave`); the plan is a
-            // transition's between the two (I-6), and the caller has written what it does not move
-            // to (C-3).
-            unsafe { self.source.chunks.copy_rows(from, arrival, &transition.plan, self.version) };
-            to.row += rows.len();
-        }
-    }
-
-    /// Takes the holes out, from the last to the first: what fills a hole is never one itself.
-    /// To be run again where a drop has panicked: the holes that are left are taken out then.
-    fn close(&mut self) {
-        let Self { entities, blocks, scratch, version, source, target, .. } = self;
-        let Archetype { chunks, ending, .. } = &mut **source;
-        let plan = target.as_ref().map_or(&*ending, |target| &target.transition.plan);
-        let place = |hole: &Hole| (hole.chunk, hole.rows.start);
-        if !scratch.holes.is_sorted_by_key(place) {
-            scratch.holes.sort_unstable_by_key(place);
-        }
-        while let Some(hole) = scratch.holes.last_mut() {
-            let count = hole.rows.len().min(chunks.tail_len());
-            hole.rows.end -= count;
-            let from = RowAddress { chunk: hole.chunk, row: hole.rows.end };
-            if hole.rows.is_empty() {
-                _ = scratch.holes.pop();
-            }
-            // SAFETY: a hole is rows that the source counts (C-2), each of which comes up once; the
-            // plan has the steps of its columns (I-6).
-            let taken = unsafe { chunks.take_rows(blocks, (from, count), plan, *version) };
-            let rows = (from, chunks.place(from), count);
-            // SAFETY: these rows were taken just now, by this plan.
-            drop(unsafe { LeftBehind::new(chunks, &plan.drops, entities, rows, &taken) });
-        }
-    }
-}
-
-/// Bundles that are being written for a run of rows. Those that are written go with their rows,
-/// also where a clone panics.
-struct Writing<'a, 'w> {
-    moves: &'a mut RowMoves<'w>,
-    from: RowAddress,
-    written: usize,
-}
-
-impl Drop for Writing<'_, '_> {
-    fn drop(&mut self) {
-        // SAFETY: made only by `insert_run`, for rows for which `prepare` has said that there is room,
-        // and which come up once, so that none is a hole (C-2); so many bundles were written (C-3).
-        unsafe { self.moves.leave(self.from, self.written) };
-    }
-}
-
-impl Drop for RowMoves<'_> {
-    fn drop(&mut self) {
-        self.commit();
-        // Should the drop of a value panic, the others are dropped and the holes closed all the same.
-        finish(|| self.close());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle::Bundle;
     use crate::world::World;
 
-    #[derive(crate::Component, Debug, PartialEq)]
-    struct A(u32);
-    #[derive(crate::Component, Debug, PartialEq)]
-    struct B(u32);
-
-    /// The rows of three entities with an `A`, which are given a `B`.
-    fn given_b(world: &mut World) -> RowMoves<'_> {
-        let entities = world.spawn_batch((0..3).map(A));
-        let from = world.locate(entities[0]).expect("alive").archetype;
-        let moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
-            Some(bundles.insertion::<<B as Bundle>::Parts>(from, registry, archetypes))
-        });
-        moves.expect("to another archetype")
-    }
-
-    const FIRST: RowAddress = RowAddress { chunk: 0, row: 0 };
-
-    #[test]
-    fn rows_arrive_with_their_bundles() {
-        let mut world = World::new();
-        given_b(&mut world).insert_run(FIRST, 2, || B(7).into_parts());
-        assert_eq!(world.query::<(&A, &B)>().count(), 2);
-        assert_eq!(world.query::<&A>().count(), 3);
-        world.check().expect("in order");
-    }
-
-    #[test]
-    #[should_panic(expected = "another bundle")]
-    fn a_bundle_of_another_type_than_the_transition_gives_is_refused() {
-        given_b(&mut World::new()).insert_run(FIRST, 2, || A(7).into_parts());
-    }
-
-    #[test]
-    #[should_panic(expected = "values to be written")]
-    fn rows_that_need_a_value_do_not_leave_without() {
-        given_b(&mut World::new()).leave_run(FIRST, 2);
-    }
-
-    #[test]
-    #[should_panic(expected = "rows are there and in order")]
-    fn rows_that_have_left_do_not_leave_again() {
-        let mut world = World::new();
-        let mut moves = given_b(&mut world);
-        moves.insert_run(FIRST, 2, || B(7).into_parts());
-        moves.insert_run(RowAddress { row: 1, ..FIRST }, 2, || B(8).into_parts());
-    }
-
     #[derive(crate::Component)]
-    struct Tag;
-
-    #[test]
-    #[should_panic(expected = "all rows are there yet")]
-    fn rows_do_not_leave_by_whole_chunks_behind_one_that_has_left() {
-        let mut world = World::new();
-        let entities = world.spawn_batch((0..3).map(A));
-        let from = world.locate(entities[0]).expect("alive").archetype;
-        let mut moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
-            Some(bundles.insertion::<<Tag as Bundle>::Parts>(from, registry, archetypes))
-        })
-        .expect("to another archetype");
-        moves.insert_run(FIRST, 1, || Tag.into_parts());
-        moves.hand_over(|_| ());
-    }
-
-    #[test]
-    #[should_panic(expected = "rows are there and in order")]
-    fn rows_that_are_not_there_do_not_leave() {
-        given_b(&mut World::new()).insert_run(FIRST, 4, || B(7).into_parts());
-    }
+    struct A(u32);
 
     #[test]
     #[should_panic(expected = "every component has a value")]
     fn a_row_that_lacks_a_value_is_not_assembled() {
         let mut world = World::new();
-        let target = given_b(&mut world).target.as_ref().map(|target| target.archetype.id());
-        let target = target.expect("it has one");
+        let with_value = world.spawn(A(1));
+        let target = world.locate(with_value).expect("alive").archetype;
         let entity = world.spawn(());
         let mut memory = Assembly::default();
         let (nothing, none_is_new) = (|_: &mut RowFiller<'_>, _: &mut _, _: &mut _| (), |_| false);
