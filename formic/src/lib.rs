@@ -2,7 +2,7 @@
 //!
 //! One crate to depend on: an archetype ECS ([`ecs`]), a scheduler ([`jobs`]), every common kind of
 //! mind ([`ai`]) and grid navigation ([`nav`]), each of which is a crate that can be used alone.
-//! The same seed gives the same world on any number of threads, and every agent can say why it did
+//! The same seed gives the same world on any number of threads, and every agent that is watched can say why it did
 //! what it did.
 //!
 //! ```
