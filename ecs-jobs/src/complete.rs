@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
 use crate::sync::{Deadline, is_kept};
-use crate::task_group::{Reach, TaskGroup};
+use crate::task_group::Reach;
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
 
@@ -87,11 +87,12 @@ impl<'pool> JobGoal<'pool> {
         // All external threads have the same slot, so one at a time is let in.
         let is_external = self.context.is_external(self.shared);
         let slot = self.shared.slots.get(id);
-        let is_let_in = |group: &TaskGroup| {
-            group.job() == Some(id) && (!is_external || slot.let_external_in(id))
-        };
-        let has_helped = help_once(self.shared, self.context, is_let_in, &mut || self.is_late());
-        if has_helped && is_external {
+        if is_external && !(self.has_work_inside(id) && slot.let_external_in(id)) {
+            return false;
+        }
+        let mut stop = || self.is_late();
+        let has_helped = help_once(self.shared, self.context, Reach::Inside(id), &mut stop);
+        if is_external {
             slot.let_external_out(id);
         }
         has_helped

@@ -62,14 +62,9 @@ impl BatchCounter {
         }
     }
 
-    /// Whether `batch` is the one that ends the loop.
-    pub(crate) fn is_last(&self, batch: &Range<usize>) -> bool {
-        batch.end == self.len
-    }
-
-    /// Hands out no more. Returns whether there was more.
-    pub(crate) fn cancel(&self) -> bool {
-        self.next.swap(self.len, Ordering::Relaxed) < self.len
+    /// Hands out no more.
+    pub(crate) fn cancel(&self) {
+        self.next.store(self.len, Ordering::Relaxed);
     }
 
     fn has_more(&self) -> bool {
@@ -92,40 +87,27 @@ impl<'body> LoopBody<'body> {
 }
 
 struct FlatLoop<'body> {
-    /// Counts one for all the indices that are not handed out, and one per
-    /// visitor. Who takes the last batch ends the former, and is then still
-    /// counted as a visitor, or is the owner.
     group: TaskGroup,
     counter: BatchCounter,
     body: LoopBody<'body>,
 }
 
 impl FlatLoop<'_> {
-    /// Takes a batch. The last one ends the count for what is not handed out.
-    fn claim(&self) -> Option<Range<usize>> {
-        let batch = self.counter.claim()?;
-        if self.counter.is_last(&batch) {
-            self.group.finish_job();
-        }
-        Some(batch)
-    }
-
     /// Runs one batch, and notes what an index of it took.
     fn run_measured(&self, shared: &Shared, slot: usize) {
-        let Some(batch) = self.claim() else { return };
-        let finished = self.group.run(|| {
+        let Some(batch) = self.counter.claim() else { return };
+        self.run(|| {
             let (len, began_ns) = (batch.len(), shared.clock.begin_ns());
             (self.body.run)(slot, batch);
             let elapsed_ns = shared.clock.elapsed_ns(began_ns);
             shared.body_costs.note(self.body.id, scale(elapsed_ns, 1, len));
         });
-        self.cancel_unless(finished);
     }
 
-    /// Hands out no more indices if a batch has panicked.
-    fn cancel_unless(&self, finished: Option<()>) {
-        if finished.is_none() && self.counter.cancel() {
-            self.group.finish_job();
+    /// Runs a batch. If it panics, no more indices are handed out.
+    fn run(&self, batch: impl FnOnce()) {
+        if self.group.run(batch).is_none() {
+            self.counter.cancel();
         }
     }
 }
@@ -140,9 +122,8 @@ impl Work for FlatLoop<'_> {
     }
 
     fn run_one(&self, slot: usize) -> bool {
-        let Some(batch) = self.claim() else { return false };
-        let finished = self.group.run(|| (self.body.run)(slot, batch));
-        self.cancel_unless(finished);
+        let Some(batch) = self.counter.claim() else { return false };
+        self.run(|| (self.body.run)(slot, batch));
         true
     }
 }
@@ -226,7 +207,7 @@ fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBo
     let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {
-        group: TaskGroup::new(1),
+        group: TaskGroup::new(0),
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
@@ -255,12 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_counter_hands_out_nothing_and_is_cancelled_once() {
+    fn a_cancelled_counter_hands_out_nothing() {
         let counter = BatchCounter::new(0..10, 1, 1);
         assert!(counter.claim().is_some());
-        assert!(counter.cancel());
-        assert!(!counter.cancel());
-        assert!(counter.claim().is_none());
+        counter.cancel();
+        assert!(counter.claim().is_none() && !counter.has_more());
     }
 
     #[test]

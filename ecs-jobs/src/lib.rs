@@ -46,9 +46,11 @@
 //! The unsafe code of the pool rests on these; `SAFETY` comments cite them.
 //!
 //! * **J-1** A listed group is alive: its owner takes it off the list of open
-//!   groups, under the list's lock, before it leaves the frame.
-//! * **J-2** A group is alive while it counts a thread or a job. A thread that is
-//!   counted may use it, and uses it last in the decrement that ends its count.
+//!   groups, under the list's lock, before it leaves the frame, when no thread is
+//!   in the group and none would find anything to do.
+//! * **J-2** A group is alive while it counts a thread, or the half of a join, for
+//!   which a thread may come. A thread that is counted may use it, and uses it last
+//!   in the decrement that ends its count.
 //! * **J-3** A group's parent outlives it: the job of the parent that opened the
 //!   group ends after the group does, and runs on the parent's owner or on a
 //!   thread that is counted in the parent.

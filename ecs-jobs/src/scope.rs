@@ -83,8 +83,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 pub struct Scope<'scope> {
     shared: &'scope Shared,
     group: TaskGroup,
-    /// Jobs that have not started. Every unfinished job is counted in the
-    /// group, whether it is in here or running.
+    /// Jobs that have not started.
     jobs: Queue<Job<'scope>>,
     /// Keeps `'scope` invariant whatever becomes of the other fields.
     _invariant: PhantomData<fn(&'scope ()) -> &'scope ()>,
@@ -106,7 +105,6 @@ impl<'scope> Scope<'scope> {
     pub fn spawn(&self, job: impl FnOnce(&Scope<'scope>) + Send + 'scope) {
         let mut stored = Job::empty();
         stored.put(job);
-        self.group.add_one();
         self.jobs.push(stored);
         self.shared.announce_work(&self.group, 1);
     }
@@ -132,7 +130,6 @@ impl Work for Scope<'_> {
     fn run_one(&self, _slot: usize) -> bool {
         let Some(job) = self.jobs.pop() else { return false };
         self.run(job);
-        self.group.finish_job();
         true
     }
 }

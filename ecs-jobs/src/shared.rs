@@ -323,9 +323,9 @@ impl Shared {
         self.hungry_count.fetch_add(step, Ordering::Relaxed);
     }
 
-    /// Counts the caller as a visitor of the oldest group that has work and lets it in.
-    pub(crate) fn enter(&self, is_let_in: impl FnMut(&TaskGroup) -> bool) -> Option<Visit<'_>> {
-        self.open_groups.enter(&self.sleepers, is_let_in)
+    /// Counts the caller as a visitor of the oldest group within reach that has work.
+    pub(crate) fn enter(&self, reach: Reach) -> Option<Visit<'_>> {
+        self.open_groups.enter(&self.sleepers, reach)
     }
 
     /// The open halves of the places that have ever been in use.
@@ -334,19 +334,13 @@ impl Shared {
         &self.open_halves[..self.place_count.load(Ordering::Relaxed).min(self.open_halves.len())]
     }
 
-    /// Takes the oldest open half that the caller may take, of the first place that has one,
-    /// beginning after its own.
-    pub(crate) fn steal(
-        &self,
-        own: usize,
-        mut is_let_in: impl FnMut(&TaskGroup) -> bool,
-    ) -> Option<JobRef> {
+    /// Takes the oldest open half within reach, of the first place that has one, beginning after the
+    /// caller's own.
+    pub(crate) fn steal(&self, own: usize, reach: Reach) -> Option<JobRef> {
         let all = self.open_halves();
         let (before, after) = all.split_at((own + 1).min(all.len()));
-        after
-            .iter()
-            .chain(before)
-            .find_map(|queue| queue.take_where(|half| is_let_in(half.group())))
+        let is_within = |half: &JobRef| reach.includes(half.group());
+        after.iter().chain(before).find_map(|queue| queue.take_where(is_within))
     }
 
     /// Whether there is an open half within reach.

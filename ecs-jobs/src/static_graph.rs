@@ -126,7 +126,6 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
     /// Adds a node that is ready, and wakes no thread for it: one that is awake takes it, at the
     /// latest the one that added it, when it has ended its own.
     fn add(&self, node: usize) {
-        self.group.add_one();
         self.graph.queue.push(node);
     }
 
@@ -188,7 +187,6 @@ impl<F: Fn(usize, usize) + Sync> Work for GraphRun<'_, F> {
     fn run_one(&self, slot: usize) -> bool {
         let Some(node) = self.graph.queue.pop() else { return false };
         self.run_from(slot, node);
-        self.group.finish_job();
         true
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A scope, a flat loop and a join each are a [`TaskGroup`] in the stack frame of the call that
 //! owns it. Scopes and loops are also [`Work`]: they are listed in the pool's [`OpenGroups`], where
-//! other threads find them. Each other thread that visits a group is counted in it, as is each of
-//! its unfinished jobs, and the owner leaves its frame only when that count is zero.
+//! other threads find them. Each other thread that visits a group is counted in it, and the owner
+//! leaves its frame only when that count is zero and no work is left.
 //!
 //! Groups form a tree through their parents: a group that is opened by a job is a child of the
 //! job's group. A waiting owner helps with its own group and those below it. That is why a lock may
@@ -24,13 +24,13 @@ use std::ptr::{self, NonNull};
 
 /// Set in [`TaskGroup::state`] once the owner is about to sleep.
 const OWNER_ASLEEP: usize = 1;
-/// One unfinished job or visitor in [`TaskGroup::state`].
+/// One visitor in [`TaskGroup::state`], or the half of a join.
 const ONE: usize = 2;
 
 /// The part that scopes, loops and joins have in common.
 #[derive(Debug)]
 pub(crate) struct TaskGroup {
-    /// `count * ONE + OWNER_ASLEEP`, in one word, so that the last to finish learns from its
+    /// `count * ONE + OWNER_ASLEEP`, in one word, so that the last to leave learns from its
     /// decrement whether it has to wake the owner, and need not look at the group again.
     state: AtomicUsize,
     /// Null, or the group whose job opened this one.
@@ -47,7 +47,7 @@ pub(crate) struct TaskGroup {
 }
 
 impl TaskGroup {
-    /// A group of `count` unfinished jobs.
+    /// A group that counts `count` threads.
     #[inline]
     pub(crate) fn new(count: usize) -> Self {
         // SAFETY: there is no parent, so J-3 asks for nothing.
@@ -105,26 +105,6 @@ impl TaskGroup {
         unsafe { parent.as_ref() }
     }
 
-    /// Counts one more unfinished job or visitor, before others can know of it.
-    ///
-    /// The owner cannot leave its frame while this happens: it is the caller, or
-    /// the caller is counted already, or holds the lock of the list that the
-    /// group is still on.
-    pub(crate) fn add_one(&self) {
-        // Relaxed: the job itself is published by the queue it goes into.
-        self.state.fetch_add(ONE, Ordering::Relaxed);
-    }
-
-    /// Counts one less, from inside [`Work::run_one`], and wakes no thread.
-    ///
-    /// The caller is the owner, who is awake, or a visitor: the visit counts beside the job, so
-    /// this was not the last, and the visit's end will look whether the owner sleeps.
-    pub(crate) fn finish_job(&self) {
-        // Relaxed: what the job did goes with the visit's end, or is the owner's own.
-        let before = self.state.fetch_sub(ONE, Ordering::Relaxed);
-        debug_assert!(before >= ONE, "a group counts what has not finished");
-    }
-
     /// Counts one less, and wakes the owner if that was the last.
     ///
     /// It takes a pointer because the owner may free the group as soon as the count is zero (J-2),
@@ -151,7 +131,7 @@ impl TaskGroup {
         }
     }
 
-    /// Whether all jobs have finished and all visitors have left.
+    /// Whether no thread is in the group. What those did that have left is visible then.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.state.load(needed("group_is_done", Ordering::Acquire)) < ONE
@@ -265,6 +245,9 @@ pub(crate) trait Work: Sync {
 
     /// Takes one job of this group and runs it, on a thread with this slot. False if there was
     /// none left. Panics of jobs stay inside.
+    ///
+    /// The caller is the owner, or is counted: so no job is unfinished once there is no work, and no
+    /// thread is counted.
     fn run_one(&self, slot: usize) -> bool;
 }
 
@@ -294,7 +277,7 @@ impl Reach {
 pub(crate) struct OpenGroups(Queue<Open>);
 
 /// Invariant J-1: a listed group is alive; its owner takes it off the list, under the list's lock,
-/// before it leaves the frame.
+/// before it leaves the frame, when no thread is in the group and none would find anything to do.
 struct Open(NonNull<dyn Work>);
 
 impl std::fmt::Debug for Open {
@@ -322,21 +305,22 @@ impl OpenGroups {
     ///
     /// # Safety
     ///
-    /// The caller calls [`close`](Self::close), and then waits until the group is done, before
-    /// `work` goes (J-1, J-2).
+    /// `work` stays until [`close`](Self::close) has taken it off again (J-1, J-2).
     pub(crate) unsafe fn open(&self, work: &dyn Work) {
         let work: NonNull<dyn Work + '_> = NonNull::from(work);
-        // SAFETY: only the lifetime changes. The list's use of the pointer ends at `close` (J-1),
-        // a visitor's when it is no longer counted (J-2), and the caller outwaits both.
+        // SAFETY: only the lifetime changes. The list's use of the pointer ends at `close` (J-1), a
+        // visitor's when it is no longer counted (J-2), which is before, and the caller outwaits both.
         let work: NonNull<dyn Work + 'static> = unsafe { std::mem::transmute(work) };
         self.0.push(Open(work));
     }
 
-    /// Takes `work` off the list: no thread visits it any more that has not yet.
-    pub(crate) fn close(&self, work: &dyn Work) {
+    /// Takes `work` off the list if no thread is in it and no work is left, and returns whether it has.
+    /// Under the lock no thread can enter: so none is in there afterwards either.
+    pub(crate) fn close(&self, work: &dyn Work) -> bool {
         let address = NonNull::from(work).cast::<()>();
-        let open = self.0.take_where(|open| open.0.cast() == address);
-        assert!(open.is_some(), "a group is closed once, by who opened it");
+        // In this order: a thread that has left may have added work before.
+        let is_over = || work.group().is_done() && !work.has_work() || !is_kept("close_when_over");
+        self.0.take_where(|open| open.0.cast() == address && is_over()).is_some()
     }
 
     /// Whether there is work in a group within reach.
@@ -348,21 +332,20 @@ impl OpenGroups {
         self.0.find_map(offers).is_some()
     }
 
-    /// Finds the oldest group that has work and that the caller `is_let_in`, and counts the caller
-    /// as its visitor until the visit is dropped.
+    /// Finds the oldest group within reach that has work, and counts the caller as its visitor until
+    /// the visit is dropped.
     pub(crate) fn enter<'pool>(
         &self,
         sleepers: &'pool Sleepers,
-        mut is_let_in: impl FnMut(&TaskGroup) -> bool,
+        reach: Reach,
     ) -> Option<Visit<'pool>> {
         self.0.find_map(|open| {
             let work = open.work();
-            if !work.has_work() || !is_let_in(work.group()) {
+            if !work.has_work() || !reach.includes(work.group()) {
                 return None;
             }
-            // Under the lock the owner has not closed the group, so it does not yet wait for the
-            // last visitor.
-            work.group().add_one();
+            // Relaxed: the list's lock brings it to the owner, who closes the group under it.
+            work.group().state.fetch_add(ONE, Ordering::Relaxed);
             Some(Visit { work: open.0, sleepers })
         })
     }

@@ -65,15 +65,15 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
     context.pass_on_wake_up(shared);
 }
 
-/// Visits a group that lets the caller in, or else takes an open half that does, and returns whether
-/// there was either. Leaves a group between two jobs when it is to `stop`.
+/// Visits a group within reach, or else takes an open half, and returns whether there was either.
+/// Leaves a group between two jobs when it is to `stop`.
 pub(crate) fn help_once(
     shared: &Shared,
     context: &WorkerContext,
-    mut is_let_in: impl FnMut(&TaskGroup) -> bool,
+    reach: Reach,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
-    if let Some(visit) = shared.enter(&mut is_let_in) {
+    if let Some(visit) = shared.enter(reach) {
         context.note_fed(shared);
         let work = visit.work();
         while context.inside(work.group(), || work.run_one(context.slot)) {
@@ -89,7 +89,7 @@ pub(crate) fn help_once(
         return true;
     }
     // The half itself notes which group its thief is now working for.
-    let Some(half) = shared.steal(context.place(), is_let_in) else { return false };
+    let Some(half) = shared.steal(context.place(), reach) else { return false };
     context.note_fed(shared);
     half.run();
     true
@@ -100,7 +100,7 @@ struct GroupGoal<'a> {
     shared: &'a Shared,
     context: &'a WorkerContext,
     group: &'a TaskGroup,
-    /// The work of the group itself, as long as there may be more of it.
+    /// The work of the group itself, if it is more than one half of a join.
     own: Option<&'a dyn Work>,
 }
 
@@ -108,11 +108,15 @@ impl GroupGoal<'_> {
     fn reach(&self) -> Reach {
         Reach::In(self.group.address())
     }
+
+    fn has_own_work(&self) -> bool {
+        self.own.is_some_and(Work::has_work)
+    }
 }
 
 impl Goal for GroupGoal<'_> {
     fn is_reached(&mut self) -> bool {
-        self.group.is_done()
+        self.group.is_done() && !self.has_own_work()
     }
 
     fn help(&mut self) -> bool {
@@ -127,14 +131,11 @@ impl Goal for GroupGoal<'_> {
                 return true;
             }
         }
-        let reach = self.reach();
-        help_once(self.shared, self.context, |group| reach.includes(group), &mut || false)
+        help_once(self.shared, self.context, self.reach(), &mut || false)
     }
 
     fn has_news(&mut self) -> bool {
-        self.group.is_done()
-            || self.own.is_some_and(Work::has_work)
-            || self.shared.has_work(self.reach())
+        self.group.is_done() || self.has_own_work() || self.shared.has_work(self.reach())
     }
 
     fn tag(&self) -> Tag {
@@ -146,7 +147,8 @@ impl Goal for GroupGoal<'_> {
     }
 }
 
-/// Returns when `group` is done. Helps with `own` work and with what is below the group.
+/// Returns when no thread is in `group` and its `own` work is done. Helps with that and with what is
+/// below the group.
 pub(crate) fn wait_until_done(
     shared: &Shared,
     context: &WorkerContext,
@@ -168,15 +170,14 @@ pub(crate) fn share(
         // SAFETY: this thread runs that job, which ends after this function does, and then the
         // group is done and off the list (J-3).
         unsafe { work.group().set_place(context.group.get(), context.job.get()) };
-        // SAFETY: closed and then waited for below, before `work` can go, which the caller's borrow
-        // keeps until this function ends. It does not unwind in between (J-1, J-2).
+        // SAFETY: closed below, before `work` can go, which the caller's borrow keeps until this
+        // function ends. It does not unwind in between (J-1, J-2).
         unsafe { shared.open_groups.open(work) };
         body();
-        // Jobs may still open work here, so the group stays listed until all have finished. Then
-        // nothing new can come but visitors who find that nothing is left: close the door, and let
-        // those out as well.
         wait_until_done(shared, context, work.group(), Some(work));
-        shared.open_groups.close(work);
-        wait_until_done(shared, context, work.group(), None);
+        // A visitor may have come meanwhile, and its job may bring more work.
+        while !shared.open_groups.close(work) {
+            wait_until_done(shared, context, work.group(), Some(work));
+        }
     });
 }

@@ -154,7 +154,7 @@ pub(crate) fn work_once(
     context: &WorkerContext,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
-    if help_once(shared, context, |_| true, stop) {
+    if help_once(shared, context, Reach::All, stop) {
         return true;
     }
     let Some(job) = take_any(shared) else {

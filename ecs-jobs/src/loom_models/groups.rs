@@ -112,8 +112,11 @@ impl Tasks for Queue<usize> {
 
 /// A group with a queue, as a scope is.
 struct TaskQueue<Q> {
+    shared: Shared,
     group: TaskGroup,
     queue: Q,
+    /// Counts one until the task has run.
+    run: TaskGroup,
 }
 
 impl<Q: Tasks> Work for TaskQueue<Q> {
@@ -128,25 +131,29 @@ impl<Q: Tasks> Work for TaskQueue<Q> {
     fn run_one(&self, _slot: usize) -> bool {
         let has_taken = self.queue.take();
         if has_taken {
-            self.group.finish_job();
+            // SAFETY: counts one for the task, which uses it once (J-2).
+            unsafe { TaskGroup::finish_one(NonNull::from(&self.run), &self.shared.sleepers) };
         }
         has_taken
     }
 }
 
-/// Another thread brings a job into a group, which its owner has to run.
+/// A visitor brings a job into a group, and stays until it has run: the owner has to come for it.
 pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Shared, &TaskGroup)) {
-    let shared = Arc::new(shared);
-    let tasks = Arc::new(TaskQueue { group: TaskGroup::new(1), queue });
-    let spawner = thread::spawn({
-        let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
+    let (group, run) = (TaskGroup::new(1), TaskGroup::new(1));
+    let tasks = Arc::new(TaskQueue { shared, group, queue, run });
+    let visitor = thread::spawn({
+        let tasks = Arc::clone(&tasks);
         move || {
             tasks.queue.put();
-            tell(&shared, &tasks.group);
+            tell(&tasks.shared, &tasks.group);
+            wait_for(&tasks.shared, &tasks.run, None);
+            // SAFETY: counts one for this thread, which uses it last here (J-2).
+            unsafe { TaskGroup::finish_one(NonNull::from(&tasks.group), &tasks.shared.sleepers) };
         }
     });
-    wait_for(&shared, &tasks.group, Some(&*tasks));
-    spawner.join().unwrap();
+    wait_for(&tasks.shared, &tasks.group, Some(&*tasks));
+    visitor.join().unwrap();
 }
 
 fn announce(shared: &Shared, group: &TaskGroup) {
@@ -226,7 +233,6 @@ impl Work for ForOthers<'_> {
             if let Some(awaited) = self.awaited {
                 wait_for(self.shared, awaited, None);
             }
-            self.group.finish_job();
             // SAFETY: counts one for the task, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
         }
@@ -234,9 +240,19 @@ impl Work for ForOthers<'_> {
     }
 }
 
+impl ForOthers<'_> {
+    /// Waits until the task has run, and closes the group.
+    fn close(&self) {
+        wait_for(self.shared, &self.ended, None);
+        while !self.shared.open_groups.close(self) {
+            wait_for(self.shared, &self.group, None);
+        }
+    }
+}
+
 /// Opens a group below `above` or inside of the job `id`, and ends only if another thread comes.
 pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
-    let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
+    let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
     let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
     unsafe { work.group.set_place(above.map(NonNull::from), id) };
@@ -244,9 +260,7 @@ pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Op
     unsafe { shared.open_groups.open(&work) };
     work.queue.put();
     shared.announce_work(&work.group, 1);
-    wait_for(shared, &work.ended, None);
-    shared.open_groups.close(&work);
-    wait_for(shared, &work.group, None);
+    work.close();
 }
 
 #[test]
@@ -295,7 +309,7 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
             thread::spawn(move || run_worker(&shared, place))
         });
         let workers: Vec<_> = workers.collect();
-        let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
+        let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
         let job = Arc::new(TaskGroup::new(1));
         let inside = (Arc::clone(&shared), Arc::clone(&job));
         let (queue, awaited) = (AtomicUsize::new(1), Some(&*job));
@@ -310,16 +324,14 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
             unsafe { TaskGroup::finish_one(NonNull::from(&*inside.1), &inside.0.sleepers) };
         };
         add_job::<JobId>(&shared, Kind::Anywhere, &[], job);
-        wait_for(&shared, &work.ended, None);
-        shared.open_groups.close(&work);
-        wait_for(&shared, &work.group, None);
+        work.close();
         shared.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
 
 #[test]
-fn batches_are_disjoint_and_cover_the_loop_and_one_is_the_last() {
+fn batches_are_disjoint_and_cover_the_loop() {
     const LEN: usize = 3;
     explore("batch counter", || {
         let counter = Arc::new(BatchCounter::new(0..LEN, 1, 1));
@@ -327,36 +339,16 @@ fn batches_are_disjoint_and_cover_the_loop_and_one_is_the_last() {
         let taken: Arc<[UnsafeCell<()>; LEN]> =
             Arc::new(std::array::from_fn(|_| UnsafeCell::new(())));
         let work = move || {
-            let (mut count, mut last_count) = (0, 0);
+            let mut count = 0;
             while let Some(batch) = counter.claim() {
-                last_count += usize::from(counter.is_last(&batch));
                 for index in batch {
                     count += 1;
                     taken[index].with_mut(|_| ());
                 }
             }
-            (count, last_count)
+            count
         };
         let other = thread::spawn(work.clone());
-        let (count, last_count) = work();
-        let (other_count, other_last_count) = other.join().unwrap();
-        assert_eq!(count + other_count, LEN);
-        assert_eq!(last_count + other_last_count, 1);
-    });
-}
-
-#[test]
-fn a_cancel_ends_a_loop_as_often_as_a_last_batch_does() {
-    explore("batch counter, cancelled", || {
-        let counter = Arc::new(BatchCounter::new(0..2, 1, 1));
-        let other = thread::spawn({
-            let counter = Arc::clone(&counter);
-            move || usize::from(counter.cancel())
-        });
-        let mut ends = 0;
-        while let Some(batch) = counter.claim() {
-            ends += usize::from(counter.is_last(&batch));
-        }
-        assert_eq!(ends + other.join().unwrap(), 1);
+        assert_eq!(work() + other.join().unwrap(), LEN);
     });
 }
