@@ -2,6 +2,7 @@
 //! body knows beforehand whether it is worth sharing.
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use std::ops::Range;
 
 /// How many bodies are remembered; two that meet in one place forget each other.
 const PLACE_COUNT: usize = if cfg!(loom) { 1 } else { 64 };
@@ -28,12 +29,11 @@ struct Place {
 pub(crate) struct Body(usize);
 
 impl Body {
-    pub(crate) fn of<F>(_body: &F) -> Self {
-        let of_type: fn() = || _ = std::any::type_name::<F>();
-        let name = std::any::type_name::<F>();
-        // Closures of one function have one name, and functions of one shape may
-        // share their code: both together are rarely the same.
-        Self((of_type as *const ()).addr() ^ name.as_ptr().addr().rotate_left(7) ^ name.len())
+    pub(crate) fn of<F: Fn(usize, Range<usize>)>(_body: &F) -> Self {
+        // It has the body's own code in it: functions with the same code may become one, and the name
+        // of a closure's type is that of all closures in a function.
+        let call: fn(&F, usize, Range<usize>) = |body, slot, range| body(slot, range);
+        Self((call as *const ()).addr())
     }
 
     fn place(self) -> usize {
@@ -74,7 +74,9 @@ mod tests {
     #[cfg_attr(miri, ignore = "a function has another address each time that it is asked for")]
     fn a_body_is_known_by_its_type_and_by_what_it_has_cost() {
         let costs = BodyCosts::new();
-        let (one, other) = (|| 1, |text: &str| text.len());
+        let count = std::cell::Cell::new(0);
+        let one = |_, range: Range<usize>| count.set(count.get() + range.len());
+        let other = |slot, range: Range<usize>| count.set(count.get() * slot + range.end);
         assert_eq!(costs.of(Body::of(&one)), None);
         costs.note(Body::of(&one), 7);
         costs.note(Body::of(&one), 9);
@@ -82,6 +84,8 @@ mod tests {
         costs.note(Body::of(&one), 0);
         assert_eq!(costs.of(Body::of(&one)), Some(4), "it falls slowly");
         assert_eq!(costs.of(Body::of(&other)), None);
-        assert_eq!(other("four"), 4 * one());
+        one(1, 0..4);
+        other(2, 0..3);
+        assert_eq!(count.get(), 4 * 2 + 3);
     }
 }
