@@ -7,8 +7,8 @@ use formic_ecs::{
     QueryFilter, With, World,
 };
 use formic_jobs::{
-    ComponentLookup, ParallelSink, ParamError, Query, RunContext, Scatter, StateArchive,
-    SystemAccess, SystemParam,
+    ComponentLookup, ParallelSink, ParallelSinks, ParamError, Query, RunContext, Scatter,
+    StateArchive, SystemAccess, SystemParam,
 };
 
 use super::carry::{Carried, Turn};
@@ -37,23 +37,6 @@ pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
     shared: Shared<'a>,
     scratch: &'a mut ParallelScratch,
     context: RunContext<'a>,
-}
-
-/// A sink for processors that put nothing anywhere.
-struct Nowhere;
-
-impl ParallelSink for Nowhere {
-    type Slot = ();
-
-    fn begin_loop(&mut self, _: usize) -> u64 {
-        0
-    }
-
-    fn with_slot<R>(&self, _: usize, _: u64, body: impl FnOnce(&mut ()) -> R) -> R {
-        body(&mut ())
-    }
-
-    fn end_loop(&mut self) {}
 }
 
 /// What [`Actions`] keep from run to run.
@@ -121,7 +104,7 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Panics if the processor panics.
     pub fn process(&mut self, processor: &(impl WideProcessor<X, Action = T> + Sync)) {
-        self.process_with(&mut Nowhere, processor);
+        self.process_with(&mut (), processor);
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, with
@@ -248,25 +231,22 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
     let mut all = fetched::<Query<'static, Row<T, X>, F>>(state, context);
     let mut query = all.query();
     let chunks = query.parallel(scratch);
-    let keys = (reports.begin_loop(chunks.len()), sink.begin_loop(chunks.len()));
-    let (shared, outs) = (&*reports, &*sink);
+    let mut sinks = (reports, sink);
+    sinks.begin_loop(chunks.len());
+    let shared = &sinks;
     context.pool.for_each_range_with_slot(chunks.len(), |slot, range| {
         for index in range {
             let Some(chunk) = chunks.take(index) else { continue };
             let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
             processor.before_chunk(ActionChunk { ordinal, action_count });
-            shared.with_slot(slot, keys.0 + index as u64, |reports| {
-                outs.with_slot(slot, keys.1 + index as u64, |out| {
-                    chunk.for_each(|row| {
-                        let report = |owner, report| reports.push(owner, report);
-                        carry::<TIDIES_UP, T, X, _, _>(processor, row, out, report);
-                    });
+            shared.with_slots(slot, index, |(reports, out)| {
+                chunk.for_each(|row| {
+                    let report = |owner, report| reports.push(owner, report);
+                    carry::<TIDIES_UP, T, X, _, _>(processor, row, *out, report);
                 });
             });
         }
     });
-    reports.end_loop();
-    sink.end_loop();
 }
 
 fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(

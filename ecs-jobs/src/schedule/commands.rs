@@ -66,6 +66,8 @@ pub struct CommandsState {
     is_lent: bool,
     /// The sort key of the system's own buffer: above those of the parallel loops so far.
     own_key: u64,
+    /// The sort key of the first batch of a loop.
+    first_key: u64,
 }
 
 impl SystemParam for Commands<'_> {
@@ -80,6 +82,7 @@ impl SystemParam for Commands<'_> {
             lent: Vec::new(),
             is_lent: false,
             own_key: 0,
+            first_key: 0,
         }
     }
 
@@ -122,19 +125,23 @@ impl ParallelSink for Commands<'_> {
 
     /// A key must not be shared by threads, and each batch is another thread's. What is recorded
     /// after the loop comes after it.
-    fn begin_loop(&mut self, batch_count: usize) -> u64 {
-        self.state.is_lent = true;
-        let first = self.state.own_key + 1;
-        self.state.own_key = first + batch_count as u64;
-        let own_key = self.state.own_key;
-        self.set_sort_key(own_key);
-        first
+    fn begin_loop(&mut self, batch_count: usize) {
+        let state = &mut *self.state;
+        state.is_lent = true;
+        state.first_key = state.own_key + 1;
+        state.own_key = state.first_key + batch_count as u64;
+        state.buffers[0].set_sort_key(state.own_key);
     }
 
-    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut CommandBuffer) -> R) -> R {
+    fn with_slot<R>(
+        &self,
+        slot: usize,
+        batch: usize,
+        body: impl FnOnce(&mut CommandBuffer) -> R,
+    ) -> R {
         // No other thread locks it while the batch runs.
         let mut buffer = self.state.lent[slot].lock();
-        buffer.set_sort_key(key);
+        buffer.set_sort_key(self.state.first_key + batch as u64);
         body(&mut buffer)
     }
 }

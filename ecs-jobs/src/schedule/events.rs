@@ -303,27 +303,28 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
         ensure::<T>(world).has_writers = true;
         access.add_resource_append::<Events<T>>();
         declare::<T>(access, true);
-        GatherState::new()
+        Gather::init(world, access)
     }
 
     fn fetch<'a>(
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
     ) -> Result<EventWriter<'a, T>, ParamError> {
-        Ok(EventWriter { written: state.begin_run(context) })
+        Ok(EventWriter { written: Gather::fetch(state, context)? })
     }
 
     /// Between two runs there is nothing that was not handed on.
     fn visit_state(_state: &mut GatherState<T>, _archive: &mut StateArchive<'_>) {}
 
     fn finish(state: &mut GatherState<T>, context: RunContext<'_>) {
-        if state.gathered.is_empty() {
+        let written = state.in_order();
+        if written.is_empty() {
             return;
         }
         // Others who hand on wait for each other, and the schedule keeps all else away.
         let handed_on = context.pool.one_at_a_time(|| {
             let mut events = context.cell.resource_mut::<Events<T>>()?;
-            events.hand_on(context.cell.version(), &mut state.gathered);
+            events.hand_on(context.cell.version(), written);
             Ok::<_, ResourceError>(())
         });
         handed_on.unwrap_or_else(|why| panic!("events cannot be handed on: {why}"));
@@ -343,19 +344,20 @@ impl<T> EventWriter<'_, T> {
     }
 }
 
-impl<T: Send + Sync> ParallelSink for EventWriter<'_, T> {
+impl<T: Send + Sync + 'static> ParallelSink for EventWriter<'_, T> {
     type Slot = GatherSlot<T>;
 
-    fn begin_loop(&mut self, batch_count: usize) -> u64 {
-        self.written.begin_loop(batch_count)
+    fn begin_loop(&mut self, batch_count: usize) {
+        self.written.begin_loop(batch_count);
     }
 
-    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        self.written.with_slot(slot, key, body)
-    }
-
-    fn end_loop(&mut self) {
-        self.written.end_loop();
+    fn with_slot<R>(
+        &self,
+        slot: usize,
+        batch: usize,
+        body: impl FnOnce(&mut GatherSlot<T>) -> R,
+    ) -> R {
+        self.written.with_slot(slot, batch, body)
     }
 }
 

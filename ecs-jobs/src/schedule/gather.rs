@@ -3,11 +3,11 @@
 use formic_ecs::World;
 
 use super::access::SystemAccess;
+use super::batch_buffers::{BatchBuffer, BatchBuffers};
 use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
-use crate::sync::Mutex;
 
 /// A list that the threads of a parallel loop add to, for the system itself: what
 /// [`EventWriter`](super::EventWriter) is for others. It lies in the order of the loop's chunks and
@@ -44,26 +44,19 @@ pub struct Gather<'a, T> {
     state: &'a mut GatherState<T>,
 }
 
-/// The values of a system and of its parallel loops, in order: what a [`Gather`] keeps from run to
-/// run, and an [`EventWriter`](super::EventWriter) beside.
+/// What a [`Gather`] keeps from run to run, and an [`EventWriter`](super::EventWriter) as well.
 pub struct GatherState<T> {
-    pub(super) gathered: Vec<T>,
-    /// While a parallel loop runs, its threads' values are here.
-    lent: Vec<Mutex<GatherSlot<T>>>,
-    sorted: Vec<(u64, usize, T)>,
+    collected: BatchBuffers<T, 1>,
+    in_order: Vec<T>,
 }
 
 /// What one thread of a parallel loop adds to.
-pub struct GatherSlot<T> {
-    key: u64,
-    /// Each with the key of its batch, and its place.
-    values: Vec<(u64, usize, T)>,
-}
+pub type GatherSlot<T> = BatchBuffer<T, 1>;
 
 impl<T> GatherSlot<T> {
     /// Adds a value.
     pub fn push(&mut self, value: T) {
-        self.values.push((self.key, self.values.len(), value));
+        self.push_at(0, value);
     }
 
     /// The same, of an event.
@@ -73,39 +66,33 @@ impl<T> GatherSlot<T> {
 }
 
 impl<T> GatherState<T> {
-    pub(super) const fn new() -> Self {
-        Self { gathered: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
-    }
-
-    /// Gets ready for a run, and drops what one left that may have panicked.
-    pub(super) fn begin_run(&mut self, context: RunContext<'_>) -> Gather<'_, T> {
-        self.gathered.clear();
-        while self.lent.len() < context.pool.parallelism() {
-            self.lent.push(Mutex::new(GatherSlot { key: 0, values: Vec::new() }));
-        }
-        Gather { state: self }
+    /// What was collected so far, in order.
+    pub(super) fn in_order(&mut self) -> &mut Vec<T> {
+        self.collected.move_into(&mut self.in_order);
+        &mut self.in_order
     }
 }
 
-debug_fields!([T] Gather<'_, T>:; len = |it| it.state.gathered.len());
+debug_fields!([T] Gather<'_, T>:);
 
 debug_fields!([T] GatherState<T>:);
-
-debug_fields!([T] GatherSlot<T>:; len = |it| it.values.len());
 
 impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
     type State = GatherState<T>;
     type Item<'a> = Gather<'a, T>;
 
     fn init(_world: &mut World, _access: &mut SystemAccess) -> GatherState<T> {
-        GatherState::new()
+        GatherState { collected: BatchBuffers::new(), in_order: Vec::new() }
     }
 
+    /// Drops what a run left.
     fn fetch<'a>(
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
     ) -> Result<Gather<'a, T>, ParamError> {
-        Ok(state.begin_run(context))
+        state.in_order.clear();
+        state.collected.begin_run(context.pool, 1);
+        Ok(Gather { state })
     }
 
     /// Each run begins with nothing gathered.
@@ -115,42 +102,28 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
 impl<T> Gather<'_, T> {
     /// Adds a value, after all that are there.
     pub fn push(&mut self, value: T) {
-        self.state.gathered.push(value);
-    }
-
-    /// What has been added, in order.
-    #[must_use]
-    pub fn as_slice(&self) -> &[T] {
-        &self.state.gathered
+        self.state.collected.push_at(0, value);
     }
 
     /// Takes out what has been added, in order.
     pub fn drain(&mut self) -> impl ExactSizeIterator<Item = T> {
-        self.state.gathered.drain(..)
+        self.state.in_order().drain(..)
     }
 }
 
-impl<T: Send + Sync> ParallelSink for Gather<'_, T> {
+impl<T: Send + Sync + 'static> ParallelSink for Gather<'_, T> {
     type Slot = GatherSlot<T>;
 
-    /// Drops what a loop left that panicked.
-    fn begin_loop(&mut self, _batch_count: usize) -> u64 {
-        self.state.lent.iter_mut().for_each(|slot| slot.get_mut().values.clear());
-        0
+    fn begin_loop(&mut self, batch_count: usize) {
+        self.state.collected.begin_loop(batch_count);
     }
 
-    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        // No other thread locks it while the batch runs.
-        let mut slot = self.state.lent[slot].lock();
-        slot.key = key;
-        body(&mut slot)
-    }
-
-    fn end_loop(&mut self) {
-        let GatherState { gathered, lent, sorted } = &mut *self.state;
-        lent.iter_mut().for_each(|slot| sorted.append(&mut slot.get_mut().values));
-        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
-        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
-        gathered.extend(sorted.drain(..).map(|(_, _, value)| value));
+    fn with_slot<R>(
+        &self,
+        slot: usize,
+        batch: usize,
+        body: impl FnOnce(&mut GatherSlot<T>) -> R,
+    ) -> R {
+        self.state.collected.with_slot(slot, batch, body)
     }
 }

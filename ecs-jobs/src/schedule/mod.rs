@@ -42,6 +42,7 @@
 //! ```
 
 mod access;
+mod batch_buffers;
 mod builder;
 mod claims;
 mod commands;
@@ -82,6 +83,9 @@ mod turn;
 pub use formic_ecs::{Res, ResMut};
 
 pub use self::access::SystemAccess;
+pub use self::batch_buffers::BatchBuffer;
+#[doc(hidden)]
+pub use self::batch_buffers::BatchBuffers;
 pub use self::builder::ScheduleBuilder;
 pub use self::claims::ExclusiveLookup;
 #[doc(hidden)]

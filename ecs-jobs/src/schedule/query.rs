@@ -179,24 +179,20 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     ///
     /// # Panics
     /// Panics if `f` panics. Rows that were visited before stay as they are, and what they have put into
-    /// [`Commands`](super::Commands) or a [`Scatter`](super::Scatter) is in it. Which rows these are
-    /// depends on timing, so a system that catches the panic and goes on may have another result on
-    /// another number of threads.
+    /// their places is in the sink. Which rows these are depends on timing, so a system that catches the
+    /// panic and goes on may have another result on another number of threads.
     pub fn par_for_each_with<S: ParallelSinks>(
         &mut self,
         mut sinks: S,
-        f: impl Fn(Q::Item<'_>, S::Slots<'_>) + Sync,
+        f: impl Fn(Q::Item<'_>, &mut S::Slots<'_>) + Sync,
     ) {
         let (mut query, scratch, pool) = self.walk();
         let chunks = query.parallel(scratch);
-        let keys = sinks.begin_loop(chunks.batch_count());
+        sinks.begin_loop(chunks.batch_count());
         let shared = &sinks;
-        visit_all(pool, &chunks, |slot, index, chunk| {
-            shared.with_slots(slot, keys, index as u64, |mut slots| {
-                chunk.for_each(|item| f(item, S::reborrow(&mut slots)));
-            });
+        visit_all(pool, &chunks, |slot, batch, chunk| {
+            shared.with_slots(slot, batch, |slots| chunk.for_each(|item| f(item, slots)));
         });
-        sinks.end_loop();
     }
 
     /// Folds all rows into one value, on all threads of the pool.

@@ -387,7 +387,6 @@ fn a_system_that_answers_events_with_events_of_the_same_type_reads_its_own_in_th
 #[test]
 fn what_is_gathered_lies_in_the_order_of_the_rows_and_is_gone_in_the_next_run() {
     let gather = |mut all: Query<&Number>, mut found: Gather<u64>, mut heard: ResMut<Heard>| {
-        assert!(found.as_slice().is_empty());
         found.push(1_000_000);
         all.par_for_each_with(&mut found, |number, found| {
             if number.0 % 3 != 0 {
@@ -397,8 +396,8 @@ fn what_is_gathered_lies_in_the_order_of_the_rows_and_is_gone_in_the_next_run() 
         });
         found.push(2_000_000);
         // What is not taken out does not come back either.
-        heard.0 = found.as_slice().to_vec();
-        drop(found.drain().take(5));
+        heard.0 = found.drain().collect();
+        found.push(3_000_000);
     };
     let numbers = (0..20_000).filter(|number| number % 3 != 0);
     let mut expected = vec![1_000_000];
@@ -424,7 +423,7 @@ fn what_was_gathered_before_a_panic_is_forgotten() {
             found.push(number.0);
             assert!(!panics || number.0 < 50, "on purpose");
         });
-        assert_eq!(found.as_slice().len(), 100);
+        assert_eq!(found.drain().len(), 100);
     };
     let mut world = world();
     world.spawn_batch((0..100).map(Number));
@@ -433,6 +432,29 @@ fn what_was_gathered_before_a_panic_is_forgotten() {
     let first = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world, &pool)));
     assert!(first.is_err());
     schedule.run(&mut world, &pool);
+}
+
+#[test]
+fn what_a_loop_gathered_before_its_panic_was_caught_comes_before_what_follows() {
+    let gather = |mut all: Query<&Number>, mut found: Gather<u64>, mut heard: ResMut<Heard>| {
+        let fail = catch_unwind(AssertUnwindSafe(|| {
+            all.par_for_each_with(&mut found, |number, found| {
+                found.push(number.0);
+                assert!(number.0 < 2, "on purpose");
+            });
+        }));
+        assert!(fail.is_err());
+        found.push(100);
+        all.par_for_each_with(&mut found, |number, found| found.push(number.0));
+        heard.0 = found.drain().collect();
+    };
+    let mut world = world();
+    world.spawn_batch((0..5).map(Number));
+    let mut schedule = Schedule::builder().add(gather).build(&mut world).unwrap();
+    for pool in pools() {
+        schedule.run(&mut world, &pool);
+        assert_eq!(heard(&mut world), [0, 1, 2, 100, 0, 1, 2, 3, 4]);
+    }
 }
 
 #[test]

@@ -1,0 +1,192 @@
+//! What the threads of parallel loops collect, in an order that does not depend on threads.
+
+use crate::pool::Pool;
+use crate::sync::Mutex;
+
+/// A buffer for each thread of a parallel loop. Batches are numbered through all loops of a run, and
+/// the order of what was collected is theirs.
+pub struct BatchBuffers<T, const BUCKETS: usize> {
+    /// Locked by the thread that runs a batch; no other wants it meanwhile.
+    lent: Vec<Mutex<BatchBuffer<T, BUCKETS>>>,
+    /// While all values are looked at in order, they lie here.
+    aside: Vec<BatchBuffer<T, BUCKETS>>,
+    /// The batches of all buffers in their order: the number, the buffer, and the place there.
+    order: Vec<(u64, usize, usize)>,
+    /// The number of the first batch of the loop.
+    first_batch: u64,
+    /// The number of the next loop's first batch.
+    next_batch: u64,
+}
+
+/// What one thread of parallel loops adds to.
+pub struct BatchBuffer<T, const BUCKETS: usize> {
+    /// The number of each batch, and where in each bucket it begins. The numbers go up, since a thread
+    /// takes the batches of a loop in their order.
+    batches: Vec<(u64, [usize; BUCKETS])>,
+    buckets: [Vec<T>; BUCKETS],
+    /// How many neighbours are in one bucket, as a power of two.
+    shift: u32,
+}
+
+debug_fields!(
+    [T, const BUCKETS: usize] BatchBuffer<T, BUCKETS>:;
+    len = |it| it.len()
+);
+
+debug_fields!([T, const BUCKETS: usize] BatchBuffers<T, BUCKETS>:);
+
+impl<T, const BUCKETS: usize> BatchBuffer<T, BUCKETS> {
+    const fn new(shift: u32) -> Self {
+        Self { batches: Vec::new(), buckets: [const { Vec::new() }; BUCKETS], shift }
+    }
+
+    /// Adds a value to the bucket of an index.
+    #[inline]
+    pub(super) fn push_at(&mut self, index: u32, value: T) {
+        self.buckets[(index >> self.shift) as usize % BUCKETS].push(value);
+    }
+
+    fn begin(&mut self, number: u64) {
+        debug_assert!(self.batches.last().is_none_or(|last| last.0 <= number), "batches go up");
+        self.batches.push((number, std::array::from_fn(|bucket| self.buckets[bucket].len())));
+    }
+
+    /// How many values are in batches.
+    fn len(&self) -> usize {
+        let Some((_, first)) = self.batches.first() else { return 0 };
+        self.buckets.iter().zip(first).map(|(values, start)| values.len() - start).sum()
+    }
+
+    /// The values of one batch in one bucket.
+    fn of(&self, batch: usize, bucket: usize) -> &[T] {
+        let values = &self.buckets[bucket];
+        let end = self.batches.get(batch + 1).map_or(values.len(), |(_, next)| next[bucket]);
+        &values[self.batches[batch].1[bucket]..end]
+    }
+}
+
+impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
+    pub(super) const fn new() -> Self {
+        Self {
+            lent: Vec::new(),
+            aside: Vec::new(),
+            order: Vec::new(),
+            first_batch: 0,
+            next_batch: 0,
+        }
+    }
+
+    /// Drops what a run left, and makes room for the threads of a pool. So many neighbours are in one
+    /// bucket, a power of two.
+    pub(super) fn begin_run(&mut self, pool: &Pool, neighbours: u32) {
+        self.clear();
+        if self.lent.len() != pool.parallelism() {
+            let buffer = |_| Mutex::new(BatchBuffer::new(neighbours.ilog2()));
+            self.lent = (0..pool.parallelism()).map(buffer).collect();
+        }
+    }
+
+    /// Drops all values. They are out of their batches first, so that the drop of one that panics
+    /// meets everything in order, and what it leaves belongs to no batch.
+    fn clear(&mut self) {
+        (self.first_batch, self.next_batch) = (0, 0);
+        self.lent.iter_mut().for_each(|buffer| buffer.get_mut().batches.clear());
+        for buffer in self.lent.iter_mut().map(Mutex::get_mut) {
+            buffer.buckets.iter_mut().for_each(Vec::clear);
+        }
+    }
+
+    pub(super) fn begin_loop(&mut self, batch_count: usize) {
+        self.first_batch = self.next_batch;
+        self.next_batch += batch_count as u64;
+    }
+
+    pub(super) fn with_slot<R>(
+        &self,
+        slot: usize,
+        batch: usize,
+        body: impl FnOnce(&mut BatchBuffer<T, BUCKETS>) -> R,
+    ) -> R {
+        let mut buffer = self.lent[slot].lock();
+        buffer.begin(self.first_batch + batch as u64);
+        body(&mut buffer)
+    }
+
+    /// Adds a value outside of a loop, after all that are there.
+    pub(super) fn push_at(&mut self, index: u32, value: T) {
+        // The number of the next loop's first batch, before which it comes: its buffer is the first
+        // one, and its place in that is before.
+        let number = self.next_batch;
+        let buffer = self.lent[0].get_mut();
+        if buffer.batches.last().is_none_or(|last| last.0 != number) {
+            buffer.begin(number);
+        }
+        buffer.push_at(index, value);
+    }
+
+    /// How many values were collected.
+    pub(super) fn len(&self) -> usize {
+        self.lent.iter().map(|buffer| buffer.lock().len()).sum()
+    }
+
+    /// All that was collected, in order; it is dropped with the result.
+    pub(super) fn in_order(&mut self) -> InOrder<'_, T, BUCKETS> {
+        self.sort();
+        self.swap();
+        InOrder(self)
+    }
+
+    fn sort(&mut self) {
+        self.order.clear();
+        for (slot, buffer) in self.lent.iter_mut().map(Mutex::get_mut).enumerate() {
+            let places = buffer.batches.iter().enumerate();
+            self.order.extend(places.map(|(place, &(number, _))| (number, slot, place)));
+        }
+        self.order.sort_unstable();
+    }
+
+    fn swap(&mut self) {
+        self.aside.resize_with(self.lent.len(), || BatchBuffer::new(0));
+        for (lent, aside) in self.lent.iter_mut().zip(&mut self.aside) {
+            std::mem::swap(lent.get_mut(), aside);
+        }
+    }
+}
+
+/// While it lives, what was collected lies aside, for all threads to look at. When it goes, also by a
+/// panic, the values are dropped and their memory is where the next ones are collected.
+pub(super) struct InOrder<'b, T, const BUCKETS: usize>(&'b mut BatchBuffers<T, BUCKETS>);
+
+impl<T, const BUCKETS: usize> InOrder<'_, T, BUCKETS> {
+    /// What is in one bucket, batch by batch.
+    pub(super) fn batches_of(&self, bucket: usize) -> impl Iterator<Item = &[T]> {
+        let batches = self.0.order.iter();
+        batches.map(move |&(_, slot, batch)| self.0.aside[slot].of(batch, bucket))
+    }
+}
+
+impl<T, const BUCKETS: usize> Drop for InOrder<'_, T, BUCKETS> {
+    fn drop(&mut self) {
+        self.0.swap();
+        self.0.clear();
+    }
+}
+
+impl<T> BatchBuffers<T, 1> {
+    /// Adds all values to a list, in order.
+    pub(super) fn move_into(&mut self, list: &mut Vec<T>) {
+        self.sort();
+        let Self { lent, order, .. } = self;
+        // The first batch of each is at its end then, where values can be taken out.
+        lent.iter_mut().for_each(|buffer| buffer.get_mut().buckets[0].reverse());
+        for &(_, slot, batch) in &*order {
+            let BatchBuffer { batches, buckets: [values], .. } = lent[slot].get_mut();
+            let left = match &batches[batch..] {
+                [(_, [start]), (_, [next]), ..] => values.len() - (next - start),
+                _ => 0,
+            };
+            list.extend(values.drain(left..).rev());
+        }
+        self.clear();
+    }
+}
