@@ -6,7 +6,7 @@ use crate::run_job::{Main, run_job};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
-use crate::sync::{Deadline, is_kept};
+use crate::sync::Deadline;
 use crate::task_group::Reach;
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
@@ -41,8 +41,8 @@ pub(crate) fn wait_for_job(
     }
     WorkerContext::with(shared, |context| {
         let wait = || {
-            let (walk, found) = (Walk::new(shared, id, main == Main::Run), None);
-            let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
+            let walk = Walk::new(shared, id, main == Main::Run);
+            let mut goal = JobGoal { shared, context, id, main, walk, deadline };
             one_deeper(context, || wait(shared, context, &mut goal))
         };
         let slots = (shared.number, &shared.slots);
@@ -57,8 +57,6 @@ struct JobGoal<'pool> {
     id: JobId,
     main: Main,
     walk: Walk<'pool>,
-    /// A job that a look has come upon, and claimed.
-    found: Option<Claimed<'pool>>,
     deadline: Option<&'pool Deadline>,
 }
 
@@ -117,17 +115,13 @@ impl<'pool> JobGoal<'pool> {
         has_run
     }
 
-    /// Walks until there is something to help with, and claims that if it is a job.
+    /// Walks until there is something to help with.
     fn finds_any(&mut self) -> bool {
         self.walk.restart();
         while let Some(found) = self.walk.next() {
             match found {
-                Found::Job(job) => {
-                    self.found = Some(job);
-                    return true;
-                }
-                Found::Running(id) if self.has_work_inside(id) => return true,
-                Found::Running(_) => {}
+                Found::Running(id) if !self.has_work_inside(id) => {}
+                Found::Running(_) | Found::Ready(_) => return true,
             }
         }
         false
@@ -136,28 +130,22 @@ impl<'pool> JobGoal<'pool> {
 
 impl Goal for JobGoal<'_> {
     fn is_reached(&mut self) -> bool {
-        // A job that was claimed is run in any case.
-        let has_job = self.found.is_some() && is_kept("late_with_a_job");
-        self.shared.slots.is_done(self.id) || !has_job && self.is_late()
+        self.shared.slots.is_done(self.id) || self.is_late()
     }
 
     /// Helps as long as there is anything to do.
     fn help(&mut self) -> bool {
-        let mut has_helped = self.found.is_some();
-        if let Some(job) = self.found.take() {
-            // The walk is still where it came upon this.
-            self.run_up(job);
-        } else if self.run_main() {
+        if self.run_main() {
             return true;
-        } else {
-            self.walk.restart();
         }
+        let mut has_helped = false;
+        self.walk.restart();
         while !self.is_late() {
             let Some(found) = self.walk.next() else { break };
             has_helped |= match found {
-                Found::Job(job) => {
-                    self.run_up(job);
-                    true
+                Found::Ready(id) => {
+                    let job = self.shared.slots.claim(id);
+                    job.map(|job| self.run_up(job)).is_some()
                 }
                 Found::Running(id) => self.help_inside(id),
             };
@@ -211,9 +199,8 @@ mod tests {
         let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
-            let (main, found, deadline) = (Main::Leave, None, None);
-            let walk = Walk::new(shared, id, false);
-            let mut goal = JobGoal { shared, context, id, main, walk, found, deadline };
+            let (main, walk) = (Main::Leave, Walk::new(shared, id, false));
+            let mut goal = JobGoal { shared, context, id, main, walk, deadline: None };
             look(&mut goal, &ran);
         });
     }

@@ -5,7 +5,7 @@
 //! led to, so that all the jobs of one wait cost it one step per dependency.
 
 use crate::shared::Shared;
-use crate::slots::{Claimed, JobId, State};
+use crate::slots::{JobId, State};
 use crate::sync::{thread_local, unique_number};
 use std::cell::RefCell;
 
@@ -19,9 +19,9 @@ thread_local! {
 
 /// What a walk has come upon.
 #[derive(Debug)]
-pub(crate) enum Found<'pool> {
-    /// A job that is the caller's now.
-    Job(Claimed<'pool>),
+pub(crate) enum Found {
+    /// A job that is ready, for a thread that claims it.
+    Ready(JobId),
     /// A job that another thread is running, and that may have open loops.
     Running(JobId),
 }
@@ -52,7 +52,7 @@ impl<'pool> Walk<'pool> {
     }
 
     /// The next job that is to be helped with; `None` at the end of the walk.
-    pub(crate) fn next(&mut self) -> Option<Found<'pool>> {
+    pub(crate) fn next(&mut self) -> Option<Found> {
         loop {
             let (id, which) = self.way.last_mut()?;
             let (id, slot) = (*id, self.shared.slots.get(*id));
@@ -69,11 +69,8 @@ impl<'pool> Walk<'pool> {
                 }
                 Some(State::Ready) => {
                     self.way.pop();
-                    if slot.is_on_main() && !self.is_main {
-                        continue;
-                    }
-                    if let Some(claimed) = self.shared.slots.claim(id) {
-                        return Some(Found::Job(claimed));
+                    if self.is_main || !slot.is_on_main() {
+                        return Some(Found::Ready(id));
                     }
                 }
                 Some(State::Running) => {

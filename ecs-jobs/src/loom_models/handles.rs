@@ -362,7 +362,7 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
                 shared.announce_condition();
             }
         });
-        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
         other.join().unwrap();
     });
 }
@@ -442,7 +442,7 @@ fn a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host() {
                 shared.announce_condition();
             }
         });
-        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
         setter.join().unwrap();
     });
 }
@@ -461,7 +461,7 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
             let shared = Arc::clone(&shared);
             move || run_by_hand(&shared, id)
         });
-        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
         runner.join().unwrap();
     });
 }
@@ -474,7 +474,7 @@ fn a_job_of_a_worker_makes_a_condition_true_for_a_thread_of_the_host() {
             let inside = Arc::clone(&flag);
             let job = move || inside.store(1, Ordering::Relaxed);
             add_job::<JobId>(shared, Kind::Anywhere, &[], job);
-            run_until(shared, None, || flag.load(Ordering::Relaxed) == 1);
+            run_until(shared, || flag.load(Ordering::Relaxed) == 1);
         });
     });
 }

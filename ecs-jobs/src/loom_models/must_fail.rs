@@ -64,13 +64,6 @@ fn a_wake_up_that_is_kept_by_a_thread_that_leaves_is_caught() {
 }
 
 #[test]
-fn a_claimed_job_that_is_dropped_at_the_deadline_is_caught() {
-    let model =
-        "handles::a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end";
-    must_fail_without("late_with_a_job", model, "deadlock");
-}
-
-#[test]
 fn a_wake_up_for_a_job_that_is_kept_by_a_worker_in_a_group_is_caught() {
     let model = "groups::a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on";
     must_fail_without("pass_on_jobs", model, "deadlock");

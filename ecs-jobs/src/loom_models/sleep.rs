@@ -145,7 +145,7 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
             }
             false
         };
-        let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, None, condition));
+        let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, condition));
         let outcome = std::panic::catch_unwind(run);
         assert!(outcome.is_err());
         worker.join().unwrap();
