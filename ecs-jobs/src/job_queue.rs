@@ -1,9 +1,16 @@
 //! The queue of jobs with handles that are ready.
 
-use crate::slots::{JobId, Priority};
-use crate::sync::{AtomicUsize, Mutex, Ordering};
-use crossbeam_utils::CachePadded;
+use crate::queue::Queue;
+use crate::slots::JobId;
+use crate::sync::{AtomicU32, Ordering};
 use std::collections::VecDeque;
+
+/// Of so many jobs that are taken one is of the background, if any is there.
+const BACKGROUND_TURN: u32 = 8;
+/// How many ids a queue keeps room for.
+const LEN_MIN: usize = 128;
+/// A queue that had room for more than this gives it back when it is empty.
+const BURST_LEN: usize = 1 << 14;
 
 /// Ids of jobs that are ready, in the order in which they became so.
 ///
@@ -11,98 +18,70 @@ use std::collections::VecDeque;
 /// thread that takes an id out tries to claim the job, and forgets the id if that fails.
 #[derive(Debug)]
 pub(crate) struct JobQueue {
-    /// How many ids there are, readable without the lock.
-    count: CachePadded<AtomicUsize>,
-    lists: Mutex<Lists>,
-}
-
-#[derive(Debug)]
-struct Lists {
-    frame: VecDeque<JobId>,
-    background: VecDeque<JobId>,
-    /// How many have been taken since one of the background was.
-    taken: u32,
-    /// At which length to look for ids that are of no use any more.
-    sift_len: usize,
-}
-
-/// The least length at which that is worth it.
-const SIFT_LEN_MIN: usize = 64;
-
-impl Lists {
-    fn len(&self) -> usize {
-        self.frame.len() + self.background.len()
-    }
-
-    fn take(&mut self) -> Option<JobId> {
-        let is_turn = self.taken + 1 >= Priority::BACKGROUND_TURN;
-        if !self.background.is_empty() && (is_turn || self.frame.is_empty()) {
-            self.taken = 0;
-            return self.background.pop_front();
-        }
-        self.taken = if self.background.is_empty() { 0 } else { self.taken + 1 };
-        self.frame.pop_front()
-    }
+    frame: Queue<JobId>,
+    background: Queue<JobId>,
+    /// How many of the frame have been taken while the background waited. A hint.
+    taken: AtomicU32,
 }
 
 impl JobQueue {
     pub(crate) fn new() -> Self {
-        // Ids of no use lie here until there are so many: in a pool with little to do that may be
-        // long after it has become warm.
-        let frame = VecDeque::with_capacity(2 * SIFT_LEN_MIN);
-        let lists = Lists { frame, background: VecDeque::new(), taken: 0, sift_len: SIFT_LEN_MIN };
-        Self { count: CachePadded::new(AtomicUsize::new(0)), lists: Mutex::new(lists) }
+        let queue = || Queue::new(VecDeque::with_capacity(LEN_MIN));
+        Self { frame: queue(), background: queue(), taken: AtomicU32::new(0) }
     }
 
     /// Adds a job. The caller tells the sleepers.
     ///
-    /// Where all jobs are run by threads that wait for them, the ids would pile up: so from time to
-    /// time those that are not `ready` any more are thrown out, and with them the room that a burst
-    /// has taken.
-    pub(crate) fn push(&self, id: JobId, priority: Priority, is_ready: impl Fn(JobId) -> bool) {
-        let mut lists = self.lists.lock();
-        if lists.len() >= lists.sift_len {
-            lists.frame.retain(|&id| is_ready(id));
-            lists.background.retain(|&id| is_ready(id));
-            lists.sift_len = SIFT_LEN_MIN.max(lists.len() * 2);
-        }
-        match priority {
-            Priority::Frame => lists.frame.push_back(id),
-            Priority::Background => lists.background.push_back(id),
-        }
-        // Relaxed: the caller has a fence behind it, a thread that goes to sleep one before it looks.
-        self.count.store(lists.len(), Ordering::Relaxed);
+    /// Where all jobs are run by threads that wait for them, the ids would pile up: so where a list is
+    /// full those that are not `ready` any more are thrown out, and it grows if they were few.
+    pub(crate) fn push(&self, id: JobId, is_background: bool, is_ready: impl Fn(JobId) -> bool) {
+        let queue = if is_background { &self.background } else { &self.frame };
+        queue.with(|list| {
+            if list.len() == list.capacity() {
+                list.retain(|&id| is_ready(id));
+                list.reserve(LEN_MIN.max(list.len()));
+            }
+            list.push_back(id);
+        });
     }
 
     /// Takes the next job.
     pub(crate) fn pop(&self) -> Option<JobId> {
-        if self.is_empty() {
-            return None;
+        let waits = !self.background.is_empty();
+        if waits && (self.taken.load(Ordering::Relaxed) + 1 >= BACKGROUND_TURN || !self.has_frame())
+        {
+            self.taken.store(0, Ordering::Relaxed);
+            return take(&self.background).or_else(|| take(&self.frame));
         }
-        let mut lists = self.lists.lock();
-        let id = lists.take();
-        let len = lists.len();
-        if len == 0 && lists.frame.capacity() > BURST_LEN {
-            lists.frame.shrink_to(2 * SIFT_LEN_MIN);
-            lists.background.shrink_to(0);
-            lists.sift_len = SIFT_LEN_MIN;
+        if waits {
+            self.taken.fetch_add(1, Ordering::Relaxed);
         }
-        self.count.store(len, Ordering::Relaxed);
-        id
+        take(&self.frame).or_else(|| take(&self.background))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Relaxed) == 0
+        self.frame.is_empty() && self.background.is_empty()
     }
 
-    /// Whether a job of the frame waits. Takes the lock, unless nothing waits at all.
+    /// Whether a job of the frame waits.
     pub(crate) fn has_frame(&self) -> bool {
-        !self.is_empty() && !self.lists.lock().frame.is_empty()
+        !self.frame.is_empty()
     }
 }
 
-/// A queue that had room for more than this gives it back when it is empty.
-const BURST_LEN: usize = 1 << 14;
+/// Takes the oldest, and gives back the room that a burst has taken with the last one.
+fn take(queue: &Queue<JobId>) -> Option<JobId> {
+    if queue.is_empty() {
+        return None;
+    }
+    queue.with(|list| {
+        let id = list.pop_front();
+        if list.is_empty() && list.capacity() > BURST_LEN {
+            list.shrink_to(LEN_MIN);
+        }
+        id
+    })
+}
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -116,8 +95,8 @@ mod tests {
     fn jobs_of_the_frame_go_first_and_one_in_eight_is_of_the_background() {
         let queue = JobQueue::new();
         for index in 0..20 {
-            queue.push(id(index), Priority::Frame, |_| true);
-            queue.push(id(100 + index), Priority::Background, |_| true);
+            queue.push(id(index), false, |_| true);
+            queue.push(id(100 + index), true, |_| true);
         }
         let taken: Vec<u32> = (0..24).filter_map(|_| Some(queue.pop()?.index())).collect();
         let background: Vec<usize> = (0..24).filter(|&place| taken[place] >= 100).collect();
@@ -131,8 +110,8 @@ mod tests {
     fn ids_of_no_use_do_not_pile_up_where_no_thread_takes_them() {
         let queue = JobQueue::new();
         for index in 0..100_000 {
-            queue.push(id(index), Priority::Frame, |_| false);
-            assert!(queue.count.load(Ordering::Relaxed) <= SIFT_LEN_MIN);
+            queue.push(id(index), false, |_| false);
+            assert!(queue.frame.len() <= LEN_MIN);
         }
     }
 
@@ -140,7 +119,7 @@ mod tests {
     fn only_ids_that_are_of_no_use_are_thrown_out() {
         let queue = JobQueue::new();
         for index in 0..1_000 {
-            queue.push(id(index), Priority::Frame, |id| id.index() % 2 == 1 || id.index() > 900);
+            queue.push(id(index), false, |id| id.index() % 2 == 1 || id.index() > 900);
         }
         let left: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(JobId::index).collect();
         assert!(left.len() < 1_000, "some were thrown out");

@@ -116,7 +116,6 @@ pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
 pub use crate::pool::{JobBuilder, Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
-pub use crate::slots::Priority;
 pub use crate::static_graph::Sharing;
 pub use formic_ecs_derive::SystemParam;
 

@@ -23,7 +23,7 @@ impl<T> Queue<T> {
     }
 
     /// Lets `change` at the list. All changes of the count are made here.
-    fn with<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
+    pub(crate) fn with<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let mut list = self.list.lock();
         let result = change(&mut list);
         // Relaxed: a thread that goes to sleep has a fence before it looks at the count, and one

@@ -3,7 +3,7 @@
 use crate::context::WorkerContext;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority};
+use crate::slots::{Added, Claimed, Few, JobId, Kind};
 use crate::sync::is_kept;
 
 /// How many jobs in a row a thread runs because each is ready for the next: then others get a turn.
@@ -20,7 +20,7 @@ pub(crate) fn run_chain<'pool>(
     let mut job = first;
     for count in 1.. {
         let Some(next) = run_job(shared, context, job, |_id| true) else { return };
-        let gives_way = next.slot().priority() == Priority::Background && shared.ready.has_frame();
+        let gives_way = next.slot().is_background() && shared.ready.has_frame();
         if count == IN_A_ROW_MAX || gives_way || stop() {
             queue(shared, next);
             return shared.announce_ready(1, true);
@@ -32,9 +32,9 @@ pub(crate) fn run_chain<'pool>(
 /// Publishes a job that is ready, and queues it for the threads that may run it. The caller tells the
 /// sleepers.
 fn queue(shared: &Shared, job: Claimed<'_>) {
-    let (is_main, priority) = (job.slot().is_on_main(), job.slot().priority());
+    let (is_main, is_background) = (job.slot().is_on_main(), job.slot().is_background());
     let queue = if is_main { &shared.main } else { &shared.ready };
-    queue.push(job.publish(), priority, |id| shared.slots.is_ready(id));
+    queue.push(job.publish(), is_background, |id| shared.slots.is_ready(id));
 }
 
 /// Runs a job, ends it, and queues the jobs that are ready for it, but for the first that the thread

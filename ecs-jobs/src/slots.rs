@@ -21,7 +21,6 @@ mod slot;
 #[cfg(all(test, loom))]
 pub(crate) use self::ledger::Ledger;
 pub(crate) use self::links::{Added, Few};
-pub use self::slot::Priority;
 pub(crate) use self::slot::{JobId, Kind, Slot, State};
 
 use self::burst::BurstSlots;

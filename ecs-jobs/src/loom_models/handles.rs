@@ -9,7 +9,7 @@ use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::run_job::{Main, add_job, cancel_job, run_job, take_any};
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Priority, Slots};
+use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
 use crate::stored_job::StoredJob;
 use crate::sync::Deadline;
 use crate::worker::{run_until, run_worker, wait_for_all};
@@ -420,7 +420,7 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
             let shared = Arc::clone(&shared);
             move || {
                 // It was published, and run before it came into the queue.
-                shared.ready.push(old, Priority::Frame, |_| true);
+                shared.ready.push(old, false, |_| true);
                 run_by_hand(&shared, job);
                 assert!(take_any(&shared).is_none(), "nothing is ready");
             }

@@ -97,8 +97,8 @@ impl Pool {
         JobBuilder::new(self, Kind::Anywhere).after(jobs)
     }
 
-    /// Schedules what may take several frames: threads take jobs of
-    /// [the frame](crate::Priority) first.
+    /// Schedules what may take several frames, such as loading, baking or saving: threads take all other
+    /// jobs, those of the frame, first.
     ///
     /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
     /// on under any load. A thread that waits for a job runs it at once, however urgent it is.

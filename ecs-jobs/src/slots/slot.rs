@@ -97,24 +97,6 @@ pub(crate) enum State {
     Running,
 }
 
-/// How urgent a job is.
-///
-/// Jobs of the frame go first. Of each [eight](Self::BACKGROUND_TURN) jobs that are taken from the
-/// queue one is of the background, if any is ready, so that the background goes on under any load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Priority {
-    /// What the current frame waits for.
-    #[default]
-    Frame,
-    /// What may take several frames: loading, baking, saving.
-    Background,
-}
-
-impl Priority {
-    /// Of so many jobs that are taken from the queue one is of the background, if any is ready.
-    pub const BACKGROUND_TURN: u32 = 8;
-}
-
 /// Who runs a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -356,11 +338,10 @@ impl Slot {
         self.kind.load(Ordering::Relaxed) == Kind::OnMain as u32
     }
 
-    /// How urgent the job is.
-    pub(crate) fn priority(&self) -> Priority {
+    /// Whether jobs of the frame are more urgent.
+    pub(crate) fn is_background(&self) -> bool {
         // Relaxed: came with the state.
-        let is_background = self.kind.load(Ordering::Relaxed) == Kind::Background as u32;
-        if is_background { Priority::Background } else { Priority::Frame }
+        self.kind.load(Ordering::Relaxed) == Kind::Background as u32
     }
 
     /// One of the jobs that `id` waits for or waited for; `None` after the last
