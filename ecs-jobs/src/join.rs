@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
 
 use crate::context::WorkerContext;
-use crate::join_deque::Place;
 use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
 use crate::shared::{LocalQueues, Shared};
 use crate::sync::UnsafeCell;
@@ -175,50 +174,13 @@ where
     // Not `never_unwinding`: its closure would be a function of its own, with a frame of its own.
     let unwinding = AbortOnDrop;
     let place = queues.push(shared, half.job_ref(), &half.group);
-    let first = match catch(first) {
-        Ok(first) => first,
-        Err(payload) => {
-            std::mem::forget(unwinding);
-            resume_first(shared, (context, queues), place, &half, payload);
-        }
-    };
+    let first = catch(first);
     let is_own = queues.take_back(shared, place, NonNull::from(&*half).cast(), &half.group);
     if !is_own {
         wait_for_thief(shared, context, &half.group);
     }
     std::mem::forget(unwinding);
-    if is_own {
-        conclude(Ok(first), half.take_body(), catch)
-    } else {
-        conclude_stolen(first, &half)
-    }
-}
-
-/// The first half has panicked: the second is not begun any more, or waited for; then that goes on.
-#[cold]
-#[inline(never)]
-fn resume_first<F, R>(
-    shared: &Shared,
-    (context, queues): (&WorkerContext, &LocalQueues),
-    place: Place,
-    half: &StackJob<'_, F, R>,
-    payload: Payload,
-) -> !
-where
-    F: FnOnce() -> R + Send,
-    R: Send,
-{
-    let unwinding = AbortOnDrop;
-    let is_own = queues.take_back(shared, place, NonNull::from(half).cast(), &half.group);
-    if !is_own {
-        wait_for_thief(shared, context, &half.group);
-    }
-    std::mem::forget(unwinding);
-    if is_own {
-        resume_without(payload, half.take_body())
-    } else {
-        resume_without(payload, half.take_outcome())
-    }
+    if is_own { conclude(first, half.take_body(), catch) } else { conclude_stolen(first, &half) }
 }
 
 #[cold]
@@ -229,12 +191,12 @@ fn wait_for_thief(shared: &Shared, context: &WorkerContext, group: &TaskGroup) {
 
 #[cold]
 #[inline(never)]
-fn conclude_stolen<RA, F, RB>(first: RA, half: &StackJob<'_, F, RB>) -> (RA, RB)
+fn conclude_stolen<RA, F, RB>(first: Result<RA, Payload>, half: &StackJob<'_, F, RB>) -> (RA, RB)
 where
     F: FnOnce() -> RB + Send,
     RB: Send,
 {
-    conclude(Ok(first), half.take_outcome(), |outcome| outcome)
+    conclude(first, half.take_outcome(), |outcome| outcome)
 }
 
 /// Both results, or the panic to resume: the first half's, else the second's.

@@ -122,7 +122,9 @@ impl LocalQueues {
         let oldest = (0..count).map_while(|_| self.private.pop_oldest());
         let were_none = self.open.extend(oldest);
         // Where some were open already, the thread that was told of those passes it on.
-        shared.announce_halves(usize::from(were_none), group);
+        if shared.sleepers.has_any() {
+            shared.wake_for(usize::from(were_none), group);
+        }
     }
 }
 
@@ -232,13 +234,6 @@ impl Shared {
             owner_count = self.sleepers.wake(1, |tag| tag.group == group.address());
         }
         self.wake_for(wanted.saturating_sub(owner_count), Some(group));
-    }
-
-    /// Tells that there are more open halves, which a thread inside of `group` has opened.
-    fn announce_halves(&self, wanted: usize, group: Option<&TaskGroup>) {
-        if self.sleepers.has_any() {
-            self.wake_for(wanted, group);
-        }
     }
 
     /// Wakes so many idle workers; for want of these, owners of the groups around `group`; and for

@@ -107,27 +107,14 @@ pub struct PoolBuilder {
     threads: Threads,
     name: String,
     stack_bytes: Option<usize>,
-    hooks: Hooks,
+    on_start: Arc<Hook>,
+    on_exit: Arc<Hook>,
     clock: Option<Box<HostClock>>,
     spans: Option<Spans>,
 }
 
 /// What the host does on each worker thread.
-#[derive(Default)]
-struct Hooks {
-    start: Option<Box<Hook>>,
-    exit: Option<Box<Hook>>,
-}
-
-type Hook = dyn Fn(usize) + Send + Sync;
-
-impl Hooks {
-    fn run(hook: Option<&Hook>, worker: usize) {
-        if let Some(hook) = hook {
-            never_unwinding(|| hook(worker));
-        }
-    }
-}
+type Hook = Box<dyn Fn(usize) + Send + Sync>;
 
 debug_fields!([] PoolBuilder: threads, name, stack_bytes);
 
@@ -137,7 +124,8 @@ impl PoolBuilder {
             threads: Threads::all_cores(),
             name: "jobs".to_owned(),
             stack_bytes: None,
-            hooks: Hooks::default(),
+            on_start: Arc::new(Box::new(|_| ())),
+            on_exit: Arc::new(Box::new(|_| ())),
             clock: None,
             spans: None,
         }
@@ -184,7 +172,7 @@ impl PoolBuilder {
     /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.start = Some(Box::new(hook));
+        self.on_start = Arc::new(Box::new(hook));
         self
     }
 
@@ -193,7 +181,7 @@ impl PoolBuilder {
     ///
     /// A hook that panics ends the process.
     pub fn on_thread_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.exit = Some(Box::new(hook));
+        self.on_exit = Arc::new(Box::new(hook));
         self
     }
 
@@ -270,15 +258,15 @@ impl PoolBuilder {
         }
         let (shared, futures) = (Arc::new(shared), Futures::new());
         let mut pool = Pool { shared, threads: Vec::new(), futures, turns: Mutex::new(()) };
-        let hooks = Arc::new(std::mem::take(&mut self.hooks));
         for (worker, place) in places.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.
-            let (shared, hooks) = (Arc::clone(&pool.shared), Arc::clone(&hooks));
+            let shared = Arc::clone(&pool.shared);
+            let (on_start, on_exit) = (Arc::clone(&self.on_start), Arc::clone(&self.on_exit));
             let thread = self
                 .spawn(worker, move || {
-                    Hooks::run(hooks.start.as_deref(), worker);
+                    never_unwinding(|| on_start(worker));
                     run_worker(&shared, place);
-                    Hooks::run(hooks.exit.as_deref(), worker);
+                    never_unwinding(|| on_exit(worker));
                 })
                 .map_err(|source| PoolError::ThreadRefused { worker, source })?;
             pool.threads.push(thread);
