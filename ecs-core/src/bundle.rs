@@ -4,9 +4,8 @@
     reason = "writes components into reserved rows and reads them out of given-up ones"
 )]
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::any::{Any, TypeId};
+use core::any::TypeId;
 use core::ptr::NonNull;
 
 use smallvec::SmallVec;
@@ -92,14 +91,6 @@ pub unsafe trait Parts: Send + Sync + Sized + 'static {
     /// is a row in it (I-3) that is reserved and unowned (I-2).
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
 
-    /// Moves each component to where its slot says.
-    ///
-    /// # Safety
-    /// The k-th of `slots`, unless the component is left over, is the start of a column of the k-th
-    /// component's type (I-9), and `row` is a row in it (I-3) that belongs to the caller: reserved
-    /// and unowned where it is to be written, initialised (I-2) where a value is to be replaced.
-    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
-
     /// Moves the components out of a row.
     ///
     /// # Safety
@@ -111,7 +102,7 @@ pub unsafe trait Parts: Send + Sync + Sized + 'static {
 /// A bundle of a type that its holder need not know.
 ///
 /// # Safety
-/// As for [`Parts`], of which it is one, of the type that both functions insist on.
+/// As for [`Parts`], of which it is one, of the type that `write` insists on.
 pub(crate) unsafe trait AnyParts {
     /// Moves it into a row, as [`Parts::write`] does.
     ///
@@ -121,15 +112,6 @@ pub(crate) unsafe trait AnyParts {
     /// # Safety
     /// As for [`Parts::write`] of that type.
     unsafe fn write(self, columns: &BundleColumns, row: usize);
-
-    /// Moves each component to where its slot says, as [`Parts::place`] does.
-    ///
-    /// # Panics
-    /// Panics if it is not of the type `of`.
-    ///
-    /// # Safety
-    /// As for [`Parts::place`] of that type.
-    unsafe fn place(self, of: TypeId, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
 }
 
 impl<T: Component> Bundle for T {
@@ -180,25 +162,6 @@ unsafe impl<T: Component, const MANAGED: bool> Parts for Value<T, MANAGED> {
         unsafe { target.write(self.0) };
     }
 
-    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
-        let (column, replaces) = match slots[0] {
-            Slot::Write(column) => (column.cast::<T>(), false),
-            Slot::Replace(column) => (column.cast::<T>(), true),
-            Slot::Leave => return leftovers.push(self.0),
-        };
-        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
-        // (I-9).
-        let target = unsafe { column.add(row) };
-        if replaces {
-            // SAFETY: the caller vouches for a row that is initialised (I-2) and its own.
-            leftovers.push(unsafe { target.replace(self.0) });
-        } else {
-            // SAFETY: the caller vouches for a row that is aligned, in bounds (I-3), and unowned
-            // (I-2).
-            unsafe { target.write(self.0) };
-        }
-    }
-
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
         let column = columns[0].cast::<T>();
         // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
@@ -206,36 +169,6 @@ unsafe impl<T: Component, const MANAGED: bool> Parts for Value<T, MANAGED> {
         let source = unsafe { column.add(row) };
         // SAFETY: the caller vouches for a row that is initialised (I-2), and has given it up.
         Self(unsafe { source.read() })
-    }
-}
-
-/// Where a component of a bundle goes, as the start of a column.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub enum Slot {
-    /// Into an unowned row.
-    Write(NonNull<u8>),
-    /// Into a row in place of the value that is there, which is left over.
-    Replace(NonNull<u8>),
-    /// Nowhere: it is left over.
-    Leave,
-}
-
-/// Values that are not needed, kept until it is time to drop them.
-#[doc(hidden)]
-#[derive(Debug, Default)]
-pub struct Leftovers(Vec<Box<dyn Any + Send + Sync>>);
-
-impl Leftovers {
-    fn push<T: Component>(&mut self, value: T) {
-        if core::mem::needs_drop::<T>() {
-            self.0.push(Box::new(value));
-        }
-    }
-
-    /// Drops the values, the others too should one panic; keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
     }
 }
 
@@ -311,16 +244,15 @@ unsafe impl Parts for () {
 
     unsafe fn write(self, _columns: &[NonNull<u8>], _row: usize) {}
 
-    unsafe fn place(self, _slots: &[Slot], _row: usize, _leftovers: &mut Leftovers) {}
-
     unsafe fn read(_columns: &[NonNull<u8>], _row: usize) -> Self {}
 }
 
 /// The columns of a tuple's members that have not been dealt out yet.
-struct Rest<'a, C>(&'a [C]);
+struct Rest<'a>(&'a [NonNull<u8>]);
 
-impl<'a, C> Rest<'a, C> {
-    fn take(&mut self, count: usize) -> &'a [C] {
+impl<'a> Rest<'a> {
+    #[inline]
+    fn take(&mut self, count: usize) -> &'a [NonNull<u8>] {
         let (mine, rest) = self.0.split_at(count);
         self.0 = rest;
         mine
@@ -368,17 +300,6 @@ macro_rules! tuple_bundle {
                     // SAFETY: what the caller vouches for in all columns (I-2, I-3, I-9) holds for
                     // these.
                     unsafe { $var.write(mine, row) };
-                )*
-            }
-
-            unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
-                let ($($var,)*) = self;
-                let mut slots = Rest(slots);
-                $(
-                    let mine = slots.take($name::COUNT);
-                    // SAFETY: what the caller vouches for in all slots (I-2, I-3, I-9) holds for
-                    // these.
-                    unsafe { $var.place(mine, row, leftovers) };
                 )*
             }
 

@@ -139,7 +139,6 @@ pub use world::{
 
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bundle::{Leftovers, Slot};
     pub use crate::component::{
         FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour, ShowNothing,
         ShowText, ShowThree, ShowTwo, Shown, enum_text, field_text, not_editable, struct_text,

@@ -78,7 +78,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["check"],
         ],
     ),
-    ("commands", &[&["deferred"], &["payload"], &["stream"], &["runs"], &["merge"], &["playback"]]),
+    ("commands", &[&["deferred"], &["payload"], &["stream"], &["runs"], &["playback"]]),
     (
         "features",
         &[

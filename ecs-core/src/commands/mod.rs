@@ -1,7 +1,6 @@
 //! Command buffers: structural changes that are written down now and made later.
 
 mod deferred;
-mod merge;
 mod payload;
 mod playback;
 mod runs;
@@ -11,7 +10,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use deferred::{Deferred, NO_ENTITY, Outcome};
-use payload::{Arena, BundleFns, ComponentFns, Payload, StoredCall};
+use payload::{Arena, BundleFns, Payload, StoredCall};
 
 use crate::bundle::{Bundle, mapped};
 use crate::component::{Component, MapEntities};
@@ -92,7 +91,7 @@ pub struct CommandBuffer {
     arena: Arena,
     deferred: Deferred,
     /// Memory for playback.
-    memory: playback::Memory,
+    places: Vec<stream::Place>,
 }
 
 /// One command.
@@ -104,13 +103,19 @@ struct Record {
     action: Action<Payload>,
 }
 
+type SetEnabledFn = fn(&mut World, Entity, bool) -> Outcome;
+
+fn set_enabled<T: Component>(world: &mut World, entity: Entity, enabled: bool) -> Outcome {
+    world.set_enabled::<T>(entity, enabled).map(drop).map_err(Into::into)
+}
+
 /// What a command does, with bundles as `P`.
 #[derive(Debug)]
 enum Action<P> {
     Spawn(P),
     Insert(P),
     Remove(&'static BundleFns),
-    SetEnabled(&'static ComponentFns, bool),
+    SetEnabled(SetEnabledFn, bool),
     Despawn,
     Call(StoredCall),
     /// It has been taken.
@@ -138,7 +143,7 @@ impl CommandBuffer {
             records: Vec::new(),
             arena: Arena::default(),
             deferred: Deferred::default(),
-            memory: playback::Memory::default(),
+            places: Vec::new(),
         }
     }
 
@@ -187,7 +192,7 @@ impl CommandBuffer {
     /// Switches a component of an entity on or off.
     #[inline]
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
-        self.record(entity, Action::SetEnabled(ComponentFns::of::<T>(), enabled));
+        self.record(entity, Action::SetEnabled(set_enabled::<T>, enabled));
     }
 
     /// Takes an entity out of the world.

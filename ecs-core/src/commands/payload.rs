@@ -6,17 +6,16 @@
 )]
 
 use alloc::vec::Vec;
-use core::any::TypeId;
 use core::mem::{ManuallyDrop, MaybeUninit};
 
 use super::deferred::{Deferred, Outcome};
 use super::{Action, CommandBuffer};
 use crate::archetype::{ArchetypeId, Archetypes};
-use crate::bundle::{AnyParts, BundleColumns, Leftovers, Parts, Slot};
-use crate::component::{Component, ComponentId, Registry};
+use crate::bundle::{AnyParts, BundleColumns, Parts};
+use crate::component::Registry;
 use crate::entity::Entity;
 use crate::error::CommandFailureReason;
-use crate::transfer::{BundleIndex, Bundles, Change, Transition};
+use crate::transfer::{Bundles, Change, Transition};
 use crate::world::World;
 
 /// Values by their offset. It does not know their types and drops none of them.
@@ -164,8 +163,6 @@ enum Use<'a> {
     Spawn(&'a mut World, Entity),
     /// An entity is given it.
     Insert(&'a mut World, Entity, &'a mut Outcome),
-    /// Its components go to their slots, as with [`AnyParts::place`] and under its conditions.
-    Place(TypeId, &'a [Slot], usize, &'a mut Leftovers),
 }
 
 impl Held<'_> {
@@ -173,10 +170,6 @@ impl Held<'_> {
     fn into_payload(self) -> (Offset, &'static BundleFns) {
         let this = ManuallyDrop::new(self);
         (this.payload.offset, this.payload.functions)
-    }
-
-    pub(super) fn functions(&self) -> &'static BundleFns {
-        self.payload.functions
     }
 
     /// Lets a reserved entity live with it.
@@ -206,13 +199,6 @@ unsafe impl AnyParts for Held<'_> {
         // caller vouches for the columns and the row (I-2, I-3, I-9).
         unsafe { (functions.write)(arena, offset, columns, row) };
     }
-
-    unsafe fn place(self, of: TypeId, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
-        let (arena, (offset, functions)) = (self.arena, self.into_payload());
-        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
-        // caller vouches for the slots and the row (I-2, I-3, I-9).
-        unsafe { (functions.take)(arena, offset, Use::Place(of, slots, row, leftovers)) };
-    }
 }
 
 impl Drop for Held<'_> {
@@ -239,7 +225,6 @@ type TransitionFn = for<'a> fn(
 /// arena, and that it was not taken before (C-1).
 #[derive(Debug)]
 pub(super) struct BundleFns {
-    pub(super) index: fn(&mut Bundles, &mut Registry) -> BundleIndex,
     pub(super) transition: TransitionFn,
     pub(super) remove: fn(&mut World, Entity) -> Outcome,
     /// Takes the payload out, to be used as it says.
@@ -252,11 +237,10 @@ pub(super) struct BundleFns {
 }
 
 /// Makes a constant of the functions, to be borrowed for ever.
-struct Of<T>(core::marker::PhantomData<T>);
+struct Of<P>(core::marker::PhantomData<P>);
 
 impl<P: Parts> Of<P> {
     const BUNDLE: &'static BundleFns = &BundleFns {
-        index: Bundles::index::<P>,
         transition: Bundles::transition::<P>,
         remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(Into::into),
         take: take::<P>,
@@ -284,8 +268,7 @@ impl BundleFns {
 }
 
 /// # Safety
-/// A `P` is at this offset and has not been taken (C-1); slots and a row are as [`AnyParts::place`]
-/// asks.
+/// A `P` is at this offset and has not been taken (C-1).
 unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
     // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
@@ -295,12 +278,6 @@ unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
         Use::Insert(world, entity, outcome) => {
             let inserted = world.insert_by(entity, bundle, |bundle| bundle);
             *outcome = inserted.map_err(|_| CommandFailureReason::NoSuchEntity);
-        }
-        Use::Place(of, slots, row, leftovers) => {
-            assert!(of == TypeId::of::<P>(), "the slots are those of another bundle");
-            // SAFETY: the caller vouches for slots of the components of this type, as was just seen
-            // (I-9), and a row that is its own (I-2, I-3).
-            unsafe { bundle.place(slots, row, leftovers) };
         }
     }
 }
@@ -327,30 +304,6 @@ unsafe fn map_entities<P: Parts>(arena: &mut Arena, offset: Offset, map: &mut Ma
     arena.put_back(offset, bundle);
 }
 
-/// What a command can do with a component type.
-#[derive(Debug)]
-pub(super) struct ComponentFns {
-    pub(super) id: fn(&Registry) -> Option<ComponentId>,
-    pub(super) name: fn() -> &'static str,
-    pub(super) set_enabled: fn(&mut World, Entity, bool) -> Outcome,
-}
-
-impl<T: Component> Of<T> {
-    const COMPONENT: &'static ComponentFns = &ComponentFns {
-        id: Registry::get::<T>,
-        name: T::name,
-        set_enabled: |world, entity, enabled| {
-            world.set_enabled::<T>(entity, enabled).map(drop).map_err(Into::into)
-        },
-    };
-}
-
-impl ComponentFns {
-    pub(super) fn of<T: Component>() -> &'static Self {
-        Of::<T>::COMPONENT
-    }
-}
-
 impl CommandBuffer {
     /// Takes a command out of its record, which forgets it (C-1). A stored call is dropped.
     #[inline]
@@ -366,7 +319,7 @@ impl CommandBuffer {
             Action::Spawn(payload) => Action::Spawn(hold(payload)),
             Action::Insert(payload) => Action::Insert(hold(payload)),
             Action::Remove(functions) => Action::Remove(functions),
-            Action::SetEnabled(functions, enabled) => Action::SetEnabled(functions, enabled),
+            Action::SetEnabled(set, enabled) => Action::SetEnabled(set, enabled),
             Action::Despawn => Action::Despawn,
             Action::Taken => Action::Taken,
         }

@@ -3,10 +3,9 @@
 use alloc::vec::Vec;
 
 use super::deferred::NO_ENTITY;
-use super::merge::{Group, Plan};
 use super::payload::Held;
 use super::runs;
-use super::stream::{Order, Place, Stream};
+use super::stream::{Order, Stream};
 use super::{Action, CommandBuffer};
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
@@ -50,20 +49,12 @@ impl Playback {
     }
 }
 
-/// What playback needs memory for, kept by a buffer from one time to the next.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    places: Vec<Place>,
-    plan: Plan,
-}
-
 /// Commands that are being played. However it ends, the buffers are empty afterwards, each payload
 /// was taken once, and no reserved handle is left over.
 struct Playing<'a> {
     stream: Stream<'a>,
     world: &'a mut World,
     world_id: u64,
-    plan: Plan,
     playback: Playback,
     is_complete: bool,
 }
@@ -78,18 +69,12 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
     }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
     // The memory stays with the first buffer.
-    let Memory { places, plan } = core::mem::take(&mut first.memory);
+    let places = core::mem::take(&mut first.places);
     let order = Order::new(buffers, places);
     let stream = Stream { buffers, order, next: 0 };
     let world_id = world.id();
-    let mut playing = Playing {
-        stream,
-        world,
-        world_id,
-        plan,
-        playback: Playback::default(),
-        is_complete: false,
-    };
+    let mut playing =
+        Playing { stream, world, world_id, playback: Playback::default(), is_complete: false };
     playing.reserve();
     while !playing.stream.is_at_end() {
         playing.step();
@@ -124,34 +109,11 @@ impl Playing<'_> {
         if self.stream.is_call(self.stream.next) {
             return self.play_call(entity);
         }
-        if self.stream.following() == Some(entity) && !entity.is_deferred() {
-            return self.play_group(entity);
-        }
         let applied = runs::play(&mut self.stream, entity, self.world);
         self.playback.applied_count += applied;
         if applied == 0 {
             self.play_one(entity);
         }
-    }
-
-    /// Plays all commands on one entity that follow one another.
-    fn play_group(&mut self, entity: Entity) {
-        let first = self.stream.next;
-        let commands = first..self.stream.end_of_group(entity);
-        let moves_row =
-            |&index: &usize| !matches!(self.stream.at(index).1.action, Action::SetEnabled(..));
-        if commands.clone().filter(moves_row).take(2).count() < 2 {
-            // There is nothing to be saved.
-            commands.for_each(|_| self.play_one(entity));
-            return;
-        }
-        let Self { stream, world, plan, playback, .. } = self;
-        if !(Group { stream, world, plan, entity, commands: commands.clone() }).play() {
-            commands.for_each(|_| self.play_one(entity));
-            return;
-        }
-        playback.applied_count += commands.len() - plan.failures.len();
-        playback.failures.append(&mut plan.failures);
     }
 
     fn play_one(&mut self, entity: Entity) {
@@ -208,7 +170,7 @@ impl Action<Held<'_>> {
             }
             Self::Insert(held) => held.insert(world, entity),
             Self::Remove(functions) => (functions.remove)(world, entity),
-            Self::SetEnabled(functions, enabled) => (functions.set_enabled)(world, entity, enabled),
+            Self::SetEnabled(set_enabled, enabled) => set_enabled(world, entity, enabled),
             Self::Despawn if world.despawn(entity).is_ok() => Ok(()),
             Self::Spawn(_) | Self::Despawn | Self::Call(_) | Self::Taken => no_such_entity,
         }
@@ -228,12 +190,11 @@ impl Drop for Playing<'_> {
                     self.world.entities.release(entity);
                 }
             }
-            self.plan.clear();
             self.stream.buffers.iter_mut().for_each(CommandBuffer::clear);
         }
         self.stream.buffers.iter_mut().for_each(CommandBuffer::reset);
         if let Some(first) = self.stream.buffers.first_mut() {
-            first.memory = Memory { places, plan: core::mem::take(&mut self.plan) };
+            first.places = places;
         }
     }
 }

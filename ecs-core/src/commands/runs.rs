@@ -66,19 +66,16 @@ pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -
 }
 
 /// Calls `play` for each command of the run that the next one begins, until it says no.
-///
-/// A command that is followed by another on the same entity is the next run's.
 #[inline]
 fn each(
     stream: &mut Stream<'_>,
     kind: Kind,
     mut play: impl FnMut(&mut Stream<'_>, Entity) -> bool,
 ) {
-    let mut next = (!stream.is_at_end()).then(|| stream.entity(stream.next));
-    while let Some(entity) = next {
-        next = stream.following();
+    while !stream.is_at_end() {
+        let entity = stream.entity(stream.next);
         let is_like = kind.is_that_of(&stream.at(stream.next).1.action);
-        if !is_like || next == Some(entity) || !play(stream, entity) {
+        if !is_like || !play(stream, entity) {
             return;
         }
     }

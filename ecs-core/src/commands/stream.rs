@@ -99,26 +99,6 @@ impl Stream<'_> {
         buffer.deferred.resolve(record.entity)
     }
 
-    /// The entity that the command after the next one is about, if there is one.
-    #[inline]
-    pub(super) fn following(&self) -> Option<Entity> {
-        (self.next + 1 < self.order.len).then(|| self.entity(self.next + 1))
-    }
-
-    /// Takes the command at this place of the order, before its turn.
-    pub(super) fn take_at(&mut self, index: usize) -> Action<Held<'_>> {
-        let (buffer, record) = self.order.at(index);
-        self.buffers[buffer].take(record)
-    }
-
-    /// The end of the group of commands on one entity that begins with the next one.
-    pub(super) fn end_of_group(&self, entity: Entity) -> usize {
-        let after = self.next + 1..self.order.len;
-        let is_other = |&index: &usize| self.entity(index) != entity || self.is_call(index);
-        let end = after.clone().find(is_other);
-        end.unwrap_or(after.end)
-    }
-
     /// Whether the command at this place of the order is a stored call.
     #[inline]
     pub(super) fn is_call(&self, index: usize) -> bool {

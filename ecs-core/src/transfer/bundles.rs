@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
-use super::plan::{BundleIds, Carried, Change, Transition};
+use super::plan::{BundleIds, Change, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
 use crate::component::{ComponentId, ComponentInfo, Registry};
@@ -177,8 +177,8 @@ impl Bundles {
             let set = target(change, archetypes.get(from).components(), ids);
             let transition = set.map(|set| {
                 let is_replaced = |id| change == Change::Insert && ids.contains(&id);
-                let carried = |id| if is_replaced(id) { Carried::Marks } else { Carried::Value };
-                let mut transition = Transition::new(from, set, (registry, archetypes), carried);
+                let mut transition =
+                    Transition::new(from, set, (registry, archetypes), is_replaced);
                 let having = if change == Change::Insert { transition.target } else { from };
                 transition.columns = columns_of(archetypes.get(having), ids);
                 transition.gives = of.filter(|_| change == Change::Insert);
@@ -203,7 +203,7 @@ impl Bundles {
             let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
             let ids = columns.filter(kept).map(|info| info.id).chain(tag).collect();
             let set = ComponentSet::new(ids);
-            Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
+            Transition::new(from, set, (registry, archetypes), |_| false)
         })
     }
 

@@ -14,7 +14,7 @@ mod plan;
 mod row_moves;
 
 pub(crate) use bundles::{BundleIndex, Bundles, Part};
-pub(crate) use mover::{Assembly, ReplacedRows, RowFiller};
+pub(crate) use mover::ReplacedRows;
 pub(crate) use new_rows::{NewRows, RowCopies};
 pub(crate) use plan::{Change, Transition};
 pub(crate) use row_moves::RowMoves;

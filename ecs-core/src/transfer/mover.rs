@@ -5,23 +5,20 @@
     reason = "moves rows between archetypes, and bundles into them and out of them"
 )]
 
-use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use smallvec::SmallVec;
-
 use super::MoveContext;
 use super::bundles::{Bundles, Part};
-use super::plan::{BundleIds, Carried, Change, Transition};
+use super::plan::{Change, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
-use crate::bundle::{AnyParts, Leftovers, Parts, Slot, with_starts};
+use crate::bundle::{Parts, with_starts};
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::MissingComponent;
 use crate::storage::{
-    BlockPool, ChangeWindow, Chunks, ColumnAction, DropFn, Place, RowAddress, RowPlan, TakenRows,
+    BlockPool, ChangeWindow, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows,
 };
 
 /// What rows have left behind that were taken out: values of the columns that are listed, which are
@@ -331,67 +328,6 @@ impl<'w> MoveContext<'w> {
         let archetype = archetypes.get_mut(from);
         (insertion.target == from).then(|| ReplacedRows::new(archetype, insertion, moment))
     }
-
-    /// Brings an entity to an archetype in one step: from another one, from nowhere, or not at all if
-    /// it is there. `fill` puts bundles into its row; what else the archetype has goes along, unless
-    /// `is_added` says that it comes anew. Returns the archetype, the row, and what is left behind.
-    ///
-    /// # Panics
-    /// Panics if a component of the archetype is neither given nor goes along.
-    pub(crate) fn assemble(
-        self,
-        entity: Entity,
-        target: ArchetypeId,
-        memory: &'w mut Assembly,
-        fill: impl FnOnce(&mut RowFiller<'_>, &mut Bundles, &mut Registry),
-        is_added: impl Fn(ComponentId) -> bool,
-    ) -> (&'w Archetype, RowAddress, Option<LeftBehind<'w>>) {
-        let from = self.entities.locate(entity, &self.blocks.directory);
-        let Self { bundles, registry, archetypes, entities, blocks, version, .. } = self;
-        let fill = |row: &mut RowFiller<'_>| fill(row, bundles, registry);
-        match from {
-            Some(from) if from.archetype == target => {
-                *version += 1;
-                let archetype = archetypes.get(target);
-                memory.fill(archetype, from.address, true, fill);
-                (archetype, from.address, None)
-            }
-            Some(from) => {
-                let rest = (entities, blocks, version);
-                // SAFETY: it is the row of this entity, which was just looked up (I-1).
-                let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), target) };
-                let to = moving.to;
-                memory.fill(moving.target, to, false, fill);
-                let Assembly { given, plan, .. } = &mut *memory;
-                plan.connect(moving.source, moving.target, |id, column| match given[column] {
-                    _ if is_added(id) => Carried::Nothing,
-                    true => Carried::Marks,
-                    false => Carried::Value,
-                });
-                memory.expect_complete();
-                // SAFETY: the plan was just made for these archetypes (I-6). A component of the target
-                // that does not go along was given by a bundle, as was just seen, and `place` has
-                // written it (I-2).
-                let (left, target) = unsafe { moving.finish(&memory.plan) };
-                (target, to, Some(left))
-            }
-            None => {
-                *version += 1;
-                let version = *version;
-                let archetype = archetypes.get_mut(target);
-                let to = archetype.chunks.reserve_row(blocks);
-                memory.fill(archetype, to, false, fill);
-                memory.plan.clear();
-                memory.expect_complete();
-                entities.activate(entity, archetype.chunks.place(to));
-                // SAFETY: reserved above, and nothing but the entity table was touched since. Every
-                // component of the archetype came by a bundle, as was just seen, and `place` has
-                // written it: all columns are initialised (I-2).
-                unsafe { archetype.chunks.commit_rows(to, &[entity], version, version) };
-                (archetype, to, None)
-            }
-        }
-    }
 }
 
 /// Rows of an archetype that have all components of a bundle, which are to be replaced.
@@ -438,92 +374,5 @@ impl<'w, P: Parts> ReplacedRows<'w, P> {
             old
         });
         drop(old);
-    }
-}
-
-/// Memory for [`MoveContext::assemble`], and the values that it found no place for.
-#[derive(Debug, Default)]
-pub(crate) struct Assembly {
-    /// By column of the archetype: whether a bundle gave it its value.
-    pub(crate) given: Vec<bool>,
-    /// The values that have no place in the world.
-    pub(crate) leftovers: Leftovers,
-    /// What goes along.
-    plan: RowPlan,
-}
-
-/// A row that bundles are put into: the first to come to a column stays.
-pub(crate) struct RowFiller<'a> {
-    archetype: &'a Archetype,
-    to: RowAddress,
-    /// Whether the row has values already.
-    replaces: bool,
-    given: &'a mut [bool],
-    leftovers: &'a mut Leftovers,
-}
-
-impl Assembly {
-    fn fill(
-        &mut self,
-        archetype: &Archetype,
-        to: RowAddress,
-        replaces: bool,
-        fill: impl FnOnce(&mut RowFiller<'_>),
-    ) {
-        let Self { given, leftovers, .. } = self;
-        given.clear();
-        given.resize(archetype.columns.len(), false);
-        fill(&mut RowFiller { archetype, to, replaces, given, leftovers });
-    }
-
-    /// Sees to it that each column was given a value or is moved to by the plan, which moves to none
-    /// that was given one.
-    fn expect_complete(&self) {
-        let moved = self.plan.steps.iter().filter(|step| step.action == ColumnAction::Move);
-        let given = self.given.iter().filter(|&&given| given);
-        assert_eq!(moved.count() + given.count(), self.given.len(), "every component has a value");
-    }
-}
-
-impl RowFiller<'_> {
-    /// Moves a bundle of these components into the row; those that have no place are left over.
-    ///
-    /// # Panics
-    /// Panics if these are the components of another type of bundle.
-    pub(crate) fn place(&mut self, components: &BundleIds, bundle: impl AnyParts) {
-        let of = components.of.expect("a bundle that has a type");
-        let slot = |&id: &ComponentId| {
-            let column = self.archetype.column_of(id).filter(|&column| !self.given[column]);
-            column.map_or(Slot::Leave, |column| {
-                self.given[column] = true;
-                let start = self.archetype.chunks.column(self.to.chunk, column);
-                if self.replaces { Slot::Replace(start) } else { Slot::Write(start) }
-            })
-        };
-        let slots: SmallVec<[Slot; 16]> = components.ids.iter().map(slot).collect();
-        // SAFETY: the columns are those of the components of a bundle of this type (I-6, I-9). The row
-        // is reserved, or there and so initialised (I-2) (`assemble`); no column comes up twice.
-        unsafe { bundle.place(of, &slots, self.to.row, self.leftovers) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::world::World;
-
-    #[derive(crate::Component)]
-    struct A(u32);
-
-    #[test]
-    #[should_panic(expected = "every component has a value")]
-    fn a_row_that_lacks_a_value_is_not_assembled() {
-        let mut world = World::new();
-        let with_value = world.spawn(A(1));
-        let target = world.locate(with_value).expect("alive").archetype;
-        let entity = world.spawn(());
-        let mut memory = Assembly::default();
-        let (nothing, none_is_new) = (|_: &mut RowFiller<'_>, _: &mut _, _: &mut _| (), |_| false);
-        drop(world.moves().assemble(entity, target, &mut memory, nothing, none_is_new));
     }
 }

@@ -10,17 +10,6 @@ use crate::bundle::BundleColumns;
 use crate::component::{ComponentId, Registry};
 use crate::storage::{Chunks, ColumnAction, ColumnStep, RowPlan};
 
-/// What goes along with a row of a component that both archetypes have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carried {
-    /// Everything: the value, and what is known of it.
-    Value,
-    /// What is known of it; the value is replaced.
-    Marks,
-    /// Nothing: it was removed, and comes anew.
-    Nothing,
-}
-
 /// What is done with a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -52,17 +41,33 @@ pub(crate) struct Transition {
 }
 
 impl Transition {
-    /// From an archetype to the one with this set of components, without a bundle's columns.
+    /// From an archetype to the one with this set of components, without a bundle's columns. Of a
+    /// component of both that is replaced, not the value goes along, but what is known of it.
     pub(crate) fn new(
         from: ArchetypeId,
         set: ComponentSet,
         (registry, archetypes): (&Registry, &mut Archetypes),
-        carried: impl Fn(ComponentId) -> Carried,
+        is_replaced: impl Fn(ComponentId) -> bool,
     ) -> Self {
         let target = archetypes.obtain(set, registry);
-        let mut plan = RowPlan::default();
         let (source, there) = (archetypes.get(from), archetypes.get(target));
-        plan.connect(source, there, |id, _| carried(id));
+        let has_marks = source.ending.has_marks || there.ending.has_marks;
+        let mut plan = RowPlan { has_marks, ..RowPlan::default() };
+        for column in &source.columns {
+            let id = column.info.id;
+            let (found, is_replaced) = (there.column_of(id), is_replaced(id));
+            let moves = found.is_some() && !is_replaced;
+            plan.push_column(column.size_and_drop(), found, moves);
+            if let Some(theirs) = found {
+                let Column { enable_slot, track_slot, .. } = there.columns[theirs];
+                plan.bit_moves.extend(column.enable_slot.zip(enable_slot));
+                let versions = column.track_slot.zip(track_slot);
+                plan.version_moves
+                    .extend(versions.map(|(mine, theirs)| (mine, theirs, is_replaced)));
+            }
+        }
+        let is_fresh = |&column: &usize| source.column_of(there.columns[column].info.id).is_none();
+        plan.fresh.extend((0..there.columns.len()).filter(is_fresh));
         let goes = |step: &ColumnStep| step.action == ColumnAction::Move && step.size > 0;
         let moved = plan.steps.iter().filter(|step| goes(step)).count();
         let sized = there.columns.iter().filter(|column| column.info.layout.size() > 0).count();
@@ -127,37 +132,5 @@ impl Transition {
             return Err(wrong("other columns are fresh than those that the source lacks"));
         }
         Ok(())
-    }
-}
-
-impl RowPlan {
-    /// Works the plan out anew for rows that go from `source` to `target`. Of each component of
-    /// both, `carried` says what goes along; it is given the column in the target.
-    pub(crate) fn connect(
-        &mut self,
-        source: &Archetype,
-        target: &Archetype,
-        carried: impl Fn(ComponentId, usize) -> Carried,
-    ) {
-        self.clear();
-        for column in &source.columns {
-            let id = column.info.id;
-            let found = target.column_of(id).map(|theirs| (theirs, carried(id, theirs)));
-            let found = found.filter(|&(_, carried)| carried != Carried::Nothing);
-            let moves = found.is_some_and(|(_, carried)| carried == Carried::Value);
-            self.push_column(column.size_and_drop(), found.map(|(theirs, _)| theirs), moves);
-            if let Some((theirs, _)) = found {
-                let Column { enable_slot, track_slot, .. } = target.columns[theirs];
-                self.bit_moves.extend(column.enable_slot.zip(enable_slot));
-                let versions = column.track_slot.zip(track_slot);
-                self.version_moves.extend(versions.map(|(mine, theirs)| (mine, theirs, !moves)));
-            }
-        }
-        for (theirs, &id) in target.components().ids().iter().enumerate() {
-            if source.column_of(id).is_none_or(|mine| self.steps[mine].target.is_none()) {
-                self.fresh.push(theirs);
-            }
-        }
-        self.has_marks = source.ending.has_marks || target.ending.has_marks;
     }
 }

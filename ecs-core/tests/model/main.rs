@@ -49,7 +49,7 @@ fn long_programs_agree_with_the_model() {
     run("run_bytes", ops::run_bytes, seeds(10_000, count), len);
 }
 
-/// Merged moves and runs on the one side, commands one by one on the other.
+/// Runs on the one side, commands one by one on the other.
 #[test]
 fn commands_played_together_agree_with_the_model() {
     let (count, len) = if cfg!(miri) { (3, 100) } else { (600, 400) };

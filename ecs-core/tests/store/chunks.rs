@@ -347,7 +347,7 @@ fn a_chunk_that_gives_its_last_row_to_a_hole_in_another_has_changed() {
         |world, entity| world.despawn(entity).expect("alive"),
         |world, entity| world.insert(entity, Moved).expect("alive"),
         |world, entity| _ = world.remove::<Number>(entity).expect("it has it"),
-        // Several commands on one entity are merged.
+        // Several commands on one entity.
         |world, entity| {
             let mut commands = CommandBuffer::new(world);
             commands.insert(entity, On(1));

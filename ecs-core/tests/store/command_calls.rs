@@ -80,7 +80,7 @@ fn a_call_sees_what_came_before_it_and_is_seen_by_what_comes_after() {
         let number = world.get::<Number>(agent).map(|number| number.0);
         note(world, number.map_or("none".into(), |number| number.to_string()));
     };
-    // Between commands on one entity, which are merged otherwise.
+    // Between commands on one entity.
     commands.insert(agent, Number(1));
     commands.insert(agent, On);
     commands.run(see);
@@ -417,7 +417,7 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
 }
 
 #[test]
-fn a_call_about_an_entity_stands_between_the_merged_commands_on_it() {
+fn a_call_about_an_entity_stands_between_the_other_commands_on_it() {
     let mut world = World::new();
     let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
     let gold = world.register_dynamic(gold).expect("new");

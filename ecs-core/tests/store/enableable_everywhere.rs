@@ -16,7 +16,7 @@
 //! | `insert` | `enableable.rs`: `a_new_component_comes_enabled_and_a_replaced_one_keeps_its_bit` |
 //! | by id | `dynamic.rs`: `switching_by_id_follows_the_table_of_semantics` |
 //! | in bulk | `a_bulk_insertion_keeps_the_bits_it_meets`, `a_bulk_removal_takes_what_is_disabled` |
-//! | by command | `commands_keep_the_bit_of_what_they_replace`, `merged_commands_leave_the_bits_of_commands_one_by_one` |
+//! | by command | `commands_keep_the_bit_of_what_they_replace`, `commands_on_one_entity_leave_its_bits_as_changes_of_the_world_do` |
 //! | `remove` | `enableable.rs`: `a_component_that_was_removed_while_disabled_comes_back_enabled` |
 //! | a structural change beside it | `enableable.rs`: `bits_go_along_when_the_row_moves`, `the_row_that_fills_a_hole_brings_its_bit` |
 //! | `despawn` | `despawn_drops_a_disabled_value_once`; `enableable.rs`: `a_slot_that_is_used_again_starts_enabled` |
@@ -192,10 +192,10 @@ fn commands_keep_the_bit_of_what_they_replace() {
 }
 
 #[test]
-fn merged_commands_leave_the_bits_of_commands_one_by_one() {
+fn commands_on_one_entity_leave_its_bits_as_changes_of_the_world_do() {
     let (mut world, entities) = three();
     let mut commands = CommandBuffer::new(&world);
-    // Side by side for each entity, so that each goes to its last archetype in one step.
+    // Side by side for each entity.
     for &entity in &entities {
         commands.insert(entity, (Tag, Fuel(7)));
         commands.set_enabled::<Fuel>(entity, entity == entities[2]);

@@ -1,5 +1,5 @@
-//! Programs that are mostly commands: bursts on one entity, which playback merges into one move,
-//! and runs of like commands over many, which it plays together. The model plays each by itself.
+//! Programs that are mostly commands: bursts on one entity, and runs of like commands over many,
+//! which playback plays together. The model plays each by itself.
 
 use arbitrary::Arbitrary;
 

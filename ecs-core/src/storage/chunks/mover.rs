@@ -54,17 +54,6 @@ pub(crate) enum ColumnAction {
 }
 
 impl RowPlan {
-    /// Forgets everything but the memory.
-    pub(crate) fn clear(&mut self) {
-        let Self { steps, fresh, bit_moves, version_moves, drops, has_marks } = self;
-        steps.clear();
-        fresh.clear();
-        bit_moves.clear();
-        version_moves.clear();
-        drops.clear();
-        *has_marks = false;
-    }
-
     /// Enters the next column of the source: where its component is in the target, and whether the
     /// value goes there.
     pub(crate) fn push_column(

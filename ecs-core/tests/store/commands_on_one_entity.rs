@@ -1,5 +1,4 @@
-//! Commands on one entity that follow one another are one move: seen from outside, they went one
-//! by one.
+//! Commands on one entity that follow one another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -118,7 +117,7 @@ fn a_panic_of_any_drop_leaves_the_world_in_order_and_nothing_behind() {
 }
 
 #[test]
-fn a_row_that_was_made_in_one_step_is_whole() {
+fn a_row_that_was_made_in_steps_is_whole() {
     let ledger = Ledger::default();
     let mut world = World::new();
     let mut commands = CommandBuffer::new(&world);
@@ -194,11 +193,11 @@ fn each_failure_has_its_own_reason() {
     assert_eq!(
         lines,
         [
-            "remove on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::merged_commands::On",
-            "set_enabled on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::merged_commands::On",
-            "set_enabled on 0v1 (sort key 6) did not apply: store::merged_commands::Number is not \
+            "remove on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::commands_on_one_entity::On",
+            "set_enabled on 0v1 (sort key 4) did not apply: entity 0v1 has no component store::commands_on_one_entity::On",
+            "set_enabled on 0v1 (sort key 6) did not apply: store::commands_on_one_entity::Number is not \
              enableable; declare it with #[component(enableable)]",
-            "remove on 0v1 (sort key 6) did not apply: entity 0v1 has no component store::merged_commands::Number",
+            "remove on 0v1 (sort key 6) did not apply: entity 0v1 has no component store::commands_on_one_entity::Number",
         ]
     );
     assert_eq!(playback.applied_count(), 3);
@@ -331,7 +330,7 @@ fn news(world: &mut World, since: u64, entity: Entity) -> [bool; 4] {
 }
 
 #[test]
-fn a_merged_move_stamps_what_its_commands_changed_and_nothing_else() {
+fn commands_on_one_entity_stamp_what_they_change_and_nothing_else() {
     type Record = fn(&mut CommandBuffer, Entity);
     let cases: [(Record, [bool; 4]); 5] = [
         (
