@@ -53,7 +53,7 @@ pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
 /// Adds the systems to a schedule, in their order and behind everything that was
-/// added before.
+/// added before, which is no ambiguity.
 ///
 /// Systems that edit the terrain and behaviours that choose goals go before them:
 /// add them first, or say `.before(formic_nav::systems::block_cells)`. Results are the same
@@ -83,16 +83,9 @@ pub use crate::wander::wander;
 /// ```
 #[must_use]
 pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
-    schedule
-        .add(block_cells)
-        .add(push_out.after(block_cells))
-        .add(retry.after(push_out))
-        .add(wander.after(retry))
-        .add(settle_flows.after(wander))
-        .add(follow.after(settle_flows))
-        .add(follow_flow.after(follow))
-        .add(avoid.after(follow_flow))
-        .add(search.after(avoid))
+    let before_walking = (block_cells, push_out, retry, wander, settle_flows);
+    let walking = (follow, follow_flow, avoid, search);
+    schedule.add((before_walking.chain(), walking.chain()).chain().after_earlier())
 }
 
 /// Puts the resources into a world that the systems need: the terrain, no flow fields,

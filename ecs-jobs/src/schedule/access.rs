@@ -25,6 +25,18 @@ pub struct SystemAccess {
     events: Vec<EventAging>,
     /// The components about which it may be ambiguous with systems that say the same.
     allowed: Vec<String>,
+    pub(super) expected: Vec<Expected>,
+}
+
+/// A place in the order that a system has to be given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    /// The type of the other systems, and its name.
+    pub(super) others: (TypeId, &'static str),
+    /// Whether the system comes after them, or else before them.
+    pub(super) is_after: bool,
+    /// How it is given that place.
+    pub(super) how: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +111,49 @@ impl SystemAccess {
     pub fn allow_ambiguities_about<T: Component>(&mut self, world: &mut World) {
         let id = world.register::<T>();
         self.allowed.extend(component_names(&[id], world));
+    }
+
+    /// Has the schedule refuse the system if nothing declares that it runs before all systems of
+    /// another type: for parameters that do nothing, or come too late, in any other place. The error
+    /// says `how` it is given that place, in words that follow a colon.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// # use formic_jobs::{ParamError, RunContext, SystemAccess};
+    /// fn send() {}
+    /// struct Outbox;
+    /// impl SystemParam for Outbox {
+    ///     type State = ();
+    ///     type Item<'a> = Self;
+    ///     fn init(_: &mut World, access: &mut SystemAccess) {
+    ///         access.expect_before(send, "add it with `.before(send)`");
+    ///     }
+    ///     fn fetch<'a>((): &'a mut (), _: RunContext<'a>) -> Result<Self, ParamError> {
+    ///         Ok(Self)
+    ///     }
+    /// }
+    /// fn write(_: Outbox) {}
+    ///
+    /// let mut world = World::new();
+    /// let forgotten = Schedule::builder().add((write, send)).build(&mut world).unwrap_err();
+    /// assert!(forgotten.to_string().ends_with(": add it with `.before(send)`"));
+    /// assert!(Schedule::builder().add((write.before(send), send)).build(&mut world).is_ok());
+    /// ```
+    pub fn expect_before<T: 'static>(&mut self, _other: T, how: &'static str) {
+        self.expect::<T>(false, how);
+    }
+
+    /// The same for a system that has to run after all systems of another type.
+    pub fn expect_after<T: 'static>(&mut self, _other: T, how: &'static str) {
+        self.expect::<T>(true, how);
+    }
+
+    fn expect<T: 'static>(&mut self, is_after: bool, how: &'static str) {
+        self.expected.push(Expected {
+            others: (TypeId::of::<T>(), type_name::<T>()),
+            is_after,
+            how,
+        });
     }
 
     /// Whether both systems allow ambiguities about a component.

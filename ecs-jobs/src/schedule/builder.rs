@@ -204,6 +204,7 @@ impl ScheduleBuilder {
         let declared = draft.declared()?;
         let names = draft.names();
         let silenced = draft.silenced();
+        let after_earlier = draft.after_earlier();
         let post_count = names.len() - draft.nodes.len();
         let mut built = Built::of(draft, &names, world)?;
         if let Some(missing) = built.missing.take().filter(|_| self.deny_missing_resources) {
@@ -214,8 +215,10 @@ impl ScheduleBuilder {
         let conflicts = |first: usize, second: usize| {
             built.accesses[first].conflicts(&built.accesses[second], world)
         };
+        let expected = built.expected()?;
         let graph = graph::compile(&Input {
             node_count,
+            expected: &expected,
             ranking: &ranking(node_count, self.shuffle),
             names: &names,
             declared: &declared,
@@ -223,6 +226,7 @@ impl ScheduleBuilder {
             is_silenced: &|first, second| {
                 silenced.contains(&(first.min(second), first.max(second)))
             },
+            after_earlier: &after_earlier,
             is_allowed: &|first, second, about| {
                 allowed.contains(about)
                     || built.accesses[first].both_allow(&built.accesses[second], about)

@@ -126,6 +126,25 @@ pub trait IntoSystem<Marker>: Sized {
         self.into_config().for_all(|member| member.ambiguous_with.push(target))
     }
 
+    /// Says that it is meant to run after all that was added before it and touches the same data, unless
+    /// another order is declared: such pairs are not listed in
+    /// [`Schedule::ambiguities`](super::Schedule::ambiguities).
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// fn plan(mut number: ResMut<'_, u32>) { *number += 1; }
+    /// fn resolve(mut number: ResMut<'_, u32>) { *number *= 2; }
+    /// let mut world = World::new();
+    /// let schedule = Schedule::builder().add(plan).add(resolve.after_earlier()).build(&mut world)?;
+    /// assert!(schedule.ambiguities().is_empty());
+    /// let schedule = Schedule::builder().add(resolve.after_earlier()).add(plan).build(&mut world)?;
+    /// assert_eq!(schedule.ambiguities().len(), 1);
+    /// # Ok::<(), formic_jobs::ScheduleError>(())
+    /// ```
+    fn after_earlier(self) -> SystemConfig {
+        self.into_config().for_all(|member| member.is_after_earlier = true)
+    }
+
     /// Runs the parts of a tuple one after the other, each after the commands of the one before.
     fn chain(self) -> SystemConfig {
         self.into_config().chained(Step::Synced)
@@ -204,6 +223,8 @@ pub(super) struct Member {
     pub(super) system: Box<dyn System>,
     pub(super) place: Placement,
     pub(super) ambiguous_with: Vec<Target>,
+    /// Whether it is no ambiguity that it runs after what was added before.
+    pub(super) is_after_earlier: bool,
     pub(super) rate: Rate,
 }
 
@@ -219,6 +240,7 @@ impl SystemConfig {
             system,
             place: Placement::default(),
             ambiguous_with: Vec::new(),
+            is_after_earlier: false,
             rate: Rate::default(),
         };
         let mut config = Self::default();

@@ -161,6 +161,12 @@ impl Draft {
         Ok(())
     }
 
+    /// The nodes that are meant to run after all that was added before them.
+    pub(super) fn after_earlier(&self) -> Vec<usize> {
+        let members = self.members.iter().zip(&self.member_nodes);
+        members.filter(|(member, _)| member.is_after_earlier).map(|(_, &node)| node).collect()
+    }
+
     /// The pairs of nodes that were said to be ambiguous on purpose; the smaller number first.
     pub(super) fn silenced(&self) -> BTreeSet<(usize, usize)> {
         let mut pairs = BTreeSet::new();

@@ -26,6 +26,17 @@ pub enum ScheduleError {
         /// The one it asks for.
         other: String,
     },
+    /// A system has to run before or after another one, and nothing declares that it does.
+    Misplaced {
+        /// The system.
+        system: String,
+        /// `before` or `after`.
+        side: &'static str,
+        /// The other one.
+        other: String,
+        /// How the system is given its place.
+        how: &'static str,
+    },
     /// A condition writes something, or records commands.
     WritingCondition {
         /// The condition.
@@ -53,6 +64,7 @@ error_text! { ScheduleError:
         exclude each other do not help: ask for it once", wanted.join(" and ");
     Self::UnknownSystem { system, other } => "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \
         call what adds it, such as `action::add` or `nav::systems::add`";
+    Self::Misplaced { system, side, other, how } => "{system} has to run {side} {other}, and nothing declares that it does: {how}";
     Self::WritingCondition { condition, system } => "the condition {condition} of {system} writes; conditions only read";
     Self::MissingResource { system, resource } => "{system} takes the resource {resource}, which is not in the world";
     Self::Ambiguous { ambiguities } => "{} pairs of systems have no declared order; {}", ambiguities.len(),

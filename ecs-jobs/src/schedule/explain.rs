@@ -1,11 +1,10 @@
 //! Why a system ran, or did not.
 
-use std::any::TypeId;
 use std::fmt;
 
 use formic_ecs::Access;
 
-use super::group::{Set, Target};
+use super::group::Target;
 use super::node::{Node, NodeInfo, Outcome, Role};
 use super::run::Schedule;
 use super::stages::Part;
@@ -128,24 +127,19 @@ impl Schedule {
     /// ```
     pub fn explain<T: 'static>(&self, system: T) -> Explanations {
         let target = Target::of(&system);
-        self.explain_those(|info, key| match target {
-            Target::Type(wanted, _) => wanted == key,
-            Target::Group(wanted) => info.sets.contains(&Set::Group(wanted)),
-        })
+        self.explain_those(|info| info.is(target))
     }
 
     /// The same for all systems, in the order of adding.
     #[must_use]
     pub fn explain_all(&self) -> Explanations {
-        self.explain_those(|_, _| true)
+        self.explain_those(|_| true)
     }
 
-    fn explain_those(&self, is_meant: impl Fn(&NodeInfo, TypeId) -> bool) -> Explanations {
-        let is_meant = |&number: &usize| match &self.nodes[number].info {
-            info @ NodeInfo { role: Role::System(key) | Role::Exclusive(key), .. } => {
-                is_meant(info, *key)
-            }
-            NodeInfo { role: Role::Switch(_), .. } => false,
+    fn explain_those(&self, is_meant: impl Fn(&NodeInfo) -> bool) -> Explanations {
+        let is_meant = |&number: &usize| {
+            let info = &self.nodes[number].info;
+            !matches!(info.role, Role::Switch(_)) && is_meant(info)
         };
         let numbers = (0..self.nodes.len()).filter(is_meant);
         Explanations(numbers.map(|number| self.explanation(number)).collect())

@@ -16,8 +16,13 @@ pub(super) struct Input<'a> {
     pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
     /// Whether two nodes were said to be ambiguous on purpose.
     pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
+    /// The nodes that are meant to run after those before them, where nothing else is declared.
+    pub(super) after_earlier: &'a [usize],
     /// Whether it does not matter that two nodes are ambiguous about this.
     pub(super) is_allowed: &'a dyn Fn(usize, usize, &String) -> bool,
+    /// Pairs of nodes of which the first has to be declared to run before the second, with the error
+    /// where it is not.
+    pub(super) expected: &'a [(usize, usize, ScheduleError)],
     /// All nodes: of two whose order nothing settles, the one that comes first here runs first.
     pub(super) ranking: &'a [usize],
 }
@@ -97,8 +102,21 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     }
     let mut reach = Reach::new(input.names.len());
     input.declared.iter().for_each(|&(before, after, _)| reach.add(before, after));
-    let declared_reach = reach.clone();
+    let is_missing = |&&(first, second, _): &&(usize, usize, _)| !reach.has(first, second);
+    if let Some((.., error)) = input.expected.iter().find(is_missing) {
+        return Err(error.clone());
+    }
     let mut steps = input.declared.to_vec();
+    for &later in input.after_earlier {
+        for earlier in 0..later {
+            let is_settled = reach.has(earlier, later) || reach.has(later, earlier);
+            if !is_settled && !(input.conflicts)(earlier, later).is_empty() {
+                reach.add(earlier, later);
+                steps.push((earlier, later, Step::Unsynced));
+            }
+        }
+    }
+    let declared_reach = reach.clone();
     let mut ambiguities = Vec::new();
     for (rank, &second) in input.ranking.iter().enumerate() {
         for &first in &input.ranking[..rank] {

@@ -4,12 +4,12 @@ use std::any::TypeId;
 
 use formic_ecs::{DeclaredAccess, World};
 
-use super::access::{EventAging, SystemAccess};
+use super::access::{EventAging, Expected, SystemAccess};
 use super::condition::Condition;
 use super::draft::{Draft, Kind};
 use super::error::{Ambiguity, ScheduleError};
 use super::graph::Graph;
-use super::group::Set;
+use super::group::{Set, Target};
 use super::rate::Rate;
 use super::save::StateArchive;
 use super::stages::Part;
@@ -35,6 +35,18 @@ pub(super) struct NodeInfo {
     pub(super) sets: Vec<Set>,
     /// Whether it says that it records commands.
     pub(super) records_commands: bool,
+}
+
+impl NodeInfo {
+    /// Whether it is a system that this names.
+    pub(super) fn is(&self, target: Target) -> bool {
+        match target {
+            Target::Type(wanted, _) => {
+                matches!(self.role, Role::System(key) | Role::Exclusive(key) if key == wanted)
+            }
+            Target::Group(wanted) => self.sets.contains(&Set::Group(wanted)),
+        }
+    }
 }
 
 /// What a node does.
@@ -162,6 +174,31 @@ impl Built {
             }
         }
         Ok(built)
+    }
+
+    /// Pairs of nodes of which the first has to be declared to run before the second, with the error
+    /// where it is not.
+    pub(super) fn expected(&self) -> Result<Vec<(usize, usize, ScheduleError)>, ScheduleError> {
+        let mut pairs = Vec::new();
+        for (node, access) in self.accesses.iter().enumerate() {
+            for &Expected { others: (id, name), is_after, how } in &access.expected {
+                let other = Target::Type(id, name);
+                let system = || self.nodes[node].info.name.clone();
+                let is_meant = |&at: &usize| self.nodes[at].info.is(other);
+                let others: Vec<usize> = (0..self.nodes.len()).filter(is_meant).collect();
+                if others.is_empty() {
+                    let other = other.name();
+                    return Err(ScheduleError::UnknownSystem { system: system(), other });
+                }
+                let side = if is_after { "after" } else { "before" };
+                pairs.extend(others.into_iter().map(|at| {
+                    let (system, other) = (system(), other.name());
+                    let error = ScheduleError::Misplaced { system, side, other, how };
+                    if is_after { (at, node, error) } else { (node, at, error) }
+                }));
+            }
+        }
+        Ok(pairs)
     }
 
     /// Adds a node, with the access of its conditions on top of its own.

@@ -455,3 +455,29 @@ fn shuffled_systems_keep_what_is_declared_and_their_commands_the_order_of_adding
     }
     assert!(orders.len() > if cfg!(miri) { 2 } else { 90 }, "{} orders", orders.len());
 }
+
+#[test]
+fn a_system_that_is_meant_to_run_after_earlier_ones_does_so_in_every_shuffle() {
+    fn note<const NUMBER: usize>(mut log: ResMut<Vec<usize>>) {
+        log.push(NUMBER);
+    }
+    let pool = Pool::new(Threads::None).unwrap();
+    for seed in 0..20 {
+        let mut world = World::new();
+        world.insert_resource(Vec::<usize>::new());
+        let mut schedule = Schedule::builder()
+            .add((note::<0>, note::<1>))
+            .add((note::<2>, note::<3>).chain().after_earlier())
+            .add(note::<4>.before(note::<0>))
+            .shuffle_ambiguous(seed)
+            .build(&mut world)
+            .unwrap();
+        let listed = schedule.ambiguities();
+        assert!(listed.iter().all(|it| !it.first.ends_with("2>") && !it.second.ends_with("2>")));
+        schedule.run(&mut world, &pool);
+        let ran = world.resource::<Vec<usize>>().unwrap();
+        let at = |number| ran.iter().position(|&it| it == number).expect("it ran");
+        assert!(at(0) < at(2) && at(1) < at(2) && at(2) < at(3), "seed {seed}: {ran:?}");
+        assert!(at(4) < at(0), "what is declared goes first, seed {seed}: {ran:?}");
+    }
+}
