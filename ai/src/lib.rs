@@ -11,7 +11,7 @@
 //! * [`explain`]: why an agent does what it does, whichever of these has decided.
 //! * [`fsm`]: state machines, flat and hierarchical.
 //! * [`goap`]: plans, the cheapest that lead to a goal.
-//! * [`htn`]: plans again, by the ways that the designer has named.
+//! * [`htn`]: plans by methods that the designer has named.
 //! * [`reload`]: minds that are read from files, again while the game runs.
 //! * [`turn`]: turns with actions and rules, for games in which little happens by itself.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.

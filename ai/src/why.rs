@@ -2,7 +2,10 @@
 
 use formic_ecs::{Buffer, Entity, World};
 
-use crate::action::{Action, ActionNames, Body, OwnedAction, is_carried_out};
+use crate::action::{
+    Action, ActionNames, Body, Driven, OwnedAction, SequenceAgent, driven_by, has_system,
+    kinds_without_system,
+};
 use crate::activity::Blocking;
 use crate::explain::DecisionLog;
 
@@ -21,7 +24,8 @@ use crate::explain::DecisionLog;
 /// log.watch(guard, "Guard", 16);
 /// log.call(stone, "Stone");
 /// world.insert_resource(log);
-/// assert_eq!(formic_ai::why(&world, guard), ["Guard#0 has decided nothing yet."]);
+/// let why = formic_ai::why(&world, guard);
+/// assert!(why[0].starts_with("Guard#0 has actions and no mind that this world knows"), "{why:?}");
 /// assert_eq!(formic_ai::why(&world, stone), ["Stone#2 is a stone and decides nothing."]);
 /// let walk = world.get::<Buffer<OwnedAction>>(guard)?[0].entity();
 /// let said = formic_ai::why(&world, walk);
@@ -48,12 +52,7 @@ fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     } else if let Ok(action) = world.get::<Action>(entity) {
         format!("{name} is {}, which decides about it.", described(world, log, action))
     } else if world.has::<Body>(entity) || world.has::<Blocking>(entity) {
-        match log.is_watched(entity) {
-            true => format!("{name} has decided nothing yet."),
-            false => format!(
-                "{name} is not watched, so that its decisions are not written down (`DecisionLog::watch`)."
-            ),
-        }
+        undecided_agent(world, log, entity)
     } else {
         match log.kind(entity) {
             Some(kind) => {
@@ -68,6 +67,30 @@ fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     }
 }
 
+/// The same of an agent: by what it is driven, and what keeps it from deciding or from being watched.
+fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
+    let name = log.name(agent);
+    let driven = driven_by(world, agent);
+    let mind = match &driven {
+        Some(Driven { by, .. }) => format!("{name} is driven by `{by}`"),
+        None if world.has::<Blocking>(agent) => format!("{name} has activities"),
+        None => format!(
+            "{name} has actions and no mind that this world knows: those of this crate are given by \
+             their `drive`, and `MindSystem` makes one of your own known"
+        ),
+    };
+    let rest = match driven.and_then(|driven| driven.awaited) {
+        Some(system) => {
+            format!("no schedule of this world decides for it: build one with {system}")
+        }
+        None if log.is_watched(agent) => "it has decided nothing yet".to_owned(),
+        None => "it is not watched, so that its decisions are not written down: call \
+             `DecisionLog::watch` of the resource, or insert `DecisionLog::watching`"
+            .to_owned(),
+    };
+    format!("{mind}; {rest}.")
+}
+
 /// What the agent has begun and no system will ever do.
 fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
     let (Ok(body), Ok(owned)) = (world.get::<Body>(agent), world.get::<Buffer<OwnedAction>>(agent))
@@ -75,19 +98,26 @@ fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
         return Vec::new();
     };
     let names = world.resource::<ActionNames>().ok();
-    let is_idle = |&index: &usize| {
+    let sentence = |index: usize| {
         let action = owned[index].entity();
-        !world.has::<Body>(action) && !is_carried_out(world, action)
-    };
-    let idle = body.running().filter(is_idle);
-    let sentence = |index| {
         let name = names.and_then(|names| names.name(body, index));
         let name = name.map_or_else(|| format!("action {index}"), |name| name.to_string());
-        format!(
-            "No system carries out {name}: the schedule needs one with `Actions` of its component, added by `.as_action()`."
-        )
+        if !has_system::<SequenceAgent>(world) {
+            return Some(format!(
+                "It has begun {name}, and no schedule of this world passes that on: build one with \
+                 `action::add`."
+            ));
+        }
+        let kinds = kinds_without_system(world, action).filter(|_| !world.has::<Body>(action))?;
+        let kind = kinds.join("` or `");
+        Some(format!(
+            "It has begun {name}, and no schedule of this world carries out actions of the kind \
+             `{kind}`: build one with a system that has the argument `Actions<{}>`, added by \
+             `.as_action()`.",
+            kinds.first().map_or("", |kind| kind)
+        ))
     };
-    idle.map(sentence).collect()
+    body.running().filter_map(sentence).collect()
 }
 
 /// `the action walk of Guard#0`.

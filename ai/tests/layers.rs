@@ -22,14 +22,14 @@ const LAYERS: &[&str] = &[
     "action::access",
     "action::carry",
     "action::body",
+    "action::names",
     "action::report",
     "action::lifetimes",
+    "action::systems",
     "action::param",
     "action::mind",
-    "action::names",
     "action::composite",
     "action::action_set",
-    "action::systems",
     "action::sequence",
     "action::data",
     "action::order",
@@ -215,7 +215,7 @@ fn no_file_names_a_module_of_a_higher_layer() {
 fn an_upward_name_is_found() {
     let is_refused = |module, text| !violations(module, text).is_empty();
     assert!(is_refused("action::components", "use super::processor::Processor;"));
-    assert!(is_refused("action::param", "    crate::action::systems::identify();"));
+    assert!(is_refused("action::param", "    crate::action::sequence::advance();"));
     assert!(is_refused("action::param", "use super::Actions;"));
     assert!(is_refused("action::param", "use crate::action::Actions;"));
     assert!(is_refused("action::param", "use super::{components, processor};"));

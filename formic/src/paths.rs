@@ -1,9 +1,10 @@
 //! The path requests of agents among the reasons for what they do.
 
+use formic_ai::action::Body;
 use formic_ai::explain::{Candidate, DecisionLog, DecisionRecorder, Engine, Verdict};
 use formic_ecs::{Entity, World};
 use formic_jobs::ComponentLookup;
-use formic_nav::{PathRequest, PathStats, RequestStatus, Unreachable};
+use formic_nav::{PathRequest, PathStats, RequestStatus, Speed, TimeStep, Unreachable};
 use glam::Vec2;
 
 /// A system that writes down what agents that are watched ask of [`nav`](crate::nav), and how it
@@ -58,8 +59,9 @@ pub fn note_paths(
 /// The answer to a request that an agent is following.
 const FOUND: &str = ": found";
 
-/// Why an entity does what it does, as [`ai::why`](crate::ai::why) says it; and of one whose decisions are
-/// not written down, what it asked of [`nav`](crate::nav) last and how that was answered.
+/// Why an entity does what it does, as [`ai::why`](crate::ai::why) says it; and if the log does not have it, what it
+/// asked of [`nav`](crate::nav) last and how that was answered. An agent that has a path and does not move
+/// says so if its speed or the length of a tick is no number to walk by.
 ///
 /// ```
 /// use formic::nav::{self, Grid, MoveRule, Terrain};
@@ -78,16 +80,36 @@ const FOUND: &str = ": found";
 /// ```
 #[must_use]
 pub fn why(world: &World, entity: Entity) -> Vec<String> {
-    let request = world.get::<PathRequest>(entity).ok();
-    let asked = request.and_then(|it| Some(answer(it.last_goal()?, "", it.status())));
-    let Some(asked) = asked else { return formic_ai::why(world, entity) };
+    let Ok(request) = world.get::<PathRequest>(entity) else {
+        return formic_ai::why(world, entity);
+    };
     let nothing = DecisionLog::new();
     let log = world.resource::<DecisionLog>().unwrap_or(&nothing);
-    let mut said = log.sentences(entity);
-    if said.is_empty() {
+    let has_mind = world.has::<Body>(entity);
+    let mut said = if has_mind { formic_ai::why(world, entity) } else { log.sentences(entity) };
+    let is_told = log.decisions(entity).iter().any(|it| it.engine == Engine::Paths);
+    if let Some(goal) = request.last_goal().filter(|_| !is_told) {
+        let asked = answer(goal, "", request.status());
         said.push(format!("{} asked for {asked}.", log.name(entity)));
     }
-    said
+    if request.status().is_under_way() {
+        said.extend(hindrance(world, entity));
+    }
+    if said.is_empty() { formic_ai::why(world, entity) } else { said }
+}
+
+/// What keeps an agent from walking along its path, if its speed or the length of a tick does.
+fn hindrance(world: &World, entity: Entity) -> Option<String> {
+    let speed = world.get::<Speed>(entity).ok()?.0;
+    let seconds = world.resource::<TimeStep>().ok()?.seconds;
+    let moves = |number: f32| number.is_finite() && number > 0.0;
+    let (what, number) = match moves(speed) {
+        true => ("the `TimeStep`", seconds),
+        false => ("its `Speed`", speed),
+    };
+    (!moves(number)).then(|| {
+        format!("It stands still: {what} is {number}, and has to be a finite number above 0.")
+    })
 }
 
 /// What was asked for, and how it was answered.

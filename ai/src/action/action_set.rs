@@ -30,6 +30,46 @@ debug_as_text!(ActionSetError);
 /// assert!(world.is_empty(), "it takes its actions along");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Agents that are born in mid-game
+///
+/// A system spawns agents by a command that is given the world. (An agent cannot be instantiated: the
+/// copy would share its actions.) `drive` changes the world, so it cannot take a mind that is borrowed
+/// from a resource of it: keep such a mind in an [`Arc`].
+///
+/// ```
+/// use formic_ai::bt::{Library, Tree, TreeAgent};
+/// use formic_ai::prelude::*;
+/// use std::sync::Arc;
+/// # #[derive(Component, Clone)] struct Eat;
+/// #[derive(Component)]
+/// struct Nest;
+/// #[derive(Component)]
+/// struct Hunger(f32);
+/// /// What every kitten gets: a resource.
+/// struct Cats { body: ActionSet, mind: Arc<Tree<&'static Hunger>> }
+///
+/// fn breed(mut nests: Query<(), With<Nest>>, cats: Res<Cats>, mut commands: Commands) {
+///     nests.for_each(|()| {
+///         let (body, mind) = (cats.body.clone(), Arc::clone(&cats.mind));
+///         commands.run(move |world| {
+///             let kitten = body.spawn(world, Hunger(0.9)).expect("it has actions");
+///             TreeAgent::drive(world, kitten, &mind, 1).expect("it was just spawned");
+///         });
+///     });
+/// }
+///
+/// let body = ActionSet::new().action("eat", Eat);
+/// let library = Library::<&Hunger>::new(&body).condition("hungry", |hunger| hunger.0 > 0.5);
+/// let mind = Arc::new(Tree::parse("sequence { hungry? eat }", &library)?);
+/// let mut world = World::new();
+/// world.insert_resource(Cats { body, mind });
+/// world.spawn(Nest);
+/// let mut schedule = Schedule::builder().add(breed).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.query::<(&Hunger, &Body, &TreeAgent)>().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ActionSet {
     actions: Vec<ActionSpec>,

@@ -4,7 +4,8 @@ use formic_ecs::{Buffer, Component, Entity, EventKind, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, OwnedAction, Reported};
-use super::components::{Action, ActionFlags, ActionResult, Executing};
+use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
+use super::names::short;
 
 /// A world that has this has been told what goes with what. The kinds of actions that a system has been
 /// built for, by the names of their components.
@@ -45,11 +46,16 @@ pub(super) fn link_kind<T: Component>(world: &mut World) {
     }
 }
 
-/// Whether a system has been built that carries out this action.
-pub(crate) fn is_carried_out(world: &World, action: Entity) -> bool {
-    let Ok(Linked(kinds)) = world.resource::<Linked>() else { return false };
-    let components = world.components_of(action).unwrap_or_default();
-    components.iter().any(|(name, _)| kinds.contains(&name.as_str()))
+/// What kind of action this may be, if no schedule was built that has a system for it: those of its
+/// components that not every action has. None where there is one.
+pub(crate) fn kinds_without_system(world: &World, action: Entity) -> Option<Vec<String>> {
+    let of_all = [Action::name(), Executing::name(), Finished::name()];
+    let components = world.components_of(action).ok()?;
+    let kinds = components.iter().map(|(name, _)| name.as_str());
+    let kinds: Vec<&str> = kinds.filter(|kind| !of_all.contains(kind)).collect();
+    let known = world.resource::<Linked>().map_or(&[][..], |linked| &linked.0);
+    let has_system = kinds.iter().any(|kind| known.contains(kind));
+    (!has_system).then(|| kinds.into_iter().map(|kind| short(kind).to_owned()).collect())
 }
 
 /// Lets go of an action whose owner loses its body: it is despawned, at once if nothing was begun,

@@ -1,11 +1,14 @@
 //! Which component drives an agent: one at a time.
 
 use std::any::TypeId;
+use std::marker::PhantomData;
 
 use formic_ecs::{Bundle, Component, ComponentError, Entity, EventKind, MissingComponent, World};
-use formic_jobs::SaveRules;
+use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::{Body, Reported, Switching};
+use super::names::short;
+use super::systems::identify;
 
 /// The kinds of minds that a world knows: a resource.
 #[derive(Default)]
@@ -14,7 +17,12 @@ struct MindKinds(Vec<MindKind>);
 #[derive(Clone, Copy)]
 struct MindKind {
     component: TypeId,
+    name: &'static str,
+    has: fn(&World, Entity) -> bool,
     take: fn(&mut World, Entity),
+    /// What the system that decides for it is known by; `None` where there is one, or it is not known
+    /// how that looks.
+    awaited: Option<&'static str>,
 }
 
 /// Tells a world that the component `M` is a mind: it drives the body of the agent that has it. The
@@ -44,6 +52,12 @@ struct MindKind {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn link_mind<M: Component>(world: &mut World) {
+    link::<M>(world, None);
+}
+
+/// The same for a mind that waits for a schedule with a system for it, which is known by `awaited`. Once
+/// there was one, the mind waits no more.
+fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
     if world.resource::<MindKinds>().is_err() {
         world.insert_resource(MindKinds::default());
         // A game that is loaded knows its own, when the systems of minds are built.
@@ -51,7 +65,8 @@ pub fn link_mind<M: Component>(world: &mut World) {
     }
     let Ok(known) = world.resource_mut::<MindKinds>() else { return };
     let component = TypeId::of::<M>();
-    if known.0.iter().any(|mind| mind.component == component) {
+    if let Some(kind) = known.0.iter_mut().find(|mind| mind.component == component) {
+        kind.awaited = kind.awaited.and(awaited);
         return;
     }
     let take = |world: &mut World, agent| {
@@ -59,7 +74,8 @@ pub fn link_mind<M: Component>(world: &mut World) {
             drop(world.remove::<M>(agent));
         }
     };
-    known.0.push(MindKind { component, take });
+    let has = |world: &World, agent| world.has::<M>(agent);
+    known.0.push(MindKind { component, name: M::name(), has, take, awaited });
     world.observe::<M>(EventKind::Add, |world, event| {
         let Ok(known) = world.resource::<MindKinds>() else { return };
         let others: Vec<_> =
@@ -75,21 +91,78 @@ pub fn link_mind<M: Component>(world: &mut World) {
     });
 }
 
+/// An argument that says that its system decides for the agents with the component `M`, which it makes
+/// a mind ([`link_mind`]): such a system is added [`as_mind`](super::AgentSystem::as_mind), and a
+/// schedule that has it anywhere else is refused. The arguments of the minds of this crate, such as
+/// [`UtilityAgents`](crate::utility::UtilityAgents), say so too.
+///
+/// ```
+/// use formic_ai::action::{self, MindSystem};
+/// use formic_ai::prelude::*;
+/// #[derive(Component)]
+/// struct Whim;
+/// fn think(mut agents: Query<&mut Body, With<Whim>>, _: MindSystem<Whim>) {
+///     agents.for_each(|body| body.begin(0));
+/// }
+/// let mut world = World::new();
+/// let forgotten = action::add(Schedule::builder()).add(think).build(&mut world).unwrap_err();
+/// assert!(forgotten.to_string().ends_with("add it by `.as_mind()` to the schedule"));
+/// assert!(action::add(Schedule::builder()).add(think.as_mind()).build(&mut world).is_ok());
+/// ```
+#[derive(Debug)]
+pub struct MindSystem<M>(PhantomData<fn() -> M>);
+
+impl<M: Component> SystemParam for MindSystem<M> {
+    type State = ();
+    type Item<'a> = Self;
+
+    fn init(world: &mut World, access: &mut SystemAccess) {
+        link_mind::<M>(world);
+        access.expect_before(identify, "add it by `.as_mind()` to the schedule");
+    }
+
+    fn fetch<'a>((): &'a mut (), _: RunContext<'a>) -> Result<Self, ParamError> {
+        Ok(Self(PhantomData))
+    }
+}
+
+/// What drives an agent.
+pub(crate) struct Driven {
+    /// The component.
+    pub(crate) by: &'static str,
+    /// What the system that decides for it is known by, if no schedule was built that has it.
+    pub(crate) awaited: Option<&'static str>,
+}
+
+/// What drives an agent, if it has a mind that the world knows.
+pub(crate) fn driven_by(world: &World, agent: Entity) -> Option<Driven> {
+    let known = world.resource::<MindKinds>().ok()?;
+    let kind = known.0.iter().find(|kind| (kind.has)(world, agent))?;
+    Some(Driven { by: short(kind.name), awaited: kind.awaited })
+}
+
+/// Whether a schedule was built that has a system for the mind `M`.
+pub(crate) fn has_system<M: Component>(world: &World) -> bool {
+    let is_one = |kind: &MindKind| kind.component == TypeId::of::<M>() && kind.awaited.is_none();
+    world.resource::<MindKinds>().is_ok_and(|known| known.0.iter().any(is_one))
+}
+
 /// What an entity lacks that cannot be driven, in the words of the error.
 const NO_BODY: &str = "Body, which `ActionSet::attach` gives to an agent";
 
 /// Has an agent that has a body be driven by the mind `M`, which is among these components, from now
-/// on. What is running is halted.
+/// on. What is running is halted. The system that decides for it is known by `system`.
 pub(crate) fn give_mind<M: Component>(
     world: &mut World,
     agent: Entity,
+    system: &'static str,
     components: impl Bundle,
 ) -> Result<(), ComponentError> {
     if world.contains(agent) && !world.has::<Body>(agent) {
         return Err(MissingComponent { entity: agent, component: NO_BODY }.into());
     }
     world.get_mut::<Body>(agent)?.halt_all();
-    link_mind::<M>(world);
+    link::<M>(world, Some(system));
     world.set_enabled::<Reported>(agent, false)?;
     world.set_enabled::<Switching>(agent, true)?;
     if world.insert(agent, components).is_err() {

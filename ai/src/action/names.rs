@@ -51,7 +51,7 @@ impl ActionNames {
 }
 
 /// Of the path of a type its last part.
-fn short(name: &str) -> &str {
+pub(super) fn short(name: &str) -> &str {
     let path = name.split('<').next().unwrap_or(name);
     let start = path.rfind("::").map_or(0, |place| place + 2);
     &name[start..]

@@ -16,6 +16,7 @@ use super::components::{Action, ActionResult, Executing, Finished};
 use super::lifetimes::link_kind;
 use super::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 use super::report::{Owner, Report, deliver};
+use super::systems::identify_parts;
 
 type Row<T, X> = (
     Claimant<'static>,
@@ -57,6 +58,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
         link_kind::<T>(world);
+        access.expect_after(identify_parts, "add it by `.as_action()` to the schedule");
         let executing = Executed::<T, X>::init(world, access);
         ActionsState {
             executing,
@@ -310,7 +312,7 @@ fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
 
 /// Makes an argument of systems of a struct `$name<'a, Q>` whose one field, `parts`, is of the type
 /// `Parts<'a, Q>`, a tuple of arguments of which the first is a query. It is for agents that are driven
-/// by a mind, of which `$link` tells the world.
+/// by the mind `$mind`.
 macro_rules! argument_of_parts {
     ($name:ident, $mind:ty $(, $own:ty)*) => {
         debug_fields!([Q: formic_ecs::QueryData] $name<'_, Q>:);
@@ -323,7 +325,7 @@ macro_rules! argument_of_parts {
                 world: &mut formic_ecs::World,
                 access: &mut formic_jobs::SystemAccess,
             ) -> Self::State {
-                link_mind::<$mind>(world);
+                <MindSystem<$mind> as formic_jobs::SystemParam>::init(world, access);
                 access.allow_ambiguities_about::<$mind>(world);
                 $(access.allow_ambiguities_about::<$own>(world);)*
                 <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)

@@ -8,7 +8,7 @@ use formic_jobs::Query;
 use super::action_set::{ActionSet, ActionSetError};
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
-use super::mind::give_mind;
+use super::mind::{MindSystem, give_mind};
 use super::names::NamingRecorder;
 use crate::explain::{Candidate, Engine, Stopped, Verdict};
 
@@ -111,7 +111,7 @@ impl SequenceAgent {
         agent: Entity,
         on_failure: OnFailure,
     ) -> Result<(), formic_ecs::ComponentError> {
-        give_mind::<Self>(world, agent, (Self::new(on_failure), Resting))?;
+        give_mind::<Self>(world, agent, "`action::add`", (Self::new(on_failure), Resting))?;
         world.set_enabled::<Resting>(agent, false)?;
         world.get_mut::<Body>(agent)?.begin(0);
         Ok(())
@@ -211,7 +211,11 @@ type Rested = (
 );
 
 /// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
-pub fn rest(mut agents: Query<Rested, With<Resting>>, recorder: NamingRecorder) {
+pub fn rest(
+    mut agents: Query<Rested, With<Resting>>,
+    recorder: NamingRecorder,
+    _: MindSystem<SequenceAgent>,
+) {
     agents.par_for_each(|(entity, agent, body, mut switching, mut resting)| {
         agent.rest_left = agent.rest_left.saturating_sub(1);
         if agent.rest_left == 0 {

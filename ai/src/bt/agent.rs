@@ -11,7 +11,7 @@ use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::Tree;
 use crate::action::{
-    ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
+    ActionResult, Body, MindSystem, Reported, Switching, argument_of_parts, give_mind,
 };
 use crate::bits::{Bits, WORDS_MAX};
 use crate::explain::DecisionRecorder;
@@ -61,7 +61,7 @@ impl TreeAgent {
         let mind = Self { active: 0, ticks: 0, entry: 0, result: 0 };
         let mut memories = Buffer::new();
         tree.reset(&mut memories, seed);
-        give_mind::<Self>(world, agent, (mind, memories))
+        give_mind::<Self>(world, agent, "an argument `Trees`", (mind, memories))
     }
 
     /// Begins with the root, as if no node remembered anything.

@@ -30,7 +30,13 @@ impl Token<'_> {
     fn expected(&self, expected: &'static str) -> LoadError {
         let found =
             if self.text.is_empty() { "the end".into() } else { format!("{:?}", self.text) };
-        self.error(format!("expected {expected}, found {found}"))
+        let hint = match self.text {
+            "," | ";" => "; nodes stand side by side, with nothing but blanks between them",
+            "/" | "*" => "; a comment goes from # to the end of its line",
+            "-" => "; a name is made of letters, digits, _ and .",
+            _ => "",
+        };
+        self.error(format!("expected {expected}, found {found}{hint}"))
     }
 }
 

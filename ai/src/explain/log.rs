@@ -136,6 +136,12 @@ impl DecisionLog {
         self.watched.get(&agent)?.ring().tell_last_of(agent, engine)
     }
 
+    /// Whether there is one.
+    pub(crate) fn has_one_of(&self, agent: Entity, engine: Engine) -> bool {
+        let has_one = |watched: &Watched| watched.ring().last_of(agent, engine).is_some();
+        self.watched.get(&agent).is_some_and(has_one)
+    }
+
     /// The decision that an agent was following in a tick: the last one made in it or before.
     /// `None` where there is none, or it was overwritten.
     #[must_use]

@@ -45,7 +45,7 @@ impl Facts {
 
 #[derive(Debug)]
 #[repr(align(64))]
-enum Kept {
+pub(super) enum Kept {
     /// In a box of its own: what is moved is a pointer.
     Whole(Box<Decision>),
     /// One of the agent itself, by the mind of the ring: made again when it is read.
@@ -251,9 +251,12 @@ impl Ring {
 
     /// The last decision of a kind of mind.
     pub(super) fn tell_last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
+        Some(self.last_of(agent, engine)?.tell(agent, self.mind.as_ref()))
+    }
+
+    pub(super) fn last_of(&self, agent: Entity, engine: Engine) -> Option<&Kept> {
         let mind = self.mind.as_ref();
-        let kept = self.kept.iter().rev().find(|kept| kept.key(agent, mind).1 == engine)?;
-        Some(kept.tell(agent, mind))
+        self.kept.iter().rev().find(|kept| kept.key(agent, mind).1 == engine)
     }
 
     /// The last decision that was made in a tick or before.

@@ -57,7 +57,7 @@ impl Decision {
             }
             let bonus = self.candidates[place].bonus;
             if bonus > 0.0 {
-                write!(out, ", {bonus:.2} of it since it was at it already")?;
+                write!(out, ", {bonus:.2} of it because it was running")?;
             }
         }
         if let Some(cause) = &self.cause {
@@ -133,11 +133,14 @@ impl Decision {
 
     /// What is to be said about those that were not chosen, but that they were worth less.
     fn write_others(&self, out: &mut String) -> fmt::Result {
-        for it in &self.candidates {
+        for (place, it) in self.candidates.iter().enumerate() {
             let name = &it.name;
+            for factor in self.factors_of(place).filter(|factor| factor.input.is_nan()) {
+                write!(out, "; {name} scores 0 by {}, which is NaN", factor.name)?;
+            }
             match &it.verdict {
                 Verdict::Cooling { decisions } => {
-                    write!(out, "; {name} is not to be had for {decisions} decisions more")?;
+                    write!(out, "; {name} is cooling down for {decisions} more decisions")?;
                 }
                 Verdict::Waits { on } => write!(out, "; {name} waits for {on}")?,
                 Verdict::Refused { by } => write!(out, "; {name}: {by} said no")?,

@@ -105,7 +105,7 @@ impl FsmAgent {
         let memory: Buffer<StateMemory> =
             (0..machine.histories()).map(|_| StateMemory(NONE)).collect();
         let changed = StateChanged { from: NONE, to: NONE };
-        give_mind::<Self>(world, agent, (mind, memory, changed))?;
+        give_mind::<Self>(world, agent, "an argument `Machines`", (mind, memory, changed))?;
         world.set_enabled::<StateChanged>(agent, false)?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use formic_jobs::Query;
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
 use super::update::{Update, choose};
-use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
+use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts};
 use crate::explain::DecisionRecorder;
 
 type Row<Q> = (

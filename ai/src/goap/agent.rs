@@ -12,7 +12,7 @@ use super::planner::{NoPlan, Plan, Planner, Planning};
 use super::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 use super::sensors::Sensors;
 use crate::action::{
-    ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
+    ActionResult, Body, MindSystem, Reported, Switching, argument_of_parts, give_mind,
 };
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::reload::{Renamed, exchange};
@@ -78,7 +78,7 @@ impl GoapAgent {
     pub fn drive(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
         let mind = Self { goal: NONE, step: 0, candidate: 0, rest: 0, plans: 0, failures: 0 };
         let parts = (mind, Buffer::<PlannedStep>::new(), PlannerState(None), Replan);
-        give_mind::<Self>(world, agent, parts)?;
+        give_mind::<Self>(world, agent, "an argument `Planners`", parts)?;
         world.set_enabled::<Replan>(agent, true)?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use formic_jobs::Query;
 
 use super::domain::Domain;
 use super::search::{Plan, Planning};
-use crate::action::{Body, Reported, Switching, argument_of_parts, give_mind, link_mind};
+use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts, give_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::goap::{
     Called, Counts, Follower, NoPlan, OTHER_PLANNER, PlanWatch, PlannedStep, Replan, Sensors,
@@ -56,7 +56,7 @@ impl HtnAgent {
         let mind = Self { step: 0, rest: 0, plans: 0, failures: 0 };
         let steps = Buffer::<PlannedStep>::new();
         let parts = (mind, steps, Buffer::<PlannedTask>::new(), HtnState(None), Replan);
-        give_mind::<Self>(world, agent, parts)?;
+        give_mind::<Self>(world, agent, "an argument `HtnPlanners`", parts)?;
         world.set_enabled::<Replan>(agent, true)?;
         Ok(())
     }

@@ -64,7 +64,7 @@ impl UtilityAgent {
         seed: u64,
     ) -> Result<(), ComponentError> {
         assert!(reasoner.is_bound(), "the reasoner knows no actions yet: call `bind` on it");
-        give_mind::<Self>(world, agent, Self::new(seed))?;
+        give_mind::<Self>(world, agent, "an argument `UtilityAgents`", Self::new(seed))?;
         if reasoner.has_cooldowns() {
             let none: Buffer<Cooldown> = reasoner.names().map(|_| Cooldown(0)).collect();
             if world.insert(agent, none).is_err() {

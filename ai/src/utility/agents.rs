@@ -11,9 +11,9 @@ use super::considerations::BATCH;
 use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
-use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
+use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts};
 use crate::bits::set_bits;
-use crate::explain::{DecisionLog, DecisionRecorder, Stopped};
+use crate::explain::{DecisionLog, DecisionRecorder, Engine, Stopped};
 
 type Row<Q> = (
     Entity,
@@ -248,7 +248,9 @@ fn note_choice(
     inputs: &[f32],
     cooldowns: &[Cooldown],
 ) {
-    if agent.current() != chosen || log.is_pending(entity) {
+    // That an agent finds nothing to do is told once.
+    let is_first = || chosen.is_none() && !log.has_one_of(entity, Engine::Utility);
+    if agent.current() != chosen || log.is_pending(entity) || is_first() {
         let cooldowns: &[u32] = Cooldown::peel_slice(cooldowns);
         let choice = Choice { before: agent.current(), chosen, inputs, cooldowns };
         reasoner.note(log, tick, entity, &choice);

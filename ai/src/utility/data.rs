@@ -1,7 +1,5 @@
 //! Reasoners as data: files of options and their considerations.
 
-use std::collections::HashSet;
-
 use formic_ecs::{Buffer, EnabledMut, Entity, World};
 use serde::{Deserialize, Serialize};
 
@@ -98,12 +96,7 @@ impl ReasonerFile {
             place.ok_or_else(|| MindError::unknown("input", "", name, inputs.iter().copied()))
         };
         let mut reasoner = Reasoner::new().select(self.select);
-        let mut names = HashSet::new();
         for entry in &self.options {
-            if !names.insert(&entry.name) {
-                let problem = format!("the option {:?} is defined twice", entry.name);
-                return Err(MindError::twice("name", &entry.name, problem));
-            }
             let mut utility = Utility::new(entry.combine);
             for it in &entry.considerations {
                 let curve = Curve::new(it.curve.clone());

@@ -1,5 +1,6 @@
 //! Reasoners: the options of an agent, and the choice among them.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -154,8 +155,8 @@ impl Reasoner {
     /// Finds the actions of the options in a plan, and checks that all can be computed with.
     ///
     /// # Errors
-    /// Returns an error if there are no options, or one of them has no considerations, names no action
-    /// of the set, or has a curve, weight, inertia or momentum that is not a number, or is negative,
+    /// Returns an error if there are no options, or one of them is there twice, has no considerations,
+    /// names no action of the set, or has a curve, weight, inertia or momentum that is not a number, or is negative,
     /// or weights that add up to nothing.
     pub fn bind(mut self, actions: &ActionSet) -> Result<Self, MindError> {
         if self.options.is_empty() {
@@ -164,7 +165,12 @@ impl Reasoner {
         let about = |name: &str, problem: &str| {
             MindError::about("name", name, format!("the option {name:?} {problem}"))
         };
+        let mut names = BTreeSet::new();
         for option in &mut Arc::make_mut(&mut self.options).0 {
+            if !names.insert(option.name.clone()) {
+                let problem = format!("the option {:?} is defined twice", option.name);
+                return Err(MindError::twice("name", &option.name, problem));
+            }
             if option.utility.is_empty() {
                 return Err(about(&option.name, "has no considerations"));
             }

@@ -304,6 +304,18 @@ fn errors_say_where_they_are() {
         ("selector {\n  a0\n", r#"line 3, column 1: expected a node or "}", found the end"#),
         ("selector { }", r#"line 1, column 12: expected a node, found "}""#),
         ("wait(x)", r#"line 1, column 6: expected a number, found "x""#),
+        (
+            "sequence { a0, a1 }",
+            r#"line 1, column 14: expected a node, found ","; nodes stand side by side, with nothing but blanks between them"#,
+        ),
+        (
+            "a0 // and",
+            r#"line 1, column 4: expected the end, found "/"; a comment goes from # to the end of its line"#,
+        ),
+        (
+            "a0-a1",
+            r#"line 1, column 3: expected the end, found "-"; a name is made of letters, digits, _ and ."#,
+        ),
         ("wait(5000000000)", r#"line 1, column 6: "5000000000" is no number that fits here"#),
         (
             "weighted { 1000000000000000000000000000000000000000: a0 }",

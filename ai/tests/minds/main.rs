@@ -18,6 +18,7 @@ mod interop;
 mod lifetime;
 mod limits;
 mod mind_files;
+mod mistakes;
 mod model;
 mod saves;
 mod sequence;

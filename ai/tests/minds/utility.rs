@@ -576,6 +576,8 @@ fn what_makes_no_sense_is_refused() {
     let unknown = "the option \"fly\" names no action of the set, but \"0\"";
     assert_eq!(bind("fly", plain(0)), unknown);
     assert_eq!(bind("0", Utility::sum()), "the option \"0\" has no considerations");
+    let twice = Reasoner::new().option("0", plain(0)).option("0", plain(1));
+    assert_eq!(error(twice), "the option \"0\" is defined twice");
     let not_a_number = "the option \"0\" has a number that is not finite or out of range";
     let broken = [
         Utility::of(INPUTS[0], Curve::linear(f32::NAN, 0.0)),

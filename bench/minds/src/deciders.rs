@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use formic_ai::action::identify;
 use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 use formic_ai::explain::DecisionLog;
 use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
@@ -83,8 +84,10 @@ fn run<Marker>(
     agents: usize,
     mind: impl IntoSystem<Marker>,
 ) -> Contender {
-    // The mind alone: what it begins is not carried out.
-    let mut schedule = Schedule::builder().add(mind).build(&mut world).expect("it has no circle");
+    // The mind alone: what it begins is not passed on.
+    let passing_on = identify.run_if(|| false);
+    let systems = Schedule::builder().add(mind.before(identify)).add(passing_on);
+    let mut schedule = systems.build(&mut world).expect("it has no circle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new(column, agents, move || drop(schedule.run(&mut world, &pool)))
 }

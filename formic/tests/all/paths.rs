@@ -128,3 +128,42 @@ fn what_has_stopped_is_left_for_the_mind_to_tell() {
     });
     assert_eq!(log.sentences(imp)[1], "Tick 1: Imp#0 chose rest; dig is done.");
 }
+
+#[test]
+fn an_agent_that_cannot_move_by_its_numbers_says_so() {
+    let still =
+        |what: &str| format!("It stands still: {what}, and has to be a finite number above 0.");
+    let said = |change: fn(&mut World, Entity)| {
+        let (mut world, imp) = hall();
+        ask(&mut world, imp, Vec2::new(1.5, 7.5));
+        change(&mut world, imp);
+        let (mut schedule, pool) = build(&mut world);
+        schedule.run(&mut world, &pool);
+        formic::why(&world, imp)
+    };
+    let asked = "entity 0 asked for a path to (1, 7): found.".to_owned();
+    assert_eq!(said(|_, _| ()).join(" "), asked);
+    let slow = said(|world, imp| {
+        world.get_mut::<Speed>(imp).expect("it walks").0 = f32::NAN;
+    });
+    assert_eq!(slow, [asked.clone(), still("its `Speed` is NaN")]);
+    let slow = said(|world, _| {
+        world.resource_mut::<TimeStep>().expect("it is there").seconds = f32::NAN;
+    });
+    assert_eq!(slow, [asked, still("the `TimeStep` is NaN")]);
+}
+
+#[test]
+fn an_agent_with_a_mind_tells_of_both_mind_and_path() {
+    #[derive(Component, Clone)]
+    struct Walk;
+    let (mut world, imp) = hall();
+    ActionSet::new().action("walk", Walk).attach(&mut world, imp).expect("it has none yet");
+    SequenceAgent::drive(&mut world, imp, OnFailure::Retry).expect("it has a body");
+    let said = formic::why(&world, imp);
+    assert!(said[0].starts_with("entity 0 is driven by `SequenceAgent`"), "{said:?}");
+    assert_eq!(
+        said.last().map(String::as_str),
+        Some("entity 0 asked for a path to (4, 7): being searched.")
+    );
+}

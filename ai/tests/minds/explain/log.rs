@@ -1,6 +1,5 @@
 //! The log without minds.
 
-use formic_ai::action::{Agent, Processor};
 use formic_ai::explain::{
     Candidate, DecisionLog, DecisionRecorder, Ended, Engine, Factor, PlanRecord, RuleRecord,
     RuleVerdict, Stopped, Subscribed, Verdict,
@@ -249,7 +248,7 @@ fn the_best_of_the_others_is_found_by_rank_then_score_then_order() {
     assert_eq!(decision.margin(), Some(0.25));
     assert_eq!(
         log.sentences(agent),
-        ["Tick 1: Cat#0 chose eat 0.75 over first 0.50, 0.25 of it since it was at it already."]
+        ["Tick 1: Cat#0 chose eat 0.75 over first 0.50, 0.25 of it because it was running."]
     );
 }
 
@@ -350,36 +349,4 @@ fn a_witness_knows_the_tick_and_does_nothing_without_a_log() {
             assert_eq!(ticks, if place % 3 == 0 { vec![1, 2] } else { vec![] });
         }
     }
-}
-
-#[test]
-fn an_agent_says_that_no_system_carries_out_what_it_has_begun() {
-    #[derive(Component, Clone)]
-    struct Walk;
-    struct Walking;
-    impl Processor for Walking {
-        type Action = Walk;
-        fn start(&self, _: Agent<'_>, _: &mut Walk) -> ActionResult {
-            ActionResult::Running
-        }
-        fn update(&self, _: Agent<'_>, _: &mut Walk) -> ActionResult {
-            ActionResult::Running
-        }
-    }
-    fn walk(mut walks: Actions<Walk>) {
-        walks.process(&Walking);
-    }
-    let mut world = World::new();
-    let guard = Sequence::new().then(Walk).spawn(&mut world, ()).unwrap();
-    world.insert_resource(DecisionLog::watching(guard, "Guard", 4));
-    let pool = Pool::new(Threads::None).unwrap();
-    let systems = || formic_ai::action::add(Schedule::builder());
-    systems().build(&mut world).unwrap().run(&mut world, &pool);
-    let said = formic_ai::why(&world, guard);
-    let text = "No system carries out Walk: the schedule needs one with `Actions` of its component, \
-                added by `.as_action()`.";
-    assert_eq!(said.last().map(String::as_str), Some(text), "{said:?}");
-    systems().add(walk.as_action()).build(&mut world).unwrap().run(&mut world, &pool);
-    let said = formic_ai::why(&world, guard);
-    assert!(!said.is_empty() && said.iter().all(|text| !text.contains("No system")), "{said:?}");
 }

@@ -4,7 +4,7 @@ use formic_ai::explain::Verdict;
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent, UtilityAgents};
 
-use super::stage::{Senses, Stage, actions};
+use super::stage::{Deed, Senses, Stage, actions};
 
 const INPUTS: [Input; 3] = Input::named(["hunger", "tiredness", "boredom"]);
 
@@ -140,15 +140,22 @@ fn the_record_says_what_was_chosen_however_it_is_selected() {
 
 #[test]
 fn a_decision_is_told_by_the_reasoner_that_made_it_whichever_came_after() {
-    let mut stage = stage(cats());
+    let more = ["purr", "hide", "hunt", "wash"];
+    let body = more.into_iter().fold(actions(), |actions, name| actions.action(name, Deed));
+    let first = cats().bind(&body).unwrap();
+    let drive = |world: &mut World, agent| {
+        UtilityAgent::drive(world, agent, &first, 1).unwrap();
+        world.insert_resource(Cats(first));
+    };
+    let mut stage = Stage::of(&body, drive, |minds| minds.add(think.as_mind()));
     stage.sense([0.9, 0.44, 0.0]);
     stage.ticks(1);
     // More options with cooldowns than there is room for in a short record.
-    let many = ["play", "sleep", "eat", "play", "sleep", "eat", "play"].into_iter().enumerate();
+    let many = ["play", "sleep", "eat"].into_iter().chain(more).enumerate();
     let many = many.fold(Reasoner::new(), |reasoner, (place, name)| {
         reasoner.option(name, plain(place % 3).cooldown(9))
     });
-    let many = many.bind(&actions()).unwrap();
+    let many = many.bind(&body).unwrap();
     UtilityAgent::drive(&mut stage.world, stage.agent, &many, 1).unwrap();
     stage.world.insert_resource(Cats(many));
     stage.sense([0.0, 0.7, 0.6]);
