@@ -152,7 +152,7 @@ impl Term {
     fn parse(text: &str, world: &World) -> Result<Self, String> {
         if let Some(quoted) = text.strip_prefix('"') {
             let inner = quoted.strip_suffix('"').filter(|inner| !inner.contains('"'));
-            let inner = inner.ok_or_else(|| format!("there is no comma behind {text}"))?;
+            let inner = inner.ok_or_else(|| format!("there is no comma after {text}"))?;
             return Ok(Self::Text(inner.to_lowercase()));
         }
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
@@ -164,6 +164,9 @@ impl Term {
                 (Ok(index), Some(generation)) => Ok(Self::Number { index, generation }),
                 _ => Err(format!("{text} is no entity; one is called 12, or 12v3")),
             };
+        }
+        if text == "without" {
+            return Err("there is no component after `without`".to_owned());
         }
         if let Some(what) = text.strip_prefix("chooses ") {
             return Self::chooses(what);
@@ -181,7 +184,7 @@ impl Term {
         let (left, with) = (text[..at].trim(), text[at + sign.len()..].trim());
         let with = with.trim_matches('"').to_owned();
         if with.is_empty() {
-            return Err(format!("there is no value behind the sign in {text}"));
+            return Err(format!("there is no value after {sign} in {text}"));
         }
         let is_order = !matches!(compare, Compare::Equal | Compare::NotEqual);
         if is_order && with.parse::<f64>().is_err() {
@@ -201,7 +204,7 @@ impl Term {
 
     fn chooses(what: &str) -> Result<Self, String> {
         match what.trim() {
-            "" => Err("there is no choice behind the word chooses".to_owned()),
+            "" => Err("there is no choice after `chooses`".to_owned()),
             what => Ok(Self::Chooses(what.to_lowercase())),
         }
     }
@@ -213,7 +216,7 @@ impl Term {
             Self::Without(named) => named
                 .absence(world, entity)
                 .is_none()
-                .then(|| format!("It has {}, and the query is without it.", named.name)),
+                .then(|| format!("It has {}, which the query excludes.", named.name)),
             Self::Value { of, field, compare, with } => of
                 .absence(world, entity)
                 .or_else(|| of.value_fault(world, entity, field.as_deref(), *compare, with)),
@@ -238,6 +241,9 @@ impl Named {
         let lower = name.to_lowercase();
         let is_called =
             |path: &str| path.to_lowercase() == lower || short_name(path).to_lowercase() == lower;
+        if let Some((before, after)) = name.split_once(" without ") {
+            return Err(format!("put a comma between two terms: {before}, without {after}"));
+        }
         let infos = world.components().iter();
         let ids: Vec<_> =
             infos.filter(|info| is_called(info.name().as_str())).map(|info| info.id()).collect();
@@ -499,7 +505,7 @@ mod tests {
         assert_eq!(first_fault(query, stone).unwrap(), "Hunger > 0.7: It has no Hunger.");
         assert_eq!(first_fault("Asleep", cid).unwrap(), "Asleep: Its Asleep is switched off.");
         let without = first_fault("without Asleep", bob).unwrap();
-        assert_eq!(without, "without Asleep: It has Asleep, and the query is without it.");
+        assert_eq!(without, "without Asleep: It has Asleep, which the query excludes.");
         let gone = first_fault("Mood.about > 1", bob).unwrap();
         assert_eq!(gone, "Mood.about > 1: Its Mood has no field about now.");
         let other = first_fault("1 chooses eat", bob).unwrap();
@@ -513,6 +519,8 @@ mod tests {
         let (world, _) = world();
         for (query, part) in [
             ("Hungry", "no component of this world is called Hungry"),
+            ("Hunger without Asleep", "put a comma between two terms: Hunger, without Asleep"),
+            ("without", "no component after `without`"),
             ("Hunger >", "no value"),
             ("Hunger > much", "much is no number"),
             ("\"open", "not closed"),
