@@ -71,7 +71,7 @@ fn a_mind_or_an_action_without_its_place_is_refused() {
 fn a_place_that_is_given_in_another_way_is_one() {
     const MINDS: Group = Group::named("minds");
     let builder = with_actions()
-        .configure(MINDS.before(action::identify))
+        .add(MINDS.before(action::identify))
         .add(think.in_group(MINDS))
         .add(eat.after(action::identify_parts));
     assert!(builder.build(&mut world_with_cat().0).is_ok());

@@ -8,7 +8,6 @@ use super::config::{IntoSystem, SystemConfig};
 use super::draft::Draft;
 use super::error::ScheduleError;
 use super::graph::{self, Input};
-use super::group::{Group, GroupConfig};
 use super::node::{Built, Plan};
 use super::run::Schedule;
 use super::stages;
@@ -18,7 +17,6 @@ use crate::static_graph::Sharing;
 #[derive(Debug, Default)]
 pub struct ScheduleBuilder {
     systems: SystemConfig,
-    groups: Vec<GroupConfig>,
     /// Names of components and resources.
     allowed: Vec<fn(&mut World) -> String>,
     deny_ambiguities: bool,
@@ -37,39 +35,13 @@ impl Schedule {
 }
 
 impl ScheduleBuilder {
-    /// Adds a system, or a tuple of them. Between two that touch the same data and that no order
-    /// connects, the one that was added first runs first.
+    /// Adds a system, what is said of a [`Group`](super::Group), or a tuple of these. Between two systems
+    /// that touch the same data and that no order connects, the one that was added first runs first.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "adds to a list, as every builder does")]
     pub fn add<Marker>(mut self, system: impl IntoSystem<Marker>) -> Self {
         self.systems.append(system.into_config());
         self
-    }
-
-    /// Says something of a group; more than once of the same one, if need be.
-    #[must_use]
-    pub fn configure(mut self, group: GroupConfig) -> Self {
-        match self.groups.iter_mut().find(|known| known.set == group.set) {
-            Some(known) => known.merge(group),
-            None => self.groups.push(group),
-        }
-        self
-    }
-
-    /// Runs these groups one after the other.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// const INPUT: Group = Group::named("input");
-    /// const PHYSICS: Group = Group::named("physics");
-    /// const DRAWING: Group = Group::named("drawing");
-    /// let builder = Schedule::builder().order([INPUT, PHYSICS, DRAWING]);
-    /// ```
-    #[must_use]
-    pub fn order<const COUNT: usize>(self, groups: [Group; COUNT]) -> Self {
-        // Also the first of them is known by this.
-        let known = groups.iter().fold(self, |this, group| this.configure(group.config()));
-        groups.windows(2).fold(known, |this, pair| this.configure(pair[1].after(pair[0])))
     }
 
     /// Does not list pairs of systems of which no other component than this, or others that are
@@ -200,7 +172,7 @@ impl ScheduleBuilder {
     /// were denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
         let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
-        let draft = Draft::new(self.systems, self.groups);
+        let draft = Draft::new(self.systems);
         let declared = draft.declared()?;
         let names = draft.names();
         let silenced = draft.silenced();

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use super::condition::{Condition, IntoCondition};
 use super::function::{AnyFunction, FunctionWith};
-use super::group::{Group, GroupConfig, Placement, Set, Step, Target};
+use super::group::{Group, Placement, Set, SetConfig, Step, Target};
 use super::rate::Rate;
 use super::system::System;
 
-/// What can be added to a schedule: a function with the right arguments, a [`SystemConfig`], or a
-/// tuple of up to twelve of these.
+/// What can be added to a schedule: a function with the right arguments, a [`SystemConfig`], a
+/// [`Group`], or a tuple of up to twelve of these.
 ///
-/// The methods say where and when. On a tuple they are about all of its systems.
+/// The methods say where and when. On a tuple they are about all of its parts. To add a group adds no
+/// systems, but what is said of it, which may be said in several places.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -40,48 +41,49 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Runs it after another function, or after a [`Group`], and after their commands.
     fn after<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().after_target(Target::of(&other), Step::Synced)
+        self.into_config().placed(|place| place.after.push((Target::of(&other), Step::Synced)))
     }
 
     /// Runs it before another function, or before a [`Group`], which see what its commands change.
     fn before<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().before_target(Target::of(&other), Step::Synced)
+        self.into_config().placed(|place| place.before.push((Target::of(&other), Step::Synced)))
     }
 
     /// Like [`after`](Self::after), but the commands of the others may still wait to be played:
     /// this order alone asks for no sync point.
     fn after_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().after_target(Target::of(&other), Step::Unsynced)
+        self.into_config().placed(|place| place.after.push((Target::of(&other), Step::Unsynced)))
     }
 
     /// Like [`before`](Self::before), but its commands may be played later.
     fn before_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().before_target(Target::of(&other), Step::Unsynced)
+        self.into_config().placed(|place| place.before.push((Target::of(&other), Step::Unsynced)))
     }
 
     /// Runs it only in ticks in which the [condition](Condition) holds. A condition for several
-    /// systems is evaluated once, before the first of them.
+    /// systems, or of a [`Group`], is evaluated once, before the first of them.
     fn run_if<Condition>(self, condition: impl IntoCondition<Condition>) -> SystemConfig {
         self.into_config().with_condition(condition.into_condition())
     }
 
     /// Makes it a part of a group.
     fn in_group(self, group: Group) -> SystemConfig {
-        self.into_config().for_all(|member| member.place.sets.push(Set::Group(group)))
+        self.into_config().placed(|place| place.sets.push(Set::Group(group)))
     }
 
     /// Runs it every so many ticks, beginning with the first.
     ///
     /// # Panics
     /// Panics if that is every 0 ticks, or more than 65,536 and the system is
-    /// [staggered](Self::staggered).
+    /// [staggered](Self::staggered); and if it is a [`Group`], which has no rate, as are
+    /// [`phase`](Self::phase) and `staggered`.
     fn every(self, ticks: u32) -> SystemConfig {
-        self.into_config().for_all(|member| member.rate = member.rate.every(ticks))
+        self.into_config().for_systems(|member| member.rate = member.rate.every(ticks))
     }
 
     /// Begins so many ticks later, for what runs [`every`](Self::every) few ticks.
     fn phase(self, ticks: u32) -> SystemConfig {
-        self.into_config().for_all(|member| member.rate = member.rate.phase(ticks))
+        self.into_config().for_systems(|member| member.rate = member.rate.phase(ticks))
     }
 
     /// Spreads the entities over the ticks of [`every`](Self::every): the system runs in each tick,
@@ -115,15 +117,18 @@ pub trait IntoSystem<Marker>: Sized {
     /// # Panics
     /// Panics if it runs every more than 65,536 ticks.
     fn staggered(self) -> SystemConfig {
-        self.into_config().for_all(|member| member.rate = member.rate.staggered())
+        self.into_config().for_systems(|member| member.rate = member.rate.staggered())
     }
 
     /// Says that it does not matter which of it and the others runs first, so that the pair is not
     /// listed in [`Schedule::ambiguities`](super::Schedule::ambiguities). They keep the order of
     /// adding all the same.
+    ///
+    /// # Panics
+    /// Panics if it is a [`Group`]; the others may be one.
     fn ambiguous_with<Other: 'static>(self, other: Other) -> SystemConfig {
         let target = Target::of(&other);
-        self.into_config().for_all(|member| member.ambiguous_with.push(target))
+        self.into_config().for_systems(|member| member.ambiguous_with.push(target))
     }
 
     /// Says that it is meant to run after all that was added before it and touches the same data, unless
@@ -141,11 +146,15 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert_eq!(schedule.ambiguities().len(), 1);
     /// # Ok::<(), formic_jobs::ScheduleError>(())
     /// ```
+    ///
+    /// # Panics
+    /// Panics if it is a [`Group`].
     fn after_earlier(self) -> SystemConfig {
-        self.into_config().for_all(|member| member.is_after_earlier = true)
+        self.into_config().for_systems(|member| member.is_after_earlier = true)
     }
 
-    /// Runs the parts of a tuple one after the other, each after the commands of the one before.
+    /// Runs the parts of a tuple one after the other, each after the commands of the one before; the
+    /// systems of a [`Group`] in the order of adding.
     fn chain(self) -> SystemConfig {
         self.into_config().chained(Step::Synced)
     }
@@ -160,7 +169,7 @@ pub trait IntoSystem<Marker>: Sized {
 #[derive(Debug)]
 pub struct IsFunction<Marker>(Marker);
 
-/// Marks [`SystemConfig`]s in [`IntoSystem`].
+/// Marks [`SystemConfig`]s and [`Group`]s in [`IntoSystem`].
 #[derive(Debug)]
 pub struct IsConfig;
 
@@ -176,6 +185,12 @@ where
 impl IntoSystem<IsConfig> for SystemConfig {
     fn into_config(self) -> SystemConfig {
         self
+    }
+}
+
+impl IntoSystem<IsConfig> for Group {
+    fn into_config(self) -> SystemConfig {
+        SystemConfig::of_item(Item::Set(SetConfig::of(Set::Group(self))))
     }
 }
 
@@ -205,16 +220,18 @@ tuples_of_systems!(
     (J MJ j), (K MK k), (L ML l)
 );
 
-/// One system or several, and their place in the order.
+/// Systems and groups, and their place in the order.
 #[derive(Default)]
 pub struct SystemConfig {
-    pub(super) members: Vec<Member>,
-    /// The parts of the tuple that this was made of, as ranges of members.
+    pub(super) items: Vec<Item>,
+    /// The parts of the tuple that this was made of, as ranges of items.
     parts: Vec<Range<usize>>,
-    /// Pairs of members, the first of which runs before the second.
-    pub(super) chains: Vec<(usize, usize, Step)>,
-    /// The tuples in it that have a condition.
-    pub(super) sets: Vec<GroupConfig>,
+}
+
+/// A system, or what is said of a set.
+pub(super) enum Item {
+    System(Member),
+    Set(SetConfig),
 }
 
 /// One system of a [`SystemConfig`].
@@ -228,25 +245,22 @@ pub(super) struct Member {
     pub(super) rate: Rate,
 }
 
-debug_fields!(
-    [] SystemConfig:;
-    systems = |it| it.members.iter().map(|member| member.system.name()).collect::<Vec<_>>()
-);
+debug_fields!([] SystemConfig:; items = |it| it.items.len());
 
 impl SystemConfig {
     fn of_kind(key: TypeId, system: Box<dyn System>) -> Self {
-        let member = Member {
+        Self::of_item(Item::System(Member {
             key,
             system,
             place: Placement::default(),
             ambiguous_with: Vec::new(),
             is_after_earlier: false,
             rate: Rate::default(),
-        };
-        let mut config = Self::default();
-        config.members.push(member);
-        config.parts.push(0..1);
-        config
+        }))
+    }
+
+    fn of_item(item: Item) -> Self {
+        Self { items: vec![item], parts: Vec::new() }
     }
 
     /// A system that is not a function. Others are ordered by it with a value of the same type.
@@ -257,53 +271,70 @@ impl SystemConfig {
 
     /// Adds all of another one, as one part.
     pub(super) fn append(&mut self, other: Self) {
-        let start = self.members.len();
-        self.members.extend(other.members);
-        let moved =
-            |(first, second, step): (usize, usize, Step)| (first + start, second + start, step);
-        self.chains.extend(other.chains.into_iter().map(moved));
-        self.sets.extend(other.sets);
-        self.parts.push(start..self.members.len());
+        let start = self.items.len();
+        self.items.extend(other.items);
+        self.parts.push(start..self.items.len());
     }
 
-    fn for_all(mut self, change: impl FnMut(&mut Member)) -> Self {
-        self.members.iter_mut().for_each(change);
+    fn placed(mut self, change: impl FnMut(&mut Placement)) -> Self {
+        places(&mut self.items).for_each(change);
         self
     }
 
-    fn before_target(self, target: Target, step: Step) -> Self {
-        self.for_all(|member| member.place.before.push((target, step)))
-    }
-
-    /// Its conditions are evaluated after that as well.
-    fn after_target(mut self, target: Target, step: Step) -> Self {
-        self.sets.iter_mut().for_each(|set| set.place.after.push((target, step)));
-        self.for_all(|member| member.place.after.push((target, step)))
-    }
-
-    fn with_condition(mut self, condition: Condition) -> Self {
-        if let [only] = &mut *self.members {
-            only.place.conditions.push(condition);
-            return self;
-        }
-        let mut config = GroupConfig::of(Set::of_tuple());
-        config.place.conditions.push(condition);
-        // After what all of them come after.
-        if let Some((first, rest)) = self.members.split_first() {
-            let is_common = |it: &&_| rest.iter().all(|other| other.place.after.contains(it));
-            config.place.after = first.place.after.iter().filter(is_common).copied().collect();
-        }
-        let set = config.set;
-        self.sets.push(config);
-        self.for_all(|member| member.place.sets.push(set))
-    }
-
-    fn chained(mut self, step: Step) -> Self {
-        for pair in self.parts.windows(2) {
-            for first in pair[0].clone() {
-                self.chains.extend(pair[1].clone().map(|second| (first, second, step)));
+    fn for_systems(mut self, mut change: impl FnMut(&mut Member)) -> Self {
+        for item in &mut self.items {
+            match item {
+                Item::System(member) => change(member),
+                // It has only the condition of systems that are there as well.
+                Item::Set(SetConfig { set: Set::Tuple(_), .. }) => {}
+                Item::Set(SetConfig { set, .. }) => {
+                    panic!("{} is no system: say this of its systems", set.name())
+                }
             }
         }
         self
     }
+
+    fn with_condition(mut self, condition: Condition) -> Self {
+        let mut condition = Some(condition);
+        if self.items.len() == 1 {
+            return self.placed(|place| place.conditions.extend(condition.take()));
+        }
+        let mut config = SetConfig::of(Set::of_tuple());
+        config.place.conditions.extend(condition);
+        // After what all of them come after, and in what all of them are in.
+        let all: Vec<_> = places(&mut self.items).collect();
+        config.place.after = common(all.iter().map(|place| &place.after));
+        config.place.sets = common(all.iter().map(|place| &place.sets));
+        let set = config.set;
+        self = self.placed(|place| place.sets.push(set));
+        self.items.push(Item::Set(config));
+        self
+    }
+
+    fn chained(mut self, step: Step) -> Self {
+        if let [Item::Set(group)] = &mut *self.items {
+            group.chained = true;
+        }
+        for pair in self.parts.windows(2) {
+            let set = Set::of_tuple();
+            places(&mut self.items[pair[0].clone()]).for_each(|place| place.sets.push(set));
+            let after = (Target::Set(set), step);
+            places(&mut self.items[pair[1].clone()]).for_each(|place| place.after.push(after));
+        }
+        self
+    }
+}
+
+fn places(items: &mut [Item]) -> impl Iterator<Item = &mut Placement> {
+    items.iter_mut().map(|item| match item {
+        Item::System(Member { place, .. }) | Item::Set(SetConfig { place, .. }) => place,
+    })
+}
+
+/// What is in all lists, in the order of the first.
+fn common<'a, T: Copy + PartialEq + 'a>(mut lists: impl Iterator<Item = &'a Vec<T>>) -> Vec<T> {
+    let mut common = lists.next().cloned().unwrap_or_default();
+    lists.for_each(|list| common.retain(|it| list.contains(it)));
+    common
 }

@@ -3,43 +3,52 @@
 use std::collections::BTreeSet;
 
 use super::condition::Condition;
-use super::config::{Member, SystemConfig};
+use super::config::{Item, Member, SystemConfig};
 use super::error::ScheduleError;
-use super::group::{GroupConfig, Placement, Set, Step, Target};
+use super::group::{Placement, Set, SetConfig, Step, Target};
 use super::name;
 
 /// What a node of the graph is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A switch: the conditions of a set, by its place in [`Draft::switches`].
+    /// A member, by its number.
+    Member(usize),
+    /// The conditions of a set, by its number: its beginning.
     Switch(usize),
-    /// The next member.
-    Member,
 }
 
 /// All that was said, in numbers.
 pub(super) struct Draft {
     pub(super) members: Vec<Member>,
-    chains: Vec<(usize, usize, Step)>,
-    pub(super) sets: Vec<GroupConfig>,
-    /// For each set, those that it is in, at whatever depth.
-    pub(super) around: Vec<Vec<usize>>,
-    /// For each set, the members that are in it, directly or not.
-    pub(super) inside: Vec<Vec<usize>>,
-    /// The sets that have conditions, the largest first.
-    pub(super) switches: Vec<usize>,
+    pub(super) sets: Vec<SetConfig>,
+    /// For each member, the sets that it is in, at whatever depth.
+    pub(super) around_members: Vec<Vec<usize>>,
+    /// The same for each set.
+    pub(super) around_sets: Vec<Vec<usize>>,
     /// In the order of adding; the conditions of a set before the first of its systems.
     pub(super) nodes: Vec<Kind>,
     member_nodes: Vec<usize>,
-    switch_nodes: Vec<usize>,
+    /// For each set, the node or post before everything in it, and the post behind.
+    set_ends: Vec<[usize; 2]>,
 }
 
 type Steps = Vec<(usize, usize, Step)>;
 
 impl Draft {
-    pub(super) fn new(systems: SystemConfig, groups: Vec<GroupConfig>) -> Self {
-        let SystemConfig { members, chains, mut sets, .. } = systems;
-        sets.extend(groups);
+    pub(super) fn new(systems: SystemConfig) -> Self {
+        let (mut members, mut sets) = (Vec::<Member>::new(), Vec::new());
+        for item in systems.items {
+            match item {
+                Item::System(member) => members.push(member),
+                Item::Set(config) => {
+                    let number = number_of(config.set, &mut sets);
+                    sets[number].merge(config);
+                }
+            }
+        }
+        let numbers_of = |named: &[Set], sets: &mut Vec<SetConfig>| -> Vec<usize> {
+            named.iter().map(|&set| number_of(set, sets)).collect()
+        };
         let direct: Vec<_> =
             members.iter().map(|member| numbers_of(&member.place.sets, &mut sets)).collect();
         let mut outer: Vec<Vec<usize>> = Vec::new();
@@ -48,48 +57,52 @@ impl Draft {
             outer.push(numbers_of(&named, &mut sets));
         }
         let all_around = |direct: &Vec<usize>| all_around(direct, &outer);
-        let around: Vec<_> = outer.iter().map(all_around).collect();
-        let own: Vec<_> = direct.iter().map(all_around).collect();
-        let members_of = |set| (0..members.len()).filter(|&at| own[at].contains(&set)).collect();
-        let inside: Vec<Vec<usize>> = (0..sets.len()).map(members_of).collect();
+        let around_members: Vec<_> = direct.iter().map(all_around).collect();
+        let around_sets: Vec<_> = outer.iter().map(all_around).collect();
 
-        let is_switch =
-            |&set: &usize| !sets[set].place.conditions.is_empty() && !inside[set].is_empty();
-        let mut switches: Vec<usize> = (0..sets.len()).filter(is_switch).collect();
-        switches.sort_by_key(|&set| around[set].len());
-        let (mut nodes, mut member_nodes) = (Vec::new(), Vec::new());
-        let mut switch_nodes = vec![0; switches.len()];
-        for member in 0..members.len() {
-            for (switch, &set) in switches.iter().enumerate() {
-                if inside[set][0] == member {
-                    switch_nodes[switch] = nodes.len();
-                    nodes.push(Kind::Switch(switch));
-                }
-            }
-            member_nodes.push(nodes.len());
-            nodes.push(Kind::Member);
+        let has_condition = |&set: &usize| !sets[set].place.conditions.is_empty();
+        let mut switches: Vec<usize> = (0..sets.len()).filter(has_condition).collect();
+        switches.sort_by_key(|&set| around_sets[set].len());
+        let mut nodes = Vec::new();
+        for (member, around) in around_members.iter().enumerate() {
+            let (first, later): (Vec<_>, _) =
+                switches.into_iter().partition(|switch| around.contains(switch));
+            nodes.extend(first.into_iter().map(Kind::Switch));
+            nodes.push(Kind::Member(member));
+            switches = later;
         }
-        Self { members, chains, sets, around, inside, switches, nodes, member_nodes, switch_nodes }
+        let posts_of = |set: usize| [0, 1].map(|end| nodes.len() + 2 * set + end);
+        let mut set_ends: Vec<_> = (0..sets.len()).map(posts_of).collect();
+        let mut member_nodes = vec![0; members.len()];
+        for (node, &kind) in nodes.iter().enumerate() {
+            match kind {
+                Kind::Member(member) => member_nodes[member] = node,
+                Kind::Switch(set) => set_ends[set][0] = node,
+            }
+        }
+        Self { members, sets, around_members, around_sets, nodes, member_nodes, set_ends }
     }
 
-    /// The switches of some sets.
-    pub(super) fn switches_of(&self, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
-        (0..self.switches.len()).filter(|&switch| is_meant(self.switches[switch])).collect()
+    /// Those of some sets that have conditions and systems, the largest first.
+    pub(super) fn switches_of(&self, sets: &[usize]) -> Vec<usize> {
+        let is_switch = |&&set: &&usize| self.set_ends[set][0] < self.nodes.len();
+        let mut switches: Vec<_> = sets.iter().filter(is_switch).copied().collect();
+        switches.sort_by_key(|&set| (self.around_sets[set].len(), set));
+        switches
     }
 
-    /// The post before everything in a set, and the one after it.
-    fn posts_of(&self, set: usize) -> [usize; 2] {
-        [self.nodes.len() + 2 * set, self.nodes.len() + 2 * set + 1]
+    /// The nodes of the members in a set, directly or not.
+    fn nodes_in(&self, set: usize) -> Vec<usize> {
+        let all = self.around_members.iter().zip(&self.member_nodes);
+        all.filter(|(around, _)| around.contains(&set)).map(|(_, &node)| node).collect()
     }
 
     /// The names of nodes and posts.
     pub(super) fn names(&self) -> Vec<String> {
-        let mut members = self.members.iter();
-        let of_member = |member: &Member| name::of_system(member.system.name());
         let nodes = self.nodes.iter().map(|&kind| match kind {
-            Kind::Member => members.next().map(of_member).unwrap_or_default(),
-            Kind::Switch(switch) => {
-                let config = &self.sets[self.switches[switch]];
+            Kind::Member(member) => name::of_system(self.members[member].system.name()),
+            Kind::Switch(set) => {
+                let config = &self.sets[set];
                 let conditions: Vec<_> =
                     config.place.conditions.iter().map(Condition::name).collect();
                 let whose = config.set.group().map(|_| format!(" of {}", config.set.name()));
@@ -102,40 +115,29 @@ impl Draft {
 
     /// The declared steps between nodes and posts: the first runs before the second.
     pub(super) fn declared(&self) -> Result<Steps, ScheduleError> {
-        let node = |member: usize| self.member_nodes[member];
-        let chains = self.chains.iter();
-        let mut steps: Steps =
-            chains.map(|&(first, second, step)| (node(first), node(second), step)).collect();
+        let mut steps = Steps::new();
         for (member, &node) in self.members.iter().zip(&self.member_nodes) {
             let asking = || name::of_system(member.system.name());
             self.place(&member.place, [node, node], &asking, &mut steps)?;
         }
         for (set, config) in self.sets.iter().enumerate() {
-            let [begin, end] = self.posts_of(set);
+            let [begin, end] = self.set_ends[set];
             self.place(&config.place, [begin, end], &|| config.set.name(), &mut steps)?;
             let mut add = |first, second| steps.push((first, second, Step::Synced));
             // Also where it is empty.
             add(begin, end);
-            for &outer in &self.around[set] {
-                let [outer_begin, outer_end] = self.posts_of(outer);
+            for &outer in &self.around_sets[set] {
+                let [outer_begin, outer_end] = self.set_ends[outer];
                 add(outer_begin, begin);
                 add(end, outer_end);
             }
-            let inside = &self.inside[set];
-            for &member in inside {
-                add(begin, node(member));
-                add(node(member), end);
+            let inside = self.nodes_in(set);
+            for &node in &inside {
+                add(begin, node);
+                add(node, end);
             }
             if config.chained {
-                inside.windows(2).for_each(|pair| add(node(pair[0]), node(pair[1])));
-            }
-        }
-        for (&set, &switch) in self.switches.iter().zip(&self.switch_nodes) {
-            let mut add = |first, second| steps.push((first, second, Step::Synced));
-            add(self.posts_of(set)[0], switch);
-            self.inside[set].iter().for_each(|&member| add(switch, node(member)));
-            for outer in self.switches_of(|outer| self.around[set].contains(&outer)) {
-                add(self.switch_nodes[outer], switch);
+                inside.windows(2).for_each(|pair| add(pair[0], pair[1]));
             }
         }
         Ok(steps)
@@ -174,9 +176,8 @@ impl Draft {
             for &target in &member.ambiguous_with {
                 let others = match target {
                     Target::Type(..) => self.nodes_of(target),
-                    Target::Group(group) => {
-                        let inside = self.find(Set::Group(group)).map(|set| &self.inside[set]);
-                        inside.into_iter().flatten().map(|&at| self.member_nodes[at]).collect()
+                    Target::Set(set) => {
+                        self.find(set).map_or_else(Vec::new, |set| self.nodes_in(set))
                     }
                 };
                 pairs.extend(others.into_iter().map(|other| (node.min(other), node.max(other))));
@@ -206,9 +207,8 @@ impl Draft {
     ) -> Result<Vec<usize>, ScheduleError> {
         let found = match target {
             Target::Type(..) => self.nodes_of(target),
-            Target::Group(group) => {
-                let set = self.find(Set::Group(group));
-                set.map(|set| self.posts_of(set)[end]).into_iter().collect()
+            Target::Set(set) => {
+                self.find(set).map(|set| self.set_ends[set][end]).into_iter().collect()
             }
         };
         if found.is_empty() {
@@ -218,15 +218,12 @@ impl Draft {
     }
 }
 
-/// The numbers of some sets, which are new if need be.
-fn numbers_of(named: &[Set], sets: &mut Vec<GroupConfig>) -> Vec<usize> {
-    let mut number = |&set: &Set| {
-        sets.iter().position(|known| known.set == set).unwrap_or_else(|| {
-            sets.push(GroupConfig::of(set));
-            sets.len() - 1
-        })
-    };
-    named.iter().map(&mut number).collect()
+/// The number of a set, which is new if need be.
+fn number_of(set: Set, sets: &mut Vec<SetConfig>) -> usize {
+    sets.iter().position(|known| known.set == set).unwrap_or_else(|| {
+        sets.push(SetConfig::of(set));
+        sets.len() - 1
+    })
 }
 
 /// Some sets, and those around them at whatever depth.

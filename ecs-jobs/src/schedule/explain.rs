@@ -163,18 +163,16 @@ impl Schedule {
             Some(Outcome::NotWanted(condition)) => {
                 Reason::ConditionFalse { condition: self.condition_name(number, condition) }
             }
-            Some(Outcome::SwitchedOff(switch)) => {
-                let switch = &self.switches[switch as usize];
-                let condition = match self.last_outcome(switch.node) {
-                    Some(Outcome::NotWanted(condition)) => {
-                        self.condition_name(switch.node, condition)
-                    }
-                    _ => self.nodes[switch.node].info.name.clone(),
+            Some(Outcome::SwitchedOff(set)) => {
+                let is_it = |node: &Node| node.info.role == Role::Switch(set as usize);
+                let switch = self.nodes.iter().position(is_it).expect("it was off");
+                let info = &self.nodes[switch].info;
+                let condition = match self.last_outcome(switch) {
+                    Some(Outcome::NotWanted(condition)) => self.condition_name(switch, condition),
+                    _ => info.name.clone(),
                 };
-                Reason::GroupOff {
-                    group: switch.set.group().map(|group| group.name().into()),
-                    condition,
-                }
+                let group = info.sets[0].group().map(|group| group.name().into());
+                Reason::GroupOff { group, condition }
             }
         };
         Explanation { system: node.name.clone(), tick: self.tick.checked_sub(1), reason }

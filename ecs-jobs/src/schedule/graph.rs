@@ -94,10 +94,11 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     let circle = circle(&next, &in_a_row(&next));
     if !circle.is_empty() {
         let mut systems: Vec<_> = circle.into_iter().map(|at| input.names[at].clone()).collect();
-        // The beginning and the end of a group have one name.
-        if systems.len() > 2 {
-            systems.dedup();
-        }
+        // Tuples have no name, and the beginning and the end of a group the same.
+        systems.pop();
+        systems.retain(|name| !name.is_empty());
+        systems.dedup();
+        systems.extend(systems.first().cloned());
         return Err(ScheduleError::Circle { systems });
     }
     let mut reach = Reach::new(input.names.len());

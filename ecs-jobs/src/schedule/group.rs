@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId, type_name};
 
-use super::condition::{Condition, IntoCondition};
+use super::condition::Condition;
 use super::name;
 use crate::sync::unique_number;
 
@@ -10,8 +10,9 @@ use crate::sync::unique_number;
 ///
 /// A group is its name; systems join it by
 /// [`in_group`](super::IntoSystem::in_group), from anywhere, and it comes before and after other
-/// groups and systems like a system does. What is true of the group itself is said once, by
-/// [`ScheduleBuilder::configure`](super::ScheduleBuilder::configure).
+/// groups and systems like a system does. What is true of the group itself is
+/// [added](super::ScheduleBuilder::add) like a system; a tuple of groups can be
+/// [chained](super::IntoSystem::chain).
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -29,7 +30,7 @@ use crate::sync::unique_number;
 /// world.insert_resource(Vec::<&'static str>::new());
 /// world.insert_resource(Paused(false));
 /// let mut schedule = Schedule::builder()
-///     .configure(PHYSICS.after(INPUT).run_if(is_running))
+///     .add(PHYSICS.after(INPUT).run_if(is_running))
 ///     .add((fall, collide).chain().in_group(PHYSICS))
 ///     .add(read_keys.in_group(INPUT))
 ///     .build(&mut world)?;
@@ -58,47 +59,13 @@ impl Group {
     pub const fn name(self) -> &'static str {
         self.0
     }
-
-    pub(super) fn config(self) -> GroupConfig {
-        GroupConfig::of(Set::Group(self))
-    }
-
-    /// Runs all of it after a group, or after all systems of a type.
-    #[must_use]
-    pub fn after<T: 'static>(self, other: T) -> GroupConfig {
-        self.config().after(other)
-    }
-
-    /// Runs all of it before a group, or before all systems of a type.
-    #[must_use]
-    pub fn before<T: 'static>(self, other: T) -> GroupConfig {
-        self.config().before(other)
-    }
-
-    /// Runs its systems only in ticks in which the condition holds.
-    #[must_use]
-    pub fn run_if<Marker>(self, condition: impl IntoCondition<Marker>) -> GroupConfig {
-        self.config().run_if(condition)
-    }
-
-    /// Makes it a part of a larger group.
-    #[must_use]
-    pub fn in_group(self, outer: Group) -> GroupConfig {
-        self.config().in_group(outer)
-    }
-
-    /// Runs its systems one after the other, in the order of adding.
-    #[must_use]
-    pub fn chain(self) -> GroupConfig {
-        self.config().chain()
-    }
 }
 
 /// Systems that are ordered and switched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Group(Group),
-    /// Those of a tuple that have a condition in common, by a number of its own.
+    /// Those of a tuple that have a condition in common, or of a part of a chain, by a number of its own.
     Tuple(u64),
 }
 
@@ -114,8 +81,9 @@ impl Set {
         }
     }
 
+    /// Empty for a tuple.
     pub(super) fn name(self) -> String {
-        self.group().map_or_else(|| "a tuple".into(), |group| Target::Group(group).name())
+        self.group().map_or_else(String::new, |group| format!("the group {}", group.name()))
     }
 }
 
@@ -129,53 +97,18 @@ pub(super) struct Placement {
     pub(super) sets: Vec<Set>,
 }
 
-/// A group with its place in the order; made by the methods of [`Group`].
+/// A set with its place in the order.
 #[derive(Debug)]
-pub struct GroupConfig {
+pub(super) struct SetConfig {
     pub(super) set: Set,
     pub(super) place: Placement,
+    /// Whether its systems run one after the other, in the order of adding.
     pub(super) chained: bool,
 }
 
-impl GroupConfig {
+impl SetConfig {
     pub(super) fn of(set: Set) -> Self {
         Self { set, place: Placement::default(), chained: false }
-    }
-
-    /// Runs all of it after a group, or after all systems of a type, and after their commands.
-    #[must_use]
-    pub fn after<T: 'static>(mut self, other: T) -> Self {
-        self.place.after.push((Target::of(&other), Step::Synced));
-        self
-    }
-
-    /// Runs all of it before a group, or before all systems of a type, which see its commands.
-    #[must_use]
-    pub fn before<T: 'static>(mut self, other: T) -> Self {
-        self.place.before.push((Target::of(&other), Step::Synced));
-        self
-    }
-
-    /// Runs its systems only in ticks in which the condition holds. It is evaluated once for all of
-    /// them, after what the group comes after and before its first system.
-    #[must_use]
-    pub fn run_if<Marker>(mut self, condition: impl IntoCondition<Marker>) -> Self {
-        self.place.conditions.push(condition.into_condition());
-        self
-    }
-
-    /// Makes it a part of a larger group: its systems are ordered and switched by that as well.
-    #[must_use]
-    pub fn in_group(mut self, outer: Group) -> Self {
-        self.place.sets.push(Set::Group(outer));
-        self
-    }
-
-    /// Runs its systems one after the other, in the order of adding.
-    #[must_use]
-    pub fn chain(mut self) -> Self {
-        self.chained = true;
-        self
     }
 
     /// Takes in what was said of the same group elsewhere.
@@ -193,13 +126,13 @@ impl GroupConfig {
 pub(super) enum Target {
     /// All systems of this type; functions have a type each.
     Type(TypeId, &'static str),
-    Group(Group),
+    Set(Set),
 }
 
 impl Target {
     pub(super) fn of<T: 'static>(other: &T) -> Self {
         match (other as &dyn Any).downcast_ref::<Group>() {
-            Some(group) => Self::Group(*group),
+            Some(group) => Self::Set(Set::Group(*group)),
             None => Self::Type(TypeId::of::<T>(), type_name::<T>()),
         }
     }
@@ -207,7 +140,7 @@ impl Target {
     pub(super) fn name(self) -> String {
         match self {
             Self::Type(_, full) => name::of_system(full),
-            Self::Group(group) => format!("the group {}", group.name()),
+            Self::Set(set) => set.name(),
         }
     }
 }

@@ -113,7 +113,7 @@ pub use self::function::{FunctionSystem, SystemFunction};
 #[doc(hidden)]
 pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
-pub use self::group::{Group, GroupConfig};
+pub use self::group::Group;
 pub use self::oneshot::RunSystem;
 pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, RunData, SystemParam};
 pub use self::query::Query;

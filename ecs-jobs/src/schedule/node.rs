@@ -28,10 +28,11 @@ pub(super) struct Node {
 pub(super) struct NodeInfo {
     pub(super) name: String,
     pub(super) role: Role,
-    /// Those that have to be on.
+    /// The sets that have to be on.
     pub(super) switches: Vec<usize>,
     pub(super) rate: Rate,
     pub(super) rights: DeclaredAccess,
+    /// The sets that it is in, or of a switch the one that it is of.
     pub(super) sets: Vec<Set>,
     /// Whether it says that it records commands.
     pub(super) records_commands: bool,
@@ -44,7 +45,7 @@ impl NodeInfo {
             Target::Type(wanted, _) => {
                 matches!(self.role, Role::System(key) | Role::Exclusive(key) if key == wanted)
             }
-            Target::Group(wanted) => self.sets.contains(&Set::Group(wanted)),
+            Target::Set(wanted) => self.sets.contains(&wanted),
         }
     }
 }
@@ -56,7 +57,7 @@ pub(super) enum Role {
     System(TypeId),
     /// The same, with the world to itself.
     Exclusive(TypeId),
-    /// It sets a switch.
+    /// It sets the switch of a set.
     Switch(usize),
 }
 
@@ -84,16 +85,6 @@ pub(super) enum Outcome {
     Panicked,
 }
 
-/// A condition of several systems.
-#[derive(Debug)]
-pub(super) struct Switch {
-    pub(super) set: Set,
-    /// Its node.
-    pub(super) node: usize,
-    /// Relaxed: the graph orders who sets it and who looks.
-    pub(super) is_on: AtomicBool,
-}
-
 impl Slot {
     /// Saves or loads what the system and its conditions keep from run to run.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
@@ -104,11 +95,14 @@ impl Slot {
     }
 }
 
+/// For each set, whether its conditions hold. Relaxed: the graph orders who sets it and who looks.
+pub(super) type Switches = Vec<AtomicBool>;
+
 /// Nodes that are ready for a world.
 pub(super) struct Built {
     pub(super) nodes: Vec<Node>,
     pub(super) accesses: Vec<SystemAccess>,
-    pub(super) switches: Vec<Switch>,
+    pub(super) switches: Switches,
     pub(super) aging: Vec<EventAging>,
     /// The first system that runs under no condition, and takes a resource that is not there.
     pub(super) missing: Option<ScheduleError>,
@@ -121,22 +115,17 @@ impl Built {
         names: &[String],
         world: &mut World,
     ) -> Result<Self, ScheduleError> {
-        let mut members = std::mem::take(&mut draft.members).into_iter().enumerate();
-        let switch = |&set: &usize| Switch {
-            set: draft.sets[set].set,
-            node: 0,
-            is_on: AtomicBool::new(true),
-        };
         let mut built = Self {
             nodes: Vec::new(),
             accesses: Vec::new(),
-            switches: draft.switches.iter().map(switch).collect(),
+            switches: draft.sets.iter().map(|_| AtomicBool::new(true)).collect(),
             aging: Vec::new(),
             missing: None,
         };
-        for (place, &kind) in draft.nodes.iter().enumerate() {
+        let mut members = std::mem::take(&mut draft.members).into_iter();
+        for (&kind, name) in draft.nodes.iter().zip(names) {
             let mut info = NodeInfo {
-                name: names[place].clone(),
+                name: name.clone(),
                 role: Role::Switch(0),
                 switches: Vec::new(),
                 rate: Rate::default(),
@@ -145,29 +134,26 @@ impl Built {
                 records_commands: false,
             };
             match kind {
-                Kind::Member => {
-                    let (number, member) = members.next().expect("each member is one node");
+                Kind::Member(number) => {
+                    let member = members.next().expect("each member is one node");
                     let mut system = member.system;
                     let access = system.initialize(world);
-                    check_clashes(&info.name, &access)?;
+                    check_clashes(name, &access)?;
                     info.role = if access.is_exclusive() {
                         Role::Exclusive(member.key)
                     } else {
                         Role::System(member.key)
                     };
-                    let is_in = |set: usize| draft.inside[set].contains(&number);
-                    info.switches = draft.switches_of(is_in);
-                    let sets = draft.sets.iter().enumerate();
-                    info.sets =
-                        sets.filter(|&(set, _)| is_in(set)).map(|(_, config)| config.set).collect();
+                    let around = &draft.around_members[number];
+                    info.switches = draft.switches_of(around);
+                    info.sets = around.iter().map(|&set| draft.sets[set].set).collect();
                     info.rate = member.rate;
                     built.push(info, Some(system), member.place.conditions, access, world)?;
                 }
-                Kind::Switch(switch) => {
-                    let set = draft.switches[switch];
-                    built.switches[switch].node = place;
-                    info.role = Role::Switch(switch);
-                    info.switches = draft.switches_of(|outer| draft.around[set].contains(&outer));
+                Kind::Switch(set) => {
+                    info.role = Role::Switch(set);
+                    info.switches = draft.switches_of(&draft.around_sets[set]);
+                    info.sets.push(draft.sets[set].set);
                     let conditions = std::mem::take(&mut draft.sets[set].place.conditions);
                     built.push(info, None, conditions, SystemAccess::default(), world)?;
                 }

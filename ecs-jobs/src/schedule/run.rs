@@ -4,7 +4,7 @@ use formic_ecs::{CommandBuffer, CommandFailure, DeclaredAccess, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
-use super::node::{Built, Node, Outcome, Plan, Role, Switch};
+use super::node::{Built, Node, Outcome, Plan, Role, Switches};
 use super::stages::Part;
 use super::timeline::Timeline;
 use super::turn::{Lent, Run, clear_quietly};
@@ -19,7 +19,7 @@ pub struct Schedule {
     pub(super) world: u64,
     names: Vec<String>,
     pub(super) nodes: Vec<Node>,
-    pub(super) switches: Vec<Switch>,
+    switches: Switches,
     pub(super) plan: Plan,
     /// For each part of the plan, what its systems touch together.
     declared: Vec<DeclaredAccess>,

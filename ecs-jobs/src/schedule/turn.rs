@@ -2,7 +2,7 @@
 
 use formic_ecs::{CommandBuffer, World, WorldCell};
 
-use super::node::{NodeInfo, Outcome, Role, Slot, Switch};
+use super::node::{NodeInfo, Outcome, Role, Slot, Switches};
 use super::param::{RunContext, RunData};
 use super::system::System;
 use crate::panic_slot::{catch, discard};
@@ -46,7 +46,7 @@ impl NodeInfo {
     pub(super) fn take_turn(
         &self,
         slot: &mut Slot,
-        switches: &[Switch],
+        switches: &Switches,
         world: Lent<'_>,
         pool: &Pool,
         run: Run,
@@ -60,7 +60,7 @@ impl NodeInfo {
             self.run(slot, switches, world, pool, run.tick)
         };
         if let Role::Switch(switch) = self.role {
-            switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
+            switches[switch].store(outcome == Outcome::Ran, Ordering::Relaxed);
         }
         slot.last = Some((run.tick, outcome));
         outcome
@@ -71,7 +71,7 @@ impl NodeInfo {
     fn run(
         &self,
         slot: &mut Slot,
-        switches: &[Switch],
+        switches: &Switches,
         world: Lent<'_>,
         pool: &Pool,
         tick: u64,
@@ -113,7 +113,7 @@ impl NodeInfo {
     fn run_or_skip(
         &self,
         slot: &mut Slot,
-        switches: &[Switch],
+        switches: &Switches,
         world: Lent<'_>,
         pool: &Pool,
         tick: u64,
@@ -138,10 +138,10 @@ impl NodeInfo {
     fn hindrance(
         &self,
         slot: &mut Slot,
-        switches: &[Switch],
+        switches: &Switches,
         context: RunContext<'_>,
     ) -> Option<Outcome> {
-        let is_off = |&&switch: &&usize| !switches[switch].is_on.load(Ordering::Relaxed);
+        let is_off = |&&switch: &&usize| !switches[switch].load(Ordering::Relaxed);
         if let Some(&off) = self.switches.iter().find(is_off) {
             return Some(Outcome::SwitchedOff(place(off)));
         }

@@ -73,7 +73,7 @@ pub(crate) fn warm_runs_do_not_allocate() {
     world.insert_resource(Tick(0));
     world.spawn_batch((0..5_000).map(|number| (Age(number % 900), Weight(number % 7))));
     let mut schedule = Schedule::builder()
-        .configure(LATE.run_if(any_entity::<With<Age>>()).after(count))
+        .add(LATE.run_if(any_entity::<With<Age>>()).after(count))
         .add(count)
         .add(eat.run_if(resource_changed::<Tick>()))
         .add((grow, cheer).in_group(LATE))

@@ -75,8 +75,8 @@ const INNER: Group = Group::named("inner");
 fn the_condition_of_a_group_is_asked_once_and_counts_for_all_of_it() {
     let groups = || {
         Schedule::builder()
-            .configure(OUTER.run_if(flag::<0>))
-            .configure(INNER.in_group(OUTER).run_if(flag::<1>))
+            .add(OUTER.run_if(flag::<0>))
+            .add(INNER.in_group(OUTER).run_if(flag::<1>))
             .add(other.in_group(OUTER))
             .add((system, other).in_group(INNER))
     };
@@ -378,9 +378,9 @@ fn random_conditions_groups_and_rates_do_what_they_say() {
             world.insert_resource(Ran(specs.iter().map(|_| 0.into()).collect()));
             let mut builder = Schedule::builder();
             for (group, flag) in group_flags.into_iter().enumerate() {
-                builder = builder.configure(GROUPS[group].run_if(flag_of(flag)));
+                builder = builder.add(GROUPS[group].run_if(flag_of(flag)));
                 if group > 0 && nested[group - 1] {
-                    builder = builder.configure(GROUPS[group].in_group(GROUPS[group - 1]));
+                    builder = builder.add(GROUPS[group].in_group(GROUPS[group - 1]));
                 }
             }
             for (place, spec) in specs.iter().enumerate() {
@@ -440,4 +440,44 @@ fn a_restored_world_counts_as_changed_once_and_hides_no_later_change() {
     world.resource_mut::<Map>().expect("it is there").0 = 8;
     schedule.run(&mut world, &pool);
     assert_eq!(drawn(&world), 4);
+}
+
+#[derive(Component)]
+struct Fire;
+
+fn light(mut commands: Commands) {
+    commands.spawn(Fire);
+}
+
+/// A condition of several systems is asked when all that they wait for has ended, commands included.
+#[test]
+fn the_condition_of_a_tuple_waits_for_what_its_systems_wait_for() {
+    let pair = || (system, other).run_if(any_entity::<With<Fire>>());
+    let builders = [
+        Schedule::builder().add((light, pair()).chain()),
+        Schedule::builder().add(pair().after(light)).add(light),
+        Schedule::builder().add(OUTER.after(light)).add(pair().in_group(OUTER)).add(light),
+        Schedule::builder().add(OUTER.after(light)).add(light).add(
+            (system.in_group(OUTER), other.in_group(OUTER)).run_if(any_entity::<With<Fire>>()),
+        ),
+    ];
+    for (place, builder) in builders.into_iter().enumerate() {
+        let (reason, _) = outcome(builder, [false; 4]);
+        assert_eq!(reason, Reason::Ran, "of builder {place}");
+    }
+}
+
+#[test]
+fn the_condition_of_a_tuple_in_a_tuple_that_is_off_is_not_asked() {
+    let inner = (system, other).run_if(flag::<0>);
+    let builder = Schedule::builder().add((inner, || ()).run_if(flag::<1>));
+    let (reason, asked) = outcome(builder, [true, false, false, false]);
+    assert_eq!(reason, Reason::GroupOff { group: None, condition: "flag<1>".into() });
+    assert_eq!(asked, [1]);
+}
+
+#[test]
+#[should_panic(expected = "the group outer is no system: say this of its systems")]
+fn a_group_has_no_rate() {
+    drop(OUTER.every(2));
 }

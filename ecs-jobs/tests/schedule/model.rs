@@ -302,9 +302,9 @@ fn schedule_of_everything(seed: u64, sharing: Sharing, world: &mut World) -> Sch
     let mut below = |limit: usize| usize::try_from(random.below(limit as u64)).unwrap();
     let odd = |salt: Res<Salt>| salt.0 % 2 == 1;
     let unsettled = |total: Res<Total>| total.0 % 4 != 0;
-    let mut builder = Schedule::builder().sharing(sharing).order([EARLY, LATE]);
+    let mut builder = Schedule::builder().sharing(sharing).add((EARLY, LATE).chain());
     if below(2) == 0 {
-        builder = builder.configure(LATE.run_if(unsettled));
+        builder = builder.add(LATE.run_if(unsettled));
     }
     for _ in 0..3 + below(9) {
         let key = below(1 << 30) as u64;

@@ -71,12 +71,12 @@ fn groups_are_ordered_as_one_by_groups_and_by_systems() {
             .add(note::<2>.in_group(FIRST).after(note::<1>))
             .add(note::<1>.in_group(FIRST))
             .add(note::<0>.before(FIRST))
-            .order([FIRST, SECOND])
+            .add((FIRST, SECOND).chain())
     };
     assert_eq!(logged(by_group), [0, 1, 2, 3, 4, 9]);
     let by_system = || {
         Schedule::builder()
-            .configure(SECOND.after(note::<5>))
+            .add(SECOND.after(note::<5>))
             .add((note::<3>, note::<4>).in_group(SECOND).chain())
             .add(note::<5>)
     };
@@ -89,7 +89,7 @@ fn an_empty_group_passes_its_order_on() {
         Schedule::builder()
             .add(note::<2>.after(INNER))
             .add(note::<1>.before(INNER))
-            .configure(INNER.in_group(FIRST))
+            .add(INNER.in_group(FIRST))
     };
     assert_eq!(logged(around), [1, 2]);
 }
@@ -98,8 +98,8 @@ fn an_empty_group_passes_its_order_on() {
 fn a_group_in_a_group_is_ordered_by_both() {
     let nested = || {
         Schedule::builder()
-            .configure(INNER.in_group(FIRST))
-            .configure(INNER.after(note::<2>))
+            .add(INNER.in_group(FIRST))
+            .add(INNER.after(note::<2>))
             .add(note::<4>.after(FIRST))
             .add(note::<3>.in_group(INNER))
             .add(note::<2>.in_group(FIRST))
@@ -111,7 +111,7 @@ fn a_group_in_a_group_is_ordered_by_both() {
 #[test]
 fn a_chained_group_runs_in_the_order_of_adding() {
     let chained = || {
-        let builder = Schedule::builder().configure(FIRST.chain());
+        let builder = Schedule::builder().add(FIRST.chain());
         builder.add(note::<3>.in_group(FIRST)).add((note::<1>, note::<2>).in_group(FIRST))
     };
     assert_eq!(logged(chained), [3, 1, 2]);
@@ -129,16 +129,16 @@ fn circles_through_groups_are_named() {
     assert!(systems.iter().any(|name| name.ends_with("note<2>")), "{systems:?}");
     assert_eq!(systems.first(), systems.last());
 
-    let circle = Schedule::builder().order([FIRST, SECOND, FIRST]).build(&mut world);
+    let circle = Schedule::builder().add((FIRST, SECOND, FIRST).chain()).build(&mut world);
     assert!(matches!(circle, Err(ScheduleError::Circle { .. })), "{circle:?}");
-    let own = Schedule::builder().configure(FIRST.in_group(FIRST)).build(&mut world);
+    let own = Schedule::builder().add(FIRST.in_group(FIRST)).build(&mut world);
     assert!(matches!(own, Err(ScheduleError::Circle { .. })), "{own:?}");
 }
 
 #[test]
 fn an_order_of_groups_may_come_before_their_systems() {
     let ordered = || {
-        let builder = Schedule::builder().order([FIRST, INNER, SECOND]);
+        let builder = Schedule::builder().add((FIRST, INNER, SECOND).chain());
         builder.add(note::<2>.in_group(SECOND)).add(note::<1>.in_group(INNER))
     };
     assert_eq!(logged(ordered), [1, 2]);

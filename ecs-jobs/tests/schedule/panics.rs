@@ -264,7 +264,7 @@ fn a_panic_in_a_condition_ends_the_run_and_is_explained() {
         for in_group in [false, true] {
             let mut world = world();
             let builder = if in_group {
-                let builder = Schedule::builder().configure(GROUP.run_if(blow_up));
+                let builder = Schedule::builder().add(GROUP.run_if(blow_up));
                 builder.add(count.in_group(GROUP))
             } else {
                 Schedule::builder().add(count.run_if(blow_up))
@@ -410,7 +410,7 @@ fn a_schedule_that_skips_panics_runs_all_other_systems_and_names_those_that_pani
         let builder = Schedule::builder()
             .add((spawn_and_blow, count, blow_alone).chain())
             .add(count.in_group(NIGHT))
-            .configure(NIGHT.run_if(is_dark).after(blow_alone))
+            .add(NIGHT.run_if(is_dark).after(blow_alone))
             .skip_panics();
         let mut schedule = builder.build(&mut world).unwrap();
         let entities = world.len();

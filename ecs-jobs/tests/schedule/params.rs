@@ -281,7 +281,7 @@ fn a_missing_resource_is_denied_by_the_name_of_its_system_unless_a_condition_gua
     assert!(builder().build(&mut world).is_ok(), "a writer of events brings them along");
     let guarded = builder().add(draw.run_if(resource_exists::<Map>()));
     assert!(guarded.build(&mut world).is_ok());
-    let in_group = builder().configure(DRAWING.run_if(resource_exists::<Map>()));
+    let in_group = builder().add(DRAWING.run_if(resource_exists::<Map>()));
     assert!(in_group.add(draw.in_group(DRAWING)).build(&mut world).is_ok());
     let Err(ScheduleError::MissingResource { system, resource }) =
         builder().add(draw).build(&mut world)
