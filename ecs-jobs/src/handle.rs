@@ -27,24 +27,9 @@ use std::fmt;
 /// [`Pool::schedule`]: crate::Pool::schedule
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JobHandle {
-    pool: u64,
-    id: JobId,
-}
-
-impl JobHandle {
-    /// A handle for a job of the pool with this number.
-    pub(crate) fn new(pool: u64, id: JobId) -> Self {
-        Self { pool, id }
-    }
-
     /// The number of the pool that has the job.
-    pub(crate) fn pool(self) -> u64 {
-        self.pool
-    }
-
-    pub(crate) fn id(self) -> JobId {
-        self.id
-    }
+    pub(crate) pool: u64,
+    pub(crate) id: JobId,
 }
 
 impl From<JobHandle> for JobId {
@@ -85,13 +70,9 @@ error_text! { JobError:
 /// All jobs that failed for one panic share it, and its payload is handed out
 /// once, to the first caller.
 #[derive(Clone, Debug)]
-pub struct JobPanic(Arc<PanicSlot>);
+pub struct JobPanic(pub(crate) Arc<PanicSlot>);
 
 impl JobPanic {
-    pub(crate) fn new(panic: Arc<PanicSlot>) -> Self {
-        Self(panic)
-    }
-
     /// Takes the payload of the panic, unless a caller has got it already.
     #[must_use = "no other caller gets the payload"]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {

@@ -106,7 +106,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     match outcome {
         Ok(()) => is_cancelled,
         Err(payload) => {
-            slots.note_panic(id, payload);
+            slots.failures.note_panic(id, payload);
             true
         }
     }

@@ -267,16 +267,12 @@ impl Shared {
 
     /// Tells the main thread that there is a job for it.
     pub(crate) fn announce_main(&self) {
-        if self.sleepers.has_any() && is_kept("announce_main") {
-            self.sleepers.wake(1, |tag| tag.runs_main);
-        }
+        self.sleepers.tell(1, |tag| tag.runs_main && is_kept("announce_main"));
     }
 
     /// Has those look again that sleep until a condition of their own comes true.
     pub(crate) fn announce_condition(&self) {
-        if self.sleepers.has_any() {
-            self.sleepers.wake(usize::MAX, |tag| tag.watches);
-        }
+        self.sleepers.tell(usize::MAX, |tag| tag.watches);
     }
 
     /// Passes a wake-up on, if there may be more to do: the caller was woken and leaves, or has
@@ -297,9 +293,7 @@ impl Shared {
     /// Tells the workers to end.
     pub(crate) fn close(&self) {
         self.closing.store(true, needed("close", Ordering::Release));
-        if self.sleepers.has_any() {
-            self.sleepers.wake(usize::MAX, |tag| tag.takes == Takes::Anything);
-        }
+        self.sleepers.tell(usize::MAX, |tag| tag.takes == Takes::Anything);
     }
 
     pub(crate) fn is_closing(&self) -> bool {

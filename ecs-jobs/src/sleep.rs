@@ -108,6 +108,14 @@ impl Sleepers {
         self.count.load(Ordering::Relaxed) > 0
     }
 
+    /// Wakes up to `limit` of those that the news `is_for`, on behalf of a caller that has just made it
+    /// visible.
+    pub(crate) fn tell(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) {
+        if self.has_any() {
+            self.wake(limit, is_for);
+        }
+    }
+
     /// Wakes those that have a condition of their own, if any is seen; without a fence, which is the
     /// caller's business.
     pub(crate) fn wake_watching(&self) {

@@ -28,9 +28,8 @@ use self::failures::Failures;
 #[cfg(not(all(test, loom)))]
 use self::ledger::Ledger;
 use self::ledger::PLACE_COUNT;
-use crate::panic_slot::{PanicSlot, Payload};
 use crate::stored_job::StoredJob;
-use crate::sync::{Arc, OnceLock};
+use crate::sync::OnceLock;
 use crate::thread_number::thread_place;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -62,7 +61,7 @@ pub(crate) struct Slots {
     /// Stands for all slots that have gone. It has no job.
     gone: Slot,
     ledger: Ledger,
-    failures: Failures,
+    pub(crate) failures: Failures,
 }
 
 /// A slot that a thread looks at.
@@ -247,25 +246,6 @@ impl Slots {
     /// Whether all jobs have ended that were added before. What they did is visible then.
     pub(crate) fn all_ended(&self) -> bool {
         self.ledger.is_even()
-    }
-
-    /// Notes that a job has panicked, before it ends.
-    pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
-        self.failures.note_panic(id, payload);
-    }
-
-    /// The panic that a job, which has ended, failed for, if it did.
-    ///
-    /// A failure that is remembered no more is still a failure, and so is taken to be any job that
-    /// had the same slot before.
-    #[inline]
-    pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
-        if self.failures.are_none() { None } else { self.failures.panic_of(id) }
-    }
-
-    /// Takes the oldest payload of a panic that has not been taken.
-    pub(crate) fn take_any_panic(&self) -> Option<Payload> {
-        self.failures.take_any()
     }
 }
 

@@ -104,7 +104,7 @@ impl StaticGraph {
                 for (place, &node) in ready.enumerate() {
                     run.add(node);
                     if place > 0 {
-                        calls.add(self.cost_ns(node));
+                        calls.add(self.worth_ns(node));
                     }
                 }
                 run.call(calls);
@@ -156,7 +156,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
                     Some(known) => known,
                 };
                 self.add(other);
-                calls.add(graph.cost_ns(other));
+                calls.add(graph.worth_ns(other));
             }
             self.call(calls);
         }
@@ -165,10 +165,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
     /// Wakes as many threads as there is work for that is worth it. What no thread is woken for is
     /// run by a thread that is awake.
     fn call(&self, calls: Calls) {
-        let wanted = match self.graph.sharing {
-            Sharing::Always => calls.count(),
-            _ => calls.wanted(),
-        };
+        let wanted = calls.wanted();
         if wanted > 0 {
             self.shared.announce_work(&self.group, wanted.min(self.shared.worker_count));
         }

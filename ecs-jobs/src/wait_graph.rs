@@ -32,7 +32,7 @@ impl WaitGraph {
         // Under the lock: of several that close a circle together, the last one finds it.
         if let Some(circle) = circle(slots, &waits, waiting, job) {
             drop(waits);
-            let name = |&id: &JobId| format!("{:?}", JobHandle::new(pool, id));
+            let name = |&id: &JobId| format!("{:?}", JobHandle { pool, id });
             let names: Vec<String> = circle.iter().map(name).collect();
             panic!("a wait without an end: {}", names.join(" waits for "));
         }

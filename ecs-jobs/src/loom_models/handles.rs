@@ -230,9 +230,9 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
         cancel_job(&shared, after);
         wait_for_job(&shared, last, Main::Leave, None).unwrap();
         runner.join().unwrap();
-        let has_failed = shared.slots.panic_of(after).is_some();
+        let has_failed = shared.slots.failures.panic_of(after).is_some();
         assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed));
-        assert_eq!(shared.slots.panic_of(last).is_some(), has_failed);
+        assert_eq!(shared.slots.failures.panic_of(last).is_some(), has_failed);
         assert!(shared.slots.all_ended());
     });
 }

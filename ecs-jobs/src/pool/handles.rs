@@ -155,7 +155,7 @@ impl Pool {
     /// ```
     pub fn cancel(&self, job: JobHandle) {
         self.check(&[job]);
-        cancel_job(&self.shared, job.id());
+        cancel_job(&self.shared, job.id);
     }
 
     /// A handle that is done when all of `handles` are, and has failed if one of
@@ -174,7 +174,7 @@ impl Pool {
     /// ```
     pub fn combine(&self, handles: &[JobHandle]) -> JobHandle {
         self.check(handles);
-        JobHandle::new(self.shared.number, self.shared.slots.join_up(handles))
+        JobHandle { pool: self.shared.number, id: self.shared.slots.join_up(handles) }
     }
 
     /// Whether the job is done: it has run, or panicked, or was cancelled. What
@@ -186,7 +186,7 @@ impl Pool {
     #[must_use]
     pub fn is_done(&self, job: JobHandle) -> bool {
         self.check(&[job]);
-        self.shared.slots.is_done(job.id())
+        self.shared.slots.is_done(job.id)
     }
 
     /// Waits until the job is done, and helps with it meanwhile.
@@ -205,11 +205,14 @@ impl Pool {
     /// a caller has got that already. If `job` is of another pool. If a job waits
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
-        self.check_wait(job);
-        self.wait(job, None).unwrap_or_else(|error| panic!("{error}"));
-        let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
-        panic.resume_if_any();
-        panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
+        match self.try_complete(job) {
+            Ok(()) => {}
+            Err(JobError::Failed(JobPanic(panic))) => {
+                panic.resume_if_any();
+                panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Like [`complete`](Self::complete), and returns failures.
@@ -275,13 +278,14 @@ impl Pool {
         job: JobHandle,
         deadline: Option<&Deadline>,
     ) -> Result<(), JobError> {
-        if job.pool() != self.shared.number {
+        if job.pool != self.shared.number {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        self.wait(job, deadline)?;
-        let panic = self.shared.slots.panic_of(job.id());
-        panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
+        let main = Main::of_this_thread(&self.shared);
+        wait_for_job(&self.shared, job.id, main, deadline)?;
+        let panic = self.shared.slots.failures.panic_of(job.id);
+        panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic(panic))))
     }
 
     /// Waits until all jobs with handles are done, and helps with any of them.
@@ -297,13 +301,13 @@ impl Pool {
         });
         assert!(!is_inside, "a job that waits for all jobs would wait for itself");
         wait_for_all(&self.shared, Main::of_this_thread(&self.shared));
-        if let Some(payload) = self.shared.slots.take_any_panic() {
+        if let Some(payload) = self.shared.slots.failures.take_any() {
             resume_unwind(payload);
         }
     }
 
     pub(super) fn check(&self, handles: &[JobHandle]) {
-        let are_ours = handles.iter().all(|handle| handle.pool() == self.shared.number);
+        let are_ours = handles.iter().all(|handle| handle.pool == self.shared.number);
         assert!(are_ours, "a handle is of another pool");
     }
 
@@ -311,12 +315,8 @@ impl Pool {
     pub(super) fn check_wait(&self, job: JobHandle) {
         self.check(&[job]);
         let is_own = WorkerContext::with_any(&self.shared, |context| {
-            context.is_some_and(|context| context.job.get() == Some(job.id()))
+            context.is_some_and(|context| context.job.get() == Some(job.id))
         });
         assert!(!is_own, "a job that waits for itself waits for ever");
-    }
-
-    fn wait(&self, job: JobHandle, deadline: Option<&Deadline>) -> Result<(), JobError> {
-        wait_for_job(&self.shared, job.id(), Main::of_this_thread(&self.shared), deadline)
     }
 }

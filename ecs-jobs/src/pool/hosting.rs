@@ -65,7 +65,7 @@ impl Pool {
     /// already, each inside of a job that it runs in the one around it.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);
-        run_until(&self.shared, || self.shared.slots.is_done(job.id()));
+        run_until(&self.shared, || self.shared.slots.is_done(job.id));
     }
 
     /// Has the threads in [`run_until`](Self::run_until) look at their conditions.

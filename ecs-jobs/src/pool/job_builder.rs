@@ -59,7 +59,7 @@ impl<'a> JobBuilder<'a> {
                 add_job(shared, self.kind, self.after, job)
             }
         };
-        JobHandle::new(shared.number, id)
+        JobHandle { pool: shared.number, id }
     }
 
     /// Schedules a loop, like [`Pool::parallel_for`].

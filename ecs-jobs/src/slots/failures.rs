@@ -15,7 +15,7 @@ const PAYLOADS_MAX: usize = 1 << 10;
 /// A slot is used again as soon as its job is done, failed or not, so this is kept beside it. It
 /// costs nothing as long as nothing fails: one load.
 #[derive(Debug)]
-pub(super) struct Failures {
+pub(crate) struct Failures {
     /// How many are remembered, readable without the lock.
     count: AtomicUsize,
     book: Mutex<Book>,
@@ -37,7 +37,7 @@ impl Failures {
     }
 
     /// Notes that `id` has panicked, before it ends.
-    pub(super) fn note_panic(&self, id: JobId, payload: Payload) {
+    pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
         let panic = PanicSlot::new();
         panic.keep(payload);
         let panic = Arc::new(panic);
@@ -72,15 +72,21 @@ impl Failures {
 
     /// Whether no job has failed.
     #[inline]
-    pub(super) fn are_none(&self) -> bool {
+    fn are_none(&self) -> bool {
         // Relaxed: who asks about a job knows by an acquire load that it has ended, and the note was
         // made before.
         self.count.load(Ordering::Relaxed) == 0
     }
 
     /// The panic that `id`, which has ended, failed for, if it did. If that is remembered no more,
-    /// or a later job of its slot is not, there is no payload.
-    pub(super) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
+    /// or a later job of its slot is not, there is no payload. So is any job taken for a failed one that
+    /// had the same slot before.
+    #[inline]
+    pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
+        if self.are_none() { None } else { self.look_up(id) }
+    }
+
+    fn look_up(&self, id: JobId) -> Option<Arc<PanicSlot>> {
         let book = self.book.lock();
         let panic = book.panics.get(&id.to_bits()).cloned();
         let is_forgotten =
@@ -94,7 +100,7 @@ impl Failures {
     }
 
     /// Takes the oldest payload that has not been taken.
-    pub(super) fn take_any(&self) -> Option<Payload> {
+    pub(crate) fn take_any(&self) -> Option<Payload> {
         if self.are_none() {
             return None;
         }

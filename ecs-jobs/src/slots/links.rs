@@ -123,7 +123,7 @@ impl Slots {
     /// Notes in a slot that what it depends on has failed, if that has.
     #[inline]
     fn fail_with(&self, slot: &Slot, dependency: JobId) {
-        if self.panic_of(dependency).is_some() {
+        if self.failures.panic_of(dependency).is_some() {
             slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
         }
     }

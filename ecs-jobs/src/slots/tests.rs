@@ -1,6 +1,7 @@
 //! Slots by themselves, on one thread.
 
 use super::*;
+use crate::sync::Arc;
 
 fn end(slots: &Slots, mut claimed: Claimed<'_>) -> Vec<JobId> {
     claimed.with_job(StoredJob::clear);
@@ -138,13 +139,13 @@ fn a_failure_that_is_forgotten_is_one_after_its_slot_has_gone_and_come_again() {
     let failed = *burst(&slots, count).last().expect("there are some");
     slots.failures.forget(failed);
     // The book is not empty.
-    slots.note_panic(JobId::new(0, 1), Box::new(()));
-    assert!(slots.panic_of(failed).is_some(), "its slot has gone");
+    slots.failures.note_panic(JobId::new(0, 1), Box::new(()));
+    assert!(slots.failures.panic_of(failed).is_some(), "its slot has gone");
     let jobs: Vec<_> = (0..count).map(|_| claimed(&slots)).collect();
-    assert!(slots.panic_of(failed).is_some(), "its slot has come again");
+    assert!(slots.failures.panic_of(failed).is_some(), "its slot has come again");
     let last = jobs.last().expect("there are some").id();
     assert_eq!(last.index(), failed.index());
-    assert!(slots.panic_of(last).is_none(), "that is another job");
+    assert!(slots.failures.panic_of(last).is_none(), "that is another job");
 }
 
 #[test]
@@ -155,13 +156,13 @@ fn a_failure_that_is_forgotten_makes_no_other_job_a_failed_one() {
     let failed = ids[ids.len() - 2];
     slots.failures.forget(failed);
     // The book is not empty.
-    slots.note_panic(JobId::new(0, 1), Box::new(()));
-    let fail = |id: &&JobId| slots.panic_of(**id).is_some();
+    slots.failures.note_panic(JobId::new(0, 1), Box::new(()));
+    let fail = |id: &&JobId| slots.failures.panic_of(**id).is_some();
     let failing: Vec<_> = ids[1..].iter().filter(fail).collect();
     assert_eq!(failing, [&failed], "the slots have gone");
     let jobs: Vec<_> = (0..count).map(|_| claimed(&slots)).collect();
     assert_eq!(ids[1..].iter().filter(fail).count(), 1, "the slots have come again");
-    assert!(jobs.iter().all(|job| slots.panic_of(job.id()).is_none()));
+    assert!(jobs.iter().all(|job| slots.failures.panic_of(job.id()).is_none()));
 }
 
 #[test]

@@ -50,6 +50,11 @@ impl StaticGraph {
         }
     }
 
+    /// What a node counts for where threads are called.
+    pub(super) fn worth_ns(&self, node: usize) -> usize {
+        if self.sharing == Sharing::Always { WORTH_NS } else { self.cost_ns(node) }
+    }
+
     /// Takes in how long a node took this time: a quarter of the new average. A turn in which it
     /// `has_run` not says nothing of what a run takes, but for the first.
     pub(crate) fn took(&self, node: usize, ns: u64, has_run: bool) {
@@ -118,24 +123,17 @@ impl StaticGraph {
 /// How many threads to wake for nodes that wait for one, given what each costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calls {
-    count: usize,
     heavy: usize,
     light_ns: usize,
 }
 
 impl Calls {
     pub(super) fn add(&mut self, cost_ns: usize) {
-        self.count += 1;
         if cost_ns >= WORTH_NS {
             self.heavy += 1;
         } else {
             self.light_ns += cost_ns;
         }
-    }
-
-    /// How many nodes these are.
-    pub(super) fn count(self) -> usize {
-        self.count
     }
 
     /// One for each that takes long, and for the small ones as many as have enough to do.
