@@ -11,12 +11,19 @@
     reason = "a thread-local pointer leads to the contexts on the thread's own stack"
 )]
 
+use crate::queue::crowded_count;
 use crate::shared::{LocalQueues, Shared};
 use crate::slots::JobId;
-use crate::sync::{is_kept, needed_fence, thread_local};
-use crate::task_group::{Reach, TaskGroup};
+use crate::sync::{is_kept, needed_fence, park_timeout, thread_local};
+use crate::task_group::TaskGroup;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+/// After how many jobs in a row that others were after as well a worker rests, and for how long: about
+/// as long as it would take to be woken.
+const CROWDED_IN_A_ROW_MAX: u32 = 4;
+const REST: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The newest context of this thread.
@@ -48,6 +55,10 @@ pub(crate) struct WorkerContext {
     is_hungry: Cell<bool>,
     /// Whether a wake-up for any work was spent on this thread, and it has not begun any since.
     pub(crate) is_woken: Cell<bool>,
+    /// How often this thread had found a queue's lock taken when it last looked at that, and in how
+    /// many looks in a row there was something new.
+    crowded_count: Cell<u32>,
+    crowded_in_a_row: Cell<u32>,
     /// Whether this thread has ended a job since it last looked for sleepers with conditions behind
     /// a fence.
     has_ended_job: Cell<bool>,
@@ -130,6 +141,8 @@ impl WorkerContext {
             is_draining: Cell::new(false),
             is_hungry: Cell::new(false),
             is_woken: Cell::new(false),
+            crowded_count: Cell::new(crowded_count()),
+            crowded_in_a_row: Cell::new(0),
             has_ended_job: Cell::new(false),
             below: NEWEST.with(Cell::get),
         }
@@ -222,11 +235,32 @@ impl WorkerContext {
         let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
         if was_hungry {
             shared.count_hungry(false);
+            // Pairs with the fence in `Sleepers::has_any`: who has brought work before that, and
+            // woken none because this thread was looking, has made it visible.
+            needed_fence("note_fed");
         }
-        if was_hungry && is_kept("pass_on_halves") && shared.has_half(Reach::All)
-            || was_woken && is_kept("pass_on_jobs") && !shared.ready.is_empty()
-        {
+        if (was_hungry || was_woken) && is_kept("pass_on_work") && shared.has_news() {
             shared.announce_more();
+        }
+    }
+
+    /// Whether this thread, a worker that has just run a job, is one too many: the last few were behind
+    /// locks that others held, so each takes less than it takes to hand it out.
+    pub(crate) fn is_in_the_way(&self, shared: &Shared) -> bool {
+        let count = crowded_count();
+        let is_crowded = self.crowded_count.replace(count) != count;
+        let in_a_row = if is_crowded { self.crowded_in_a_row.get() + 1 } else { 0 };
+        self.crowded_in_a_row.set(in_a_row);
+        in_a_row >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted
+    }
+
+    /// Has a worker that is in the way look for work after a while only.
+    pub(crate) fn rest(&self, shared: &Shared) {
+        if self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted {
+            // It counts among those who look for work, so nobody is woken in its place.
+            self.note_hungry(shared);
+            park_timeout(REST);
+            self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
         }
     }
 

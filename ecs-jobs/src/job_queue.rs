@@ -60,7 +60,11 @@ impl JobQueue {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.frame.is_empty() && self.background.is_empty()
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.frame.len() + self.background.len()
     }
 
     /// Whether a job of the frame waits.

@@ -1,8 +1,19 @@
 //! A queue behind a lock, with its length beside it: all work waits in these.
 
-use crate::sync::{AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicUsize, Mutex, Ordering, thread_local};
 use crossbeam_utils::CachePadded;
+use std::cell::Cell;
 use std::collections::VecDeque;
+
+thread_local! {
+    /// How often this thread has found the lock of a queue taken.
+    static CROWDED_COUNT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How often this thread has found the lock of a queue taken, modulo 2^32.
+pub(crate) fn crowded_count() -> u32 {
+    CROWDED_COUNT.with(Cell::get)
+}
 
 /// A queue for all threads at both ends.
 ///
@@ -24,7 +35,10 @@ impl<T> Queue<T> {
 
     /// Lets `change` at the list. All changes of the count are made here.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
-        let mut list = self.list.lock();
+        let mut list = self.list.try_lock().unwrap_or_else(|| {
+            CROWDED_COUNT.with(|count| count.set(count.get().wrapping_add(1)));
+            self.list.lock()
+        });
         let result = change(&mut list);
         // Relaxed: a thread that goes to sleep has a fence before it looks at the count, and one
         // that pushes has one behind it.

@@ -128,6 +128,10 @@ impl LocalQueues {
     }
 }
 
+/// How many threads one thread wakes at a time: a wake-up costs it some microseconds, and those that
+/// it wakes wake others.
+const WAKES_AT_ONCE: usize = 4;
+
 /// How many lists of the jobs of earlier scopes are kept, and the most jobs that such a list has
 /// room for.
 const SPARE_LISTS_MAX: usize = 16;
@@ -165,6 +169,8 @@ pub(crate) struct Shared {
     spare_lists: Mutex<Vec<VecDeque<StoredJob<'static>>>>,
     /// Whether only the thread that queues jobs runs them.
     pub(crate) is_inline: bool,
+    /// Whether the workers are threads of the host, which look after conditions of their own.
+    pub(crate) is_hosted: bool,
     pub(crate) clock: Clock,
     /// What the host does around each job and system.
     pub(crate) spans: Option<Arc<Spans>>,
@@ -201,6 +207,7 @@ impl Shared {
             main_thread: thread_id(),
             spare_lists: Mutex::new(Vec::with_capacity(SPARE_LISTS_MAX)),
             is_inline: worker_count == 0,
+            is_hosted: false,
             clock,
             spans: None,
             body_costs: BodyCosts::new(),
@@ -236,9 +243,10 @@ impl Shared {
         self.wake_for(wanted.saturating_sub(owner_count), Some(group));
     }
 
-    /// Wakes so many idle workers; for want of these, owners of the groups around `group`; and for
-    /// want of these, threads that wait for jobs, if it is in one.
-    fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
+    /// Wakes so many idle workers, less those that look for work anyway; for want of these, owners of
+    /// the groups around `group`; and for want of these, threads that wait for jobs, if it is in one.
+    fn wake_for(&self, wanted: usize, group: Option<&TaskGroup>) {
+        let mut wanted = self.left_to_wake(wanted);
         if is_kept("announce_workers") {
             wanted -= self.sleepers.wake(wanted, |tag| tag.takes == Takes::Anything);
         }
@@ -275,19 +283,47 @@ impl Shared {
         self.sleepers.tell(usize::MAX, |tag| tag.watches);
     }
 
-    /// Passes a wake-up on, if there may be more to do: the caller was woken and leaves, or has
-    /// found one of several open halves.
+    /// Wakes others for what there is to do, if there is: the caller was woken and leaves, or was
+    /// counted upon by those who brought work, and has found some.
     pub(crate) fn announce_more(&self) {
         if self.sleepers.has_any() {
-            self.wake_takers(1);
+            self.wake_takers(self.waiting_count());
         }
     }
 
-    /// Wakes so many workers, and for want of these, others that take jobs: which may be listed and
-    /// awake, in a condition that is looked at.
+    /// Wakes so many idle workers, less those that look for work anyway; and for want of these, others
+    /// that take jobs: which may be listed and awake, in a condition that is looked at.
     fn wake_takers(&self, count: usize) {
+        let count = self.left_to_wake(count);
         let woken = self.sleepers.wake(count, |tag| tag.takes == Takes::Anything);
         self.sleepers.wake(count - woken, |tag| tag.takes == Takes::Jobs);
+    }
+
+    /// How many of so many threads are still to be woken, for a caller that has made work visible and
+    /// has a fence behind it (docs/job-sleep.md, section 3).
+    fn left_to_wake(&self, wanted: usize) -> usize {
+        wanted.saturating_sub(self.searching_count()).min(WAKES_AT_ONCE)
+    }
+
+    /// How many workers are awake and look for work, or are about to: those who were woken, too.
+    fn searching_count(&self) -> usize {
+        // A host's condition may take its time.
+        if self.is_hosted {
+            0
+        } else {
+            self.hungry_count().saturating_sub(self.sleepers.idle_count())
+        }
+    }
+
+    /// How many threads to wake for what there is to do: many for a group, which many visit at a time;
+    /// two for jobs, each of which wakes two in turn; and one for halves of joins, since whoever takes
+    /// one opens others.
+    fn waiting_count(&self) -> usize {
+        if self.open_groups.has_work(Reach::All) {
+            WAKES_AT_ONCE
+        } else {
+            self.ready.len().clamp(1, 2)
+        }
     }
 
     /// Tells the workers to end.
@@ -353,7 +389,7 @@ impl Shared {
         // The last is taken first.
         self.host_places = Mutex::new(places.into_iter().rev().collect());
         self.hungry_count = CachePadded::new(AtomicUsize::new(0));
-        self.is_inline = false;
+        (self.is_inline, self.is_hosted) = (false, true);
     }
 
     pub(crate) fn take_host_place(&self) -> Option<LocalQueues> {
@@ -404,7 +440,7 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::Tag;
+    use crate::sleep::{Listed, Tag};
 
     const IDLE: Tag =
         Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
@@ -430,6 +466,22 @@ mod tests {
         let waiter = shared.sleepers.list(Tag { job: 7, ..Tag::default() });
         shared.announce_ready(1, false);
         assert!(waiter.leave(), "nothing that it waits for comes after the new job");
+    }
+
+    #[test]
+    fn no_worker_is_woken_for_what_those_will_find_who_look_and_at_most_four_at_a_time() {
+        let (shared, _places) = Shared::new(6);
+        let list = || shared.sleepers.list(IDLE);
+        let five: Vec<_> = (0..5).map(|_| list()).collect();
+        shared.announce_ready(1, false);
+        assert!(five.iter().all(Listed::is_listed), "the sixth has not lain down");
+        let sixth = list();
+        shared.announce_ready(10, false);
+        let is_asleep: Vec<_> = five.iter().map(Listed::is_listed).collect();
+        assert_eq!(is_asleep, [true, true, false, false, false], "they wake others");
+        assert!(!sixth.is_listed());
+        shared.announce_ready(4, false);
+        assert!(five[0].is_listed(), "those who were woken look for work");
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub(crate) struct Sleepers {
     count: CachePadded<AtomicUsize>,
     /// How many of these have a condition of their own.
     watching_count: CachePadded<AtomicUsize>,
+    /// How many of these are idle workers.
+    idle_count: CachePadded<AtomicUsize>,
     list: Mutex<List>,
 }
 
@@ -76,6 +78,7 @@ impl Sleepers {
         Self {
             count: CachePadded::new(AtomicUsize::new(0)),
             watching_count: CachePadded::new(AtomicUsize::new(0)),
+            idle_count: CachePadded::new(AtomicUsize::new(0)),
             list: Mutex::new(List { sleepers, last_ticket: 0 }),
         }
     }
@@ -83,8 +86,12 @@ impl Sleepers {
     /// Writes down the counts of a list that has changed.
     fn count(&self, sleepers: &[Sleeper]) {
         self.count.store(sleepers.len(), Ordering::Relaxed);
-        let watching_count = sleepers.iter().filter(|sleeper| sleeper.tag.watches).count();
-        self.watching_count.store(watching_count, Ordering::Relaxed);
+        let count_of = |is_meant: fn(&Tag) -> bool| {
+            sleepers.iter().filter(|sleeper| is_meant(&sleeper.tag)).count()
+        };
+        self.watching_count.store(count_of(|tag| tag.watches), Ordering::Relaxed);
+        let idle_count = count_of(|tag| tag.takes == Takes::Anything);
+        self.idle_count.store(idle_count, Ordering::Relaxed);
     }
 
     /// Searching -> Listed. The caller looks everywhere once more, then leaves or sleeps.
@@ -114,6 +121,11 @@ impl Sleepers {
         if self.has_any() {
             self.wake(limit, is_for);
         }
+    }
+
+    /// How many idle workers are listed, for a caller that has a fence behind it.
+    pub(crate) fn idle_count(&self) -> usize {
+        self.idle_count.load(Ordering::Relaxed)
     }
 
     /// Wakes those that have a condition of their own, if any is seen; without a fence, which is the
@@ -169,7 +181,7 @@ impl Listed<'_> {
         }
     }
 
-    fn is_listed(&self) -> bool {
+    pub(crate) fn is_listed(&self) -> bool {
         self.sleepers.list.lock().sleepers.iter().any(|sleeper| sleeper.ticket == self.ticket)
     }
 

@@ -290,6 +290,11 @@ mod chosen {
             self.0.lock().expect("no model panics under a lock")
         }
 
+        /// Waits as well: what is done when a lock is taken has no say in what the models are about.
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            Some(self.lock())
+        }
+
         pub(crate) fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().expect("no model panics under a lock")
         }

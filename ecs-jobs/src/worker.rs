@@ -142,14 +142,16 @@ pub(crate) fn work_once(
     context: &WorkerContext,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
-    if help_once(shared, context, Reach::All, stop) {
-        return true;
+    let mut leaves = || stop() || context.is_in_the_way(shared);
+    if !help_once(shared, context, Reach::All, &mut leaves) {
+        let Some(job) = take_any(shared) else {
+            context.note_hungry(shared);
+            return false;
+        };
+        run_chain(shared, context, job, stop);
+        context.is_in_the_way(shared);
     }
-    let Some(job) = take_any(shared) else {
-        context.note_hungry(shared);
-        return false;
-    };
-    run_chain(shared, context, job, stop);
+    context.rest(shared);
     true
 }
 

@@ -56,6 +56,40 @@ pub(crate) fn grind(seed: u64, rounds: u32) -> u64 {
     state
 }
 
+/// Joins down to leaves of the same or of different lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JoinTree {
+    seed: u64,
+    leaves: u32,
+    /// What a leaf takes at most, in rounds of [`grind`].
+    rounds: u32,
+    is_uneven: bool,
+}
+
+impl JoinTree {
+    /// Eight leaves of about two milliseconds each, three joins deep.
+    pub(crate) const COARSE: Self =
+        Self { seed: 1, leaves: 8, rounds: 2_000_000, is_uneven: false };
+    /// Leaves of up to 40 us, the tree split at random places.
+    pub(crate) const RANDOM: Self =
+        Self { seed: 1, leaves: 1_000, rounds: 40_000, is_uneven: true };
+
+    /// The two halves, and nothing of a leaf.
+    pub(crate) fn halves(self) -> Option<(Self, Self)> {
+        let rest = self.leaves.checked_sub(2)?;
+        let random = (mixed(self.seed) % u64::from(rest + 1)) as u32;
+        let left = 1 + if self.is_uneven { random } else { rest / 2 };
+        let half = |seed, leaves| Self { seed: mixed(seed), leaves, ..self };
+        Some((half(self.seed, left), half(!self.seed, self.leaves - left)))
+    }
+
+    /// What a leaf does.
+    pub(crate) fn run(self) -> u64 {
+        let random = (mixed(!self.seed) % u64::from(self.rounds)) as u32;
+        grind(self.seed, if self.is_uneven { random } else { self.rounds })
+    }
+}
+
 /// A loop whose indices take very different times: one in a hundred is heavy.
 pub(crate) struct Imbalanced {
     sum: AtomicU64,

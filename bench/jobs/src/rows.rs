@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Imbalanced,
     /// A loop over items of a microsecond each, in the scaling table.
     Heavy,
+    /// Joins down to leaves that take a while, in the scaling table.
+    Tree(model::JoinTree),
     /// So many systems that do nothing.
     Systems { count: usize },
     /// A frame of 100 small systems.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::Options;
 use crate::columns::Column;
 use crate::harness::Figure;
-use crate::model::{self, grind};
+use crate::model::{self, JoinTree, grind};
 use crate::report::number;
 use crate::rows::{Kind, Row};
 
@@ -41,11 +41,13 @@ impl Heavy {
 }
 
 /// What is run on 1 to N threads.
-const BODIES: [(&str, Kind); 4] = [
+const BODIES: [(&str, Kind); 6] = [
     ("heavy", Kind::Heavy),
     ("light", Kind::For { batch: None }),
     ("imbalanced", Kind::Imbalanced),
     ("join_fib_30", Kind::Join { n: 30 }),
+    ("join_random", Kind::Tree(JoinTree::RANDOM)),
+    ("join_coarse", Kind::Tree(JoinTree::COARSE)),
 ];
 
 /// Measures and prints the table.

@@ -275,6 +275,7 @@ fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
             move || {
                 let awaited = TaskGroup::new(1);
                 WorkerContext::with_worker(&shared, place, |context| {
+                    context.note_fed(&shared);
                     context.inside(&above.group, || {
                         // The first half waits for what the second does, and may not run that: so it
                         // ends only if the owner of `above` comes.

@@ -66,7 +66,14 @@ fn a_wake_up_that_is_kept_by_a_thread_that_leaves_is_caught() {
 #[test]
 fn a_wake_up_for_a_job_that_is_kept_by_a_worker_in_a_group_is_caught() {
     let model = "groups::a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on";
-    must_fail_without("pass_on_jobs", model, "deadlock");
+    must_fail_without("pass_on_work", model, "deadlock");
+}
+
+#[test]
+fn a_worker_that_finds_something_has_to_look_behind_a_fence_for_what_was_left_to_it() {
+    let model = "sleep::work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper";
+    must_fail_without("note_fed", model, "no thread was woken");
+    must_fail_without("pass_on_work", model, "no thread was woken");
 }
 
 #[test]

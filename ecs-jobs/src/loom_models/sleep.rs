@@ -2,8 +2,10 @@
 
 use super::explore;
 use crate::context::WorkerContext;
+use crate::run_job::add_job;
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
+use crate::slots::{JobId, Kind};
 use crate::wait::{Goal, wait};
 use crate::worker::{run_until, run_worker};
 use loom::sync::Arc;
@@ -164,5 +166,24 @@ fn closing_is_not_missed_by_a_worker_that_parks() {
         });
         shared.close();
         worker.join().unwrap();
+    });
+}
+
+#[test]
+fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
+    explore("job against a worker that begins something else", || {
+        let (shared, mut places) = Shared::new(2);
+        let (shared, place) = (Arc::new(shared), places.remove(0));
+        // The other worker.
+        let sleeper = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
+        let worker = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                WorkerContext::with_worker(&shared, place, |context| context.note_fed(&shared));
+            }
+        });
+        add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+        worker.join().unwrap();
+        assert!(!sleeper.leave(), "no thread was woken");
     });
 }

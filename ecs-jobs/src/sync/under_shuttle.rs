@@ -35,6 +35,11 @@ impl<T> Mutex<T> {
         self.0.lock().unwrap_or_else(shuttle::sync::PoisonError::into_inner)
     }
 
+    /// Waits as well.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        Some(self.lock())
+    }
+
     pub(crate) fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(shuttle::sync::PoisonError::into_inner)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use chili::{Config, Scope, ThreadPool};
 
 use crate::harness::Cell;
-use crate::model::{self, Imbalanced};
+use crate::model::{self, Imbalanced, JoinTree};
 use crate::rows::{Kind, Row};
 use crate::scaling::Heavy;
 
@@ -44,8 +44,21 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |(pool, heavy)| visit(&mut pool.scope(), 0..Heavy::LEN, &|index| heavy.visit(index)),
             |(_, heavy)| heavy.sum(),
         ),
+        Kind::Tree(tree) => Cell::new(
+            (pool, 0),
+            move |(pool, sum): &mut (ThreadPool, u64)| {
+                *sum = sum.wrapping_add(run_tree(&mut pool.scope(), tree));
+            },
+            |(_, sum)| *sum,
+        ),
         _ => return None,
     })
+}
+
+fn run_tree(scope: &mut Scope<'_>, tree: JoinTree) -> u64 {
+    let Some((left, right)) = tree.halves() else { return tree.run() };
+    let (left, right) = scope.join(|scope| run_tree(scope, left), |scope| run_tree(scope, right));
+    left.wrapping_add(right)
 }
 
 fn fib(scope: &mut Scope<'_>, n: u32) -> u64 {

@@ -10,7 +10,7 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use super::Outside;
 use crate::harness::Cell;
-use crate::model::{self, Countdown, Graph, Imbalanced};
+use crate::model::{self, Countdown, Graph, Imbalanced, JoinTree};
 use crate::rows::{Kind, Row};
 use crate::scaling::Heavy;
 use crate::signal::Signal;
@@ -48,8 +48,21 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             },
             |(_, heavy)| heavy.sum(),
         ),
+        Kind::Tree(tree) => Cell::new(
+            (pool, 0),
+            move |(pool, sum): &mut (ThreadPool, u64)| {
+                *sum = sum.wrapping_add(pool.install(|| run_tree(tree)));
+            },
+            |(_, sum)| *sum,
+        ),
         _ => return None,
     })
+}
+
+fn run_tree(tree: JoinTree) -> u64 {
+    let Some((left, right)) = tree.halves() else { return tree.run() };
+    let (left, right) = rayon::join(|| run_tree(left), || run_tree(right));
+    left.wrapping_add(right)
 }
 
 fn fib(n: u32) -> u64 {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use super::Outside;
 use crate::effects;
 use crate::harness::Cell;
-use crate::model::{self, Countdown, Graph, Imbalanced};
+use crate::model::{self, Countdown, Graph, Imbalanced, JoinTree};
 use crate::rows::{Kind, Row};
 use crate::scaling::Heavy;
 use crate::signal::Signal;
@@ -36,6 +36,9 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |heavy| (0..Heavy::LEN).for_each(|index| heavy.visit(index)),
             |heavy| heavy.sum(),
         ),
+        Kind::Tree(tree) => {
+            Cell::new(0_u64, move |sum| *sum = sum.wrapping_add(run_tree(tree)), |sum| *sum)
+        }
         Kind::Effects { targets } => {
             let mut world = effects::world(targets);
             let plans = (world.plan(), world.view_plan());
@@ -47,6 +50,11 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         }
         _ => return None,
     })
+}
+
+fn run_tree(tree: JoinTree) -> u64 {
+    let Some((left, right)) = tree.halves() else { return tree.run() };
+    run_tree(left).wrapping_add(run_tree(right))
 }
 
 #[inline(never)]

@@ -12,7 +12,7 @@ use formic_jobs::{JobGraph, JobHandle, Pool, Scope, Sharing, Threads};
 
 use super::Outside;
 use crate::harness::Cell;
-use crate::model::{self, Countdown, Graph, Imbalanced};
+use crate::model::{self, Countdown, Graph, Imbalanced, JoinTree};
 use crate::rows::{Kind, Row};
 use crate::scaling::Heavy;
 use crate::shared_items::SharedItems;
@@ -45,11 +45,22 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |(pool, heavy)| pool.for_each_index(Heavy::LEN, |index| heavy.visit(index)),
             |(_, heavy)| heavy.sum(),
         ),
+        Kind::Tree(tree) => Cell::new(
+            (pool, 0),
+            move |(pool, sum): &mut (Pool, u64)| *sum = sum.wrapping_add(run_tree(pool, tree)),
+            |(_, sum)| *sum,
+        ),
         Kind::Systems { count } => systems::empty(pool, count),
         Kind::Mixed => systems::mixed(pool),
         Kind::Effects { targets } => systems::effects(pool, targets),
         Kind::Wake | Kind::Idle | Kind::Trickle | Kind::LostWakeUps => return None,
     })
+}
+
+fn run_tree(pool: &Pool, tree: JoinTree) -> u64 {
+    let Some((left, right)) = tree.halves() else { return tree.run() };
+    let (left, right) = pool.join(|| run_tree(pool, left), || run_tree(pool, right));
+    left.wrapping_add(right)
 }
 
 fn fib(pool: &Pool, n: u32) -> u64 {
