@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use super::access::{BorrowGuard, ClaimLoops};
 use super::column::RowToken;
-use super::cursor::SourceRight;
+use super::cursor::BorrowedRight;
 use super::data::{Claimant, FetchOf, QueryData, item};
 use super::view::Lookups;
 use super::view::ViewPlan;
@@ -206,11 +206,11 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// The words were prepared for these entities and are used by no other view (I-12), as the plan is
     /// borrowed; it was just extended.
     pub(crate) fn new(
-        right: SourceRight<'w>,
+        right: BorrowedRight<'w>,
         plan: &'w ExclusivePlan<Q>,
         loops: &'w ClaimLoops,
-        guard: BorrowGuard<'w>,
     ) -> Self {
+        let (right, guard) = right.into_parts();
         let (entities, words) = (right.source().entities, &plan.words);
         let lookups = Lookups::new(right.to(plan.access()), &plan.view).among_several();
         Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }

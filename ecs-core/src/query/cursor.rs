@@ -10,7 +10,7 @@ use core::ops::Range;
 #[cfg(all(test, loom))]
 pub(super) use self::parallel::Taken;
 pub use self::parallel::{ParallelChunks, ParallelScratch};
-use super::access::Access;
+use super::access::{Access, BorrowGuard};
 use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
@@ -67,13 +67,6 @@ impl<'w> SourceRight<'w> {
         Self { source: Source { archetypes, entities, directory, moment }, access: None }
     }
 
-    /// # Safety
-    /// The caller has the right to what the access names for `'w`, and gives it away (I-10).
-    #[inline]
-    pub(crate) unsafe fn new(source: Source<'w>, access: &'w Access) -> Self {
-        Self { source, access: Some(access) }
-    }
-
     /// Sees to it that this is the right to an access, and returns the source.
     ///
     /// # Panics
@@ -116,6 +109,37 @@ impl<'w> SourceRight<'w> {
     /// The chunks of the archetypes, for an access.
     pub(crate) fn walk(self, access: &Access) -> ChunkWalk<'w> {
         ChunkWalk { source: self.to(access), next: (0, 0) }
+    }
+}
+
+/// A right with the guard that it comes from (I-10).
+pub(crate) struct BorrowedRight<'w> {
+    right: SourceRight<'w>,
+    guard: BorrowGuard<'w>,
+}
+
+impl<'w> BorrowedRight<'w> {
+    /// # Safety
+    /// The guard is that of this access to the world of the source, and every other user of the values
+    /// has such a guard (I-10).
+    #[inline(always)]
+    pub(crate) unsafe fn new(
+        source: Source<'w>,
+        access: &'w Access,
+        guard: BorrowGuard<'w>,
+    ) -> Self {
+        Self { right: SourceRight { source, access: Some(access) }, guard }
+    }
+
+    /// The right, for as long as this is borrowed: nothing that it hands out outlives the guard.
+    pub(crate) fn lend(&mut self) -> SourceRight<'_> {
+        self.right.reborrow()
+    }
+
+    /// The right, and the guard, which the caller keeps for as long as there is anything of the right.
+    #[inline(always)]
+    pub(super) fn into_parts(self) -> (SourceRight<'w>, BorrowGuard<'w>) {
+        (self.right, self.guard)
     }
 }
 
@@ -704,10 +728,9 @@ mod tests {
     #[derive(crate::Component)]
     struct A;
 
-    /// A right to one access, which it lends.
+    /// A right to one access. The tests look at no row.
     fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
-        // SAFETY: the world is borrowed shared, and the tests look at no row (I-10).
-        unsafe { SourceRight::new(world.source_at(world.moment()), access) }
+        SourceRight { source: world.source_at(world.moment()), access: Some(access) }
     }
 
     #[test]

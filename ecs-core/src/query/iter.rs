@@ -1,9 +1,10 @@
 //! Walking a query, and asking it about all of its rows or about some entities.
 
 use super::access::BorrowGuard;
-use super::cursor::{Chunk, ChunkIter, OpenedChunks, Query};
+use super::cursor::{BorrowedRight, Chunk, ChunkIter, OpenedChunks, Query};
 use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
+use super::plan::{MatchOf, Planned};
 use crate::entity::Entity;
 use crate::error::{QueryEntityError, QuerySingleError};
 use crate::storage::{ChangeWindow, Slice};
@@ -200,8 +201,10 @@ debug_fields!([Q: QueryData, F: QueryFilter] BorrowedQuery<'_, Q, F>: query);
 impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// A query whose right is the guard (I-10). It is asked only while this is borrowed, so nothing
     /// that it hands out outlives the guard.
-    pub(crate) fn new(query: Query<'w, Q, F>, guard: BorrowGuard<'w>) -> Self {
-        Self { query, _guard: guard }
+    #[inline(always)]
+    pub(crate) fn new(right: BorrowedRight<'w>, planned: Planned<'w, MatchOf<Q, F>>) -> Self {
+        let (right, guard) = right.into_parts();
+        Self { query: right.query(planned), _guard: guard }
     }
 
     /// The version that the plan was asked at before: what was stamped after it is new.

@@ -17,13 +17,13 @@ mod plan;
 mod view;
 
 pub use access::Access;
-pub(crate) use access::{BorrowGuard, Borrows, Use};
+pub(crate) use access::{Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
+pub(crate) use cursor::{BorrowedRight, ChunkWalk, Source, SourceRight, rows};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
-pub(crate) use cursor::{ChunkWalk, Source, SourceRight, rows};
 #[doc(hidden)]
 pub use data::{
     BitsFetch, MarkSlot, MutFetch, PartsItem, RefFetch, TermSlot, TermState, WrapState, WriteFetch,

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard};
 use super::column::{CacheToken, ChunkRef, RowToken};
-use super::cursor::{Source, SourceRight, find_each};
+use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
 use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
     CheckFn, CheckResult, MatchOf, Parts, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan,
@@ -426,18 +426,16 @@ struct KeptView<P, Cached> {
 
 type KeptViewOf<Q> = KeptView<PartsOf<Q, ()>, CachedOf<Q>>;
 
-impl<'w> SourceRight<'w> {
-    /// Random access to what a plan asks for, which was just extended; with the guard that is the right, if
-    /// one is.
-    pub(crate) fn view<Q: QueryData>(
-        self,
-        plan: &'w ViewPlan<Q>,
-        guard: Option<BorrowGuard<'w>>,
-    ) -> View<'w, Q> {
-        let lookups = Lookups::new(self.to(plan.access()), plan);
-        View { lookups, guard, marker: PhantomData }
+impl<'w> BorrowedRight<'w> {
+    /// Random access to what a plan asks for, which was just extended.
+    pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlan<Q>) -> View<'w, Q> {
+        let (right, guard) = self.into_parts();
+        let lookups = Lookups::new(right.to(plan.access()), plan);
+        View { lookups, guard: Some(guard), marker: PhantomData }
     }
+}
 
+impl<'w> SourceRight<'w> {
     /// Random access to what `Q` asks for.
     pub(crate) fn view_once<Q: QueryData>(
         self,

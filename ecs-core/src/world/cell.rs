@@ -10,8 +10,8 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, QueryData, QueryFilter,
-    QueryPlan, Source, SourceRight, View, ViewPlan,
+    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, QueryData, QueryFilter,
+    QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
 
@@ -186,23 +186,20 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The right to use components, for a user that asked the last time at `since`.
-    ///
-    /// # Safety
-    /// The guard lives at least as long as the right and what is made of it (I-10).
     #[inline(always)]
-    pub(crate) unsafe fn take(
+    pub(crate) fn take(
         self,
         access: &'w Access,
         since: u64,
-    ) -> Result<(SourceRight<'w>, BorrowGuard<'w>), AccessConflict> {
+    ) -> Result<BorrowedRight<'w>, AccessConflict> {
         if let Some(rights) = self.rights {
             rights.check(access, self.world);
         }
         let World { borrows, registry, .. } = self.world;
         let guard = borrows.take(access, self.turn_number(), registry)?;
-        // SAFETY: the guard is the right to the access (I-10), as long as every user goes through cells,
-        // which is the case: the world is borrowed exclusively by the first. The caller keeps the guard.
-        Ok((unsafe { SourceRight::new(self.source(self.moment(since)), access) }, guard))
+        // SAFETY: the guard is that of this access to this world. Every user goes through cells, since the
+        // first of them borrows the world exclusively (I-10).
+        Ok(unsafe { BorrowedRight::new(self.source(self.moment(since)), access, guard) })
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -250,10 +247,9 @@ impl<'w> WorldCell<'w> {
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
         let (planned, last_asked) = plan.matches(world.plan_source());
-        // SAFETY: the query keeps the guard (I-10).
-        let (right, guard) = unsafe { self.take(planned.access(), *last_asked) }?;
+        let right = self.take(planned.access(), *last_asked)?;
         *last_asked = self.version;
-        Ok(BorrowedQuery::new(right.query(planned), guard))
+        Ok(BorrowedQuery::new(right, planned))
     }
 
     /// Random access to some components, until the view is dropped.
@@ -270,9 +266,7 @@ impl<'w> WorldCell<'w> {
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), self.source(self.moment(0)));
-        // SAFETY: the view keeps the guard (I-10).
-        let (right, guard) = unsafe { self.take(plan.access(), 0) }?;
-        Ok(right.view(plan, Some(guard)))
+        Ok(self.take(plan.access(), 0)?.view(plan))
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
@@ -319,10 +313,9 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        // SAFETY: the view keeps the guard (I-10).
-        let (right, guard) = unsafe { self.take(plan.access(), 0) }?;
+        let right = self.take(plan.access(), 0)?;
         let loops = world.borrows.claim_loops(self.turn_number());
-        Ok(ExclusiveView::new(right, plan, loops, guard))
+        Ok(ExclusiveView::new(right, plan, loops))
     }
 
     /// A resource, to be read.

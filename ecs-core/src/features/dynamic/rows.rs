@@ -1,5 +1,4 @@
 //! Walking a query by component id: row by row, or by runs of rows.
-#![expect(unsafe_code, reason = "takes the right of a cell, and keeps its guard")]
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -11,7 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowGuard, ChunkRef, ChunkWalk, RangeToken, Source, SourceRight};
+use crate::query::{BorrowedRight, ChunkRef, ChunkWalk, RangeToken, Source, SourceRight};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -319,16 +318,16 @@ impl<'w> OpenChunk<'w> {
 /// The rows of a [`DynamicQuery`] through a [`WorldCell`](crate::WorldCell): it holds the right to
 /// the query's components while it lives, and lends it to one walk at a time.
 pub struct BorrowedDynamicRows<'w> {
-    rows: DynamicRows<'w>,
-    _guard: BorrowGuard<'w>,
+    right: BorrowedRight<'w>,
+    query: &'w DynamicQuery,
 }
 
-debug_fields!([] BorrowedDynamicRows<'_>: rows);
+debug_fields!([] BorrowedDynamicRows<'_>: query);
 
-impl<'w> BorrowedDynamicRows<'w> {
+impl BorrowedDynamicRows<'_> {
     /// The rows, for as long as this is borrowed.
     pub fn rows(&mut self) -> DynamicRows<'_> {
-        self.rows.reborrow()
+        DynamicRows { right: self.right.lend(), query: self.query }
     }
 }
 
@@ -362,9 +361,6 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         query.extend(world.plan_source())?;
         let query = &*query;
-        // SAFETY: the rows keep the guard, and what they hand out cannot outlive the borrow of them in
-        // `rows` (I-10).
-        let (right, guard) = unsafe { self.take(query.access(), 0) }?;
-        Ok(BorrowedDynamicRows { rows: DynamicRows { right, query }, _guard: guard })
+        Ok(BorrowedDynamicRows { right: self.take(query.access(), 0)?, query })
     }
 }
