@@ -176,20 +176,28 @@ impl Entities {
     }
 
     /// Lets a reserved entity live.
+    ///
+    /// # Panics
+    /// Panics if it is not reserved.
     pub(crate) fn activate(&mut self, entity: Entity, place: Place) {
-        debug_assert!(self.is_reserved(entity));
-        self.live_count += 1;
-        self.reserved_count -= 1;
-        self.slots[entity.index() as usize] = Slot::at(entity, place);
+        *self.take_reserved(entity) = Slot::at(entity, place);
     }
 
     /// Gives up a reserved handle.
+    ///
+    /// # Panics
+    /// Panics if it is not reserved.
     pub(crate) fn release(&mut self, entity: Entity) {
-        debug_assert!(self.is_reserved(entity));
+        self.take_reserved(entity).generation = entity.generation();
+        self.free(entity);
+    }
+
+    /// The slot of a reserved entity, which counts as one that is alive.
+    fn take_reserved(&mut self, entity: Entity) -> &mut Slot {
+        assert!(self.is_reserved(entity), "the handle is not reserved");
         self.live_count += 1;
         self.reserved_count -= 1;
-        self.slots[entity.index() as usize].generation = entity.generation();
-        self.free(entity);
+        &mut self.slots[entity.index() as usize]
     }
 
     pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
@@ -454,6 +462,24 @@ mod tests {
         }
         entities.release(reserved);
         entities.check().expect("consistent");
+    }
+
+    #[test]
+    fn only_a_reserved_handle_comes_to_life_or_is_given_up() {
+        let mut entities = Entities::new();
+        let [alive, freed] = [(); 2].map(|()| entities.allocate(HERE));
+        entities.free(freed);
+        let reserved = entities.reserve_one();
+        for wrong in [alive, freed, Entity::deferred(0, reserved.index())] {
+            for act in [|it: &mut Entities, of| it.activate(of, HERE), Entities::release] {
+                let attempt = std::panic::AssertUnwindSafe(|| act(&mut entities, wrong));
+                assert!(std::panic::catch_unwind(attempt).is_err(), "{wrong}");
+                entities.check().expect("as before");
+            }
+        }
+        assert_eq!((entities.live_count(), entities.has_reserved()), (1, true));
+        entities.activate(reserved, HERE);
+        assert!(entities.get(reserved).is_some() && !entities.has_reserved());
     }
 
     #[test]

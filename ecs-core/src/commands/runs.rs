@@ -129,9 +129,6 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     scratch.arrived.clear();
     let mut rows = NewRows::new(archetypes, insertion, *version, &mut scratch.arrived);
     each(stream, kind, |stream, entity| {
-        if !entities.is_reserved(entity) {
-            return false;
-        }
         let wanted = stream.remaining();
         rows.spawn_one(entity, (entities, blocks), wanted, move || match stream.take() {
             Action::Spawn(bundle) => bundle,
