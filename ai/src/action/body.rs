@@ -81,6 +81,8 @@ impl Word {
 
 // A copy would share the actions of the original: there is no `CLONE`.
 impl Component for Body {
+    const INSTEAD_OF_CLONE: &'static str =
+        "agents are made one by one, by `ActionSet::spawn` or `Sequence::spawn`";
     const HASH: HashRule<Self> = HashRule::Fields(|body, hasher| {
         hasher.write(bytes_of(&body.first));
         body.more.iter().for_each(|more| hasher.write(bytes_of(&**more)));

@@ -192,6 +192,8 @@ fn neither_an_action_nor_an_agent_can_be_instantiated() {
         let refused = stage.world.instantiate(entity, 1).unwrap_err();
         assert!(matches!(refused, InstantiateError::NotClone { .. }), "{refused}");
     }
+    let refused = stage.world.instantiate(agent, 1).unwrap_err().to_string();
+    assert!(refused.contains("Body cannot be copied") && refused.contains("`ActionSet::spawn`"));
     assert_eq!(stage.world.len(), 2);
 }
 

@@ -17,10 +17,13 @@ use crate::storage::{BlockPool, EnabledBit, RowAddress};
 use crate::user_code::finish;
 
 impl Archetype {
-    /// The first component that would have to be cloned and cannot be, if there is one.
+    /// The first component that would have to be cloned and cannot be, if there is one; those that say
+    /// what else to do come before the others.
     pub(crate) fn not_clone(&self) -> Option<&ComponentInfo> {
         let infos = self.columns.iter().map(|column| &column.info);
-        infos.filter(|info| !info.is_cleanup()).find(|info| info.erased.clone.is_none())
+        infos
+            .filter(|info| !info.is_cleanup() && info.erased.clone.is_none())
+            .min_by_key(|info| info.instead_of_clone.is_empty())
     }
 
     /// One value, as the type that the column has.

@@ -150,6 +150,8 @@ pub trait Component: Send + Sync + Sized + 'static {
     const TRACKED: bool = false;
     /// How to copy a value, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
+    /// What else to do, for the error of instantiating an entity with it where there is no `CLONE`.
+    const INSTEAD_OF_CLONE: &'static str = "";
     /// How to see values as bytes, for access by id.
     const BYTES: Option<BytesFn<Self>> = None;
     /// How the state hash sees values.

@@ -40,6 +40,7 @@ pub struct ComponentInfo {
     pub(crate) hides: bool,
     /// Whether only the world gives and takes it.
     pub(crate) managed: bool,
+    pub(crate) instead_of_clone: &'static str,
 }
 
 impl ComponentInfo {
@@ -58,6 +59,7 @@ impl ComponentInfo {
             flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
             hides: T::HIDES,
             managed: T::MANAGED,
+            instead_of_clone: T::INSTEAD_OF_CLONE,
         }
     }
 

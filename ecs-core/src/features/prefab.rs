@@ -150,7 +150,7 @@ impl World {
         match self.archetypes.get(from.archetype).not_clone() {
             Some(info) => {
                 let component = info.type_name().map_or_else(|| info.name().clone(), Name::from);
-                Err(InstantiateError::NotClone { component })
+                Err(InstantiateError::NotClone { component, instead: info.instead_of_clone })
             }
             None => Ok(from),
         }
@@ -307,12 +307,15 @@ pub enum InstantiateError {
     NotClone {
         /// The name of the component.
         component: Name,
+        /// What [else](crate::Component::INSTEAD_OF_CLONE) to do; may be empty.
+        instead: &'static str,
     },
 }
 
 error_text! { InstantiateError:
     Self::NoSuchEntity(error) => "{error}";
-    Self::NotClone { component } => "{component} cannot be copied: it is not Clone, or declared unique";
+    Self::NotClone { component, instead } => "{component} cannot be copied: it is not Clone, or declared unique{}{instead}",
+        if instead.is_empty() { "" } else { "; " };
 }
 
 from_error!(NoSuchEntity => InstantiateError::NoSuchEntity);

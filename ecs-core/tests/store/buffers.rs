@@ -224,7 +224,7 @@ fn what_the_element_cannot_do_the_buffer_cannot() {
     let entity = world.spawn(Buffer::from_iter([Opaque(1)]));
     assert_eq!(
         world.instantiate(entity, 1),
-        Err(InstantiateError::NotClone { component: Buffer::<Opaque>::name().into() })
+        Err(InstantiateError::NotClone { component: Buffer::<Opaque>::name().into(), instead: "" })
     );
     let hash = world.state_hash();
     let id = world.component_id::<Buffer<Opaque>>().expect("it is in use");

@@ -405,7 +405,10 @@ fn a_component_without_a_clone_function_refuses_instantiation() {
     unsafe { world.insert_ptr_by_id(imp, handle, NonNull::from(&mut value).cast()) }
         .expect("alive");
     let refused = world.instantiate(imp, 1);
-    assert_eq!(refused, Err(InstantiateError::NotClone { component: "handle".into() }));
+    assert_eq!(
+        refused,
+        Err(InstantiateError::NotClone { component: "handle".into(), instead: "" })
+    );
 }
 
 #[test]

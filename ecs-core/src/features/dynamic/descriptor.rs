@@ -221,6 +221,7 @@ impl World {
             flags: ArchetypeFlags::NONE,
             hides: false,
             managed: false,
+            instead_of_clone: "",
         });
         Ok(id)
     }
