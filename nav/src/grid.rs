@@ -331,12 +331,12 @@ impl Grid {
     /// Replaces the links, which the version tells from now on.
     pub(crate) fn set_links(&mut self, links: Vec<Link>) {
         let wrong = links.iter().find(|link| !self.may_have(link));
-        assert!(wrong.is_none(), "this cannot be a link of the grid: {wrong:?}");
+        assert!(wrong.is_none(), "{wrong:?} is not a valid link of the grid");
         let ends =
             |link: &Link| u64::from(link.from.to_bits()) << 32 | u64::from(link.to.to_bits());
         let had_some = !self.links.all().is_empty();
         self.links = Links::new(links);
-        assert!(self.links.are_sound(), "the links are too long, all together");
+        assert!(self.links.are_sound(), "the lengths of the links add up to too much");
         let all = self.links.all();
         // That there are none any more is another grid as well.
         let none = (had_some && all.is_empty()).then_some(0);

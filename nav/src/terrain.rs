@@ -249,7 +249,11 @@ impl Terrain {
 
     /// The terrain of an agent.
     pub(crate) fn for_agents(&self, class: ClassId) -> &Self {
-        assert!(!self.rule.cuts_corners(), "agents cannot walk by {:?}", self.rule);
+        assert!(
+            !self.rule.cuts_corners(),
+            "agents cannot walk by the move rule {:?}, which cuts corners",
+            self.rule
+        );
         let missing = || panic!("the terrain has no {class:?}: see `Terrain::with_classes`");
         self.for_class(class).unwrap_or_else(missing)
     }

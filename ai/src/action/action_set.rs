@@ -109,7 +109,7 @@ pub enum ActionSetError {
     #[error(transparent)]
     NoSuchEntity(#[from] NoSuchEntity),
     /// The entity has a body already.
-    #[error("entity {0} has a body already")]
+    #[error("entity {0} already has a body")]
     Occupied(Entity),
 }
 

@@ -1,11 +1,11 @@
 //! Lifetimes: actions go with the body that they are in.
 
-use formic_ecs::{Buffer, Component, Entity, EventKind, World};
+use formic_ecs::{Buffer, Codec, Component, Entity, EventKind, World};
 use formic_jobs::SaveRules;
 
 use super::body::{Body, OwnedAction, Reported};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
-use super::names::short;
+use super::names::{ActionNames, short};
 
 /// A world that has this has been told what goes with what. The kinds of actions that a system has been
 /// built for, by the names of their components.
@@ -18,7 +18,7 @@ pub(super) fn link_lifetimes(world: &mut World) {
     }
     world.insert_resource(Linked(Vec::new()));
     // A game that is loaded links its own, when the systems of actions are built.
-    SaveRules::of(world).rebuild::<Linked>();
+    SaveRules::of(world).rebuild::<Linked>().save(Codec::<ActionNames>::serde());
     world.observe::<Body>(EventKind::Remove, |world, event| {
         let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
         let actions = actions.to_vec();

@@ -3,10 +3,13 @@
 use std::any::TypeId;
 use std::marker::PhantomData;
 
-use formic_ecs::{Bundle, Component, ComponentError, Entity, EventKind, MissingComponent, World};
+use formic_ecs::{
+    Bundle, Component, ComponentError, Entity, EventKind, MissingComponent, QueryData, World,
+};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::{Body, Reported, Switching};
+use super::lifetimes::link_lifetimes;
 use super::names::short;
 use super::systems::identify;
 
@@ -96,6 +99,9 @@ fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
 /// schedule that has it anywhere else is refused. The arguments of the minds of this crate, such as
 /// [`UtilityAgents`](crate::utility::UtilityAgents), say so too.
 ///
+/// Two such systems run in the order of adding, and are not listed as ambiguous about what both
+/// `Own`s write to.
+///
 /// ```
 /// use formic_ai::action::{self, MindSystem};
 /// use formic_ai::prelude::*;
@@ -110,14 +116,17 @@ fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
 /// assert!(action::add(Schedule::builder()).add(think.as_mind()).build(&mut world).is_ok());
 /// ```
 #[derive(Debug)]
-pub struct MindSystem<M>(PhantomData<fn() -> M>);
+pub struct MindSystem<M, Own = &'static mut M>(PhantomData<fn() -> (M, Own)>);
 
-impl<M: Component> SystemParam for MindSystem<M> {
+impl<M: Component, Own: QueryData + 'static> SystemParam for MindSystem<M, Own> {
     type State = ();
     type Item<'a> = Self;
 
     fn init(world: &mut World, access: &mut SystemAccess) {
+        link_lifetimes(world);
         link_mind::<M>(world);
+        let plan = world.view_plan::<Own>();
+        access.allow_ambiguities_about(plan.access(), world);
         access.expect_before(identify, "add it by `.as_mind()` to the schedule");
     }
 

@@ -109,7 +109,6 @@ pub use self::order::{AgentSystem, add};
 pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
-pub(crate) use self::param::argument_of_parts;
 pub use self::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 #[doc(hidden)]
 pub use self::report::Report;

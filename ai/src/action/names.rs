@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use formic_ecs::{Codec, Res, World};
-use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
+use formic_ecs::{Res, World};
+use formic_jobs::SystemParam;
 
 use super::body::Body;
 use crate::explain::{DecisionRecorder, Label};
@@ -42,7 +42,6 @@ impl ActionNames {
     ) {
         if world.resource::<Self>().is_err() {
             world.insert_resource(Self::default());
-            SaveRules::of(world).save(Codec::<Self>::serde());
         }
         let Ok(known) = world.resource_mut::<Self>() else { return };
         let short = |name| short(name).to_owned();
@@ -67,36 +66,13 @@ pub(super) fn layout_with(layout: u32, name: &str) -> u32 {
 }
 
 /// The log and the names, as the argument of a system.
+#[derive(SystemParam)]
 pub struct NamingRecorder<'a> {
     pub(super) decisions: DecisionRecorder<'a>,
     names: Option<Res<'a, ActionNames>>,
 }
 
 debug_fields!([] NamingRecorder<'_>: decisions);
-
-impl SystemParam for NamingRecorder<'_> {
-    type State = ();
-    type Item<'a> = NamingRecorder<'a>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) {
-        <DecisionRecorder<'_> as SystemParam>::init(world, access);
-        SaveRules::of(world).save(Codec::<ActionNames>::serde());
-        access.add_resource_read::<ActionNames>();
-    }
-
-    fn fetch<'a>(
-        state: &'a mut (),
-        context: RunContext<'a>,
-    ) -> Result<NamingRecorder<'a>, ParamError> {
-        let decisions = <DecisionRecorder<'_> as SystemParam>::fetch(state, context)?;
-        let names = if context.cell.has_resource::<ActionNames>() {
-            Some(context.cell.resource()?)
-        } else {
-            None
-        };
-        Ok(NamingRecorder { decisions, names })
-    }
-}
 
 impl NamingRecorder<'_> {
     /// What an action is called; by its place where that is not known.

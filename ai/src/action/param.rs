@@ -276,7 +276,7 @@ fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
 fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>) -> P::Item<'a> {
     match P::fetch(state, context) {
         Ok(query) => query,
-        Err(why) => panic!("actions cannot be had: {why}"),
+        Err(why) => panic!("the actions cannot be accessed: {why}"),
     }
 }
 
@@ -309,40 +309,3 @@ fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
         }
     }
 }
-
-/// Makes an argument of systems of a struct `$name<'a, Q>` whose one field, `parts`, is of the type
-/// `Parts<'a, Q>`, a tuple of arguments of which the first is a query. It is for agents that are driven
-/// by the mind `$mind`.
-macro_rules! argument_of_parts {
-    ($name:ident, $mind:ty $(, $own:ty)*) => {
-        debug_fields!([Q: formic_ecs::QueryData] $name<'_, Q>:);
-
-        impl<Q: formic_ecs::QueryData + 'static> formic_jobs::SystemParam for $name<'_, Q> {
-            type State = <Parts<'static, Q> as formic_jobs::SystemParam>::State;
-            type Item<'a> = $name<'a, Q>;
-
-            fn init(
-                world: &mut formic_ecs::World,
-                access: &mut formic_jobs::SystemAccess,
-            ) -> Self::State {
-                <MindSystem<$mind> as formic_jobs::SystemParam>::init(world, access);
-                access.allow_ambiguities_about::<$mind>(world);
-                $(access.allow_ambiguities_about::<$own>(world);)*
-                <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)
-            }
-
-            fn fetch<'a>(
-                state: &'a mut Self::State,
-                context: formic_jobs::RunContext<'a>,
-            ) -> Result<$name<'a, Q>, formic_jobs::ParamError> {
-                let parts = <Parts<'static, Q> as formic_jobs::SystemParam>::fetch(state, context)?;
-                Ok($name { parts })
-            }
-
-            fn visit_state(state: &mut Self::State, archive: &mut formic_jobs::StateArchive<'_>) {
-                <Parts<'static, Q> as formic_jobs::SystemParam>::visit_state(state, archive);
-            }
-        }
-    };
-}
-pub(crate) use argument_of_parts;

@@ -391,7 +391,7 @@ pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
     let delivered = context.cell.resource_mut().map_err(ParamError::from);
     let delivered = delivered.and_then(|mut table| state.deliver(context, &mut table, None));
     if let Err(why) = delivered {
-        panic!("activities cannot be told: {why}");
+        panic!("events cannot be delivered to activities: {why}");
     }
 }
 

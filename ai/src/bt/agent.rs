@@ -4,15 +4,13 @@ use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{
     Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, With, World,
 };
-use formic_jobs::Query;
+use formic_jobs::{Query, SystemParam};
 
 use super::node::Op;
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::Tree;
-use crate::action::{
-    ActionResult, Body, MindSystem, Reported, Switching, argument_of_parts, give_mind,
-};
+use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mind};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::explain::DecisionRecorder;
 
@@ -178,11 +176,13 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 /// their trees.
 ///
 /// [The page of the module](super) has a whole one.
+#[derive(SystemParam)]
 pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
+    _mind: MindSystem<TreeAgent, Row<()>>,
 }
 
-argument_of_parts!(Trees, TreeAgent, Buffer<NodeMemory>);
+debug_fields!([Q: QueryData] Trees<'_, Q>:);
 
 impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.

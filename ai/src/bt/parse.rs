@@ -108,7 +108,7 @@ enum Uses {
 }
 
 pub(super) fn bad_number(text: &str) -> String {
-    format!("{text:?} is no number that fits here")
+    format!("{text:?} is not a number in range")
 }
 
 pub(super) fn defined_twice(subtree: &str) -> String {

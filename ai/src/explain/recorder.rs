@@ -54,18 +54,14 @@ impl SystemParam for DecisionRecorder<'_> {
     fn init(world: &mut World, access: &mut SystemAccess) {
         // Why something was done is no part of what comes next.
         SaveRules::of(world).rebuild::<DecisionLog>();
-        access.add_resource_read::<DecisionLog>();
+        <Option<Res<'_, DecisionLog>>>::init(world, access);
     }
 
     fn fetch<'a>(
-        (): &'a mut (),
+        state: &'a mut (),
         context: RunContext<'a>,
     ) -> Result<DecisionRecorder<'a>, ParamError> {
-        let log = if context.cell.has_resource::<DecisionLog>() {
-            Some(context.cell.resource()?)
-        } else {
-            None
-        };
+        let log = <Option<Res<'_, DecisionLog>>>::fetch(state, context)?;
         Ok(DecisionRecorder { log, tick: context.tick })
     }
 }

@@ -147,7 +147,7 @@ impl Decision {
                 Verdict::Holds => write!(out, "; {name} holds already")?,
                 Verdict::Unreachable => write!(out, "; {name} cannot be reached")?,
                 Verdict::GaveUp => write!(out, "; {name} was given up")?,
-                Verdict::Unfinished => write!(out, "; {name} is being thought about")?,
+                Verdict::Unfinished => write!(out, "; {name} is being planned")?,
                 Verdict::Succeeded => write!(out, "; {name}: yes")?,
                 Verdict::Failed => write!(out, "; {name}: no")?,
                 Verdict::Running => write!(out, "; {name} goes on")?,

@@ -1,12 +1,12 @@
 //! All agents that follow machines, as the argument of a system.
 
 use formic_ecs::{Buffer, EnabledMut, Entity, Present, QueryData, With};
-use formic_jobs::Query;
+use formic_jobs::{Query, SystemParam};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
 use super::update::{Update, choose};
-use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts};
+use crate::action::{Body, MindSystem, Reported, Switching};
 use crate::explain::DecisionRecorder;
 
 type Row<Q> = (
@@ -29,11 +29,13 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, Changed<'a>, DecisionR
 /// updates their machines.
 ///
 /// [The page of the module](super) has a whole one.
+#[derive(SystemParam)]
 pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
+    _mind: MindSystem<FsmAgent, Row<()>>,
 }
 
-argument_of_parts!(Machines, FsmAgent, StateChanged, Buffer<StateMemory>);
+debug_fields!([Q: QueryData] Machines<'_, Q>:);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool: takes the most

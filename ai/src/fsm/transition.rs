@@ -102,7 +102,7 @@ impl<Q: QueryData> Transition<Q> {
     /// Panics if it is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
     #[must_use]
     pub fn on(mut self, event: u32) -> Self {
-        assert!(event < EVENTS_MAX, "there are {EVENTS_MAX} events, and {event} is none");
+        assert!(event < EVENTS_MAX, "event {event} is out of range: there are {EVENTS_MAX}");
         self.trigger = Trigger::Event(event);
         self
     }

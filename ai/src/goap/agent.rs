@@ -5,15 +5,13 @@ use formic_ecs::{
     Buffer, Codec, Component, ComponentError, EnabledBitMut, EnabledMut, Entity, HashRule,
     HashState, Or, QueryData, With, World,
 };
-use formic_jobs::Query;
+use formic_jobs::{Query, SystemParam};
 
 use super::operator::{Goal, OperatorSet};
 use super::planner::{NoPlan, Plan, Planner, Planning};
 use super::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 use super::sensors::Sensors;
-use crate::action::{
-    ActionResult, Body, MindSystem, Reported, Switching, argument_of_parts, give_mind,
-};
+use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::reload::{Renamed, exchange};
 
@@ -127,11 +125,13 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 /// Those whose action goes on are not visited.
 ///
 /// [The page of the module](super) has a whole one.
+#[derive(SystemParam)]
 pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
+    _mind: MindSystem<GoapAgent, Row<()>>,
 }
 
-argument_of_parts!(Planners, GoapAgent, PlannerState, Replan, Buffer<PlannedStep>);
+debug_fields!([Q: QueryData] Planners<'_, Q>:);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,
@@ -146,7 +146,7 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// # Panics
     /// Panics if `states` is 0: no plan would ever be finished.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
-        assert!(states > 0, "an agent that looks at no states never has a plan");
+        assert!(states > 0, "a budget of 0 states never finds a plan");
         let (query, recorder) = &mut self.parts;
         query.par_for_each(|row| {
             let (entity, agent, body, steps, thoughts, reported, switching, replan, item) = row;
@@ -303,7 +303,7 @@ pub(crate) enum StepEnd {
     GoesOn,
     /// It was the last one.
     Done,
-    /// The next one cannot be begun as things are.
+    /// The next one cannot begin: its conditions do not hold.
     Impossible,
     Failed,
 }

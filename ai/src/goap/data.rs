@@ -108,7 +108,7 @@ impl<'a> FileFacts<'a> {
         for (name, value_max) in entries {
             if *value_max > Facts::VALUE_MAX {
                 let problem =
-                    format!("the fact {name:?} goes up to {value_max}, and not to 63 at most");
+                    format!("the fact {name:?} goes up to {value_max}, and the limit is 63");
                 return Err(MindError::about("", name, problem));
             }
             let fact = facts.number(name.clone(), *value_max);

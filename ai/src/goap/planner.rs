@@ -156,7 +156,7 @@ pub(crate) fn defined_twice(name: &str) -> MindError {
 }
 
 fn unknown_fact(name: &str) -> MindError {
-    MindError::about("", name, format!("{name:?} knows a fact that is not of the planner"))
+    MindError::about("", name, format!("{name:?} uses a fact that the planner does not have"))
 }
 
 impl Facts {
@@ -174,7 +174,7 @@ impl Facts {
                 conditions[place..].iter().filter(|other| other.fact == condition.fact);
             let allowed = on_the_same.fold(up_to(value_max), |set, other| set & other.allowed);
             if allowed == 0 {
-                let problem = format!("{name:?} asks for what cannot be");
+                let problem = format!("{name:?} requires a value that the fact cannot have");
                 return Err(MindError::about("", name, problem));
             }
         }
@@ -206,7 +206,8 @@ impl Facts {
             };
             if is_second || is_out_of_range {
                 let name = &operator.name;
-                let problem = format!("{name:?} changes a fact twice, or to what it cannot be");
+                let problem =
+                    format!("{name:?} changes a fact twice, or to a value that it cannot have");
                 return Err(MindError::about("", name, problem));
             }
         }
@@ -222,10 +223,10 @@ pub enum NoPlan {
     #[error("the goal cannot be reached")]
     Unreachable,
     /// More states were looked at than [`PlannerBuilder::states_max`] allows.
-    #[error("the goal was given up: too many states were looked at")]
+    #[error("the search was stopped: it visited too many states")]
     GaveUp,
     /// The search was begun by another planner: before the game was changed, for instance.
-    #[error("another planner began to look for the plan")]
+    #[error("another planner began the search")]
     OtherPlanner,
 }
 

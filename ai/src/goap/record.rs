@@ -14,7 +14,7 @@ pub(crate) struct PlanWatch<'a> {
     cause: Option<Label>,
 }
 
-pub(crate) const OTHER_PLANNER: &str = "its planner is another one than when the game was saved";
+pub(crate) const OTHER_PLANNER: &str = "its planner is not the one that the game was saved with";
 
 fn replanned(dropped: &Operator, why: &str) -> Stopped {
     let why = format!("a new plan, because {why}");
@@ -46,7 +46,9 @@ impl<'a> PlanWatch<'a> {
     pub(crate) fn plan_ended(&mut self, next: Option<&Operator>) {
         self.cause = Some(match next {
             None => "the plan is carried out".into(),
-            Some(next) => format!("{} cannot be begun as things are", next.name()).into(),
+            Some(next) => {
+                format!("{} cannot begin: its conditions do not hold", next.name()).into()
+            }
         });
     }
 
@@ -73,7 +75,7 @@ impl<'a> PlanWatch<'a> {
         if !is_news && log.last_of(agent, Engine::Planner).is_some_and(is_repeated) {
             return;
         }
-        let why = "there is nothing left to do, or to be done about it";
+        let why = "every goal holds or is out of reach";
         self.note(None, dropped.map(|it| replanned(it, why)));
     }
 

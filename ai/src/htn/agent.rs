@@ -5,11 +5,11 @@ use formic_ecs::{
     Buffer, Codec, Component, ComponentError, EnabledMut, Entity, HashRule, HashState, QueryData,
     World,
 };
-use formic_jobs::Query;
+use formic_jobs::{Query, SystemParam};
 
 use super::domain::Domain;
 use super::search::{Plan, Planning};
-use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts, give_mind};
+use crate::action::{Body, MindSystem, Reported, Switching, give_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::goap::{
     Called, Counts, Follower, NoPlan, OTHER_PLANNER, PlanWatch, PlannedStep, Replan, Sensors,
@@ -98,18 +98,13 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 /// them plan. Those whose action goes on are not visited.
 ///
 /// [The page of the module](super) has a whole one.
+#[derive(SystemParam)]
 pub struct HtnPlanners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
+    _mind: MindSystem<HtnAgent, Row<()>>,
 }
 
-argument_of_parts!(
-    HtnPlanners,
-    HtnAgent,
-    HtnState,
-    Replan,
-    Buffer<PlannedStep>,
-    Buffer<PlannedTask>
-);
+debug_fields!([Q: QueryData] HtnPlanners<'_, Q>:);
 
 impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,
@@ -123,7 +118,7 @@ impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
     /// # Panics
     /// Panics if `states` is 0: no plan would ever be finished.
     pub fn think(&mut self, sensors: &Sensors<Q, Domain>, states: usize) {
-        assert!(states > 0, "an agent that looks at no states never has a plan");
+        assert!(states > 0, "a budget of 0 states never finds a plan");
         let (query, recorder) = &mut self.parts;
         query.par_for_each(|row| {
             let (entity, agent, body, steps, tasks, state, reported, switching, replan, item) = row;

@@ -202,7 +202,7 @@ impl DomainBuilder {
     ///
     /// # Errors
     /// Returns an error if a task has neither an operator nor methods or has both, if a name is
-    /// given twice, if an operator or a method asks for what cannot be, or if a task can begin with
+    /// given twice, if an operator or a method requires a value that the fact cannot have, or if a task can begin with
     /// itself again before anything is done, which would never end.
     pub fn build(self, root: &str) -> Result<Domain, MindError> {
         let Self { facts, mut operators, methods, preference, states_max } = self;
@@ -371,8 +371,7 @@ impl Domain {
         match is_done.iter().position(|&is_done| !is_done) {
             Some(circle) => {
                 let name = &self.compounds[circle].name;
-                let problem =
-                    format!("{name:?} can begin with itself again before anything is done");
+                let problem = format!("{name:?} decomposes into itself before any operator");
                 Err(MindError::about("", name, problem))
             }
             None => Ok(()),

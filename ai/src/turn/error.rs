@@ -34,10 +34,10 @@ pub enum Refusal {
 #[non_exhaustive]
 pub enum RuleError {
     /// Two rules have one name.
-    #[error("there are two rules {0:?}")]
+    #[error("the rule {0:?} is defined twice")]
     Duplicate(String),
     /// A rule names another that there is not.
-    #[error("the rule {rule:?} names {names:?}, which is no rule")]
+    #[error("the rule {rule:?} names {names:?}, which does not exist")]
     Unknown {
         /// The rule that names it.
         rule: String,

@@ -11,7 +11,7 @@ use super::considerations::BATCH;
 use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
-use crate::action::{Body, MindSystem, Reported, Switching, argument_of_parts};
+use crate::action::{Body, MindSystem, Reported, Switching};
 use crate::bits::set_bits;
 use crate::explain::{DecisionLog, DecisionRecorder, Engine, Stopped};
 
@@ -36,11 +36,13 @@ type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 /// has them decide.
 ///
 /// [The page of the module](super) has a whole one.
+#[derive(SystemParam)]
 pub struct UtilityAgents<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
+    _mind: MindSystem<UtilityAgent, Row<()>>,
 }
 
-argument_of_parts!(UtilityAgents, UtilityAgent, Buffer<Cooldown>);
+debug_fields!([Q: QueryData] UtilityAgents<'_, Q>:);
 
 /// What a loop over all agents needs, kept from run to run.
 #[derive(Debug)]

@@ -316,10 +316,10 @@ fn errors_say_where_they_are() {
             "a0-a1",
             r#"line 1, column 3: expected the end, found "-"; a name is made of letters, digits, _ and ."#,
         ),
-        ("wait(5000000000)", r#"line 1, column 6: "5000000000" is no number that fits here"#),
+        ("wait(5000000000)", r#"line 1, column 6: "5000000000" is not a number in range"#),
         (
             "weighted { 1000000000000000000000000000000000000000: a0 }",
-            r#"line 1, column 12: "1000000000000000000000000000000000000000" is no number that fits here"#,
+            r#"line 1, column 12: "1000000000000000000000000000000000000000" is not a number in range"#,
         ),
         ("a0 # and\n a1", r#"line 2, column 2: expected the end, found "a1""#),
         ("guard(safe) a0", r#"line 1, column 11: expected ?, found ")""#),

@@ -327,9 +327,9 @@ fn what_makes_no_sense_is_refused() {
             .to_string()
     };
     let new = || Operator::new("o");
-    let bad_effect = "\"o\" changes a fact twice, or to what it cannot be";
-    let impossible = "\"o\" asks for what cannot be";
-    let unknown_fact = "\"o\" knows a fact that is not of the planner";
+    let bad_effect = "\"o\" changes a fact twice, or to a value that it cannot have";
+    let impossible = "\"o\" requires a value that the fact cannot have";
+    let unknown_fact = "\"o\" uses a fact that the planner does not have";
     let none = PlannerBuilder::new(facts.clone()).operator(new()).build();
     assert_eq!(none.unwrap_err().to_string(), "a planner needs at least one goal");
     assert_eq!(build(new().then(number.set(6))), bad_effect);

@@ -341,13 +341,13 @@ fn what_makes_no_sense_is_refused_with_its_name() {
     assert_eq!(same.unwrap_err().to_string(), "\"walk\" is defined twice");
     assert_eq!(
         error(builder().method(go().when(cash.at_least(4)))),
-        "\"go on foot\" asks for what cannot be"
+        "\"go on foot\" requires a value that the fact cannot have"
     );
     // Also behind something that can be done by doing nothing.
     let circle = builder()
         .method(Method::new("look around", "not at all"))
         .method(go().task("look around").task("go").task("walk"));
-    assert_eq!(error(circle), "\"go\" can begin with itself again before anything is done");
+    assert_eq!(error(circle), "\"go\" decomposes into itself before any operator");
     assert!(
         builder()
             .method(go())
@@ -525,7 +525,9 @@ fn a_failure_and_a_step_that_cannot_be_taken_make_it_plan_anew() {
     town.ticks(6);
     assert!(town.purse().is_home, "on foot");
     assert!(
-        town.sentences().iter().any(|it| it.contains("because ride cannot be begun as things are"))
+        town.sentences()
+            .iter()
+            .any(|it| it.contains("because ride cannot begin: its conditions do not hold"))
     );
     let mut town =
         Town::new(by_taxi_or_on_foot, Purse { cash: 2, fails: true, ..Purse::default() });

@@ -568,16 +568,13 @@ fn an_unknown_name_in_any_file_comes_with_the_one_that_was_meant() {
 fn planners_and_domains_say_where_they_make_no_sense() {
     let planner = "(facts: [(\"wood\", 64)], operators: [], goals: [])";
     let error = Planner::parse(planner).unwrap_err().to_string();
-    assert_eq!(error, "line 1, column 11: the fact \"wood\" goes up to 64, and not to 63 at most");
+    assert_eq!(error, "line 1, column 11: the fact \"wood\" goes up to 64, and the limit is 63");
     let planner = "(facts: [(\"wood\", 3)], operators: [],\n goals: [(name: \"rich\", when: [(\"wood\", AtLeast(4))])])";
     let error = Planner::parse(planner).unwrap_err().to_string();
-    assert_eq!(error, "line 2, column 17: \"rich\" asks for what cannot be");
+    assert_eq!(error, "line 2, column 17: \"rich\" requires a value that the fact cannot have");
     let domain = "(facts: [], operators: [], methods: [\n(of: \"go\", name: \"on\", tasks: [\"go\"])], root: \"go\")";
     let error = Domain::parse(domain).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "line 2, column 6: \"go\" can begin with itself again before anything is done"
-    );
+    assert_eq!(error, "line 2, column 6: \"go\" decomposes into itself before any operator");
 }
 
 #[test]

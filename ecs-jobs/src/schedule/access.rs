@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt::Write;
 
-use formic_ecs::{Access, Component, DeclaredAccess, World};
+use formic_ecs::{Access, DeclaredAccess, World};
 
 use super::save::{Change, LoadError, SaveRules, Unsaved};
 
@@ -44,6 +44,8 @@ struct Resource {
     id: TypeId,
     name: &'static str,
     how: How,
+    /// Whether the system runs without it as well.
+    is_optional: bool,
     grant: fn(&mut DeclaredAccess, bool),
 }
 
@@ -106,11 +108,15 @@ impl SystemAccess {
         self.components.merge(access);
     }
 
-    /// Does not list an ambiguity with a system that says the same, if it is about this component or
-    /// others that both allow: for parameters whose systems run in the order of adding on purpose.
-    pub fn allow_ambiguities_about<T: Component>(&mut self, world: &mut World) {
-        let id = world.register::<T>();
-        self.allowed.extend(component_names(&[id], world));
+    /// Does not list an ambiguity with a system that says the same, if it is about components that this
+    /// access writes: for parameters whose systems run in the order of adding on purpose.
+    pub fn allow_ambiguities_about(&mut self, access: &Access, world: &World) {
+        self.allowed.extend(component_names(&access.conflicts(access), world));
+    }
+
+    /// Whether both systems allow ambiguities about a component.
+    pub(super) fn both_allow(&self, other: &Self, component: &String) -> bool {
+        self.allowed.contains(component) && other.allowed.contains(component)
     }
 
     /// Has the schedule refuse the system if nothing declares that it runs before all systems of
@@ -156,11 +162,6 @@ impl SystemAccess {
         });
     }
 
-    /// Whether both systems allow ambiguities about a component.
-    pub(super) fn both_allow(&self, other: &Self, component: &String) -> bool {
-        self.allowed.contains(component) && other.allowed.contains(component)
-    }
-
     /// Notes what is asked for twice, with the field that the second is in.
     fn add_clash(&mut self, mut wanted: String) {
         if !self.fields.is_empty() {
@@ -180,26 +181,32 @@ impl SystemAccess {
 
     /// Declares that a parameter reads a resource.
     pub fn add_resource_read<T: 'static>(&mut self) {
-        self.add_resource::<T>(How::Read);
+        self.add_resource::<T>(How::Read, false);
+    }
+
+    /// The same for one that does not have to be in the world.
+    pub(super) fn add_optional_resource_read<T: 'static>(&mut self) {
+        self.add_resource::<T>(How::Read, true);
     }
 
     /// Declares that a parameter writes a resource.
     pub fn add_resource_write<T: 'static>(&mut self) {
-        self.add_resource::<T>(How::Write);
+        self.add_resource::<T>(How::Write, false);
     }
 
     /// Declares that a parameter adds to a resource, at a moment when no other system does: others that
     /// do so are not in conflict with it.
     pub(super) fn add_resource_append<T: 'static>(&mut self) {
-        self.add_resource::<T>(How::Append);
+        self.add_resource::<T>(How::Append, false);
     }
 
-    fn add_resource<T: 'static>(&mut self, how: How) {
+    fn add_resource<T: 'static>(&mut self, how: How, is_optional: bool) {
         let (id, name) = (TypeId::of::<T>(), type_name::<T>());
         let grant = |rights: &mut DeclaredAccess, write| rights.add_resource::<T>(write);
         let (mut known, mut clashes) = (false, 0);
-        for resource in self.resources.iter().filter(|resource| resource.id == id) {
+        for resource in self.resources.iter_mut().filter(|resource| resource.id == id) {
             known |= resource.how == how;
+            resource.is_optional &= is_optional;
             // What a system adds to a resource is added when it has read what it wants.
             let is_in_turn =
                 matches!((resource.how, how), (How::Read, How::Append) | (How::Append, How::Read));
@@ -208,14 +215,15 @@ impl SystemAccess {
         (0..clashes).for_each(|_| self.add_clash(name.into()));
         // Several arguments may read one resource.
         if !known {
-            self.resources.push(Resource { id, name, how, grant });
+            self.resources.push(Resource { id, name, how, is_optional, grant });
         }
     }
 
-    /// A resource that is not in the world.
+    /// A resource that is not in the world and has to be.
     pub(super) fn missing_resource(&self, world: &World) -> Option<&'static str> {
         let is_there = |id: TypeId| world.resource_types().any(|(known, ..)| known == id);
-        self.resources.iter().find(|resource| !is_there(resource.id)).map(|it| it.name)
+        let is_missing = |it: &&Resource| !it.is_optional && !is_there(it.id);
+        self.resources.iter().find(is_missing).map(|it| it.name)
     }
 
     /// Declares that a parameter records commands.

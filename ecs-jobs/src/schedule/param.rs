@@ -154,6 +154,21 @@ impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
     }
 }
 
+/// A resource that the system does without where it is not in the world.
+impl<T: Send + Sync + 'static> SystemParam for Option<Res<'_, T>> {
+    type State = ();
+    type Item<'a> = Option<Res<'a, T>>;
+
+    fn init(_world: &mut World, access: &mut SystemAccess) {
+        access.add_optional_resource_read::<T>();
+    }
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Self::Item<'a>, ParamError> {
+        let is_there = context.cell.has_resource::<T>();
+        Ok(if is_there { Some(context.cell.resource()?) } else { None })
+    }
+}
+
 impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
     type State = ();
     type Item<'a> = ResMut<'a, T>;

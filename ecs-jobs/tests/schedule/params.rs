@@ -291,3 +291,22 @@ fn a_missing_resource_is_denied_by_the_name_of_its_system_unless_a_condition_gua
     assert!(system.ends_with("draw") && resource.ends_with("Map"));
     assert!(Schedule::builder().add(draw).build(&mut world).is_ok(), "it may come later");
 }
+
+#[test]
+fn a_resource_that_a_system_does_without_is_not_missed() {
+    fn look(number: Option<Res<u32>>, mut seen: ResMut<Vec<Option<u32>>>) {
+        seen.push(number.map(|number| *number));
+    }
+    fn need(_: Res<u32>, _: Option<Res<u32>>) {}
+    let mut world = World::new();
+    world.insert_resource(Vec::<Option<u32>>::new());
+    let builder = || Schedule::builder().deny_missing_resources();
+    let error = builder().add(need).build(&mut world).unwrap_err();
+    assert!(error.to_string().contains("u32"), "the other argument needs it: {error}");
+    let mut schedule = builder().add(look).build(&mut world).unwrap();
+    let pool = Pool::new(Threads::None).unwrap();
+    schedule.run(&mut world, &pool);
+    world.insert_resource(7_u32);
+    schedule.run(&mut world, &pool);
+    assert_eq!(*world.resource::<Vec<Option<u32>>>().unwrap(), [None, Some(7)]);
+}

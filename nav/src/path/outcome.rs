@@ -75,7 +75,7 @@ impl fmt::Display for Unreachable {
             Self::StartBlocked => "the start is solid",
             Self::GoalOutside => "the goal lies outside of the grid",
             Self::GoalBlocked => "the goal is solid",
-            Self::Disconnected => "start and goal are in two regions",
+            Self::Disconnected => "no open route connects start and goal",
         })
     }
 }

@@ -76,7 +76,11 @@ impl Node {
     ) -> Result<Self, LoadError> {
         let document = Document::parse(text).map_err(|error| {
             let at = error.pos();
-            error_at_line(at.row as usize, at.col as usize, format!("this is no XML: {error}"))
+            error_at_line(
+                at.row as usize,
+                at.col as usize,
+                format!("this is not valid XML: {error}"),
+            )
         })?;
         let mut import = Import {
             document: &document,

@@ -95,7 +95,10 @@ fn it_is_told_why_a_plan_was_dropped() {
     stage.end(ActionResult::Success);
     stage.ticks(2);
     let sentences = stage.sentences();
-    assert!(sentences[0].contains("because eat cannot be begun as things are"), "{sentences:?}");
+    assert!(
+        sentences[0].contains("because eat cannot begin: its conditions do not hold"),
+        "{sentences:?}"
+    );
 }
 
 #[test]
