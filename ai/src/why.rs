@@ -3,7 +3,7 @@
 use formic_ecs::{Buffer, Entity, World};
 
 use crate::action::{
-    Action, ActionNames, Body, Driven, OwnedAction, SequenceAgent, driven_by, has_system,
+    Action, ActionNames, Body, OwnedAction, SequenceAgent, driven_by, has_system,
     kinds_without_system,
 };
 use crate::activity::Blocking;
@@ -71,15 +71,15 @@ fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
 fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
     let name = log.name(agent);
     let driven = driven_by(world, agent);
-    let mind = match &driven {
-        Some(Driven { by, .. }) => format!("{name} is driven by `{by}`"),
+    let mind = match driven {
+        Some((by, _)) => format!("{name} is driven by `{by}`"),
         None if world.has::<Blocking>(agent) => format!("{name} has activities"),
         None => format!(
             "{name} has actions and no mind that this world knows: those of this crate are given by \
              their `drive`, and `MindSystem` makes one of your own known"
         ),
     };
-    let rest = match driven.and_then(|driven| driven.awaited) {
+    let rest = match driven.and_then(|(_, awaited)| awaited) {
         Some(system) => {
             format!("no schedule of this world decides for it: build one with {system}")
         }

@@ -21,7 +21,7 @@
 //! let mut path = Path::new();
 //! match PathScratch::new().find(&terrain, west, east, &mut path) {
 //!     PathOutcome::Found { cost } => println!("{cost} cells long: {:?}", path.cells()),
-//!     PathOutcome::Unreachable(why) => println!("no way: {why}"),
+//!     PathOutcome::Unreachable(why) => println!("no path: {why}"),
 //!     PathOutcome::Partial { .. } => unreachable!("only with `partial`"),
 //!     PathOutcome::OutOfBudget => unreachable!("no budget was set"),
 //! }

@@ -135,19 +135,15 @@ impl<M: Component, Own: QueryData + 'static> SystemParam for MindSystem<M, Own> 
     }
 }
 
-/// What drives an agent.
-pub(crate) struct Driven {
-    /// The component.
-    pub(crate) by: &'static str,
-    /// What the system that decides for it is known by, if no schedule was built that has it.
-    pub(crate) awaited: Option<&'static str>,
-}
-
-/// What drives an agent, if it has a mind that the world knows.
-pub(crate) fn driven_by(world: &World, agent: Entity) -> Option<Driven> {
+/// The mind that drives an agent, if it has one that the world knows, and what the system that decides for
+/// it is known by, if no schedule was built that has it.
+pub(crate) fn driven_by(
+    world: &World,
+    agent: Entity,
+) -> Option<(&'static str, Option<&'static str>)> {
     let known = world.resource::<MindKinds>().ok()?;
     let kind = known.0.iter().find(|kind| (kind.has)(world, agent))?;
-    Some(Driven { by: short(kind.name), awaited: kind.awaited })
+    Some((short(kind.name), kind.awaited))
 }
 
 /// Whether a schedule was built that has a system for the mind `M`.

@@ -3,8 +3,7 @@
 use std::marker::PhantomData;
 
 use formic_ecs::{
-    Claimant, CommandBuffer, Component, EnabledMut, Entity, ParallelScratch, QueryData,
-    QueryFilter, With, World,
+    Claimant, CommandBuffer, Component, EnabledMut, Entity, QueryData, QueryFilter, With, World,
 };
 use formic_jobs::{
     ComponentLookup, ParallelSink, ParallelSinks, ParamError, Query, RunContext, Scatter,
@@ -36,7 +35,6 @@ pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
     executing: &'a mut <Executed<'static, T, X> as SystemParam>::State,
     interrupted: &'a mut <Interrupted<'static, T, X> as SystemParam>::State,
     shared: Shared<'a>,
-    scratch: &'a mut ParallelScratch,
     context: RunContext<'a>,
 }
 
@@ -45,7 +43,6 @@ pub struct ActionsState<T: Component, X: QueryData + 'static> {
     executing: <Executed<'static, T, X> as SystemParam>::State,
     interrupted: <Interrupted<'static, T, X> as SystemParam>::State,
     shared: <Shared<'static> as SystemParam>::State,
-    scratch: ParallelScratch,
 }
 
 debug_fields!([T: Component, X: QueryData] ActionsState<T, X>:);
@@ -65,7 +62,6 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
             // Not at the same time as the other.
             interrupted: Interrupted::<T, X>::init(world, &mut SystemAccess::default()),
             shared: Shared::init(world, access),
-            scratch: ParallelScratch::default(),
         }
     }
 
@@ -73,9 +69,9 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Actions<'a, T, X>, ParamError> {
-        let ActionsState { executing, interrupted, shared, scratch } = state;
+        let ActionsState { executing, interrupted, shared } = state;
         let shared = Shared::fetch(shared, context)?;
-        Ok(Actions { executing, interrupted, shared, scratch, context })
+        Ok(Actions { executing, interrupted, shared, context })
     }
 
     fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
@@ -158,21 +154,9 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
         sink: &mut S,
         processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync),
     ) {
-        let Self { executing, interrupted, shared: (owners, reports), scratch, context } = self;
-        in_parallel::<true, T, X, _, _, _>(
-            interrupted,
-            (scratch, *context),
-            reports,
-            sink,
-            processor,
-        );
-        in_parallel::<false, T, X, _, _, _>(
-            executing,
-            (scratch, *context),
-            reports,
-            sink,
-            processor,
-        );
+        let Self { executing, interrupted, shared: (owners, reports), context } = self;
+        in_parallel::<true, T, X, _, _, _>(interrupted, *context, reports, sink, processor);
+        in_parallel::<false, T, X, _, _, _>(executing, *context, reports, sink, processor);
         deliver(reports, owners);
     }
 
@@ -222,7 +206,7 @@ type StateOf<T, X, F> = <Query<'static, Row<T, X>, F> as SystemParam>::State;
 /// Carries out all that a query finds; one that finds those that are interrupted `TIDIES_UP`.
 fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
     state: &mut StateOf<T, X, F>,
-    (scratch, context): (&mut ParallelScratch, RunContext<'_>),
+    context: RunContext<'_>,
     reports: &mut Scatter<'_, Report>,
     sink: &mut S,
     processor: &P,
@@ -231,12 +215,12 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
     P: WideProcessor<X, S::Slot, Action = T> + Sync,
 {
     let mut all = fetched::<Query<'static, Row<T, X>, F>>(state, context);
-    let mut query = all.query();
+    let (mut query, scratch, pool) = all.walk();
     let chunks = query.parallel(scratch);
     let mut sinks = (reports, sink);
     sinks.begin_loop(chunks.len());
     let shared = &sinks;
-    context.pool.for_each_range_with_slot(chunks.len(), |slot, range| {
+    pool.for_each_range_with_slot(chunks.len(), |slot, range| {
         for index in range {
             let Some(chunk) = chunks.take(index) else { continue };
             let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());

@@ -46,7 +46,7 @@
 //! # When to use it, and when not
 //!
 //! Use it if designers know how things are done and want to say so, but not in which order every case is
-//! to be tried: squads, daily routines, crafting. Not where the ways are not known beforehand
+//! to be tried: squads, daily routines, crafting. Not where the methods are not known beforehand
 //! ([`goap`](crate::goap) finds them), or where there is one way only (a sequence).
 
 mod agent;

@@ -1,10 +1,8 @@
 //! All agents that decide by utility, as the argument of a system.
 
 use bytemuck::TransparentWrapper;
-use formic_ecs::{
-    Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
-};
-use formic_jobs::{ParamError, Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
+use formic_ecs::{Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With};
+use formic_jobs::{Pool, Query, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::considerations::BATCH;
@@ -27,8 +25,7 @@ type Row<Q> = (
 /// take as long as half of its decision.
 type EndedActions<'a> =
     Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
-type Parts<'a, Q> =
-    (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>, Scratch<'a>, &'a Pool);
+type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 
 type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
@@ -43,29 +40,6 @@ pub struct UtilityAgents<'a, Q: QueryData + 'static> {
 }
 
 debug_fields!([Q: QueryData] UtilityAgents<'_, Q>:);
-
-/// What a loop over all agents needs, kept from run to run.
-#[derive(Debug)]
-pub struct Scratch<'a>(&'a mut ParallelScratch);
-
-impl SystemParam for Scratch<'_> {
-    type State = ParallelScratch;
-    type Item<'a> = Scratch<'a>;
-
-    fn init(_: &mut World, _: &mut SystemAccess) -> ParallelScratch {
-        ParallelScratch::default()
-    }
-
-    fn fetch<'a>(
-        scratch: &'a mut ParallelScratch,
-        _: RunContext<'a>,
-    ) -> Result<Scratch<'a>, ParamError> {
-        Ok(Scratch(scratch))
-    }
-
-    /// Nothing of it is kept for the next run.
-    fn visit_state(_: &mut ParallelScratch, _: &mut StateArchive<'_>) {}
-}
 
 impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
     /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
@@ -86,7 +60,7 @@ impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
             "the reasoner asks for {} inputs, and is given {N}",
             reasoner.input_count()
         );
-        let (all, ended, recorder, Scratch(scratch), pool) = &mut self.parts;
+        let (all, ended, recorder) = &mut self.parts;
         let (log, tick) = (recorder.log(), recorder.tick());
         ended.for_each(|(entity, mut reported)| {
             if let Ok((_, agent, body, cooldowns, ..)) = all.get(entity) {
@@ -99,8 +73,8 @@ impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
                 }
             }
         });
-        let query = all.query();
-        let room = (&mut **scratch, *pool);
+        let (query, scratch, pool) = all.walk();
+        let room = (scratch, pool);
         match log.map(|log| (log, tick)) {
             None => decide_all::<Q, false, N>(reasoner, query, room, &inputs, None),
             log => decide_all::<Q, true, N>(reasoner, query, room, &inputs, log),

@@ -86,8 +86,6 @@ mod reasoner;
 mod record;
 
 pub use self::agent::{Cooldown, UtilityAgent};
-#[doc(hidden)]
-pub use self::agents::Scratch;
 pub use self::agents::UtilityAgents;
 pub use self::considerations::{Combine, Input, Utility};
 pub use self::curve::Curve;

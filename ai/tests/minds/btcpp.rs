@@ -368,8 +368,8 @@ fn what_has_no_counterpart_is_refused_by_name_and_line() {
     refused("<AsyncSequence><ActionA/></AsyncSequence>", "leaves the tick");
     refused("<Sequence><ActionA _skipIf=\"a\"/></Sequence>", "\"_skipIf\" has no counterpart");
     refused("<RunOnce><ActionA/></RunOnce>", "it skips");
-    refused("<Repeat num_cycles=\"{n}\"><ActionA/></Repeat>", "\"{n}\" is no number");
-    refused("<Repeat num_cycles=\"0\"><ActionA/></Repeat>", "\"0\" is no number");
+    refused("<Repeat num_cycles=\"{n}\"><ActionA/></Repeat>", "\"{n}\" is not a number");
+    refused("<Repeat num_cycles=\"0\"><ActionA/></Repeat>", "\"0\" is not a number");
     refused("<Sequence wait=\"1\"><ActionA/></Sequence>", "another attribute");
     refused("<IfThenElse><BatteryOK/><ActionA/><ActionB/></IfThenElse>", "remembers which branch");
     refused("<WhileDoElse><ActionA/><ActionB/></WhileDoElse>", "conditions, which take no time");

@@ -271,7 +271,7 @@ fn a_plan_of_another_planner_is_made_anew_and_the_decision_says_so() {
         let log = world.resource::<DecisionLog>().unwrap();
         let said = agents[..2].iter().filter(|&&agent| {
             let sentences = log.sentences(agent);
-            sentences.iter().any(|it| it.contains("another one than when the game was saved"))
+            sentences.iter().any(|it| it.contains("not the one that the game was saved with"))
         });
         let all: Vec<_> = agents[..2].iter().map(|&agent| log.sentences(agent)).collect();
         assert_eq!(said.count(), expected, "{all:#?}");

@@ -125,8 +125,9 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         self.inner.as_readonly().into_iter()
     }
 
-    /// The query, and what a parallel loop needs beside it.
-    fn walk(&mut self) -> (formic_ecs::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
+    /// The [`query`](Self::query), and what a parallel loop of your own needs beside it: the memory of
+    /// [`formic_ecs::Query::parallel`], and the pool that the schedule runs on.
+    pub fn walk(&mut self) -> (formic_ecs::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
         (self.inner.query(), self.scratch, self.pool)
     }
 

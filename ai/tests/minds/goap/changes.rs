@@ -204,7 +204,7 @@ fn costs_add_up_beyond_what_a_single_operator_can_cost() {
 }
 
 #[test]
-#[should_panic(expected = "looks at no states")]
+#[should_panic(expected = "budget of 0 states")]
 fn to_think_about_no_states_is_refused() {
     let mut stage = Stage::new(house(), house_deeds(), &[1, 0, 0], 0);
     let report = stage.schedule.run(&mut stage.world, &stage.pool);
