@@ -11,7 +11,7 @@ use formic_nav::{
 use glam::Vec2;
 
 #[test]
-#[should_panic(expected = "agents cannot walk by OneFree")]
+#[should_panic(expected = "agents cannot walk by the move rule OneFree")]
 fn a_rule_that_cuts_corners_is_not_for_agents() {
     let terrain = Terrain::new(Grid::solid(3, 3).unwrap(), MoveRule::OneFree);
     FlowFields::default().add(&terrain, &[Cell::new(0, 0)]);
