@@ -257,7 +257,7 @@ impl WorkerContext {
     /// Has a worker that is in the way look for work after a while only.
     pub(crate) fn rest(&self, shared: &Shared) {
         if self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted {
-            // It counts among those who look for work, so nobody is woken in its place.
+            // It counts among those who look for work, so no other is woken in its place.
             self.note_hungry(shared);
             park_timeout(REST);
             self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);

@@ -316,7 +316,7 @@ impl Shared {
     }
 
     /// How many threads to wake for what there is to do: many for a group, which many visit at a time;
-    /// two for jobs, each of which wakes two in turn; and one for halves of joins, since whoever takes
+    /// two for jobs, each of which wakes two in turn; and one for halves of joins, since a thread that takes
     /// one opens others.
     fn waiting_count(&self) -> usize {
         if self.open_groups.has_work(Reach::All) {

@@ -1,4 +1,4 @@
-//! What the threads of parallel loops collect, in an order that does not depend on threads.
+//! Buffers of what the threads of parallel loops collect, in an order that does not depend on threads.
 
 use crate::pool::Pool;
 use crate::sync::Mutex;
