@@ -31,6 +31,24 @@ fn bytes() -> usize {
     BYTES.load(Ordering::Relaxed)
 }
 
+/// Runs a frame until thirty in a row were without an allocation, and demands that there are such.
+///
+/// Queues, free lists and the buffers of threads grow to the most that ever waits in them, which is up
+/// to the threads: on a busy machine that may come late. Then nothing grows any more, while anything
+/// that allocates for its own sake does so in every one of these frames.
+fn ceases_to_allocate(mut frame: impl FnMut()) {
+    let mut quiet_count = 0;
+    let mut seen = Vec::with_capacity(40);
+    while quiet_count < 3 {
+        assert!(seen.len() < 40, "no thirty frames in a row were without an allocation: {seen:?}");
+        let before = allocations();
+        (0..10).for_each(|_| frame());
+        let allocated = allocations() - before;
+        seen.push(allocated);
+        quiet_count = if allocated == 0 { quiet_count + 1 } else { 0 };
+    }
+}
+
 // The only test here, one after the other: others would allocate meanwhile.
 #[test]
 fn warm_pools_and_schedules_do_not_allocate() {

@@ -1,6 +1,6 @@
 //! Once warm, scopes, loops, joins, jobs with handles and graphs of jobs allocate nothing.
 
-use crate::{allocations, bytes};
+use crate::{bytes, ceases_to_allocate};
 use formic_jobs::{JobGraph, Pool, Sharing, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -76,27 +76,10 @@ pub(crate) fn warm_loops_joins_and_jobs_do_not_allocate() {
         use_the_pool(&pool);
         graph.run(&pool);
     }
-    // Queues and free lists grow to the most that ever waits in them, which is up to the threads:
-    // on a busy machine that may come late. Then nothing grows any more, while anything that
-    // allocates for its own sake does so in every one of these frames.
-    let mut quiet_count = 0;
-    let windows = (0..40).map(|_| {
-        let before = allocations();
-        for _ in 0..10 {
-            use_the_pool(&pool);
-            graph.run(&pool);
-        }
-        allocations() - before
+    ceases_to_allocate(|| {
+        use_the_pool(&pool);
+        graph.run(&pool);
     });
-    let mut seen = Vec::with_capacity(40);
-    for allocated in windows {
-        seen.push(allocated);
-        quiet_count = if allocated == 0 { quiet_count + 1 } else { 0 };
-        if quiet_count == 3 {
-            return;
-        }
-    }
-    panic!("no thirty frames in a row were without an allocation: {seen:?}");
 }
 
 pub(crate) fn a_burst_of_jobs_gives_its_memory_back() {
