@@ -2,7 +2,7 @@
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::{Codec, Component, World};
+use formic_ecs::{Codec, Component, ResourceError, World};
 use formic_jobs::{Local, ParamError, Query, Res, ResMut, RunContext, SystemAccess, SystemParam};
 use glam::Vec2;
 
@@ -142,12 +142,12 @@ impl SystemParam for TerrainMut<'_> {
         ResMut::<Terrain>::init(world, access);
     }
 
-    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<TerrainMut<'a>, ParamError> {
-        ResMut::<Terrain>::fetch(state, context).map(TerrainMut).map_err(|error| match error {
-            ParamError::MissingResource(_) => ParamError::Other(
-                "the world has no terrain: call `formic_nav::systems::insert_resources`".to_owned(),
-            ),
-            error => error,
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<TerrainMut<'a>, ParamError> {
+        context.cell.resource_mut().map(TerrainMut).map_err(|error| match error {
+            ResourceError::Missing(_) => {
+                "the world has no terrain: call `formic_nav::systems::insert_resources`".into()
+            }
+            error => error.into(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of a schedule, and of what its systems take.
 
-use formic_ecs::{AccessConflict, MissingResource, ResourceError};
+use std::error::Error;
 
 /// Why a schedule could not be built.
 #[derive(Clone, PartialEq, Eq)]
@@ -88,33 +88,5 @@ display_text! { Ambiguity:
         about.join(", ");
 }
 
-/// Why a parameter cannot be had for a run.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ParamError {
-    /// The resource is not in the world.
-    MissingResource(MissingResource),
-    /// A component or a resource is in use elsewhere.
-    Conflict(AccessConflict),
-    /// What a parameter of your own says, in words that complete "the system X cannot run: ...".
-    Other(String),
-}
-
-error_text! { ParamError:
-    Self::MissingResource(error) => "{error}";
-    Self::Conflict(error) => "{error}";
-    Self::Other(why) => "{why}";
-}
-
-from_error!(MissingResource => ParamError::MissingResource);
-from_error!(AccessConflict => ParamError::Conflict);
-
-impl From<ResourceError> for ParamError {
-    fn from(error: ResourceError) -> Self {
-        match error {
-            ResourceError::Missing(error) => error.into(),
-            ResourceError::Conflict(error) => error.into(),
-            error => Self::Other(error.to_string()),
-        }
-    }
-}
+/// Why a parameter cannot be had for a run, in words that complete "the system X cannot run: ...".
+pub type ParamError = Box<dyn Error + Send + Sync>;

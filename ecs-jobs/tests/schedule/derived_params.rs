@@ -129,7 +129,7 @@ fn a_parameter_that_cannot_be_had_says_why_with_its_system() {
             if context.tick % 2 == 0 {
                 return Ok(Picky);
             }
-            Err(ParamError::Other("the number of the tick is odd".into()))
+            Err("the number of the tick is odd".into())
         }
     }
     #[derive(SystemParam)]
