@@ -12,8 +12,8 @@ use super::name;
 use super::node::Node;
 use super::run::Schedule;
 use super::save::{
-    Change, Extent, LoadError, LoadReport, MalformedSave, Place, Reader, SaveError, SaveRules,
-    Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
+    Change, Entries, Extent, LoadError, LoadReport, MalformedSave, Place, Reader, SaveError,
+    SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
 };
 
 /// A whole game at the border of two ticks: loaded in another process, on any number of threads, it
@@ -230,9 +230,10 @@ impl Save {
         // Everything is read before anything is changed.
         let mut report = LoadReport::default();
         self.read_migrations(rules, &mut report).ok_or_else(|| bad(MIGRATIONS))?;
-        let mut changes = self.read_resources(rules, world, &mut report)?;
-        changes.extend(self.read_events(rules, schedule, &mut report)?);
-        self.visit_systems(rules, schedule, None, &mut report)?;
+        let mut left = Entries::of(&self.sections, rules);
+        let mut changes = read_resources(&mut left, rules, world, &mut report)?;
+        changes.extend(read_events(&mut left, rules, schedule, &mut report)?);
+        visit_systems(left.clone(), rules, schedule, None, &mut report)?;
         rules.registrations.iter().for_each(|register| register(world));
         let restored = world.restore(&snapshot).map_err(LoadError::World)?;
         let left_out = restored.dropped.iter();
@@ -241,7 +242,7 @@ impl Save {
         );
         changes.into_iter().for_each(|change| change(world));
         // It was read once already: nothing can be wrong with it now.
-        self.visit_systems(rules, schedule, Some(world), &mut LoadReport::default())?;
+        visit_systems(left, rules, schedule, Some(world), &mut LoadReport::default())?;
         schedule.resume_at(tick);
         Ok(report)
     }
@@ -266,109 +267,6 @@ impl Save {
         done.retain(|&name| names().all(|known| known != name));
         report.dropped.extend(done.into_iter().map(|name| format!("the migration {name:?}")));
         Some(())
-    }
-
-    fn read_resources(
-        &self,
-        rules: &SaveRules,
-        world: &World,
-        report: &mut LoadReport,
-    ) -> Result<Vec<Change>, LoadError> {
-        let (mut changes, mut known) = (Vec::<Change>::new(), Vec::new());
-        for rule in rules.sorted() {
-            let what = || called(RESOURCE, rule.name);
-            let is_there = (rule.find)(world).is_some();
-            let Some((saved_name, bytes)) = self.find(RESOURCE, rule.names()) else {
-                // Else it may be the type of a local or an event.
-                report.new.extend(is_there.then(what));
-                continue;
-            };
-            known.push(saved_name);
-            let invalid = || LoadError::InvalidValue { what: what() };
-            let mut reader = Reader(bytes);
-            let (version, was_there) = reader.u64().zip(reader.u8()).ok_or_else(invalid)?;
-            if was_there == 0 {
-                if rule.extent != Extent::Rebuilt {
-                    changes.push(Box::new(rule.remove));
-                }
-                continue;
-            }
-            if rule.extent != Extent::Whole && !is_there {
-                report.dropped.push(what());
-            }
-            let put = rule.read(&mut reader.0).map_err(|_| invalid())?;
-            if !reader.0.is_empty() {
-                return Err(invalid());
-            }
-            changes.push(Box::new(move |world| put(Place::Resource(world, version))));
-        }
-        self.note_unknown(RESOURCE, &known, report);
-        Ok(changes)
-    }
-
-    fn read_events(
-        &self,
-        rules: &SaveRules,
-        schedule: &Schedule,
-        report: &mut LoadReport,
-    ) -> Result<Vec<Change>, LoadError> {
-        let (mut changes, mut known) = (Vec::new(), Vec::new());
-        for events in &schedule.aging {
-            match self.find(EVENTS, rules.names(events.name)) {
-                Some((name, bytes)) => {
-                    known.push(name);
-                    changes.push((events.load)(rules, bytes)?);
-                }
-                None => report.new.push(called(EVENTS, events.name)),
-            }
-        }
-        self.note_unknown(EVENTS, &known, report);
-        Ok(changes)
-    }
-
-    /// Reads what systems keep; where there is a world, it is theirs from then on.
-    fn visit_systems(
-        &self,
-        rules: &SaveRules,
-        schedule: &Schedule,
-        world: Option<&World>,
-        report: &mut LoadReport,
-    ) -> Result<(), LoadError> {
-        let names: Vec<String> =
-            (0..schedule.nodes.len()).map(|number| schedule.name_in_save(number)).collect();
-        for (Node { info, slot }, saved_name) in schedule.nodes.iter().zip(&names) {
-            let Some(bytes) = self.get(SYSTEM, saved_name) else {
-                report.new.push(called(SYSTEM, &info.name));
-                continue;
-            };
-            let archive = StateArchive::loading(rules, &info.name, bytes, world);
-            let mut archive =
-                archive.ok_or_else(|| MalformedSave::BadSection(saved_name.clone()))?;
-            slot.lock().visit_state(&mut archive);
-            let (missing, left) = archive.finish()?;
-            let of = |what: String| format!("{what} of the system {}", info.name);
-            report.new.extend(missing.into_iter().map(of));
-            report.dropped.extend(left.into_iter().map(of));
-        }
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.note_unknown(SYSTEM, &known, report);
-        Ok(())
-    }
-
-    /// The section of one kind that has one of these names.
-    fn find<'n>(
-        &self,
-        kind: &str,
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> Option<(&'n str, &[u8])> {
-        names.into_iter().find_map(|name| Some((name, self.get(kind, name)?)))
-    }
-
-    /// Reports the sections of one kind that are not known.
-    fn note_unknown(&self, kind: &str, known: &[&str], report: &mut LoadReport) {
-        let names = self.sections.iter().filter_map(|it| it.name.strip_prefix(kind));
-        let unknown = names.filter(|name| !known.contains(name));
-        report.dropped.extend(unknown.map(|name| called(kind, name)));
     }
 
     /// Adds something of the host's own, by a name: which level it is, what is on the screen.
@@ -441,6 +339,92 @@ impl Save {
         })?;
         Self::from_bytes(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
+}
+
+fn read_resources(
+    left: &mut Entries<'_>,
+    rules: &SaveRules,
+    world: &World,
+    report: &mut LoadReport,
+) -> Result<Vec<Change>, LoadError> {
+    let mut changes = Vec::<Change>::new();
+    for rule in rules.sorted() {
+        let what = || called(RESOURCE, rule.name);
+        let is_there = (rule.find)(world).is_some();
+        let Some(bytes) = left.take(&format!("{RESOURCE}{}", rule.name)) else {
+            // Else it may be the type of a local or an event.
+            report.new.extend(is_there.then(what));
+            continue;
+        };
+        let invalid = || LoadError::InvalidValue { what: what() };
+        let mut reader = Reader(bytes);
+        let (version, was_there) = reader.u64().zip(reader.u8()).ok_or_else(invalid)?;
+        if was_there == 0 {
+            if rule.extent != Extent::Rebuilt {
+                changes.push(Box::new(rule.remove));
+            }
+            continue;
+        }
+        if rule.extent != Extent::Whole && !is_there {
+            report.dropped.push(what());
+        }
+        let put = rule.read(&mut reader.0).map_err(|_| invalid())?;
+        if !reader.0.is_empty() {
+            return Err(invalid());
+        }
+        changes.push(Box::new(move |world| put(Place::Resource(world, version))));
+    }
+    note_left(RESOURCE, left, report);
+    Ok(changes)
+}
+
+fn read_events(
+    left: &mut Entries<'_>,
+    rules: &SaveRules,
+    schedule: &Schedule,
+    report: &mut LoadReport,
+) -> Result<Vec<Change>, LoadError> {
+    let mut changes = Vec::new();
+    for events in &schedule.aging {
+        match left.take(&format!("{EVENTS}{}", events.name)) {
+            Some(bytes) => changes.push((events.load)(rules, bytes)?),
+            None => report.new.push(called(EVENTS, events.name)),
+        }
+    }
+    note_left(EVENTS, left, report);
+    Ok(changes)
+}
+
+/// Reads what systems keep; where there is a world, it is theirs from then on.
+fn visit_systems(
+    mut left: Entries<'_>,
+    rules: &SaveRules,
+    schedule: &Schedule,
+    world: Option<&World>,
+    report: &mut LoadReport,
+) -> Result<(), LoadError> {
+    for (number, Node { info, slot }) in schedule.nodes.iter().enumerate() {
+        let saved_name = schedule.name_in_save(number);
+        let Some(bytes) = left.take(&format!("{SYSTEM}{saved_name}")) else {
+            report.new.push(called(SYSTEM, &info.name));
+            continue;
+        };
+        let archive = StateArchive::loading(rules, &info.name, bytes, world);
+        let mut archive = archive.ok_or(MalformedSave::BadSection(saved_name))?;
+        slot.lock().visit_state(&mut archive);
+        let (missing, left) = archive.finish()?;
+        let of = |what: String| format!("{what} of the system {}", info.name);
+        report.new.extend(missing.into_iter().map(of));
+        report.dropped.extend(left.into_iter().map(of));
+    }
+    note_left(SYSTEM, &left, report);
+    Ok(())
+}
+
+/// Reports the sections of one kind that nothing has taken.
+fn note_left(kind: &str, left: &Entries<'_>, report: &mut LoadReport) {
+    let names = left.left().filter_map(|name| name.strip_prefix(kind));
+    report.dropped.extend(names.map(|name| called(kind, name)));
 }
 
 /// What a section of this kind and name is called in messages.

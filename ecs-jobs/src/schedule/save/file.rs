@@ -10,6 +10,8 @@
 
 use formic_ecs::StateHasher;
 
+use super::rules::SaveRules;
+
 const MAGIC: [u8; 8] = *b"FormicSG";
 const FORMAT: u32 = 1;
 const HEADER_BYTES: usize = 32;
@@ -83,17 +85,52 @@ pub(in crate::schedule) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, Malf
     if sum != checksum(body) || reserved != 0 {
         return Err(MalformedSave::WrongChecksum);
     }
-    let (mut reader, mut sections) = (Reader(body), Vec::<Section>::new());
-    while !reader.0.is_empty() {
-        let bad = || MalformedSave::BadSection(format!("number {}", sections.len()));
-        let name = reader.text().ok_or_else(bad)?.to_owned();
-        let bytes = reader.counted().ok_or_else(bad)?.to_vec();
+    let mut sections = Vec::<Section>::new();
+    let bad = |number| MalformedSave::BadSection(format!("number {number}"));
+    for (name, bytes) in list(body).map_err(bad)? {
         if sections.iter().any(|section| section.name == name) {
-            return Err(MalformedSave::BadSection(name));
+            return Err(MalformedSave::BadSection(name.to_owned()));
         }
-        sections.push(Section { name, bytes });
+        sections.push(Section { name: name.to_owned(), bytes: bytes.to_vec() });
     }
     Ok(sections)
+}
+
+/// A list of names and bytes, as [`put_text`] and [`put_bytes`] write them in turn; or how many could be
+/// read.
+fn list(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, usize> {
+    let (mut reader, mut list) = (Reader(bytes), Vec::new());
+    while !reader.0.is_empty() {
+        let entry = reader.text().zip(reader.counted());
+        list.push(entry.ok_or(list.len())?);
+    }
+    Ok(list)
+}
+
+/// Named bytes, which are taken out one by one. In their names types are called as they are now.
+#[derive(Clone, Debug)]
+pub(in crate::schedule) struct Entries<'a>(Vec<(String, &'a [u8])>);
+
+impl<'a> Entries<'a> {
+    pub(in crate::schedule) fn of(sections: &'a [Section], rules: &SaveRules) -> Self {
+        let entry = |it: &'a Section| (rules.with_new_names(&it.name), &it.bytes[..]);
+        Self(sections.iter().map(entry).collect())
+    }
+
+    pub(in crate::schedule) fn read(bytes: &'a [u8], rules: &SaveRules) -> Option<Self> {
+        let list = list(bytes).ok()?.into_iter();
+        Some(Self(list.map(|(name, bytes)| (rules.with_new_names(name), bytes)).collect()))
+    }
+
+    pub(in crate::schedule) fn take(&mut self, name: &str) -> Option<&'a [u8]> {
+        let at = self.0.iter().position(|entry| entry.0 == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The names of those that were not taken.
+    pub(in crate::schedule) fn left(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|entry| &*entry.0)
+    }
 }
 
 pub(in crate::schedule) fn put_text(bytes: &mut Vec<u8>, text: &str) {

@@ -9,7 +9,7 @@ use std::fmt;
 use formic_ecs::{RestoreError, SnapshotError};
 
 pub use self::file::MalformedSave;
-pub(super) use self::file::{Reader, Section, from_bytes, put_bytes, put_text, to_bytes};
+pub(super) use self::file::{Entries, Reader, Section, from_bytes, put_bytes, put_text, to_bytes};
 pub use self::rules::SaveRules;
 pub(super) use self::rules::{Change, Extent, Place};
 pub use self::state::StateArchive;

@@ -44,7 +44,7 @@ pub struct SaveRules {
 /// How the values of one type are saved.
 pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) name: &'static str,
-    pub(in crate::schedule) earlier_names: Vec<&'static str>,
+    earlier_names: Vec<&'static str>,
     /// The resource of this type, if there is one.
     pub(in crate::schedule) find: fn(&World) -> Option<&(dyn Any + 'static)>,
     pub(in crate::schedule) remove: fn(&mut World),
@@ -114,13 +114,6 @@ impl Default for SaveRules {
         rules.save(Codec::<f32>::plain()).save(Codec::<f64>::plain());
         rules.save(Codec::<bool>::plain());
         rules
-    }
-}
-
-impl Rule {
-    /// What the type is and was called.
-    pub(in crate::schedule) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        std::iter::once(self.name).chain(self.earlier_names.iter().copied())
     }
 }
 
@@ -238,12 +231,6 @@ impl SaveRules {
         &self,
     ) -> impl Iterator<Item = (&'static str, fn(&mut World))> + '_ {
         self.migrations.iter().copied()
-    }
-
-    /// What the type of this name is and was called.
-    pub(in crate::schedule) fn names(&self, name: &'static str) -> Vec<&'static str> {
-        let rule = self.types.values().find(|rule| rule.name == name);
-        rule.map_or_else(|| vec![name], |rule| rule.names().collect())
     }
 
     /// The text with the types in it as they are called now.

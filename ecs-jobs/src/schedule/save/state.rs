@@ -4,7 +4,7 @@ use std::any::{TypeId, type_name};
 
 use formic_ecs::{CodecError, QueryData, QueryFilter, QueryPlan, World};
 
-use super::file::{Reader, put_bytes, put_text};
+use super::file::{Entries, put_bytes, put_text};
 use super::rules::{Extent, Place, SaveRules};
 use super::{LoadError, Unsaved};
 use crate::schedule::name;
@@ -30,15 +30,12 @@ enum Mode<'a> {
         world: &'a World,
     },
     Load {
-        entries: Vec<Option<Entry<'a>>>,
+        entries: Entries<'a>,
         missing: Vec<String>,
         failed: Option<LoadError>,
         world: Option<&'a World>,
     },
 }
-
-/// The name, with types as they are called now, and the bytes.
-type Entry<'a> = (String, &'a [u8]);
 
 impl<'a> StateArchive<'a> {
     pub(in crate::schedule) fn saving(
@@ -58,10 +55,7 @@ impl<'a> StateArchive<'a> {
         bytes: &'a [u8],
         world: Option<&'a World>,
     ) -> Option<Self> {
-        let (mut reader, mut entries) = (Reader(bytes), Vec::new());
-        while !reader.0.is_empty() {
-            entries.push(Some((rules.with_new_names(reader.text()?), reader.counted()?)));
-        }
+        let entries = Entries::read(bytes, rules)?;
         let mode = Mode::Load { entries, missing: Vec::new(), failed: None, world };
         Some(Self { rules, system, mode })
     }
@@ -78,8 +72,7 @@ impl<'a> StateArchive<'a> {
         match self.mode {
             Mode::Load { failed: Some(error), .. } => Err(error),
             Mode::Load { entries, missing, .. } => {
-                let left = entries.into_iter().flatten().map(|(name, _)| name::of_type(&name));
-                Ok((missing, left.collect()))
+                Ok((missing, entries.left().map(name::of_type).collect()))
             }
             Mode::Save { .. } => Ok(Default::default()),
         }
@@ -102,10 +95,7 @@ impl<'a> StateArchive<'a> {
                 self.put(what, written.map(|()| bytes));
             }
             Mode::Load { entries, missing, failed, world } => {
-                let is_it =
-                    |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
-                let Some((_, mut bytes)) = entries.iter_mut().find(is_it).and_then(Option::take)
-                else {
+                let Some(mut bytes) = entries.take(what) else {
                     return missing.push(name::of_type(what));
                 };
                 if read(state, &mut bytes, *world).is_err() || !bytes.is_empty() {
