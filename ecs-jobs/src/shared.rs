@@ -302,17 +302,16 @@ impl Shared {
     /// How many of so many threads are still to be woken, for a caller that has made work visible and
     /// has a fence behind it (docs/job-sleep.md, section 3).
     fn left_to_wake(&self, wanted: usize) -> usize {
+        // A thread of the host looks at its condition first, which may take long, and wakes no other till then.
+        if self.is_hosted {
+            return wanted;
+        }
         wanted.saturating_sub(self.searching_count()).min(WAKES_AT_ONCE)
     }
 
     /// How many workers are awake and look for work, or are about to: those who were woken, too.
     fn searching_count(&self) -> usize {
-        // A host's condition may take its time.
-        if self.is_hosted {
-            0
-        } else {
-            self.hungry_count().saturating_sub(self.sleepers.idle_count())
-        }
+        self.hungry_count().saturating_sub(self.sleepers.idle_count())
     }
 
     /// How many threads to wake for what there is to do: many for a group, which many visit at a time;

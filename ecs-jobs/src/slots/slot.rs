@@ -279,10 +279,11 @@ impl Slot {
     }
 
     /// Lets one external thread into the job `id`, to help inside of it; false if there is one
-    /// already. The job has not ended, and does not meanwhile.
+    /// already, or if the job has ended and one is in a later job here.
     pub(crate) fn let_external_in(&self, id: JobId) -> bool {
         // Acquire: one external thread after the other, with the same slot.
-        let let_in = |other: u64| (other != id.to_bits()).then_some(id.to_bits());
+        let is_earlier = |other: JobId| other.generation() < id.generation();
+        let let_in = |other| JobId::from_bits(other).is_none_or(is_earlier).then_some(id.to_bits());
         let order = needed("external_in", Ordering::Acquire);
         self.external.fetch_update(order, Ordering::Relaxed, let_in).is_ok()
             || !is_kept("one_external")
