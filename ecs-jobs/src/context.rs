@@ -76,6 +76,7 @@ impl WorkerContext {
         let context = Self::new(shared, queues.place, Some(queues));
         // A worker counts as hungry from the start, so that it is expected before it has come.
         context.is_hungry.set(true);
+        shared.begin_worker();
         context.stay(shared, run)
     }
 
@@ -222,16 +223,17 @@ impl WorkerContext {
     /// Passes a wake-up on that was spent on this thread, which looks for work no more.
     pub(crate) fn pass_on_wake_up(&self, shared: &Shared) {
         if self.is_woken.replace(false) && is_kept("pass_on") {
-            shared.announce_more();
+            shared.announce_more(shared.waiting_count().max(1));
         }
     }
 
-    /// Notes that this thread has found something to do, and is about to begin.
+    /// Notes that this thread has found something to do, and is about to begin; so many jobs of it are
+    /// still among those that wait.
     ///
     /// The wake-up that was spent on it may have been for something else: for one of several open
     /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
     #[inline]
-    pub(crate) fn note_fed(&self, shared: &Shared) {
+    pub(crate) fn note_fed(&self, shared: &Shared, still_waiting: usize) {
         let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
         if was_hungry {
             shared.count_hungry(false);
@@ -239,8 +241,11 @@ impl WorkerContext {
             // woken none because this thread was looking, has made it visible.
             needed_fence("note_fed");
         }
-        if (was_hungry || was_woken) && is_kept("pass_on_work") && shared.has_news() {
-            shared.announce_more();
+        if (was_hungry || was_woken) && is_kept("pass_on_work") {
+            let waiting_count = shared.waiting_count().saturating_sub(still_waiting);
+            if waiting_count > 0 {
+                shared.announce_more(waiting_count);
+            }
         }
     }
 

@@ -67,8 +67,9 @@ impl BatchCounter {
         self.next.store(self.len, Ordering::Relaxed);
     }
 
-    fn has_more(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.len
+    /// How many batches are left if they are as small as they get.
+    fn batches_left(&self) -> usize {
+        self.len.saturating_sub(self.next.load(Ordering::Relaxed)).div_ceil(self.batch_len_min)
     }
 }
 
@@ -117,8 +118,8 @@ impl Work for FlatLoop<'_> {
         &self.group
     }
 
-    fn has_work(&self) -> bool {
-        self.counter.has_more()
+    fn left(&self) -> usize {
+        self.counter.batches_left()
     }
 
     fn run_one(&self, slot: usize) -> bool {
@@ -211,7 +212,7 @@ fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBo
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
-    // All at once: waking one by one would leave the last ones little to do.
+    // Several at once, who wake others: one by one the last ones would find little to do.
     let wanted = batch_count_max.min(shared.worker_count);
     share(shared, context, &flat_loop, || {
         shared.announce_work(&flat_loop.group, wanted);
@@ -240,7 +241,7 @@ mod tests {
         let counter = BatchCounter::new(0..10, 1, 1);
         assert!(counter.claim().is_some());
         counter.cancel();
-        assert!(counter.claim().is_none() && !counter.has_more());
+        assert!(counter.claim().is_none() && counter.batches_left() == 0);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        run_until(shared, || std::mem::take(&mut *alarm.is_woken.lock()));
+        run_until(shared, None, || std::mem::take(&mut *alarm.is_woken.lock()));
     }
 }
 

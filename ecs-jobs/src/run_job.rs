@@ -45,7 +45,7 @@ pub(crate) fn run_job<'pool>(
     mut claimed: Claimed<'pool>,
     goes_on: impl Fn(JobId) -> bool,
 ) -> Option<Claimed<'pool>> {
-    context.note_fed(shared);
+    context.note_fed(shared, 0);
     let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
     let ready = |job: Claimed<'pool>| {

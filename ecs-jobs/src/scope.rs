@@ -123,8 +123,8 @@ impl Work for Scope<'_> {
         &self.group
     }
 
-    fn has_work(&self) -> bool {
-        !self.jobs.is_empty()
+    fn left(&self) -> usize {
+        self.jobs.len()
     }
 
     fn run_one(&self, _slot: usize) -> bool {

@@ -147,8 +147,10 @@ pub(crate) struct Shared {
     open_halves: Box<[Arc<Queue<JobRef>>]>,
     /// How many of these have ever been in use.
     place_count: AtomicUsize,
-    /// How many workers have looked for work and found none since.
+    /// How many workers have looked for work and found none since, or have not begun.
     hungry_count: CachePadded<AtomicUsize>,
+    /// How many of these have not begun: a host's hook may take its time before.
+    absent_count: AtomicUsize,
     /// The places of external threads that no thread has.
     external_places: Mutex<Vec<LocalQueues>>,
     /// The same of the workers in a pool of the host's threads.
@@ -197,6 +199,7 @@ impl Shared {
             open_halves: (0..count).map(|_| Arc::new(Queue::new(VecDeque::new()))).collect(),
             place_count: AtomicUsize::new(worker_count),
             hungry_count: CachePadded::new(AtomicUsize::new(worker_count)),
+            absent_count: AtomicUsize::new(worker_count),
             external_places: Mutex::new(Vec::new()),
             host_places: Mutex::new(Vec::new()),
             slots: Slots::new(),
@@ -243,13 +246,20 @@ impl Shared {
         self.wake_for(wanted.saturating_sub(owner_count), Some(group));
     }
 
-    /// Wakes so many idle workers, less those that look for work anyway; for want of these, owners of
+    /// Wakes so many idle workers, less those that look for work anyway; where none is idle, owners of
     /// the groups around `group`; and for want of these, threads that wait for jobs, if it is in one.
     fn wake_for(&self, wanted: usize, group: Option<&TaskGroup>) {
-        let mut wanted = self.left_to_wake(wanted);
-        if is_kept("announce_workers") {
-            wanted -= self.sleepers.wake(wanted, |tag| tag.takes == Takes::Anything);
+        let mut wanted = wanted;
+        if self.sleepers.idle_count() > 0 && is_kept("announce_workers") {
+            let woken =
+                self.sleepers.wake(self.left_to_wake(wanted), |tag| tag.takes == Takes::Anything);
+            // A worker that looks for work wakes those that are idle still.
+            if self.sleepers.idle_count() > 0 {
+                return;
+            }
+            wanted -= woken;
         }
+        // A worker that looks for work may find other work, and there is none besides.
         let Some(group) = group else { return };
         if is_kept("announce_owners_around") {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
@@ -285,9 +295,9 @@ impl Shared {
 
     /// Wakes others for what there is to do, if there is: the caller was woken and leaves, or was
     /// counted upon by those who brought work, and has found some.
-    pub(crate) fn announce_more(&self) {
+    pub(crate) fn announce_more(&self, count: usize) {
         if self.sleepers.has_any() {
-            self.wake_takers(self.waiting_count());
+            self.wake_takers(count);
         }
     }
 
@@ -309,20 +319,19 @@ impl Shared {
         wanted.saturating_sub(self.searching_count()).min(WAKES_AT_ONCE)
     }
 
-    /// How many workers are awake and look for work, or are about to: those who were woken, too.
+    /// How many workers are awake and look for work, or are about to: those who were woken, too, but not
+    /// those who have not begun.
     fn searching_count(&self) -> usize {
-        self.hungry_count().saturating_sub(self.sleepers.idle_count())
+        let others = self.sleepers.idle_count() + self.absent_count.load(Ordering::Relaxed);
+        self.hungry_count().saturating_sub(others)
     }
 
-    /// How many threads to wake for what there is to do: many for a group, which many visit at a time;
-    /// two for jobs, each of which wakes two in turn; and one for halves of joins, since a thread that takes
-    /// one opens others.
-    fn waiting_count(&self) -> usize {
-        if self.open_groups.has_work(Reach::All) {
-            WAKES_AT_ONCE
-        } else {
-            self.ready.len().clamp(1, 2)
-        }
+    /// How many threads would find something to do, about: as many as there are jobs in groups; no more
+    /// than two for jobs with handles, since those wake two in turn; and one for halves of joins, since
+    /// a thread that takes one opens others.
+    pub(crate) fn waiting_count(&self) -> usize {
+        let halves = usize::from(self.has_half(Reach::All));
+        self.open_groups.left() + self.ready.len().min(2) + halves
     }
 
     /// Tells the workers to end.
@@ -340,6 +349,11 @@ impl Shared {
     pub(crate) fn hungry_count(&self) -> usize {
         // Relaxed: a hint.
         self.hungry_count.load(Ordering::Relaxed)
+    }
+
+    /// Counts a worker that begins to look for work.
+    pub(crate) fn begin_worker(&self) {
+        self.absent_count.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_hungry(&self, is_hungry: bool) {
@@ -469,8 +483,10 @@ mod tests {
 
     #[test]
     fn no_worker_is_woken_for_what_those_will_find_who_look_and_at_most_four_at_a_time() {
-        let (shared, _places) = Shared::new(6);
+        let (shared, _places) = Shared::new(7);
         let list = || shared.sleepers.list(IDLE);
+        // The seventh has not begun.
+        (0..6).for_each(|_| shared.begin_worker());
         let five: Vec<_> = (0..5).map(|_| list()).collect();
         shared.announce_ready(1, false);
         assert!(five.iter().all(Listed::is_listed), "the sixth has not lain down");
@@ -481,6 +497,8 @@ mod tests {
         assert!(!sixth.is_listed());
         shared.announce_ready(4, false);
         assert!(five[0].is_listed(), "those who were woken look for work");
+        shared.announce_ready(5, false);
+        assert!(!five[1].is_listed(), "who has not begun is not counted upon");
     }
 
     #[test]

@@ -177,8 +177,8 @@ impl<F: Fn(usize, usize) + Sync> Work for GraphRun<'_, F> {
         &self.group
     }
 
-    fn has_work(&self) -> bool {
-        !self.graph.queue.is_empty()
+    fn left(&self) -> usize {
+        self.graph.queue.len()
     }
 
     fn run_one(&self, slot: usize) -> bool {

@@ -240,8 +240,12 @@ impl JobRef {
 pub(crate) trait Work: Sync {
     fn group(&self) -> &TaskGroup;
 
-    /// Whether a visitor would find something to do now.
-    fn has_work(&self) -> bool;
+    /// How many jobs, or batches, a visitor would find now, about; zero if there is none.
+    fn left(&self) -> usize;
+
+    fn has_work(&self) -> bool {
+        self.left() > 0
+    }
 
     /// Takes one job of this group and runs it, on a thread with this slot. False if there was
     /// none left. Panics of jobs stay inside.
@@ -330,6 +334,16 @@ impl OpenGroups {
             (reach.includes(work.group()) && work.has_work()).then_some(())
         };
         self.0.find_map(offers).is_some()
+    }
+
+    /// How many jobs are left in all groups, about.
+    pub(crate) fn left(&self) -> usize {
+        let mut left = 0;
+        _ = self.0.find_map(|open| {
+            left += open.work().left();
+            None::<()>
+        });
+        left
     }
 
     /// Finds the oldest group within reach that has work, and counts the caller as its visitor until

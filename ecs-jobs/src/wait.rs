@@ -74,7 +74,7 @@ pub(crate) fn help_once(
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     if let Some(visit) = shared.enter(reach) {
-        context.note_fed(shared);
+        context.note_fed(shared, 1);
         let work = visit.work();
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
@@ -90,7 +90,7 @@ pub(crate) fn help_once(
     }
     // The half itself notes which group its thief is now working for.
     let Some(half) = shared.steal(context.place(), reach) else { return false };
-    context.note_fed(shared);
+    context.note_fed(shared, 0);
     half.run();
     true
 }

@@ -7,6 +7,7 @@ use crate::panic_slot::{catch, never_unwinding};
 use crate::run_job::{Main, run_chain, take_any};
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::{Tag, Takes};
+use crate::slots::JobId;
 use crate::task_group::Reach;
 use crate::wait::{Goal, help_once, wait};
 use std::panic::resume_unwind;
@@ -21,14 +22,15 @@ pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
             // What is ready when the pool closes is not left behind.
             let has_any = || shared.has_work(Reach::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
-            work_until(shared, context, (true, false, Main::Leave), is_over);
+            work_until(shared, context, (true, false, Main::Leave), None, is_over);
         });
     });
 }
 
 /// Has the calling thread work until `condition` holds: as a worker if the pool has a place for it,
-/// else as an external thread, which runs jobs with handles only.
-pub(crate) fn run_until(shared: &Shared, mut condition: impl FnMut() -> bool) {
+/// else as an external thread, which runs jobs with handles only. If the condition is that a job is
+/// done, `job` is that one.
+pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl FnMut() -> bool) {
     WorkerContext::with_host(shared, |context| {
         // In the middle of a job or of a call a thread that took on whatever there is could get
         // into that same call again.
@@ -42,7 +44,7 @@ pub(crate) fn run_until(shared: &Shared, mut condition: impl FnMut() -> bool) {
                 true
             })
         };
-        work_until(shared, context, (is_worker, true, main), is_over);
+        work_until(shared, context, (is_worker, true, main), job, is_over);
         if let Some(payload) = panic {
             resume_unwind(payload);
         }
@@ -55,7 +57,7 @@ pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
         WorkerContext::with(shared, |context| {
             // The sums cost more than a job, before each of which this is asked.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
-            work_until(shared, context, (false, true, main), is_over);
+            work_until(shared, context, (false, true, main), None, is_over);
         });
     }
 }
@@ -64,10 +66,12 @@ fn work_until(
     shared: &Shared,
     context: &WorkerContext,
     (is_worker, watches, main): (bool, bool, Main),
+    job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
 ) {
     let is_reached = false;
-    let mut goal = WorkGoal { shared, context, is_worker, watches, main, condition, is_reached };
+    let mut goal =
+        WorkGoal { shared, context, job, is_worker, watches, main, condition, is_reached };
     one_deeper(context, || wait(shared, context, &mut goal))
         .unwrap_or_else(|error| panic!("{error}"));
 }
@@ -76,6 +80,7 @@ fn work_until(
 struct WorkGoal<'a, C> {
     shared: &'a Shared,
     context: &'a WorkerContext,
+    job: Option<JobId>,
     /// Whether this thread takes on what any worker does; else it runs jobs with handles only.
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
@@ -128,9 +133,16 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     fn tag(&self) -> Tag {
         Tag {
             takes: if self.is_worker { Takes::Anything } else { Takes::Jobs },
+            group: 0,
+            job: self.job.map_or(0, JobId::to_bits),
             watches: self.watches,
             runs_main: self.main != Main::Leave,
-            ..Tag::default()
+        }
+    }
+
+    fn note_asleep(&self) {
+        if let Some(job) = self.job {
+            self.shared.slots.get(job).note_awaited(job);
         }
     }
 }
@@ -142,7 +154,14 @@ pub(crate) fn work_once(
     context: &WorkerContext,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
-    let mut leaves = || stop() || context.is_in_the_way(shared);
+    let mut leaves = || {
+        let is_in_the_way = context.is_in_the_way(shared);
+        if is_in_the_way {
+            // It looks again after a rest, so that no other is to be woken in its place.
+            context.note_hungry(shared);
+        }
+        is_in_the_way || stop()
+    };
     if !help_once(shared, context, Reach::All, &mut leaves) {
         let Some(job) = take_any(shared) else {
             context.note_hungry(shared);

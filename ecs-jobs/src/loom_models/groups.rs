@@ -124,8 +124,8 @@ impl<Q: Tasks> Work for TaskQueue<Q> {
         &self.group
     }
 
-    fn has_work(&self) -> bool {
-        self.queue.has_any()
+    fn left(&self) -> usize {
+        usize::from(self.queue.has_any())
     }
 
     fn run_one(&self, _slot: usize) -> bool {
@@ -223,8 +223,8 @@ impl Work for ForOthers<'_> {
         &self.group
     }
 
-    fn has_work(&self) -> bool {
-        self.queue.has_any()
+    fn left(&self) -> usize {
+        usize::from(self.queue.has_any())
     }
 
     fn run_one(&self, _slot: usize) -> bool {
@@ -275,7 +275,6 @@ fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
             move || {
                 let awaited = TaskGroup::new(1);
                 WorkerContext::with_worker(&shared, place, |context| {
-                    context.note_fed(&shared);
                     context.inside(&above.group, || {
                         // The first half waits for what the second does, and may not run that: so it
                         // ends only if the owner of `above` comes.

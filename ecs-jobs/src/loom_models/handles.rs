@@ -362,7 +362,7 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
                 shared.announce_condition();
             }
         });
-        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         other.join().unwrap();
     });
 }
@@ -442,7 +442,7 @@ fn a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host() {
                 shared.announce_condition();
             }
         });
-        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         setter.join().unwrap();
     });
 }
@@ -461,7 +461,7 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
             let shared = Arc::clone(&shared);
             move || run_by_hand(&shared, id)
         });
-        run_until(&shared, || flag.load(Ordering::Relaxed) == 1);
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         runner.join().unwrap();
     });
 }
@@ -474,7 +474,7 @@ fn a_job_of_a_worker_makes_a_condition_true_for_a_thread_of_the_host() {
             let inside = Arc::clone(&flag);
             let job = move || inside.store(1, Ordering::Relaxed);
             add_job::<JobId>(shared, Kind::Anywhere, &[], job);
-            run_until(shared, || flag.load(Ordering::Relaxed) == 1);
+            run_until(shared, None, || flag.load(Ordering::Relaxed) == 1);
         });
     });
 }
@@ -522,6 +522,31 @@ fn an_external_thread_that_runs_a_job_keeps_others_out_of_it() {
         deed.act();
         slots.get(id).let_external_out(id);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn an_external_thread_that_comes_late_lets_no_other_into_the_next_job() {
+    explore("external threads of two jobs in one slot", || {
+        let slots = Arc::new(Slots::new());
+        let (ended, deed) = (published(&slots), Deed::new());
+        let next = JobId::new(ended.index(), ended.generation() + 1);
+        // Before there are others: loom takes a store beside a compare-exchange for one in any order.
+        slots.get(next).start_as_external(next);
+        let help = |id: JobId, act: fn(&Deed)| {
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            thread::spawn(move || {
+                let slot = slots.get(id);
+                if slot.let_external_in(id) {
+                    act(&deed);
+                    slot.let_external_out(id);
+                }
+            })
+        };
+        let others = [help(ended, |_| ()), help(next, Deed::act)];
+        deed.act();
+        slots.get(next).let_external_out(next);
+        others.into_iter().for_each(|other| other.join().unwrap());
     });
 }
 

@@ -108,6 +108,8 @@ fn external_threads_in_a_job_need_the_order_of_both_sides() {
     must_fail_without("one_external", model, "Causality violation");
     let model = "handles::an_external_thread_that_runs_a_job_keeps_others_out_of_it";
     must_fail_without("start_as_external", model, "Causality violation");
+    let model = "handles::an_external_thread_that_comes_late_lets_no_other_into_the_next_job";
+    must_fail_without("external_is_earlier", model, "Causality violation");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
             }
             false
         };
-        let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, condition));
+        let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, None, condition));
         let outcome = std::panic::catch_unwind(run);
         assert!(outcome.is_err());
         worker.join().unwrap();
@@ -176,10 +176,11 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
         let (shared, place) = (Arc::new(shared), places.remove(0));
         // The other worker.
         let sleeper = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
+        shared.begin_worker();
         let worker = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                WorkerContext::with_worker(&shared, place, |context| context.note_fed(&shared));
+                WorkerContext::with_worker(&shared, place, |context| context.note_fed(&shared, 0));
             }
         });
         add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());

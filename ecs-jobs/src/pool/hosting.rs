@@ -52,7 +52,7 @@ impl Pool {
     /// With a panic of `condition`; and if this thread is in 128 waits already, each inside of a job that
     /// it runs in the one around it. (The loop of a worker is one.)
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
-        run_until(&self.shared, condition);
+        run_until(&self.shared, None, condition);
     }
 
     /// Works for the pool until the job is done. Unlike
@@ -65,7 +65,7 @@ impl Pool {
     /// already, each inside of a job that it runs in the one around it.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);
-        run_until(&self.shared, || self.shared.slots.is_done(job.id));
+        run_until(&self.shared, Some(job.id), || self.shared.slots.is_done(job.id));
     }
 
     /// Has the threads in [`run_until`](Self::run_until) look at their conditions.

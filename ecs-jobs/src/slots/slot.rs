@@ -282,7 +282,9 @@ impl Slot {
     /// already, or if the job has ended and one is in a later job here.
     pub(crate) fn let_external_in(&self, id: JobId) -> bool {
         // Acquire: one external thread after the other, with the same slot.
-        let is_earlier = |other: JobId| other.generation() < id.generation();
+        let is_earlier = |other: JobId| {
+            other.generation() < id.generation() || other != id && !is_kept("external_is_earlier")
+        };
         let let_in = |other| JobId::from_bits(other).is_none_or(is_earlier).then_some(id.to_bits());
         let order = needed("external_in", Ordering::Acquire);
         self.external.fetch_update(order, Ordering::Relaxed, let_in).is_ok()
