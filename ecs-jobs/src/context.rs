@@ -249,24 +249,26 @@ impl WorkerContext {
         }
     }
 
-    /// Whether this thread, a worker that has just run a job, is one too many: the last few were behind
-    /// locks that others held, so each takes less than it takes to hand it out.
-    pub(crate) fn is_in_the_way(&self, shared: &Shared) -> bool {
+    /// Notes, after a job, whether another thread held the lock that the job lay behind.
+    pub(crate) fn note_crowd(&self) {
         let count = crowded_count();
         let is_crowded = self.crowded_count.replace(count) != count;
-        let in_a_row = if is_crowded { self.crowded_in_a_row.get() + 1 } else { 0 };
+        let in_a_row = if is_crowded { self.crowded_in_a_row.get().saturating_add(1) } else { 0 };
         self.crowded_in_a_row.set(in_a_row);
-        in_a_row >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted
     }
 
-    /// Has a worker that is in the way look for work after a while only.
+    /// Whether this thread, a worker, is one too many: another held the lock before each of the last few
+    /// jobs, so that a job takes less than it takes to hand it out.
+    pub(crate) fn is_in_the_way(&self, shared: &Shared) -> bool {
+        self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted
+    }
+
+    /// Has a worker that is in the way look for work after a while only. It counts among those who look
+    /// for work meanwhile, so no other is woken in its place.
     pub(crate) fn rest(&self, shared: &Shared) {
-        if self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted {
-            // It counts among those who look for work, so no other is woken in its place.
-            self.note_hungry(shared);
-            park_timeout(REST);
-            self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
-        }
+        self.note_hungry(shared);
+        park_timeout(REST);
+        self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
     }
 
     /// Notes that this thread has ended a job with a handle, and wakes those who sleep until a

@@ -248,8 +248,7 @@ impl Shared {
 
     /// Wakes so many idle workers, less those that look for work anyway; where none is idle, owners of
     /// the groups around `group`; and for want of these, threads that wait for jobs, if it is in one.
-    fn wake_for(&self, wanted: usize, group: Option<&TaskGroup>) {
-        let mut wanted = wanted;
+    fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
         if self.sleepers.idle_count() > 0 && is_kept("announce_workers") {
             let woken =
                 self.sleepers.wake(self.left_to_wake(wanted), |tag| tag.takes == Takes::Anything);

@@ -155,9 +155,10 @@ pub(crate) fn work_once(
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     let mut leaves = || {
+        context.note_crowd();
         let is_in_the_way = context.is_in_the_way(shared);
         if is_in_the_way {
-            // It looks again after a rest, so that no other is to be woken in its place.
+            // Before it leaves, so that no other is woken in its place.
             context.note_hungry(shared);
         }
         is_in_the_way || stop()
@@ -168,9 +169,11 @@ pub(crate) fn work_once(
             return false;
         };
         run_chain(shared, context, job, stop);
-        context.is_in_the_way(shared);
+        context.note_crowd();
     }
-    context.rest(shared);
+    if context.is_in_the_way(shared) {
+        context.rest(shared);
+    }
     true
 }
 
