@@ -51,13 +51,12 @@ impl Session {
             Err(fault) => return Answer::error(400, &fault),
         };
         let mut listed = Vec::new();
-        let mut looked_at = 0;
-        let mut entities = world.entities().skip(asked.after);
-        let is_full = |listed: &Vec<Value>, looked_at| {
-            listed.len() == LISTED_MAX || looked_at == LOOKED_AT_MAX
-        };
-        while !is_full(&listed, looked_at) {
-            let Some(entity) = entities.next() else { break };
+        let (mut looked_at, mut next) = (0, None);
+        for (before, entity) in terms.candidates(world, asked.after) {
+            if listed.len() == LISTED_MAX || looked_at == LOOKED_AT_MAX {
+                next = Some(before);
+                break;
+            }
             looked_at += 1;
             if terms.matches(world, view, entity) {
                 listed.push(json!({
@@ -68,7 +67,6 @@ impl Session {
                 }));
             }
         }
-        let next = entities.next().map(|_| asked.after + looked_at);
         let mut answer = json!({ "entities": listed, "looked_at": looked_at, "next": next });
         if let Some(entity) = &asked.entity {
             match found(world, entity) {

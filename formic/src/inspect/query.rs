@@ -11,7 +11,7 @@
 use std::fmt;
 
 use formic_ai::explain::{DecisionLog, Verdict};
-use formic_ecs::{ComponentId, Entity, World};
+use formic_ecs::{Archetype, ComponentId, Entity, World};
 
 use super::scene::short_name;
 use super::{NoView, View};
@@ -27,9 +27,6 @@ const TERMS_MAX: usize = 16;
 
 /// How many values are looked at to learn which fields there are: types of one name may differ.
 const FIELDS_OF_MAX: usize = 16;
-
-/// How many entities are searched for these: where few have the component, what fields it has stays unknown.
-const ENTITIES_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Term {
@@ -131,10 +128,34 @@ impl Terms {
         self.0.iter().map(|term| (term.to_string(), term.fault(world, view, entity))).collect()
     }
 
+    /// The entities that may match, from the one that comes after so many of all: those of archetypes
+    /// that lack a component are passed over together. With each comes how many of all lie before it.
+    pub(super) fn candidates<'w>(
+        &self,
+        world: &'w World,
+        after: usize,
+    ) -> impl Iterator<Item = (usize, Entity)> + use<'_, 'w> {
+        let mut before = 0;
+        let all = world.archetypes().iter().map(move |archetype| {
+            let first = before;
+            before += archetype.len();
+            (first, archetype)
+        });
+        all.filter(move |(first, archetype)| {
+            first + archetype.len() > after && self.0.iter().all(|term| term.may_match(archetype))
+        })
+        .flat_map(|(first, archetype)| (first..).zip(entities_of(archetype)))
+        .skip_while(move |&(before, _)| before < after)
+    }
+
     /// Whether an entity matches all terms.
     pub(super) fn matches(&self, world: &World, view: &dyn View, entity: Entity) -> bool {
         self.0.iter().all(|term| term.fault(world, view, entity).is_none())
     }
+}
+
+fn entities_of(archetype: &Archetype) -> impl Iterator<Item = Entity> {
+    (0..archetype.chunk_count()).flat_map(|chunk| archetype.entities(chunk).iter().copied())
 }
 
 /// The terms between the commas that are not between quotation marks.
@@ -209,6 +230,14 @@ impl Term {
         }
     }
 
+    /// Whether any entity of an archetype may match.
+    fn may_match(&self, archetype: &Archetype) -> bool {
+        match self {
+            Self::With(named) | Self::Value { of: named, .. } => named.is_in(archetype),
+            _ => true,
+        }
+    }
+
     /// Why an entity does not match.
     fn fault(&self, world: &World, view: &dyn View, entity: Entity) -> Option<String> {
         match self {
@@ -256,7 +285,8 @@ impl Named {
     /// That a field may be there: some value has it, or none says what there is instead.
     fn check_field(&self, field: &str, world: &World) -> Result<(), String> {
         let mut known = Vec::new();
-        let entities = world.entities().take(ENTITIES_MAX);
+        let archetypes = world.archetypes().iter().filter(|it| self.is_in(it));
+        let entities = archetypes.flat_map(entities_of);
         let rows = entities.flat_map(|it| self.of(world, it).map(move |id| (it, id)));
         for (entity, id) in rows.take(FIELDS_OF_MAX) {
             for it in world.fields_by_id(entity, id).unwrap_or_default() {
@@ -273,6 +303,11 @@ impl Named {
             true => Ok(()),
             false => Err(format!("{} has no field {field}, but {}", self.name, known.join(", "))),
         }
+    }
+
+    /// Whether entities of an archetype have the component.
+    fn is_in(&self, archetype: &Archetype) -> bool {
+        self.ids.iter().any(|&id| archetype.components().contains(id))
     }
 
     /// Those of the components that an entity has.
@@ -537,5 +572,24 @@ mod tests {
             assert!(error.contains(part), "{query}: {error}");
         }
         assert!(Terms::parse(&"a".repeat(2_000), &world).is_err());
+    }
+
+    #[test]
+    fn what_lacks_a_component_is_passed_over_however_much_of_it_there_is() {
+        let mut world = World::new();
+        world.spawn_batch((0..600_000).map(|number| (Position(number as f32),)));
+        let hold = world.spawn(Hold { barrels: 1, crates: 2 });
+        let candidates = |text: &str, after| -> Vec<_> {
+            let terms = Terms::parse(text, &world).expect("it can be read");
+            terms.candidates(&world, after).take(3).collect()
+        };
+        assert_eq!(candidates("Hold.crates > 1", 0), [(600_000, hold)]);
+        assert_eq!(candidates("Hold, Position", 0), []);
+        assert_eq!(candidates("without Position", 599_999)[1..], [(600_000, hold)]);
+        let all: Vec<_> = candidates("", 7).into_iter().map(|(before, _)| before).collect();
+        assert_eq!(all, [7, 8, 9]);
+        // Its fields are known, far behind as it is.
+        let error = Terms::parse("Hold.barels > 1", &world).expect_err("it has no such field");
+        assert!(error.contains("barrels"), "{error}");
     }
 }
