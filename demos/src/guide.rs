@@ -17,7 +17,7 @@ chapters! {
     systems = "06_systems.md",
     threads = "07_threads.md",
     minds = "08_minds.md",
-    ways = "09_ways.md",
+    ways = "09_paths.md",
     swarm = "10_swarm.md",
     saving = "11_saving.md",
     events = "events.md",
