@@ -14,7 +14,6 @@ mod live;
 mod matrix;
 mod minds;
 mod miners;
-mod proofs;
 mod recording;
 mod rogue;
 mod save;
