@@ -9,6 +9,8 @@ use crate::arguments::{RunArguments, demo_command, threads};
 use crate::card::Demo;
 use crate::catalogue::DEMOS;
 use crate::failure::Failure;
+use crate::proofs::path::PathArguments;
+use crate::proofs::regions::RegionsArguments;
 use crate::serve::ServeArguments;
 
 /// What a command line asks for.
@@ -42,6 +44,10 @@ pub enum Tool {
     Diff(DiffArguments),
     /// Run any demo live, as a web page on this machine
     Serve(ServeArguments),
+    /// Solve the scenarios of a MovingAI map and check every path
+    Path(PathArguments),
+    /// Dig and fill at random and compare the regions with fresh floods
+    Regions(RegionsArguments),
 }
 
 /// The arguments of `diff`.

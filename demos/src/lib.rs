@@ -12,6 +12,9 @@
 //!                                 └──> tape ──> recording ──> replay
 //! ```
 //!
+//! Beside the demos there are proofs ([`proofs`]), which solve public problems
+//! and judge the answers.
+//!
 //! In a page there is no shell: the modules without which a demo does well are not built for wasm.
 //!
 //! To add a demo, write its folder, name it as a module below, and add its card to
@@ -44,6 +47,7 @@ pub mod picture;
 #[cfg(not(target_family = "wasm"))]
 pub mod plan;
 pub mod progress;
+pub mod proofs;
 pub mod raster;
 pub mod recording;
 #[cfg(not(target_family = "wasm"))]

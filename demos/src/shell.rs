@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{self, DemoCommand, Request, Tool};
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::{catalogue, diff, files, interrupt, replay, resume, runner, serve};
+use crate::{catalogue, diff, files, interrupt, proofs, replay, resume, runner, serve};
 
 /// Runs the program on `arguments` (the first one is its own name), with
 /// results on stdout and at most one line of complaint on stderr.
@@ -44,6 +44,8 @@ pub fn run(
         Request::Tool(Tool::Verify { file, threads }) => replay::verify(&file, threads, out),
         Request::Tool(Tool::Diff(arguments)) => diff::run(&arguments, out),
         Request::Tool(Tool::Serve(arguments)) => serve::run(&arguments, catalogue::DEMOS, out),
+        Request::Tool(Tool::Path(arguments)) => proofs::path::run(&arguments, out),
+        Request::Tool(Tool::Regions(arguments)) => proofs::regions::run(&arguments, out),
     };
     // The failure of the run says more than that of the flush.
     done.and(out.flush().map_err(Failure::Stdout))

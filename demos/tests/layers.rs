@@ -28,8 +28,8 @@ const BELOW: [&str; 21] = [
     "session",
     "serve",
 ];
-const ABOVE: [&str; 9] =
-    ["catalogue", "cli", "plan", "report", "runner", "resume", "replay", "diff", "shell"];
+const ABOVE: [&str; 10] =
+    ["proofs", "catalogue", "cli", "plan", "report", "runner", "resume", "replay", "diff", "shell"];
 
 #[test]
 fn every_module_names_only_lower_ones() {

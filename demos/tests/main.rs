@@ -14,6 +14,7 @@ mod live;
 mod matrix;
 mod minds;
 mod miners;
+mod proofs;
 mod recording;
 mod rogue;
 mod save;
