@@ -131,6 +131,11 @@ impl AgentClass {
         links
     }
 
+    /// What it is, as numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.size).chain(self.weights).map(u64::from)
+    }
+
     /// The north-western corners of all squares that a cell is in.
     pub(crate) fn corners(&self, cell: Cell) -> impl Iterator<Item = Cell> + use<> {
         let span = u16::from(self.size) - 1;

@@ -354,8 +354,8 @@ impl Grid {
     }
 
     /// Lets the version tell what becomes of the grid: the changes before are forgotten.
-    pub(crate) fn become_of(&mut self, number: u64) {
-        self.changes.begin([number]);
+    pub(crate) fn become_of(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        self.changes.begin(numbers);
     }
 
     /// Lets the version be that of a grid that this one is a copy of.

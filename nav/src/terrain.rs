@@ -70,7 +70,7 @@ impl Terrain {
     /// rule: what was derived from another terrain is not taken for one of this.
     #[must_use]
     pub fn new(mut grid: Grid, rule: MoveRule) -> Self {
-        grid.become_of(rule as u64);
+        grid.become_of([rule as u64]);
         let regions = Regions::new(&grid, rule.connectivity());
         Self::of_parts(grid, rule, regions)
     }
@@ -125,7 +125,7 @@ impl Terrain {
     }
 
     /// Keeps what agents of these classes need as well: see [`Terrain::for_class`]. Replaces the
-    /// classes before.
+    /// classes before; as for another terrain, what was derived from this one begins anew.
     ///
     /// Each takes as much memory as the terrain itself. An edit changes the terrain of a class at so
     /// many cells as such an agent covers, at most.
@@ -146,6 +146,8 @@ impl Terrain {
         };
         let classes: Vec<_> = classes.into_iter().map(terrain_of).collect();
         assert!(classes.len() <= usize::from(u8::MAX), "there are {} classes", classes.len());
+        let numbers = classes.iter().flat_map(|(class, _)| class.numbers());
+        self.grid.become_of(numbers.chain([classes.len() as u64]));
         self.classes = classes;
         self
     }
@@ -159,8 +161,8 @@ impl Terrain {
     /// close, and buildings come and go. An edit that makes no way cheaper leaves landmarks as they
     /// are; after another one the distances around it are put right, which weakens estimates a little,
     /// and if these would be more than a thousand, the landmarks of the terrain are forgotten. So they
-    /// are with new [links](Terrain::with_links) and [classes](Terrain::with_classes). To be called
-    /// again at a convenient time; to those who have derived something from the terrain it is
+    /// are with new [links](Terrain::with_links), and new [classes](Terrain::with_classes) have none. To be
+    /// called again at a convenient time; to those who have derived something from the terrain it is
     /// another one from then on.
     ///
     /// ```
@@ -185,7 +187,7 @@ impl Terrain {
     pub fn place_landmarks(&mut self) {
         self.landmarks =
             (!self.may_jump()).then(|| Arc::new(Landmarks::new(self.ground(), &self.regions)));
-        self.grid.become_of(self.landmarks.is_some().into());
+        self.grid.become_of([self.landmarks.is_some().into()]);
         self.classes.iter_mut().for_each(|(_, terrain)| terrain.place_landmarks());
     }
 
@@ -427,10 +429,6 @@ impl Terrain {
     /// Becomes a copy of a terrain that this was a copy of before edits. False if these are
     /// not known any longer.
     pub(crate) fn follow(&mut self, other: &Self) -> bool {
-        // A terrain of the same cells may have been put in its place, for other agents.
-        if !self.classes.iter().map(|it| &it.0).eq(other.classes.iter().map(|it| &it.0)) {
-            return false;
-        }
         if self.version() == other.version() {
             self.take_landmarks_of(other);
             return true;

@@ -433,3 +433,29 @@ fn trolls_give_way_to_each_other_by_all_that_they_cover() {
         assert!(sim.position(troll).distance(goal) < 0.2);
     }
 }
+
+#[test]
+fn agents_heed_other_classes_that_are_put_in_the_place_of_theirs() {
+    // A hall, and a corridor of one cell.
+    let grid = Grid::from_fn(12, 5, |cell| cell.x < 5 || cell.y == 2).unwrap();
+    let terrain = Terrain::new(grid, MoveRule::BothFree).with_classes([AgentClass::new(1)]);
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    sim.world.insert_resource(terrain.clone());
+    let agents = [8.5, 2.5].map(|x| {
+        let agent = systems::agent(Vec2::new(x, 2.5), 3.0);
+        sim.world.spawn((agent, ClassId(1)))
+    });
+    sim.ask(agents[1], 11.5, 2.5);
+    sim.ticks(3);
+    assert_eq!(sim.status(agents[1]), RequestStatus::Found);
+    sim.world.insert_resource(terrain.clone().with_classes([AgentClass::new(2)]));
+    sim.ticks(3);
+    assert!(agents.into_iter().all(|agent| stands_on_open_cells(&sim, agent, 2)));
+    assert_eq!(sim.status(agents[1]), RequestStatus::Unreachable(Unreachable::GoalBlocked));
+    // So do those that wait for an edit.
+    sim.world.get_mut::<PathRequest>(agents[1]).unwrap().ask(Vec2::new(11.5, 2.5)).keep_trying();
+    sim.ticks(3);
+    sim.world.insert_resource(terrain);
+    sim.ticks_until(200, |sim| sim.status(agents[1]) == RequestStatus::Arrived);
+    assert_eq!(sim.status(agents[1]), RequestStatus::Arrived);
+}
