@@ -39,7 +39,7 @@ impl Default for Facing {
 }
 
 /// How fast an agent walks, in cells per second. Less than zero, endless, and what is no
-/// number is as zero.
+/// number is as zero; more than a million is as a million.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 #[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -47,12 +47,16 @@ impl Default for Facing {
 pub struct Speed(pub f32);
 
 impl Speed {
-    /// The cells that an agent walks in some seconds: none where that is less than zero,
-    /// endless, or no number.
-    pub(crate) fn reach(self, seconds: f32) -> f32 {
-        let reach = self.0 * seconds;
-        if reach.is_finite() { reach.max(0.0) } else { 0.0 }
+    /// The cells that an agent walks in a second.
+    pub(crate) fn per_second(self) -> f32 {
+        amount(self.0)
     }
+}
+
+/// A number of cells or seconds that can be multiplied and squared: zero for what is less, endless,
+/// or no number, and a million for what is more.
+fn amount(value: f32) -> f32 {
+    if value.is_finite() { value.clamp(0.0, 1e6) } else { 0.0 }
 }
 
 /// How near to its goal an agent is there, in cells.
@@ -140,14 +144,14 @@ pub struct PathStatsSum {
 #[repr(C)]
 pub struct TimeStep {
     /// Simulated seconds per tick. Less than zero, endless, and what is no number is as zero:
-    /// agents stand.
+    /// agents stand. More than a million is as a million.
     pub seconds: f32,
 }
 
 impl TimeStep {
-    /// The seconds that pass: none where the step is less than zero, endless, or no number.
+    /// The seconds that pass.
     pub(crate) fn elapsed(self) -> f32 {
-        if self.seconds.is_finite() { self.seconds.max(0.0) } else { 0.0 }
+        amount(self.seconds)
     }
 }
 

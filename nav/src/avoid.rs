@@ -161,7 +161,7 @@ pub fn avoid(
             // From the middle of a cell to that of all that the agent covers.
             half_span: terrain.class(class).map_or(0.0, |class| f32::from(class.size() - 1) * 0.5),
             class,
-            speed: speed.0,
+            speed: speed.per_second(),
             goal: body.goal,
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
             wish: body.wish,
@@ -264,10 +264,8 @@ impl Surroundings<'_> {
         neighbours: impl FnOnce() -> N,
     ) -> Choice {
         let standing = Choice { velocity: Vec2::ZERO, crowding: Crowding::None };
-        let speed = body.speed.max(0.0);
-        // False for what is not a number as well.
-        let may_move = self.seconds > 0.0 && speed > 0.0 && speed.is_finite();
-        if !may_move {
+        let speed = body.speed;
+        if self.seconds == 0.0 || speed == 0.0 {
             return standing;
         }
         let own = body.disc();

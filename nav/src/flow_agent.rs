@@ -152,7 +152,7 @@ pub fn follow_flow(
             Some(body) => direct(position, *speed, follower.status, field, terrain, body, seconds),
             None => {
                 let carry = &mut follower.carry;
-                let reach = match speed.reach(seconds) {
+                let reach = match speed.per_second() * seconds {
                     0.0 => 0.0,
                     reach => reach + *carry,
                 };
@@ -258,6 +258,6 @@ fn direct(
         body.rest();
         return FlowStatus::Arrived;
     }
-    body.go(velocity_to(offset, is_home, speed.0, seconds), goal);
+    body.go(velocity_to(offset, is_home, speed.per_second(), seconds), goal);
     FlowStatus::Going
 }

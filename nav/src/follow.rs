@@ -153,7 +153,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 match &mut body {
                     Some(body) => direct(position, end, *speed, route, body, terrain, seconds),
                     None if is_usable(route, terrain, *position) => {
-                        let walked = match speed.reach(seconds) {
+                        let walked = match speed.per_second() * seconds {
                             0.0 => walk(position.0, end, route, 0.0, terrain),
                             reach => walk(position.0, end, route, reach + request.carry, terrain),
                         };
@@ -221,7 +221,7 @@ fn direct(
         Steering::Arrived => Done::Arrived,
         Steering::Go { .. } if body.is_crowded_out() => Done::Arrived,
         Steering::Go { offset, is_last } => {
-            body.go(velocity_to(offset, is_last, speed.0, seconds), goal);
+            body.go(velocity_to(offset, is_last, speed.per_second(), seconds), goal);
             return Done::OnTheWay;
         }
     };

@@ -63,7 +63,6 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
 /// The velocity of an agent that would like to be `offset` away: at its speed, or slower
 /// if it is to stop there.
 pub(crate) fn velocity_to(offset: Vec2, is_last: bool, speed: f32, seconds: f32) -> Vec2 {
-    let speed = if speed.is_finite() { speed.max(0.0) } else { 0.0 };
     let distance = offset.length();
     let Some(direction) = offset.try_normalize() else { return Vec2::ZERO };
     if is_last && distance < speed * seconds { offset / seconds } else { direction * speed }

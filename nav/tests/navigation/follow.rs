@@ -4,7 +4,7 @@ use crate::rng::Rng;
 use crate::sim::Sim;
 use crate::{cells, noise};
 use formic_ecs::Entity;
-use formic_nav::{Cell, Facing, Grid, Position, RequestStatus, Route};
+use formic_nav::{Avoid, Cell, Facing, Grid, Position, RequestStatus, Route};
 use glam::Vec2;
 
 #[test]
@@ -87,6 +87,21 @@ fn agents_without_speed_stand_and_stay_numbers() {
         sim.ask(agent, 3.5, 0.5);
         sim.ticks(10);
         assert_eq!(sim.position(agent), Vec2::new(0.5, 0.5), "at speed {speed}");
+    }
+}
+
+#[test]
+fn the_fastest_agents_and_the_longest_ticks_are_as_fast_as_a_million() {
+    for (speed, seconds) in [(f32::MAX, f32::MAX), (3.0, f32::MAX), (f32::MAX, 0.05)] {
+        let mut sim = Sim::of(&["........"]);
+        sim.set_time_step(seconds);
+        let walker = sim.spawn(0.5, 0.5, speed);
+        let giver = sim.spawn(0.5, 0.5, speed);
+        sim.world.insert(giver, Avoid::new(0.3)).unwrap();
+        [walker, giver].into_iter().for_each(|agent| sim.ask(agent, 7.5, 0.5));
+        sim.ticks(2);
+        assert_eq!(sim.position(walker), Vec2::new(7.5, 0.5), "{speed} over {seconds}");
+        assert!(sim.position(giver).x > 7.0, "{speed} over {seconds}");
     }
 }
 
