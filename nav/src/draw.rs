@@ -169,11 +169,11 @@ impl Picture {
         bytes
     }
 
-    /// Fills a square of so many pixels a side around a place on the map, as far as it is on it.
+    /// Fills a square of so many pixels a side around a place, as far as it is on the map.
     fn square(&mut self, middle: Vec2, pixels: usize, colour: [u8; 3], side: usize) {
         let corner = middle * side as f32 - pixels as f32 * 0.5;
         #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
-        let [left, top] = [corner.x, corner.y].map(|at| at.round() as i64);
+        let [left, top] = [corner.x, corner.y].map(|at| i64::from(at.round() as i32));
         let pixels = i64::try_from(pixels).unwrap_or(0);
         for (y, x) in (top..top + pixels).flat_map(|y| (left..left + pixels).map(move |x| (y, x))) {
             let (x, y) = (usize::try_from(x).ok(), usize::try_from(y).ok());
@@ -184,7 +184,10 @@ impl Picture {
         }
     }
 
+    /// Draws a line. Ends beyond the map are moved to its border.
     fn line(&mut self, from: Vec2, to: Vec2, colour: [u8; 3], side: usize) {
+        let size = Vec2::new(self.width as f32, self.height() as f32) / side as f32;
+        let [from, to] = [from, to].map(|end| end.clamp(Vec2::ZERO, size));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "on the map")]
         let count = (from.distance(to) * side as f32).ceil().max(1.0) as u32;
         let thickness = side.div_ceil(8);

@@ -1,9 +1,11 @@
 //! Pictures: every layer shows what it is to show, in the cells where it is.
 
 use formic_nav::{
-    AgentClass, Cell, ClassId, DrawOptions, FlowFields, Grid, Link, MoveRule, Picture, Terrain,
-    Weight, debug_draw, region_colour,
+    AgentClass, Cell, ClassId, DrawOptions, FlowFields, Grid, Link, MoveRule, PathRequest, Picture,
+    Position, Terrain, Weight, debug_draw, region_colour,
 };
+
+use glam::Vec2;
 
 use crate::noise;
 use crate::rng::Rng;
@@ -104,4 +106,20 @@ fn regions_are_told_apart_from_each_other_and_from_rock_and_agents() {
             assert!(apart > 24, "{index} {colour:?} and {other} {neighbour:?}: {apart}");
         }
     }
+}
+
+#[test]
+fn a_route_to_a_goal_far_beyond_the_map_is_drawn_to_its_border() {
+    let draw = |goal: f32| {
+        let mut sim = Sim::new(Grid::from_fn(9, 3, |_| true).unwrap());
+        let agent = sim.spawn(0.5, 1.5, 0.0);
+        let request = sim.world.get_mut::<PathRequest>(agent).unwrap();
+        request.ask(Vec2::new(goal, 1.5)).or_nearest();
+        sim.ticks(5);
+        let picture = debug_draw(&sim.world, DrawOptions::default());
+        sim.world.get_mut::<Position>(agent).unwrap().0 = Vec2::new(-1e30, f32::INFINITY);
+        (picture, debug_draw(&sim.world, DrawOptions::default()))
+    };
+    // A line of that many pixels would never end.
+    assert_eq!(draw(9.5), draw(1e30));
 }
