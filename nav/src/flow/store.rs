@@ -190,6 +190,11 @@ impl SectorStore {
         }
     }
 
+    /// How many cells are marked as queued.
+    pub(crate) fn queued_count(&self) -> usize {
+        self.marks.iter().filter(|&&mark| mark & QUEUED != 0).count()
+    }
+
     /// Makes a cell unreached. True if it was queued.
     pub(crate) fn forget(&mut self, cell: Cell) -> bool {
         let Some(place) = self.place(cell) else { return false };

@@ -112,7 +112,6 @@ impl Wave {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         self.store.write(out);
         put(out, self.expansion_count);
-        put(out, self.queued_count as u64);
         put_cells(out, &self.repair.lost);
         put(out, self.repair.told as u64);
         put(out, self.repair.reentered as u64);
@@ -128,14 +127,17 @@ impl Wave {
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let (store, expansion_count) = (SectorStore::read(bytes)?, get(bytes)?);
-        let queued_count = get_usize(bytes)?;
+        // There is room to count on.
+        if expansion_count > u64::MAX / 2 {
+            return Err(CodecError);
+        }
         let lost = get_cells(bytes)?;
         let (told, reentered) = (get_usize(bytes)?, get_usize(bytes)?);
         let repair = Repair { lost, told, reentered, edited: get_cells(bytes)? };
         let count = get_count(bytes, 16)?;
         let entry = |_| Ok(Reverse((get(bytes)?, get_u32(bytes)?)));
         let queue = (0..count).map(entry).collect::<Result<_, CodecError>>()?;
-        Ok(Self { store, queue, queued_count, repair, expansion_count })
+        Ok(Self { queued_count: store.queued_count(), store, queue, repair, expansion_count })
     }
 
     /// Whether it is one over a grid of this size.

@@ -107,7 +107,8 @@ impl FlowFields {
             let is_free = |&slot: &u32| {
                 fields.slots.get(slot as usize).is_some_and(|slot| slot.field.is_none())
             };
-            if fields.free.iter().all(is_free) { Ok(fields) } else { Err(CodecError) }
+            let is_sound = first <= fields.slots.len() && fields.free.iter().all(is_free);
+            if is_sound { Ok(fields) } else { Err(CodecError) }
         },
     );
 

@@ -112,6 +112,42 @@ fn no_bytes_make_a_terrain_that_contradicts_itself() {
     }
 }
 
+#[test]
+fn no_bytes_make_flow_fields_that_cannot_be_worked_out() {
+    let terrain = Terrain::new(noise::noise(&mut Rng::new(3), 9, 7, 80), MoveRule::BothFree);
+    let open: Vec<Cell> = terrain.grid().cells().filter(|&cell| terrain.is_open(cell)).collect();
+    let mut fields = FlowFields::default();
+    fields.expansions_per_tick = 9;
+    let field = fields.add(&terrain, &open[..1]);
+    let gone = fields.add(&terrain, &open[1..2]);
+    fields.remove(gone);
+    let mut world = World::new();
+    systems::insert_resources(&mut world, terrain.clone());
+    world.insert_resource(fields);
+    open.iter().for_each(|cell| _ = world.spawn(systems::flow_agent(cell.centre(), 0.0, field)));
+    let pool = Pool::new(Threads::None).unwrap();
+    let mut schedule = systems::add(Schedule::builder()).build(&mut world).unwrap();
+    schedule.run(&mut world, &pool);
+    let mut bytes = Vec::new();
+    FlowFields::CODEC.write(world.resource().unwrap(), &mut bytes).unwrap();
+    for len in 0..bytes.len() {
+        assert!(FlowFields::CODEC.read(&mut &bytes[..len]).is_err(), "{len} bytes");
+    }
+    for place in 0..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[place..].iter_mut().take(8).for_each(|byte| *byte = u8::MAX);
+        let Ok(mut read) = FlowFields::CODEC.read(&mut altered.as_slice()) else { continue };
+        read.expansions_per_tick = 200;
+        world.insert_resource(terrain.clone());
+        world.insert_resource(read);
+        let mut rng = Rng::new(5);
+        for _ in 0..4 {
+            schedule.run(&mut world, &pool);
+            edit(world.resource_mut::<Terrain>().unwrap(), &mut rng, 2);
+        }
+    }
+}
+
 struct Earthquakes(u64);
 
 fn shake(mut quakes: ResMut<'_, Earthquakes>, mut terrain: ResMut<'_, Terrain>) {
