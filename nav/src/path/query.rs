@@ -58,9 +58,9 @@ impl PathQuery {
     }
 
     /// The same query, content with a [partial](crate::PathOutcome::Partial) path
-    /// where the goal cannot be reached: to the reachable cell that is nearest to
-    /// it as the crow flies, by the steps of the rule; of equals to the first in
-    /// reading order.
+    /// where the goal cannot be reached: to the reachable cell from which fewest steps of
+    /// the rule, by their length, would lead to it if all cells were open; of equals to the
+    /// first in reading order.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
