@@ -52,6 +52,10 @@ has_target() {
         { skip "rustup cannot add $1: $(tail -n 1 <<<"$why")"; return 1; }
 }
 
+# The crates that users get, each behind those that it needs, and as arguments of cargo.
+published="formic-ecs-derive formic-ecs formic-jobs formic-ai formic-nav formic"
+published() { printf -- '-p %s ' $published; }
+
 # loom_models PREEMPTIONS: every model of ecs-core and ecs-jobs under loom. A filter that
 # matches nothing passes too, so the tests that ran are counted.
 loom_models() {
