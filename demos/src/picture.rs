@@ -3,7 +3,7 @@
 use formic::inspect::{Ground, Kind, Mark, Scene, View};
 use glam::Vec2;
 
-use crate::raster::{Colour, LETTER, Point, Raster, Rectangle};
+use crate::raster::{Alignment, Colour, LETTER, Point, Raster, Rectangle, Size};
 use crate::text::grouped;
 
 /// The longer side of the map, in pixels, as near to it as whole pixels for each tile allow.
@@ -17,8 +17,8 @@ pub(crate) const LEFT: u32 = 84;
 const TOP: u32 = 34;
 pub(crate) const RIGHT: u32 = 40;
 pub(crate) const AXIS: u32 = 52;
-/// Of texts.
-pub(crate) const SCALE: u32 = 2;
+/// How wide the marks of an axis are.
+pub(crate) const MARK: u32 = 2;
 pub(crate) const PAPER: Colour = Colour([17, 21, 27]);
 pub(crate) const INK: Colour = Colour([217, 223, 232]);
 const PATH: Colour = Colour([178, 184, 194]);
@@ -26,6 +26,8 @@ const PATH: Colour = Colour([178, 184, 194]);
 const PATHS_MAX: usize = 1_000;
 /// Fewer agents than this are to be found at a glance.
 const FEW: usize = 500;
+/// In pixels.
+const FAR: f32 = 65_536.0;
 
 /// A line of a legend.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +91,10 @@ impl Map {
         Self { scale, width: pixels(scene.size.x), height: pixels(scene.size.y) }
     }
 
+    /// What is edited by hand may be anywhere; far from the picture it is drawn as if it were nearer.
     fn point(&self, at: Vec2) -> Point {
-        let at = at * self.scale;
-        Point::new(pixel(LEFT).saturating_add(at.x as i32), pixel(TOP).saturating_add(at.y as i32))
+        let at = (at * self.scale).clamp(Vec2::splat(-FAR), Vec2::splat(FAR));
+        Point::new(pixel(LEFT) + at.x as i32, pixel(TOP) + at.y as i32)
     }
 
     fn pixels(&self, units: f32) -> u32 {
@@ -100,8 +103,8 @@ impl Map {
 
     fn draw_ground(&self, raster: &mut Raster, ground: &Ground) {
         let background = ground.palette.first().copied().unwrap_or(Colour::BLACK);
-        let (x, y) = (pixel(LEFT), pixel(TOP));
-        raster.fill(Rectangle { x, y, width: self.width, height: self.height }, background);
+        let corner = Point::new(pixel(LEFT), pixel(TOP));
+        raster.fill(Rectangle::new(corner, Size::new(self.width, self.height)), background);
         let (columns, rows) = (u64::from(ground.columns), u64::from(ground.rows));
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |it| (row, it))) {
             let tile = usize::try_from(row * columns + column).unwrap_or(usize::MAX);
@@ -111,20 +114,16 @@ impl Map {
             let edge = |side: u32, at: u64, count: u64| (u64::from(side) * at / count) as u32;
             let left = edge(self.width, column, columns);
             let top = edge(self.height, row, rows);
-            raster.fill(
-                Rectangle {
-                    x: pixel(LEFT + left),
-                    y: pixel(TOP + top),
-                    width: edge(self.width, column + 1, columns) - left,
-                    height: edge(self.height, row + 1, rows) - top,
-                },
-                colour,
+            let size = Size::new(
+                edge(self.width, column + 1, columns) - left,
+                edge(self.height, row + 1, rows) - top,
             );
+            raster.fill(Rectangle::new(corner + Size::new(left, top), size), colour);
         }
         for landmark in &ground.landmarks {
             let at = self.point(landmark.at);
             raster.disc(at, self.pixels(landmark.radius), landmark.colour);
-            raster.text(middle(at, &landmark.label, SCALE), SCALE, &landmark.label, INK);
+            raster.text(at, &landmark.label, Alignment::Center, INK);
         }
     }
 
@@ -146,28 +145,25 @@ impl Map {
         let mut at = 0.0;
         while at <= scene.size.x {
             let x = self.point(Vec2::new(at, 0.0)).x;
-            raster.fill(Rectangle { x, y: pixel(bottom), width: SCALE, height: 6 }, INK);
-            let text = grouped(at as u64);
-            let place = middle(Point::new(x, pixel(bottom + 18)), &text, SCALE);
-            raster.text(place, SCALE, &text, INK);
+            let mark = Point::new(x, pixel(bottom));
+            raster.fill(Rectangle::new(mark, Size::new(MARK, 6)), INK);
+            let below = Point::new(x, pixel(bottom + 18));
+            raster.text(below, &grouped(at as u64), Alignment::Center, INK);
             at += step;
         }
-        let place = Point::new(
-            pixel((LEFT + self.width).saturating_sub(text_width(&across))),
-            pixel(bottom + 30),
-        );
-        raster.text(place, SCALE, &across, INK);
+        let end = Point::new(pixel(LEFT + self.width), pixel(bottom + 38));
+        raster.text(end, &across, Alignment::Right, INK);
         at = 0.0;
         while at <= scene.size.y {
             let from_top = if axes.is_upwards { scene.size.y - at } else { at };
             let y = self.point(Vec2::new(0.0, from_top)).y;
-            raster.fill(Rectangle { x: pixel(LEFT - 6), y, width: 6, height: SCALE }, INK);
-            let text = grouped(at as u64);
-            let left = pixel(LEFT.saturating_sub(10 + text_width(&text)));
-            raster.text(Point::new(left, y - 7), SCALE, &text, INK);
+            let mark = Point::new(pixel(LEFT - 6), y);
+            raster.fill(Rectangle::new(mark, Size::new(6, MARK)), INK);
+            let beside = Point::new(pixel(LEFT - 10), y);
+            raster.text(beside, &grouped(at as u64), Alignment::Right, INK);
             at += step;
         }
-        raster.text(Point::new(8, 8), SCALE, &along, INK);
+        raster.text(Point::new(8, 16), &along, Alignment::Left, INK);
     }
 
     /// A round number of units from one number of an axis to the next.
@@ -192,11 +188,11 @@ pub(crate) fn legend_height(width: u32, entries: &[Entry]) -> u32 {
 
 /// Draws a legend into the rows from `top` on.
 pub(crate) fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
-    let places = places(raster.width(), entries);
+    let places = places(raster.size().width, entries);
     for (entry, (x, y)) in entries.iter().zip(places) {
-        let (x, y) = (pixel(x), pixel(top + y));
-        draw_kind(raster, Point::new(x + 7, y + 7), 7, entry.kind);
-        raster.text(Point::new(x + 22, y), SCALE, &entry.text, INK);
+        let (x, y) = (pixel(x), pixel(top + y + 7));
+        draw_kind(raster, Point::new(x + 7, y), 7, entry.kind);
+        raster.text(Point::new(x + 22, y), &entry.text, Alignment::Left, INK);
     }
 }
 
@@ -216,9 +212,7 @@ fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
 
 fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
     if let Some(letter) = kind.letter {
-        let scale = (2 * radius / 7).max(1);
-        let letter = letter.to_string();
-        return raster.text(middle(at, &letter, scale), scale, &letter, kind.colour);
+        return raster.letter(at, radius, letter, kind.colour);
     }
     if radius >= 3 {
         raster.disc(at, radius + 1, Colour::BLACK);
@@ -226,18 +220,12 @@ fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
     raster.disc(at, radius, kind.colour);
 }
 
-/// The upper left corner of a text around a point.
-fn middle(at: Point, text: &str, scale: u32) -> Point {
-    let width = text_width(text) / SCALE * scale;
-    Point::new(at.x - pixel(width / 2), at.y - pixel(LETTER.1 * scale / 2))
-}
-
 /// How wide a text is, in pixels.
-pub(crate) fn text_width(text: &str) -> u32 {
-    u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(LETTER.0 * SCALE)
+fn text_width(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(LETTER.width)
 }
 
-fn pixel(at: u32) -> i32 {
+pub(crate) fn pixel(at: u32) -> i32 {
     i32::try_from(at).unwrap_or(i32::MAX)
 }
 
@@ -249,16 +237,16 @@ mod tests {
 
     /// Whether a text is written somewhere in a picture, in the size and colour of words.
     fn says(raster: &Raster, text: &str) -> bool {
-        let mut paper = Raster::new(text_width(text), LETTER.1 * SCALE, PAPER);
-        paper.text(Point::new(0, 0), SCALE, text, INK);
-        let size = (pixel(paper.width()), pixel(paper.height()));
+        let mut paper = Raster::new(text_width(text), LETTER.height, PAPER);
+        paper.text(Point::new(0, pixel(LETTER.height / 2)), text, Alignment::Left, INK);
+        let size = (pixel(paper.size().width), pixel(paper.size().height));
         let pixels = (0..size.1).flat_map(|y| (0..size.0).map(move |x| (x, y)));
         let ink: Vec<(i32, i32)> = pixels.filter(|&(x, y)| paper.get(x, y) == Some(INK)).collect();
         let is_at = |left: i32, top: i32| {
             ink.iter().all(|&(x, y)| raster.get(left + x, top + y) == Some(INK))
         };
-        let corners = (0..pixel(raster.height()))
-            .flat_map(|y| (0..pixel(raster.width())).map(move |x| (x, y)));
+        let (width, height) = (pixel(raster.size().width), pixel(raster.size().height));
+        let corners = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         corners.into_iter().any(|(x, y)| is_at(x, y))
     }
 
@@ -273,6 +261,19 @@ mod tests {
                 assert!(says(&raster, kind.name), "{}: {}", demo.name, kind.name);
             }
         }
+    }
+
+    #[test]
+    fn what_is_far_away_is_drawn_as_if_it_were_nearer() {
+        let map = Map { scale: 32.0, width: 64, height: 64 };
+        let mut raster = Raster::new(200, 100, PAPER);
+        for far in [f32::MAX, -1e9, f32::INFINITY, f32::NAN] {
+            let ends = [map.point(Vec2::new(1.0, 1.0)), map.point(Vec2::new(far, 1.0))];
+            raster.polyline(&ends, PATH);
+            raster.disc(ends[1], 9, PATH);
+        }
+        let (x, y) = (pixel(LEFT) + 32, pixel(TOP) + 32);
+        assert!((-30..=30).all(|step| raster.get(x + step, y) == Some(PATH)));
     }
 
     #[test]

@@ -6,9 +6,9 @@ use formic::inspect::Kind;
 use super::crowd::Crowd;
 use super::view::{COLOURS, NAMES};
 use crate::picture::{
-    AXIS, Entry, INK, LEFT, PAPER, RIGHT, SCALE, draw_legend, legend_height, text_width,
+    AXIS, Entry, INK, LEFT, MARK, PAPER, RIGHT, draw_legend, legend_height, pixel,
 };
-use crate::raster::{Point, Raster, Rectangle};
+use crate::raster::{Alignment, Point, Raster, Rectangle, Size};
 use crate::text::grouped;
 
 /// As near to this as whole columns allow.
@@ -31,15 +31,16 @@ pub(super) fn draw(crowds: &[Crowd]) -> Raster {
     let mut raster = Raster::new(width, height, PAPER);
     for (crowd, row) in crowds.iter().zip(0..) {
         let top = pixel(GAP + row * (STRIP_HEIGHT + GAP));
-        let middle = top + pixel(STRIP_HEIGHT / 2) - 7;
-        raster.text(Point::new(8, middle), SCALE, crowd.name(), INK);
+        let middle = top + pixel(STRIP_HEIGHT / 2);
+        raster.text(Point::new(8, middle), crowd.name(), Alignment::Left, INK);
         for (shares, place) in crowd.samples().iter().zip(0_u32..) {
             let x = pixel(names_width + place * column_width);
             let mut y = top;
             for (share, colour) in shares.iter().zip(COLOURS) {
                 let height = u64::from(STRIP_HEIGHT) * u64::from(*share) / u64::from(crowd.size());
                 let height = u32::try_from(height).unwrap_or(STRIP_HEIGHT);
-                raster.fill(Rectangle { x, y, width: column_width, height }, colour);
+                let size = Size::new(column_width, height);
+                raster.fill(Rectangle::new(Point::new(x, y), size), colour);
                 y += pixel(height);
             }
         }
@@ -54,16 +55,11 @@ fn draw_time(raster: &mut Raster, (left, width): (u32, u32), top: u32, crowds: &
     let ticks = crowds.iter().map(Crowd::sampled_ticks).max().unwrap_or(0);
     for part in 0..=4 {
         let x = left + width * part / 4;
-        raster.fill(Rectangle { x: pixel(x), y: pixel(top), width: SCALE, height: 6 }, INK);
+        let mark = Point::new(pixel(x), pixel(top));
+        raster.fill(Rectangle::new(mark, Size::new(MARK, 6)), INK);
         let text = grouped(ticks * u64::from(part) / 4);
-        let at = Point::new(pixel(x.saturating_sub(text_width(&text) / 2)), pixel(top + 10));
-        raster.text(at, SCALE, &text, INK);
+        raster.text(mark + Point::new(0, 18), &text, Alignment::Center, INK);
     }
-    let name = "tick";
-    let at = Point::new(pixel((left + width).saturating_sub(text_width(name))), pixel(top + 30));
-    raster.text(at, SCALE, name, INK);
-}
-
-fn pixel(at: u32) -> i32 {
-    i32::try_from(at).unwrap_or(i32::MAX)
+    let end = Point::new(pixel(left + width), pixel(top + 38));
+    raster.text(end, "tick", Alignment::Right, INK);
 }
