@@ -128,6 +128,23 @@ pub struct Results {
     pub trace: Option<PathBuf>,
 }
 
+/// Clap's complaint without its usage block, its tip in brackets.
+pub(crate) fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    // Not the first blank line: a value may hold one, and is quoted in full.
+    let end = ["\n\n  tip: ", "\n\nUsage: ", "\n\nFor more information"]
+        .iter()
+        .filter_map(|block| text.find(block))
+        .min()
+        .unwrap_or(text.len());
+    let (complaint, rest) = text.split_at(end);
+    let words: Vec<&str> = complaint.split_whitespace().collect();
+    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let complaint = words.join(" ");
+    let complaint = complaint.trim_start_matches("error: ");
+    format!("{complaint} ({})", tip.unwrap_or("try --help"))
+}
+
 fn ticks(text: &str) -> Result<u64, String> {
     whole_number(text, 0, Setup::TICKS_MAX)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use crate::arguments::{RunArguments, demo_command, threads};
+use crate::arguments::{RunArguments, demo_command, one_line, threads};
 use crate::card::Demo;
 use crate::catalogue::DEMOS;
 use crate::failure::Failure;
@@ -118,23 +118,6 @@ fn request(matches: &ArgMatches, words: &[OsString]) -> Result<Request, clap::Er
     let words = words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let (run, matches) = (RunArguments::from_arg_matches(own)?, own.clone());
     Ok(Request::Demo(Box::new(DemoCommand { demo, run, matches, words })))
-}
-
-/// Clap's complaint without its usage block, its tip in brackets.
-fn one_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    // Not the first blank line: a value may hold one, and is quoted in full.
-    let end = ["\n\n  tip: ", "\n\nUsage: ", "\n\nFor more information"]
-        .iter()
-        .filter_map(|block| text.find(block))
-        .min()
-        .unwrap_or(text.len());
-    let (complaint, rest) = text.split_at(end);
-    let words: Vec<&str> = complaint.split_whitespace().collect();
-    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let complaint = words.join(" ");
-    let complaint = complaint.trim_start_matches("error: ");
-    format!("{complaint} ({})", tip.unwrap_or("try --help"))
 }
 
 #[cfg(test)]

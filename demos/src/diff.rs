@@ -15,7 +15,6 @@ use crate::cli::{self, DemoCommand, DiffArguments, Request};
 use crate::failure::Failure;
 use crate::files;
 use crate::recording::Recording;
-use crate::replay;
 use crate::resume;
 use crate::saved_game::SavedGame;
 use crate::setup::Setup;
@@ -229,7 +228,7 @@ fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<St
 /// Two recordings: by their hashes, and where these differ, by living both again.
 fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
     let [one, other] = [Recording::read(paths[0])?, Recording::read(paths[1])?];
-    other_demo(&one.header.demo, &other.header.demo)?;
+    other_demo(&one.header.origin.demo, &other.header.origin.demo)?;
     let mut pairs = one.hashes.iter().filter_map(|&(tick, here)| {
         let place = other.hashes.binary_search_by_key(&tick, |&(other, _)| other).ok()?;
         Some((tick, here, other.hashes[place].1))
@@ -240,7 +239,7 @@ fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String
     let start = |number: usize| {
         let (path, recording) = (paths[number], [&one, &other][number]);
         let threads = Some(threads[number]);
-        let start = Box::new(move || Ok(replay::run_of(recording.clone(), path, threads)?.1));
+        let start = Box::new(move || Ok(resume::run_of(recording.clone(), path, threads)?.1));
         Side { name: path.display().to_string(), start, inputs: &recording.inputs }
     };
     let (first, second) = (start(0), start(1));
@@ -258,7 +257,7 @@ fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String
 fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
     let games = [SavedGame::read(paths[0])?, SavedGame::read(paths[1])?];
     let [one, other] = [&games[0].header, &games[1].header];
-    other_demo(&one.demo, &other.demo)?;
+    other_demo(&one.origin.demo, &other.origin.demo)?;
     let from = one.tick.max(other.tick);
     let loaded = |number: usize| {
         let (path, game, threads) = (paths[number], &games[number], threads[number]);
@@ -275,8 +274,8 @@ fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Fa
     let Some(mut found) = search(&here, &there, from, to)? else { return Ok(None) };
     // Where they have parted before they were saved, the run from the start knows the system.
     let built = |number: usize| {
-        let (path, header, threads) = (paths[number], &games[number].header, threads[number]);
-        let start = Box::new(move || resume::build(header, path, threads));
+        let (path, game, threads) = (paths[number], &games[number], threads[number]);
+        let start = Box::new(move || resume::build(game, path, threads));
         Side { name: path.display().to_string(), start, inputs: &[] }
     };
     if let Some(earlier) = search(&built(0), &built(1), 0, from)? {

@@ -9,7 +9,7 @@
 //! ```text
 //!   cli ──> plan ──> Demo::build ──> runner ──> report ──> stdout
 //!                                 │    └──> raster ──> PNG
-//!                                 └──> tape ──> recording ──> replay
+//!                                 └──> recording, saved_game ──> resume
 //! ```
 //!
 //! Beside the demos there are proofs ([`proofs`]), which solve public problems
@@ -43,6 +43,7 @@ pub mod harbour;
 pub mod interrupt;
 pub mod minds;
 pub mod miners;
+pub mod origin;
 pub mod picture;
 #[cfg(not(target_family = "wasm"))]
 pub mod plan;
@@ -50,8 +51,6 @@ pub mod progress;
 pub mod proofs;
 pub mod raster;
 pub mod recording;
-#[cfg(not(target_family = "wasm"))]
-pub mod replay;
 #[cfg(not(target_family = "wasm"))]
 pub mod report;
 #[cfg(not(target_family = "wasm"))]
@@ -68,7 +67,6 @@ pub mod setup;
 pub mod shell;
 pub mod simulation;
 pub mod svg;
-pub mod tape;
 pub mod text;
 pub mod villagers;
 pub mod walkers;

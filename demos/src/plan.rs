@@ -6,10 +6,10 @@ use crate::arguments::{Results, RunArguments};
 use crate::card::Demo;
 use crate::cli::DemoCommand;
 use crate::failure::Failure;
-use crate::recording::{self, FORMAT};
+use crate::origin::Origin;
+use crate::recording::{self, Recording};
 use crate::saved_game;
 use crate::setup::Setup;
-use crate::tape::Tape;
 
 /// Everything that the runner needs to know about a run.
 #[derive(Debug, Clone)]
@@ -20,8 +20,10 @@ pub struct Plan {
     pub setup: Setup,
     /// What is to come of it.
     pub results: Results,
-    /// What the run is kept on, or held against.
-    pub tape: Tape,
+    /// Where the run is recorded, if it is.
+    pub record: Option<(PathBuf, recording::Header)>,
+    /// What the run is held against.
+    pub replay: Option<Recording>,
     /// How many of the ticks were lived before, by the run that saved the game.
     pub from: u64,
     /// Where the game is saved, if it is.
@@ -35,82 +37,62 @@ pub struct SaveAs {
     pub path: PathBuf,
     /// After how many ticks; at the end where nothing is said.
     pub at: Option<u64>,
-    /// What the world was built by.
-    pub header: saved_game::Header,
+    /// What its world was built by.
+    pub origin: Origin,
 }
 
 impl Plan {
-    /// The plan of a command line: what it leaves open comes from the demo.
+    /// A run of which nothing is kept.
     #[must_use]
-    pub fn new(demo: &'static Demo, arguments: &RunArguments) -> Self {
-        let ticks = arguments.ticks.unwrap_or(demo.ticks_default);
-        let setup = arguments.numbers.setup(demo, ticks);
-        Self {
-            demo,
-            setup,
-            results: arguments.results.clone(),
-            tape: Tape::None,
-            from: 0,
-            save: None,
-        }
+    pub fn new(demo: &'static Demo, setup: Setup, results: Results) -> Self {
+        Self { demo, setup, results, record: None, replay: None, from: 0, save: None }
     }
 
     /// Has the game saved as these arguments say, if they do.
     ///
     /// # Errors
     /// Returns an error if there is no such tick in the run.
-    pub fn save_as(
-        &mut self,
-        arguments: &RunArguments,
-        header: saved_game::Header,
-    ) -> Result<(), Failure> {
+    pub fn save_as(&mut self, arguments: &RunArguments, origin: &Origin) -> Result<(), Failure> {
         let Some(path) = &arguments.save else { return Ok(()) };
         let (from, to) = (self.from, self.setup.ticks);
         if let Some(at) = arguments.at.filter(|at| !(from..=to).contains(at)) {
             let what = format!("--at {at} is no tick of the run, which is from {from} to {to}");
             return Err(Failure::on_file("save", path, what));
         }
-        self.save = Some(SaveAs { path: path.clone(), at: arguments.at, header });
+        self.save = Some(SaveAs { path: path.clone(), at: arguments.at, origin: origin.clone() });
         Ok(())
     }
 
-    /// The plan of a whole command line: where a recording is asked for it says so.
+    /// The plan of a command line: what it leaves open comes from the demo.
     ///
     /// # Errors
-    /// Returns an error if the command line cannot be written down.
+    /// Returns an error if the run is to be kept and the command line cannot be written down.
     pub fn of_command(command: &DemoCommand) -> Result<Self, Failure> {
-        let mut plan = Self::new(command.demo, &command.run);
-        if let Some(path) = &command.run.record {
-            let arguments = words(command, "record")?;
-            let header = recording::Header {
-                formic_recording: FORMAT,
-                program: env!("CARGO_PKG_VERSION").to_owned(),
-                demo: plan.demo.name.to_owned(),
-                arguments,
-                agents: plan.setup.agents,
-                seed: plan.setup.seed,
-                hash_every: command.run.hash_every,
-            };
-            plan.tape = Tape::Record(path.clone(), header);
-        }
-        if command.run.save.is_some() {
-            let header = saved_game::Header {
-                format: saved_game::FORMAT,
-                program: env!("CARGO_PKG_VERSION").to_owned(),
-                demo: plan.demo.name.to_owned(),
-                arguments: words(command, "save")?,
-                agents: plan.setup.agents,
-                seed: plan.setup.seed,
-                ticks: plan.setup.ticks,
-                tick: 0,
-            };
-            plan.save_as(&command.run, header)?;
-        }
+        let DemoCommand { demo, run, words, .. } = command;
+        let setup = run.numbers.setup(demo, run.ticks.unwrap_or(demo.ticks_default));
+        let mut plan = Self::new(demo, setup, run.results.clone());
+        let Some(kept) = run.record.as_ref().or(run.save.as_ref()) else { return Ok(plan) };
+        let words = words
+            .clone()
+            .ok_or_else(|| Failure::on_file("write", kept, "the command line is not Unicode"))?;
+        let origin = Origin::new(demo, words, &setup);
+        plan.save_as(run, &origin)?;
+        plan.record = run.record.clone().map(|path| {
+            let format = recording::FORMAT;
+            (
+                path,
+                recording::Header { formic_recording: format, origin, hash_every: run.hash_every },
+            )
+        });
         Ok(plan)
     }
 }
 
-fn words(command: &DemoCommand, verb: &str) -> Result<Vec<String>, Failure> {
-    let refused = || format!("cannot {verb} a command line that is not Unicode");
-    command.words.clone().ok_or_else(|| Failure::Usage(refused()))
+impl SaveAs {
+    /// The header of a game that is saved after so many of the ticks that it is to live.
+    #[must_use]
+    pub fn header(&self, tick: u64, ticks: u64) -> saved_game::Header {
+        let origin = self.origin.clone();
+        saved_game::Header { format: saved_game::FORMAT, origin, ticks, tick }
+    }
 }

@@ -4,8 +4,9 @@
 //! A recording is a text file, one JSON object in a line:
 //!
 //! ```text
-//!   {"formic_recording":2,"program":"0.1.0","demo":"miners","arguments":["miners","--agents","100"],
-//!    "agents":100,"seed":1,"hash_every":100,"sum":"5d1a7c0be2939f48"}
+//!   {"formic_recording":3,"origin":{"program":"0.1.0","demo":"miners",
+//!    "arguments":["miners","--agents","100"],"agents":100,"seed":1},
+//!    "hash_every":100,"sum":"5d1a7c0be2939f48"}
 //!   {"tick":0,"hash":"8a5c1f0e63b7d924","sum":"0f6e2d4b81c3a597"}
 //!   {"tick":42,"input":"dig 3 7","sum":"c29b7a615d0e84f3"}
 //!   {"tick":100,"hash":"1f0e63b7d9248a5c","sum":"7e4d90f1a6b3258c"}
@@ -27,10 +28,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::files;
+use crate::origin::Origin;
 use crate::setup::Setup;
+use crate::simulation::Simulation;
 
 /// The format that is written, and the only one that is read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What a run started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,16 +41,8 @@ pub const FORMAT: u32 = 2;
 pub struct Header {
     /// [`FORMAT`].
     pub formic_recording: u32,
-    /// The version of the program that wrote it.
-    pub program: String,
-    /// The demo.
-    pub demo: String,
-    /// The command line, without the name of the program.
-    pub arguments: Vec<String>,
-    /// How many agents there were, also where the command line did not say.
-    pub agents: u32,
-    /// Where every random choice came from.
-    pub seed: u64,
+    /// What its world was built by.
+    pub origin: Origin,
     /// How many ticks lie between hashes.
     pub hash_every: u64,
 }
@@ -155,6 +150,46 @@ impl Recording {
         let hashed = self.hashes.last().map_or(0, |&(tick, _)| tick);
         self.inputs.last().map_or(hashed, |&(tick, _)| hashed.max(tick.saturating_add(1)))
     }
+
+    /// Whether [`replay`](Self::replay) has anything to do after so many ticks.
+    #[must_use]
+    pub fn is_due(&self, tick: u64) -> bool {
+        self.hashes.binary_search_by_key(&tick, |it| it.0).is_ok()
+            || self.inputs.binary_search_by_key(&tick, |it| it.0).is_ok()
+    }
+
+    /// Compares the state after so many ticks, and puts in what was put in then.
+    ///
+    /// # Errors
+    /// [`Failure::Check`] if the state is not the recorded one, [`Failure::Usage`] if the demo does not
+    /// understand what was put in.
+    pub fn replay(&self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
+        if let Ok(place) = self.hashes.binary_search_by_key(&tick, |it| it.0) {
+            self.compare(place, simulation.state_hash().value())?;
+        }
+        let first = self.inputs.partition_point(|it| it.0 < tick);
+        for (_, text) in self.inputs[first..].iter().take_while(|it| it.0 == tick) {
+            simulation.input(text).map_err(|error| {
+                Failure::Usage(format!("cannot put in {text:?} at tick {tick}: {error}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn compare(&self, place: usize, now: u64) -> Result<(), Failure> {
+        let (tick, recorded) = self.hashes[place];
+        if recorded == now {
+            return Ok(());
+        }
+        let last_equal = match place.checked_sub(1) {
+            None => "from the start".to_owned(),
+            Some(before) => format!("it was the same at tick {}", self.hashes[before].0),
+        };
+        Err(Failure::Check(format!(
+            "the state at tick {tick} is {now:016x}, and {recorded:016x} on the recording; \
+             {last_equal}"
+        )))
+    }
 }
 
 fn damaged(line: usize) -> String {
@@ -171,9 +206,7 @@ fn header(line: &[u8], seal: &mut Seal) -> Result<Header, String> {
     files::check_format(&value["formic_recording"], FORMAT).ok_or("it is not a recording")??;
     let line = seal.open(line).ok_or_else(|| damaged(1))?;
     let header: Header = serde_json::from_slice(&line).map_err(|_| bad_line(1))?;
-    if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
-        return Err("line 1: the number of agents is out of range".to_owned());
-    }
+    header.origin.check().map_err(|what| format!("line 1: {what}"))?;
     if header.hash_every == 0 {
         return Err("line 1: the number of ticks between hashes is out of range".to_owned());
     }
@@ -281,11 +314,15 @@ impl Recorder {
         tick % self.hash_every == 0
     }
 
-    /// Notes the state hash after so many ticks.
+    /// Notes the state hash after so many ticks, if it belongs on the recording.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
-    pub fn hash(&mut self, tick: u64, hash: u64) -> Result<(), Failure> {
+    pub fn after(&mut self, tick: u64, hash: impl FnOnce() -> u64) -> Result<(), Failure> {
+        if self.is_due(tick) { self.hash(tick, hash()) } else { Ok(()) }
+    }
+
+    fn hash(&mut self, tick: u64, hash: u64) -> Result<(), Failure> {
         self.hashed = Some(tick);
         self.line(&Line::Hash { tick, hash: format!("{hash:016x}") })
     }
@@ -317,11 +354,13 @@ mod tests {
     fn header() -> Header {
         Header {
             formic_recording: FORMAT,
-            program: "0.1.0".into(),
-            demo: "miners".into(),
-            arguments: vec!["miners".into(), "--agents".into(), "7".into()],
-            agents: 7,
-            seed: u64::MAX,
+            origin: Origin {
+                program: "0.1.0".into(),
+                demo: "miners".into(),
+                arguments: vec!["miners".into(), "--agents".into(), "7".into()],
+                agents: 7,
+                seed: u64::MAX,
+            },
             hash_every: 2,
         }
     }
@@ -436,9 +475,9 @@ mod tests {
         assert_eq!(parse(""), no_header());
         assert_eq!(parse("\0\u{1}PNG"), no_header());
         assert_eq!(parse("{}"), no_header());
-        let later = parse(r#"{"formic_recording":3,"new":true}"#);
-        assert!(later.is_err_and(|it| it.starts_with("it is in format 3")));
-        assert_eq!(parse(r#"{"formic_recording":2}"#), Err(damaged(1)));
+        let later = parse(r#"{"formic_recording":4,"new":true}"#);
+        assert!(later.is_err_and(|it| it.starts_with("it is in format 4")));
+        assert_eq!(parse(r#"{"formic_recording":3}"#), Err(damaged(1)));
         let with = |from: &str, to: &str| {
             let header = serde_json::to_string(&header()).expect("plain values");
             Recording::parse(&text_of(&header.replace(from, to), &[H0]))

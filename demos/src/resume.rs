@@ -1,92 +1,173 @@
-//! From a saved game back to a run: `--load`.
+//! From a recording, or a saved game, back to a run: `--replay`, `--load`, and `demos verify`.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::arguments::own_argument;
+use crate::arguments::{Results, own_argument};
 use crate::catalogue::DEMOS;
-use crate::cli::{self, DemoCommand, Request};
+use crate::cli::DemoCommand;
 use crate::failure::Failure;
+use crate::origin::Origin;
 use crate::plan::Plan;
-use crate::saved_game::{Header, SavedGame};
+use crate::recording::Recording;
+use crate::runner;
+use crate::saved_game::SavedGame;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
+use crate::text::grouped;
 
-/// The command line that a file says it was written by.
+/// The run that is on a recording, on so many threads: what it is, and its world.
 ///
 /// # Errors
-/// Says why there is no such demo, or why it does not take these arguments any more.
-pub fn command_of(demo: &str, arguments: &[String]) -> Result<Box<DemoCommand>, String> {
-    if !DEMOS.iter().any(|known| known.name == demo) {
-        return Err(format!("there is no demo {demo:?}"));
-    }
-    let words = std::iter::once("demos").chain(arguments.iter().map(String::as_str));
-    match cli::parse(words.map(OsString::from)) {
-        Ok(Request::Demo(command)) if command.demo.name == demo => Ok(command),
-        Ok(_) => Err(format!("its command line runs no {demo}")),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The world of a saved game as it was built, and as it was when it was saved; beside it, in lines,
-/// what of the save did not fit.
-///
-/// # Errors
-/// Returns an error if the demo, or one of its arguments or files, is not there any more, or the save
-/// does not fit.
-pub fn load(
-    game: &SavedGame,
+/// Returns an error if the demo, or one of its arguments or files, is not there any more.
+pub fn run_of(
+    recording: Recording,
     path: &Path,
-    threads: usize,
-) -> Result<(Box<dyn Simulation>, String), Failure> {
-    let mut simulation = build(&game.header, path, threads)?;
-    let report = simulation.load(&game.save);
-    let report = report.map_err(|what| Failure::on_file("load", path, what))?;
-    Ok((simulation, report))
+    threads: Option<usize>,
+) -> Result<(Plan, Box<dyn Simulation>), Failure> {
+    let origin = &recording.header.origin;
+    let (demo, matches) =
+        origin.read(DEMOS).map_err(|what| Failure::on_file("replay", path, what))?;
+    let setup = origin.setup(recording.ticks(), threads.unwrap_or_else(Setup::threads_default));
+    let simulation = (demo.build)(&setup, &matches)?;
+    let mut plan = Plan::new(demo, setup, Results::default());
+    plan.replay = Some(recording);
+    Ok((plan, simulation))
 }
 
 /// The world of a saved game as it was built.
 ///
 /// # Errors
 /// Returns an error if the demo, or one of its arguments or files, is not there any more.
-pub fn build(header: &Header, path: &Path, threads: usize) -> Result<Box<dyn Simulation>, Failure> {
-    let refused = |what: String| Failure::on_file("load", path, what);
-    let command = command_of(&header.demo, &header.arguments).map_err(refused)?;
-    let setup = Setup { agents: header.agents, ticks: header.ticks, seed: header.seed, threads };
-    (command.demo.build)(&setup, &command.matches)
+pub fn build(
+    game: &SavedGame,
+    path: &Path,
+    threads: usize,
+) -> Result<Box<dyn Simulation>, Failure> {
+    let origin = &game.header.origin;
+    let (demo, matches) =
+        origin.read(DEMOS).map_err(|what| Failure::on_file("load", path, what))?;
+    (demo.build)(&origin.setup(game.header.ticks, threads), &matches)
+}
+
+/// The world of a saved game as it was when it was saved; beside it, in lines, what of the save did
+/// not fit.
+///
+/// # Errors
+/// As [`build`], and if the save does not fit.
+pub fn load(
+    game: &SavedGame,
+    path: &Path,
+    threads: usize,
+) -> Result<(Box<dyn Simulation>, String), Failure> {
+    let mut simulation = build(game, path, threads)?;
+    let report = simulation.load(&game.save);
+    let report = report.map_err(|what| Failure::on_file("load", path, what))?;
+    Ok((simulation, report))
+}
+
+/// `demo --replay FILE`: the run of a recording with the results that this command line asks for.
+///
+/// # Errors
+/// As [`run_of`], and if the command line asks for what the recording says.
+pub fn of_recording(
+    command: &DemoCommand,
+    path: &Path,
+) -> Result<(Plan, Box<dyn Simulation>), Failure> {
+    let recording = Recording::read(path)?;
+    if !recording.is_whole {
+        tell(command, &cut_off(path, &recording));
+    }
+    check_own(command, &recording.header.origin, "run", "recording")
+        .map_err(|what| Failure::on_file("replay", path, what))?;
+    let run = &command.run;
+    let (mut plan, simulation) = run_of(recording, path, run.numbers.threads)?;
+    plan.setup.ticks = run.until.map_or(plan.setup.ticks, |until| until.min(plan.setup.ticks));
+    plan.results = run.results.clone();
+    Ok((plan, simulation))
 }
 
 /// `demo --load FILE`: the run of a saved game with the results that this command line asks for.
 ///
 /// # Errors
 /// As [`load`], and if the command line asks for what the save says.
-pub fn of_command(
-    command: &DemoCommand,
-    path: &Path,
-) -> Result<(Plan, Box<dyn Simulation>), Failure> {
+pub fn of_save(command: &DemoCommand, path: &Path) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let game = SavedGame::read(path)?;
-    let header = &game.header;
-    let refused = |what: String| Err(Failure::on_file("load", path, what));
-    if header.demo != command.demo.name {
-        return refused(format!("it is a game of {}, not of {}", header.demo, command.demo.name));
-    }
-    if let Some(name) = own_argument(command.demo, &command.matches) {
-        return refused(format!("--{name} comes from the save"));
-    }
-    let run = &command.run;
-    let ticks = run.ticks.unwrap_or(header.ticks).max(header.tick);
+    let (header, run) = (&game.header, &command.run);
+    let refused = |what: String| Failure::on_file("load", path, what);
+    check_own(command, &header.origin, "game", "save").map_err(refused)?;
     if run.ticks.is_some_and(|asked| asked < header.tick) {
-        return refused(format!("it was saved after tick {}, when --ticks is over", header.tick));
+        let what = format!("it was saved after tick {}, when --ticks is over", header.tick);
+        return Err(refused(what));
     }
-    let mut plan = Plan::new(command.demo, run);
-    (plan.setup.agents, plan.setup.seed, plan.setup.ticks) = (header.agents, header.seed, ticks);
+    let ticks = run.ticks.unwrap_or(header.ticks).max(header.tick);
+    let threads = run.numbers.threads.unwrap_or_else(Setup::threads_default);
+    let setup = header.origin.setup(ticks, threads);
+    let mut plan = Plan::new(command.demo, setup, run.results.clone());
     plan.from = header.tick;
-    plan.save_as(run, header.clone())?;
-    let (simulation, report) = load(&game, path, plan.setup.threads)?;
-    if !report.is_empty() && !run.results.quiet {
-        // Whether it can be told does not matter.
-        drop(writeln!(io::stderr(), "demos: {}: {}", path.display(), report.replace('\n', "; ")));
+    plan.save_as(run, &header.origin)?;
+    let (simulation, report) = load(&game, path, threads)?;
+    if !report.is_empty() {
+        tell(command, &format!("{}: {}", path.display(), report.replace('\n', "; ")));
     }
     Ok((plan, simulation))
+}
+
+/// Whether a file is of the demo of a command line that leaves to it what it says.
+fn check_own(
+    command: &DemoCommand,
+    origin: &Origin,
+    what: &str,
+    source: &str,
+) -> Result<(), String> {
+    if origin.demo != command.demo.name {
+        return Err(format!("it is a {what} of {}, not of {}", origin.demo, command.demo.name));
+    }
+    match own_argument(command.demo, &command.matches) {
+        Some(name) => Err(format!("--{name} comes from the {source}")),
+        None => Ok(()),
+    }
+}
+
+/// Says something on stderr; whether it can be told does not matter.
+fn tell(command: &DemoCommand, text: &str) {
+    if !command.run.results.quiet {
+        drop(writeln!(io::stderr(), "demos: {text}"));
+    }
+}
+
+/// What there is to say of a recording without an end.
+fn cut_off(path: &Path, recording: &Recording) -> String {
+    let ticks = grouped(recording.ticks());
+    format!("{} was cut off, and ends with tick {ticks}", path.display())
+}
+
+/// `demos verify FILE`: lives the run of a recording again, and compares all its hashes.
+///
+/// # Errors
+/// [`Failure::Check`] with the first tick that differs; as [`run_of`] besides.
+pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Result<(), Failure> {
+    let recording = Recording::read(path)?;
+    let (hashes, ticks) = (recording.hashes.len(), recording.ticks());
+    let note = match recording.is_whole {
+        true => String::new(),
+        false => format!("; {}", cut_off(path, &recording)),
+    };
+    let (plan, mut simulation) = run_of(recording, path, threads)?;
+    let lived = runner::live(&plan, simulation.as_mut())?;
+    if lived.is_interrupted {
+        return Err(Failure::Interrupted { ticks: lived.ticks });
+    }
+    simulation.check().map_err(Failure::Check)?;
+    let threads = plan.setup.threads;
+    let noun = if threads == 1 { "thread" } else { "threads" };
+    writeln!(
+        out,
+        "{}: {} ticks, {} {}, all equal on {threads} {noun}{note}",
+        plan.demo.name,
+        grouped(ticks),
+        grouped(hashes as u64),
+        if hashes == 1 { "hash" } else { "hashes" },
+    )
+    .map_err(Failure::Stdout)
 }

@@ -11,10 +11,10 @@ use crate::files;
 use crate::interrupt;
 use crate::plan::{Plan, SaveAs};
 use crate::progress::Progress;
+use crate::recording::Recorder;
 use crate::report::{self, Lived};
-use crate::saved_game::{Header, SavedGame};
+use crate::saved_game::SavedGame;
 use crate::simulation::Simulation;
-use crate::tape::Tape;
 
 /// Runs `simulation` to the end of `plan` and writes the results to `out`.
 ///
@@ -47,7 +47,7 @@ pub fn run(
         }
     }
     explain::watch(simulation, plan.demo, plan.results.explain.as_deref().unwrap_or_default())?;
-    let is_replay = matches!(plan.tape, Tape::Replay(..));
+    let is_replay = plan.replay.is_some();
     let lived = match simulation.is_for_terminal() && !is_replay {
         true => play(plan, simulation)?,
         false => live(plan, simulation)?,
@@ -77,14 +77,19 @@ pub fn run(
 /// Lets a person play, with every input on the recording.
 fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
     let start = Instant::now();
-    let mut tape = plan.tape.begin()?;
+    let mut recorder = begin_recording(plan)?;
     let mut ticks = 0;
     simulation.play(&mut |hash, input| {
-        tape.input(ticks, hash, input)?;
+        if let Some(recorder) = &mut recorder {
+            recorder.after(ticks, || hash)?;
+            recorder.input(ticks, input)?;
+        }
         ticks += 1;
         Ok(())
     })?;
-    tape.end(ticks, simulation)?;
+    if let Some(recorder) = recorder {
+        recorder.end(ticks, || simulation.state_hash().value())?;
+    }
     let elapsed = start.elapsed();
     Ok(Lived { ticks, from: 0, elapsed, is_played: true, is_interrupted: false })
 }
@@ -94,39 +99,41 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
 /// # Errors
 /// Returns an error if the recording cannot be written, or does not match.
 pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
-    let wanted = plan.tape.ticks(plan.setup.ticks);
+    let wanted = plan.setup.ticks;
     let progress = match plan.results.quiet {
         true => Progress::hidden(),
         false => Progress::new(plan.demo.name, wanted),
     };
-    let mut tape = plan.tape.begin()?;
     let mut notes = Notes::begin(plan)?;
     let (mut elapsed, mut ticks) = (Duration::ZERO, plan.from);
-    tape.after(ticks, simulation)?;
     notes.after(ticks, simulation)?;
     let mut start = Instant::now();
     while ticks < wanted && !simulation.is_over() && !interrupt::asked() {
         simulation.tick();
         ticks += 1;
         progress.at(ticks);
-        if tape.is_due(ticks) || notes.is_due(ticks) {
+        if notes.is_due(ticks) {
             elapsed += start.elapsed();
-            tape.after(ticks, simulation)?;
             notes.after(ticks, simulation)?;
             start = Instant::now();
         }
     }
     elapsed += start.elapsed();
     progress.finish();
-    tape.end(ticks, simulation)?;
     notes.end(ticks, simulation)?;
     let is_interrupted = ticks < wanted && !simulation.is_over();
     Ok(Lived { ticks, from: plan.from, elapsed, is_played: false, is_interrupted })
 }
 
-/// What is written while the run goes on beside the recording: the hash of every tick, and the game.
+fn begin_recording(plan: &Plan) -> Result<Option<Recorder>, Failure> {
+    plan.record.as_ref().map(|(path, header)| Recorder::begin(path, header)).transpose()
+}
+
+/// What is done between ticks while the run goes on: it is recorded, compared with a recording, and
+/// saved, and its hashes are written.
 struct Notes<'a> {
     plan: &'a Plan,
+    recorder: Option<Recorder>,
     hashes: Option<(BufWriter<File>, &'a Path)>,
 }
 
@@ -136,31 +143,45 @@ impl<'a> Notes<'a> {
             Ok(file) => Ok((BufWriter::new(file), path.as_path())),
             Err(error) => Err(Failure::on_file("write", path, error)),
         };
-        Ok(Self { plan, hashes: plan.results.hashes.as_ref().map(open).transpose()? })
+        let hashes = plan.results.hashes.as_ref().map(open).transpose()?;
+        Ok(Self { plan, recorder: begin_recording(plan)?, hashes })
     }
 
+    /// Whether [`after`](Self::after) has anything to do: the clock need not be stopped otherwise.
     fn is_due(&self, tick: u64) -> bool {
-        self.hashes.is_some() || self.plan.save.as_ref().is_some_and(|save| save.at == Some(tick))
+        self.hashes.is_some()
+            || self.recorder.as_ref().is_some_and(|recorder| recorder.is_due(tick))
+            || self.plan.replay.as_ref().is_some_and(|recording| recording.is_due(tick))
+            || self.plan.save.as_ref().is_some_and(|save| save.at == Some(tick))
     }
 
-    fn after(&mut self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+    fn after(&mut self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.after(tick, || simulation.state_hash().value())?;
+        }
+        if let Some(recording) = &self.plan.replay {
+            recording.replay(tick, simulation)?;
+        }
         if let Some((file, path)) = &mut self.hashes {
             let hash = simulation.state_hash().value();
             let written = writeln!(file, "{tick} {hash:016x}");
             written.map_err(|error| Failure::on_file("write", path, error))?;
         }
         match &self.plan.save {
-            Some(it) if it.at == Some(tick) => save(self.plan, tick, simulation),
+            Some(it) if it.at == Some(tick) => save(self.plan, it, tick, simulation),
             _ => Ok(()),
         }
     }
 
     fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+        if let Some(recorder) = self.recorder {
+            recorder.end(tick, || simulation.state_hash().value())?;
+        }
         if let Some((mut file, path)) = self.hashes {
             file.flush().map_err(|error: io::Error| Failure::on_file("write", path, error))?;
         }
         match &self.plan.save {
-            Some(SaveAs { at: None, .. }) => save(self.plan, tick, simulation),
+            Some(it @ SaveAs { at: None, .. }) => save(self.plan, it, tick, simulation),
             Some(SaveAs { at: Some(at), path, .. }) if *at > tick => {
                 let what = format!("the run is over after tick {tick}, before --at {at}");
                 Err(Failure::on_file("save", path, what))
@@ -170,11 +191,8 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Saves the game after so many ticks, where the plan says.
-fn save(plan: &Plan, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
-    let Some(SaveAs { path, header, .. }) = &plan.save else { return Ok(()) };
-    let failed = |error: String| Failure::on_file("save", path, error);
-    let save = simulation.save().map_err(failed)?;
-    let header = Header { tick, ticks: plan.setup.ticks, ..header.clone() };
-    SavedGame { header, save }.write(path)
+/// Saves the game after so many ticks.
+fn save(plan: &Plan, to: &SaveAs, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+    let save = simulation.save().map_err(|error| Failure::on_file("save", &to.path, error))?;
+    SavedGame { header: to.header(tick, plan.setup.ticks), save }.write(&to.path)
 }

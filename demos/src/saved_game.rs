@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::files;
+use crate::origin::Origin;
 use crate::setup::Setup;
 
 /// The form of the header that is written, and the only one that is read.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 const HEADER: &str = "demo";
 
@@ -27,16 +28,8 @@ const BYTES_MAX: u64 = 4 << 30;
 pub struct Header {
     /// [`FORMAT`].
     pub format: u32,
-    /// The version of the program that wrote it.
-    pub program: String,
-    /// The demo.
-    pub demo: String,
-    /// The command line, without the name of the program.
-    pub arguments: Vec<String>,
-    /// How many agents there were at the start, also where the command line did not say.
-    pub agents: u32,
-    /// Where every random choice came from.
-    pub seed: u64,
+    /// The same of its world.
+    pub origin: Origin,
     /// How many ticks were to be lived in all.
     pub ticks: u64,
     /// How many of them were lived.
@@ -73,12 +66,11 @@ impl SavedGame {
         files::check_format(&value["format"], FORMAT)
             .ok_or("it is the save of another program")??;
         let header = serde_json::from_value::<Header>(value);
-        let header = header.map_err(|error| format!("its header is wrong: {error}"))?;
-        if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
-            return Err("its header is wrong: the number of agents is out of range".to_owned());
-        }
+        let wrong = |what: &dyn fmt::Display| format!("its header is wrong: {what}");
+        let header = header.map_err(|error| wrong(&error))?;
+        header.origin.check().map_err(|what| wrong(&what))?;
         if header.ticks.max(header.tick) > Setup::TICKS_MAX {
-            return Err("its header is wrong: the number of ticks is out of range".to_owned());
+            return Err(wrong(&"the number of ticks is out of range"));
         }
         Ok(Self { header, save })
     }
@@ -128,11 +120,7 @@ mod tests {
         let game = DEMOS[0].open(&setup).expect("it needs no arguments");
         let header = Header {
             format: FORMAT,
-            program: "0.1.0".into(),
-            demo: DEMOS[0].name.into(),
-            arguments: vec![DEMOS[0].name.into()],
-            agents: 3,
-            seed: 1,
+            origin: Origin::new(DEMOS[0], vec![DEMOS[0].name.into()], &setup),
             ticks: 5,
             tick: 0,
         };
@@ -178,10 +166,11 @@ mod tests {
         let another = || Err("it is the save of another program".to_owned());
         assert_eq!(error(|it| *it = "cat".into()), another());
         for alter in [
-            (|it| it["agents"] = 0.into()) as fn(&mut serde_json::Value),
+            (|it| it["origin"]["agents"] = 0.into()) as fn(&mut serde_json::Value),
             |it| it["ticks"] = u64::MAX.into(),
             |it| it["tick"] = u64::MAX.into(),
-            |it| it["demo"] = 7.into(),
+            |it| it["origin"]["demo"] = 7.into(),
+            |it| it["origin"]["else"] = 7.into(),
             |it| it["else"] = 7.into(),
         ] {
             assert!(error(alter).is_err_and(|it| it.starts_with("its header is wrong")));

@@ -7,13 +7,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{demo_command, own_file};
+use crate::arguments::own_file;
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::recording::Recording;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
-use crate::tape;
 use crate::text::{grouped, singular};
 
 /// One running demo, and those that may be opened in its place.
@@ -76,15 +75,11 @@ impl Live {
         Ok(Self { demos, demo, setup, simulation: demo.open(&setup)?, replay: None })
     }
 
-    /// One of the demos that the page can choose from.
-    fn demo(&self, name: &str) -> Result<&'static Demo, Answer> {
-        let found = self.demos.iter().find(|demo| demo.name == name);
-        found.copied().ok_or_else(|| Answer::error(404, &format!("there is no demo {name}")))
-    }
-
     fn open_other(&mut self, open: &Open) -> Result<(), Answer> {
         let refused = |text: &str| Err(Answer::error(400, text));
-        let demo = self.demo(&open.demo)?;
+        let Some(&demo) = self.demos.iter().find(|demo| demo.name == open.demo) else {
+            return Err(Answer::error(404, &format!("there is no demo {}", open.demo)));
+        };
         let agents = open.agents.unwrap_or(demo.agents_default);
         let threads = open.threads.unwrap_or(self.setup.threads);
         let seed = match &open.seed {
@@ -127,22 +122,15 @@ impl Live {
         let refused = |text: String| Answer::error(400, &text);
         let recording = Recording::parse(play.recording.as_bytes())
             .map_err(|error| refused(error.to_string()))?;
-        let header = &recording.header;
-        let demo = self.demo(&header.demo)?;
-        let matches = demo_command(demo).try_get_matches_from(&header.arguments);
-        let matches = matches.map_err(|error| refused(error.to_string()))?;
+        let origin = &recording.header.origin;
+        let (demo, matches) = origin.read(self.demos).map_err(refused)?;
         // One that is read may lie on another machine, and none is to be written.
         if let Some(name) = own_file(demo, &matches) {
             return Err(refused(format!(
                 "--{name} of the recording names a file; use demos verify"
             )));
         }
-        let setup = Setup {
-            agents: header.agents,
-            ticks: recording.ticks(),
-            seed: header.seed,
-            threads: self.setup.threads,
-        };
+        let setup = origin.setup(recording.ticks(), self.setup.threads);
         let simulation = (demo.build)(&setup, &matches);
         let simulation = simulation.map_err(|failure| refused(failure.to_string()))?;
         let replay = Some(Replay { recording, fault: None });
@@ -157,7 +145,7 @@ impl Live {
         let (tick, is_between) = (schedule.tick(), !schedule.is_stepping());
         if let Some(Replay { recording, fault }) = &mut self.replay {
             if fault.is_none() && is_between {
-                let same = tape::replay(recording, tick, self.simulation.as_mut());
+                let same = recording.replay(tick, self.simulation.as_mut());
                 *fault = same.err().map(|failure| match failure {
                     Failure::Check(what) => what,
                     other => other.to_string(),

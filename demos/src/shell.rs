@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{self, DemoCommand, Request, Tool};
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::{catalogue, diff, files, interrupt, proofs, replay, resume, runner, serve};
+use crate::{catalogue, diff, files, interrupt, proofs, resume, runner, serve};
 
 /// Runs the program on `arguments` (the first one is its own name), with
 /// results on stdout and at most one line of complaint on stderr.
@@ -41,7 +41,7 @@ pub fn run(
         Request::FirstRun => run_first(out),
         Request::Demo(command) => run_demo(&command, out),
         Request::Tool(Tool::List) => write!(out, "{}", catalogue::list()).map_err(Failure::Stdout),
-        Request::Tool(Tool::Verify { file, threads }) => replay::verify(&file, threads, out),
+        Request::Tool(Tool::Verify { file, threads }) => resume::verify(&file, threads, out),
         Request::Tool(Tool::Diff(arguments)) => diff::run(&arguments, out),
         Request::Tool(Tool::Serve(arguments)) => serve::run(&arguments, catalogue::DEMOS, out),
         Request::Tool(Tool::Path(arguments)) => proofs::path::run(&arguments, out),
@@ -55,7 +55,9 @@ pub fn run(
 /// where to go from there.
 fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     let name = catalogue::FIRST.name;
-    let mut command = resume::command_of(name, &[name.to_owned()]).map_err(Failure::Usage)?;
+    let Request::Demo(mut command) = cli::parse(["demos", name].map(OsString::from))? else {
+        return Err(Failure::Usage(format!("{name} is no demo")));
+    };
     // A first run without a place for pictures shows all the rest.
     let picture = files::picture_path(command.demo.name);
     command.run.results.png = picture.as_ref().ok().cloned();
@@ -69,8 +71,8 @@ fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
 
 fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
     let (plan, mut simulation) = match (&command.run.replay, &command.run.load) {
-        (Some(file), _) => replay::of_command(command, file)?,
-        (None, Some(file)) => resume::of_command(command, file)?,
+        (Some(file), _) => resume::of_recording(command, file)?,
+        (None, Some(file)) => resume::of_save(command, file)?,
         (None, None) => {
             let plan = Plan::of_command(command)?;
             let simulation = (plan.demo.build)(&plan.setup, &command.matches)?;

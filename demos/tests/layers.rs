@@ -20,16 +20,16 @@ const BELOW: [&str; 21] = [
     "simulation",
     "card",
     "progress",
-    "recording",
-    "saved_game",
-    "tape",
     "explain",
     "arguments",
+    "origin",
+    "recording",
+    "saved_game",
     "session",
     "serve",
 ];
-const ABOVE: [&str; 10] =
-    ["proofs", "catalogue", "cli", "plan", "report", "runner", "resume", "replay", "diff", "shell"];
+const ABOVE: [&str; 9] =
+    ["proofs", "catalogue", "cli", "plan", "report", "runner", "resume", "diff", "shell"];
 
 #[test]
 fn every_module_names_only_lower_ones() {

@@ -120,7 +120,7 @@ fn a_save_that_cannot_be_written_leaves_the_old_one() {
     }
     // What can be written takes its place, and leaves nothing beside it.
     let mut other = game.clone();
-    other.header.seed += 1;
+    other.header.origin.seed += 1;
     other.write(&path).expect("nothing is in the way");
     assert_eq!(SavedGame::read(&path).expect("it was written").header, other.header);
     assert!(!new.exists());

@@ -16,7 +16,6 @@ use formic_demos::report::{self, Lived};
 use formic_demos::runner;
 use formic_demos::setup::Setup;
 use formic_demos::simulation::{Counter, Simulation};
-use formic_demos::tape::Tape;
 use formic_ecs::{HashState, StateHash, World};
 use formic_jobs::Schedule;
 
@@ -81,14 +80,7 @@ impl Simulation for Drift {
 
 fn plan(json: bool, png: Option<PathBuf>) -> Plan {
     let setup = Setup { agents: 3, ticks: 4, seed: u64::MAX, threads: 2 };
-    Plan {
-        demo: &DRIFT,
-        setup,
-        results: Results { json, png, ..Results::default() },
-        tape: Tape::None,
-        from: 0,
-        save: None,
-    }
+    Plan::new(&DRIFT, setup, Results { json, png, ..Results::default() })
 }
 
 fn run(plan: &Plan, wall: i32) -> (Result<(), Failure>, String) {
