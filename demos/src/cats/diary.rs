@@ -3,10 +3,10 @@
 use std::num::NonZeroU64;
 
 use formic_ai::prelude::*;
-use formic_ai::utility::UtilityAgent;
+use formic_ai::utility::{Reasoner, UtilityAgent};
 use serde::{Deserialize, Serialize};
 
-use super::mind::{Cats, inputs};
+use super::mind::inputs;
 use super::needs::{Hunger, Tiredness};
 
 /// How one cat was at one moment.
@@ -67,10 +67,10 @@ impl Diary {
 pub(super) fn keep_diary(
     mut diary: ResMut<'_, Diary>,
     lookup: ComponentLookup<'_, (&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
-    cats: Res<'_, Cats>,
+    reasoner: Res<'_, Reasoner>,
 ) {
     let Ok((hunger, tiredness, agent)) = lookup.get(diary.cat) else { return };
-    let scores = cats.0.scores(&inputs(hunger.0, tiredness.0));
+    let scores = reasoner.scores(&inputs(hunger.0, tiredness.0));
     diary.note(Entry {
         seconds: 0.0,
         hunger: hunger.0,

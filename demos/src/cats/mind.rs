@@ -53,13 +53,10 @@ pub(super) fn inputs(hunger: f32, tiredness: f32) -> [f32; 2] {
     [hunger / 100.0, tiredness / 100.0]
 }
 
-/// The mind that all cats share.
-pub(super) struct Cats(pub(super) Reasoner);
-
-/// Has every cat choose.
+/// Has every cat choose, by the mind that all of them share.
 pub(super) fn think(
     mut minds: UtilityAgents<'_, (&'static Hunger, &'static Tiredness)>,
-    cats: Res<'_, Cats>,
+    reasoner: Res<'_, Reasoner>,
 ) {
-    minds.decide(&cats.0, |(hunger, tiredness)| inputs(hunger.0, tiredness.0));
+    minds.decide(&reasoner, |(hunger, tiredness)| inputs(hunger.0, tiredness.0));
 }

@@ -33,7 +33,7 @@ use formic_ecs::Codec;
 use formic_jobs::SaveRules;
 
 use self::diary::Diary;
-use self::mind::{Cats, OPTIONS};
+use self::mind::OPTIONS;
 use self::needs::{Hunger, Temper, TimeSpent, Tiredness};
 use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
@@ -86,9 +86,9 @@ impl CatWorld {
         let (actions, reasoner) = (mind::actions(), mind::reasoner());
         let first = spawn_cats(&mut world, setup, &actions, &reasoner);
         world.insert_resource(Diary::new(first, TICK_SECONDS));
-        world.insert_resource(Cats(reasoner));
+        world.insert_resource(reasoner);
         let rules = SaveRules::of(&mut world);
-        rules.rebuild::<Cats>().save(Codec::<Diary>::serde());
+        rules.rebuild::<Reasoner>().save(Codec::<Diary>::serde());
         let systems = action::add(Schedule::builder())
             .add(mind::think.as_mind())
             .add(actions::eat.as_action())
@@ -103,7 +103,7 @@ impl CatWorld {
     }
 
     fn reasoner(&self) -> &Reasoner {
-        &self.engine.resource::<Cats>().0
+        self.engine.resource()
     }
 
     /// For how many ticks all cats together did each of their options.

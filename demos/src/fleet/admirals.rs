@@ -11,7 +11,7 @@ pub(super) type Senses = (&'static War, &'static Strength);
 type Sensed<'a> = (&'a War, &'a Strength);
 
 /// The planner that all admirals share.
-pub(super) struct Admirals(pub(super) Sensors<Senses>);
+pub(super) type Admirals = Sensors<Senses>;
 
 /// An enemy as near to the base as this threatens it, in metres.
 const THREAT: f32 = 60.0;
@@ -24,7 +24,7 @@ pub(super) fn actions() -> ActionSet {
         .fold(ActionSet::new(), |set, (name, command)| set.action(name, command))
 }
 
-pub(super) fn sensors(actions: &ActionSet) -> Sensors<Senses> {
+pub(super) fn sensors(actions: &ActionSet) -> Admirals {
     let mut facts = Facts::new();
     let strong = facts.flag("strong");
     let known = facts.flag("enemy known");
@@ -83,5 +83,5 @@ pub(super) fn report(
 }
 
 pub(super) fn think(mut planners: Planners<'_, Senses>, admirals: Res<'_, Admirals>) {
-    planners.think(&admirals.0, STATES_MAX);
+    planners.think(&admirals, STATES_MAX);
 }

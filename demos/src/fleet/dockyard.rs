@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use formic_ai::bt::{Tree, TreeAgent};
-use formic_ai::fsm::{FsmAgent, Machine};
+use formic_ai::bt::TreeAgent;
+use formic_ai::fsm::FsmAgent;
 use formic_ai::goap::GoapAgent;
 use formic_ai::prelude::*;
 use formic_ecs::ComponentError;
 use glam::Vec2;
 
-use super::admirals::{self, Admirals};
+use super::admirals;
 use super::parts::{
     Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Toll, Velocity, War,
 };
@@ -28,9 +28,9 @@ const FORMATION: f32 = 26.0;
 /// What units are built by.
 pub(super) struct Dockyard {
     ship: ActionSet,
-    machine: Arc<Machine<ships::Senses>>,
+    machine: Ships,
     turret: ActionSet,
-    tree: Arc<Tree<turrets::Senses>>,
+    tree: Turrets,
     admiral: ActionSet,
 }
 
@@ -44,9 +44,9 @@ impl Dockyard {
 
     /// Inserts what the units think with.
     pub(super) fn insert_minds(&self, world: &mut World) {
-        world.insert_resource(Ships(Arc::clone(&self.machine)));
-        world.insert_resource(Turrets(Arc::clone(&self.tree)));
-        world.insert_resource(Admirals(admirals::sensors(&self.admiral)));
+        world.insert_resource(Arc::clone(&self.machine));
+        world.insert_resource(Arc::clone(&self.tree));
+        world.insert_resource(admirals::sensors(&self.admiral));
     }
 
     /// Builds all squadrons. Admirals come first, so that each knows its foe.

@@ -22,7 +22,7 @@ pub(super) type Senses = (&'static Aim, &'static Hull);
 type Sensed<'a> = (&'a Aim, &'a Hull);
 
 /// The machine that all ships share.
-pub(super) struct Ships(pub(super) Arc<Machine<Senses>>);
+pub(super) type Ships = Arc<Machine<Senses>>;
 
 pub(super) fn actions() -> ActionSet {
     ActionSet::new()
@@ -75,5 +75,5 @@ fn is_hurt((_, hull): &Sensed<'_>) -> bool {
 }
 
 pub(super) fn think(mut machines: Machines<'_, Senses>, ships: Res<'_, Ships>) {
-    machines.update(&ships.0);
+    machines.update(&ships);
 }

@@ -41,7 +41,7 @@ pub(super) fn counters(world: &World) -> Vec<Counter> {
 
 /// How many ships are in each of their states.
 pub(super) fn states_line(world: &World) -> String {
-    let Ok(Ships(machine)) = world.resource::<Ships>() else { return String::new() };
+    let Ok(machine) = world.resource::<Ships>() else { return String::new() };
     let mut counts = BTreeMap::new();
     for agent in world.query_ref::<&FsmAgent>() {
         *counts.entry(agent.state()).or_insert(0) += 1;

@@ -13,7 +13,7 @@ pub(super) type Senses = (&'static Aim, &'static Hull, &'static Gun);
 type Sensed<'a> = (&'a Aim, &'a Hull, &'a Gun);
 
 /// The tree that all turrets share.
-pub(super) struct Turrets(pub(super) Arc<Tree<Senses>>);
+pub(super) type Turrets = Arc<Tree<Senses>>;
 
 pub(super) fn actions() -> ActionSet {
     ActionSet::new().action("fire", Fire).action("cool", Cool).action("repair", Repair)
@@ -39,5 +39,5 @@ pub(super) fn tree(actions: &ActionSet) -> Tree<Senses> {
 }
 
 pub(super) fn think(mut trees: Trees<'_, Senses>, turrets: Res<'_, Turrets>) {
-    trees.tick(&turrets.0);
+    trees.tick(&turrets);
 }

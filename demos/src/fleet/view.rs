@@ -113,9 +113,7 @@ impl Fleet {
     fn doing(&self, unit: Entity, hull: &Hull, aim: &Aim) -> String {
         let world = self.world();
         let near = if aim.distance < RANGE { "in range" } else { "in sight, but out of range" };
-        if let (Ok(agent), Ok(Ships(machine))) =
-            (world.get::<FsmAgent>(unit), world.resource::<Ships>())
-        {
+        if let (Ok(agent), Ok(machine)) = (world.get::<FsmAgent>(unit), world.resource::<Ships>()) {
             let state = agent.state().map_or("waiting", |state| machine.name(state));
             return match state {
                 "retreating" => "It is retreating, because it was badly hurt.".to_owned(),

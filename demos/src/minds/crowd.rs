@@ -56,6 +56,19 @@ pub(super) fn with_mind<Marker>(
     actions::add(action::add(schedule)).add(bite.after(action::advance))
 }
 
+/// Gives bodies to foragers, and each a mind by `drive`, which has a number for it.
+pub(super) fn drive<E: std::fmt::Debug>(
+    world: &mut World,
+    crowd: &[Entity],
+    actions: &ActionSet,
+    drive: impl Fn(&mut World, Entity, u64) -> Result<(), E>,
+) {
+    for (&forager, number) in crowd.iter().zip(0..) {
+        actions.attach(world, forager).expect("the set has four actions");
+        drive(world, forager, number).expect("the forager was just given a body");
+    }
+}
+
 /// How many foragers do each of the four things, and nothing, at one moment.
 pub(super) type Shares = [u32; 5];
 

@@ -14,18 +14,13 @@ pub(super) const MIND: Mind = Mind {
     drive: |world, crowd| {
         let actions = actions::set();
         let machine = machine(&actions);
-        for &forager in crowd {
-            actions.attach(world, forager).expect("the set has four actions");
-            FsmAgent::drive(world, forager, &machine).expect("the forager was just given a body");
-        }
-        world.insert_resource(Foragers(machine));
-        SaveRules::of(world).rebuild::<Foragers>();
+        crowd::drive(world, crowd, &actions, |world, it, _| FsmAgent::drive(world, it, &machine));
+        world.insert_resource(machine);
+        SaveRules::of(world).rebuild::<Machine<Senses>>();
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule, think),
 };
-
-struct Foragers(Machine<Senses>);
 
 fn machine(actions: &ActionSet) -> Machine<Senses> {
     let go = Transition::<Senses>::new;
@@ -53,6 +48,6 @@ fn machine(actions: &ActionSet) -> Machine<Senses> {
         .expect("every state and action that is named is there")
 }
 
-fn think(mut machines: Machines<'_, Senses>, foragers: Res<'_, Foragers>) {
-    machines.update(&foragers.0);
+fn think(mut machines: Machines<'_, Senses>, machine: Res<'_, Machine<Senses>>) {
+    machines.update(&machine);
 }

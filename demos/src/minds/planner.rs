@@ -16,18 +16,13 @@ pub(super) const MIND: Mind = Mind {
     keys: crowd::keys!("planner"),
     drive: |world, crowd| {
         let actions = actions::set();
-        for &forager in crowd {
-            actions.attach(world, forager).expect("the set has four actions");
-            GoapAgent::drive(world, forager).expect("the forager was just given a body");
-        }
-        world.insert_resource(Foragers(sensors(&actions)));
-        SaveRules::of(world).rebuild::<Foragers>();
+        crowd::drive(world, crowd, &actions, |world, it, _| GoapAgent::drive(world, it));
+        world.insert_resource(sensors(&actions));
+        SaveRules::of(world).rebuild::<Sensors<Senses>>();
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
 };
-
-struct Foragers(Sensors<Senses>);
 
 /// So many states it may look at in a tick, for each forager; its plans take less.
 const STATES_MAX: usize = 200;
@@ -66,6 +61,6 @@ fn howl(mut foragers: Query<'_, (&Wolf, EnabledMut<Replan>)>) {
     });
 }
 
-fn think(mut planners: Planners<'_, Senses>, foragers: Res<'_, Foragers>) {
-    planners.think(&foragers.0, STATES_MAX);
+fn think(mut planners: Planners<'_, Senses>, sensors: Res<'_, Sensors<Senses>>) {
+    planners.think(&sensors, STATES_MAX);
 }

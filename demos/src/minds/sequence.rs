@@ -13,13 +13,10 @@ pub(super) const MIND: Mind = Mind {
     name: "sequence",
     keys: crowd::keys!("sequence"),
     drive: |world, crowd| {
-        let actions = actions::set();
-        for &forager in crowd {
-            actions.attach(world, forager).expect("the set has four actions");
-            // Without a berry there is no meal, and it goes on.
-            SequenceAgent::drive(world, forager, OnFailure::Advance)
-                .expect("the forager was just given a body");
-        }
+        // Without a berry there is no meal, and it goes on.
+        crowd::drive(world, crowd, &actions::set(), |world, it, _| {
+            SequenceAgent::drive(world, it, OnFailure::Advance)
+        });
     },
     thinks: Some("::advance"),
     systems,

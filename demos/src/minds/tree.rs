@@ -14,19 +14,15 @@ pub(super) const MIND: Mind = Mind {
     drive: |world, crowd| {
         let actions = actions::set();
         let tree = tree(&actions);
-        for (&forager, seed) in crowd.iter().zip(0..) {
-            actions.attach(world, forager).expect("the set has four actions");
-            TreeAgent::drive(world, forager, &tree, seed)
-                .expect("the forager was just given a body");
-        }
-        world.insert_resource(Foragers(tree));
-        SaveRules::of(world).rebuild::<Foragers>();
+        crowd::drive(world, crowd, &actions, |world, it, seed| {
+            TreeAgent::drive(world, it, &tree, seed)
+        });
+        world.insert_resource(tree);
+        SaveRules::of(world).rebuild::<Tree<Senses>>();
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule, think),
 };
-
-struct Foragers(Tree<Senses>);
 
 const TREE: &str = "
     selector {
@@ -47,6 +43,6 @@ fn tree(actions: &ActionSet) -> Tree<Senses> {
     Tree::parse(TREE, &library).expect("every name in the tree is in the library")
 }
 
-fn think(mut trees: Trees<'_, Senses>, foragers: Res<'_, Foragers>) {
-    trees.tick(&foragers.0);
+fn think(mut trees: Trees<'_, Senses>, tree: Res<'_, Tree<Senses>>) {
+    trees.tick(&tree);
 }

@@ -14,19 +14,15 @@ pub(super) const MIND: Mind = Mind {
     drive: |world, crowd| {
         let actions = actions::set();
         let reasoner = reasoner(&actions);
-        for (&forager, seed) in crowd.iter().zip(0..) {
-            actions.attach(world, forager).expect("the set has four actions");
-            UtilityAgent::drive(world, forager, &reasoner, seed)
-                .expect("the forager was just given a body");
-        }
-        world.insert_resource(Foragers(reasoner));
-        SaveRules::of(world).rebuild::<Foragers>();
+        crowd::drive(world, crowd, &actions, |world, it, seed| {
+            UtilityAgent::drive(world, it, &reasoner, seed)
+        });
+        world.insert_resource(reasoner);
+        SaveRules::of(world).rebuild::<Reasoner>();
     },
     thinks: Some("::think"),
     systems: |schedule| crowd::with_mind(schedule, think),
 };
-
-struct Foragers(Reasoner);
 
 fn reasoner(actions: &ActionSet) -> Reasoner {
     let [hunger, tiredness, wolf, berries] =
@@ -45,8 +41,8 @@ fn reasoner(actions: &ActionSet) -> Reasoner {
         .expect("every option is an action of the set")
 }
 
-fn think(mut minds: UtilityAgents<'_, Senses>, foragers: Res<'_, Foragers>) {
-    minds.decide(&foragers.0, |(needs, basket, wolf)| {
+fn think(mut minds: UtilityAgents<'_, Senses>, reasoner: Res<'_, Reasoner>) {
+    minds.decide(&reasoner, |(needs, basket, wolf)| {
         [
             needs.hunger / 100.0,
             needs.tiredness / 100.0,

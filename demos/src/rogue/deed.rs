@@ -47,20 +47,14 @@ pub(super) enum Deed {
 
 impl fmt::Debug for Deed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Step { way, .. } => write!(f, "go {}", direction_name(way)),
-            Self::Rest => f.write_str("rest"),
-            Self::Open(door) => write!(f, "open door {door}"),
-            Self::Close { way, .. } => write!(f, "close the door {}", direction_name(way)),
-            Self::Shoot { way, .. } => write!(f, "shoot {}", direction_name(way)),
-            Self::Fly(arrow) => write!(f, "let arrow {arrow} fly on"),
-            Self::Wound { who, blow } => write!(f, "take {blow} health from {who}"),
-            Self::Burst(barrel) => write!(f, "burst barrel {barrel}"),
-            Self::End(thing) => write!(f, "put an end to {thing}"),
-            Self::Wake(who) => write!(f, "wake {who}"),
-            Self::Drink { potion, .. } => write!(f, "drink potion {potion}"),
-            Self::Escape(_) => f.write_str("escape"),
-        }
+        let kind = match self {
+            Self::Open(_) => "door ",
+            Self::Fly(_) => "arrow ",
+            Self::Burst(_) => "barrel ",
+            Self::Drink { .. } => "potion ",
+            _ => "",
+        };
+        f.write_str(&self.describe(&|entity| format!("{kind}{entity}")))
     }
 }
 
@@ -69,19 +63,18 @@ impl TurnActionKind for Deed {
 
     fn describe(&self, name: &dyn Fn(Entity) -> String) -> String {
         match *self {
+            Self::Step { way, .. } => format!("go {}", direction_name(way)),
+            Self::Rest => String::from("rest"),
             Self::Open(it) => format!("open {}", name(it)),
+            Self::Close { way, .. } => format!("close the door {}", direction_name(way)),
+            Self::Shoot { way, .. } => format!("shoot {}", direction_name(way)),
             Self::Fly(it) => format!("let {} fly on", name(it)),
             Self::Wound { who, blow } => format!("take {blow} health from {}", name(who)),
             Self::Burst(it) => format!("burst {}", name(it)),
             Self::End(it) => format!("put an end to {}", name(it)),
             Self::Wake(it) => format!("wake {}", name(it)),
             Self::Drink { potion, .. } => format!("drink {}", name(potion)),
-            // None of these names an entity.
-            Self::Step { .. }
-            | Self::Rest
-            | Self::Close { .. }
-            | Self::Shoot { .. }
-            | Self::Escape(_) => format!("{self:?}"),
+            Self::Escape(_) => String::from("escape"),
         }
     }
 

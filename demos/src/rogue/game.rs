@@ -51,6 +51,21 @@ pub(super) struct Scene<'a> {
     pub(super) time: u64,
 }
 
+impl Scene<'_> {
+    /// Whether the hero has ever seen a cell.
+    pub(super) fn is_explored(&self, cell: Cell) -> bool {
+        sight::level(&self.now).index(cell).is_some_and(|index| self.explored[index])
+    }
+
+    /// Whether a thing in a cell, which the hero sees or not, is to be drawn: what moves where it is
+    /// seen, and what lies there where it was. Flames that have yet to flare up cannot be seen.
+    pub(super) fn shows(&self, thing: Entity, cell: Cell, is_seen: bool) -> bool {
+        let is_waiting = self.now.get::<Flame>(thing).is_ok_and(|flame| flame.wait > 0);
+        let is_remembered = self.is_explored(cell) && !self.now.has::<Foe>(thing);
+        !is_waiting && (is_seen || is_remembered)
+    }
+}
+
 /// A viewer: what is drawn, and whether to go on.
 pub(super) type Watch<'a> = dyn FnMut(&Scene<'_>) -> ControlFlow<()> + 'a;
 

@@ -1,7 +1,6 @@
 //! The rules of the dungeon.
 
 use formic_ai::turn::{Case, Change, Reactions, Rule, Ruling};
-use formic_ecs::prelude::*;
 
 use super::deed::Deed;
 use super::sight::{cell_of, field, level};
@@ -13,16 +12,51 @@ use super::things::{
 /// All of them. Where the order matters, a rule says so.
 pub(super) fn all() -> [Rule<Deed>; 10] {
     [
-        Rule::on("rock stands", rock_stands).before("a bump opens doors"),
-        Rule::on("bodies collide", bodies_collide),
+        Rule::on("rock stands", |case, moved: Change<'_, Position>, reactions| {
+            if level(&case.now).is_open(target(moved)) {
+                return Ruling::pass();
+            }
+            if case.now.has::<Velocity>(moved.entity) {
+                reactions.push(Deed::End(moved.entity));
+            }
+            Ruling::reject()
+        })
+        .before("a bump opens doors"),
+        Rule::on("bodies collide", |case, moved: Change<'_, Position>, _| {
+            let is_solid = case.after.has::<Solid>(moved.entity);
+            if is_solid && case.after.cell(target(moved)).count::<Solid>() > 1 {
+                return Ruling::reject();
+            }
+            Ruling::pass()
+        }),
         Rule::on("an arrow hits", arrow_hits).before("bodies collide"),
-        Rule::on("a bump opens doors", bump_opens).before("a bump hits"),
+        Rule::on("a bump opens doors", |case, moved: Change<'_, Position>, reactions| {
+            let door = case.after.cell(target(moved)).first::<Closed>();
+            let Some(door) = door.filter(|_| case.after.has::<Hands>(moved.entity)) else {
+                return Ruling::pass();
+            };
+            reactions.push(Deed::Open(door));
+            Ruling::reject()
+        })
+        .before("a bump hits"),
         Rule::on("a bump hits", bump_hits).before("bodies collide"),
-        Rule::on("who is hurt wakes", hurt_wakes),
-        Rule::on("health runs out", health_runs_out),
+        Rule::on("who is hurt wakes", |case, hurt: Change<'_, Health>, reactions| {
+            if case.after.has::<Asleep>(hurt.entity) && hurt.value.now > 0 {
+                reactions.push(Deed::Wake(hurt.entity));
+            }
+            Ruling::pass()
+        }),
+        Rule::on("health runs out", |case, hurt: Change<'_, Health>, reactions| {
+            if hurt.value.now == 0 {
+                let is_barrel = case.after.has::<Barrel>(hurt.entity);
+                let end = if is_barrel { Deed::Burst } else { Deed::End };
+                reactions.push(end(hurt.entity));
+            }
+            Ruling::pass()
+        }),
         Rule::on("who sees the hero wakes", |case, moved: Change<'_, Position>, reactions| {
             if case.after.has::<Hero>(moved.entity) {
-                wake_all_in_sight(case, (moved.value.x, moved.value.y), reactions);
+                wake_all_in_sight(case, target(moved), reactions);
             }
             Ruling::pass()
         })
@@ -34,39 +68,25 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
             }
             Ruling::pass()
         }),
-        Rule::on("the hero takes what lies there", hero_takes).behind("bodies collide"),
+        Rule::on(
+            "the hero takes what lies there",
+            |case, moved: Change<'_, Position>, reactions| {
+                let who = moved.entity;
+                let cell = case.after.cell(target(moved));
+                if case.after.has::<Hero>(who) {
+                    let potion = cell.first::<Potion>().map(|potion| Deed::Drink { who, potion });
+                    let stairs = cell.first::<Stairs>().map(|_| Deed::Escape(who));
+                    potion.into_iter().chain(stairs).for_each(|deed| reactions.push(deed));
+                }
+                Ruling::pass()
+            },
+        )
+        .behind("bodies collide"),
     ]
 }
 
 fn target(moved: Change<'_, Position>) -> Cell {
     (moved.value.x, moved.value.y)
-}
-
-fn rock_stands(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
-    reactions: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    if level(&case.now).is_open(target(moved)) {
-        return Ruling::pass();
-    }
-    if case.now.has::<Velocity>(moved.entity) {
-        reactions.push(Deed::End(moved.entity));
-    }
-    Ruling::reject()
-}
-
-fn bump_opens(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
-    reactions: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    let door = case.after.cell(target(moved)).first::<Closed>();
-    let Some(door) = door.filter(|_| case.after.has::<Hands>(moved.entity)) else {
-        return Ruling::pass();
-    };
-    reactions.push(Deed::Open(door));
-    Ruling::reject()
 }
 
 fn bump_hits(
@@ -103,70 +123,10 @@ fn arrow_hits(
     Ruling::reject()
 }
 
-fn bodies_collide(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
-    _: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    let is_solid = case.after.has::<Solid>(moved.entity);
-    if is_solid && case.after.cell(target(moved)).count::<Solid>() > 1 {
-        return Ruling::reject();
-    }
-    Ruling::pass()
-}
-
-fn hurt_wakes(
-    case: &Case<'_, Deed>,
-    hurt: Change<'_, Health>,
-    reactions: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    if case.after.has::<Asleep>(hurt.entity) && hurt.value.now > 0 {
-        reactions.push(Deed::Wake(hurt.entity));
-    }
-    Ruling::pass()
-}
-
-fn health_runs_out(
-    case: &Case<'_, Deed>,
-    hurt: Change<'_, Health>,
-    reactions: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    if hurt.value.now == 0 {
-        let is_barrel = case.after.has::<Barrel>(hurt.entity);
-        let end = if is_barrel { Deed::Burst(hurt.entity) } else { Deed::End(hurt.entity) };
-        reactions.push(end);
-    }
-    Ruling::pass()
-}
-
 fn wake_all_in_sight(case: &Case<'_, Deed>, hero: Cell, reactions: &mut Reactions<Deed>) {
     for cell in field(&case.after, hero) {
         for who in case.after.cell(cell).with::<Asleep>() {
             reactions.push(Deed::Wake(who));
         }
-    }
-}
-
-fn hero_takes(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
-    reactions: &mut Reactions<Deed>,
-) -> Ruling<Deed> {
-    let who = moved.entity;
-    let cell = case.after.cell(target(moved));
-    if case.after.has::<Hero>(who) {
-        reactions_on(cell.first::<Potion>(), |potion| Deed::Drink { who, potion }, reactions);
-        reactions_on(cell.first::<Stairs>(), |_| Deed::Escape(who), reactions);
-    }
-    Ruling::pass()
-}
-
-fn reactions_on(
-    thing: Option<Entity>,
-    deed: impl Fn(Entity) -> Deed,
-    reactions: &mut Reactions<Deed>,
-) {
-    if let Some(thing) = thing {
-        reactions.push(deed(thing));
     }
 }

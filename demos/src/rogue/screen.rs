@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crossterm::style::Color;
+use crossterm::style::{Color, ContentStyle, Stylize};
 
 use super::game::Scene;
 use super::sight::{cell_of, field, level};
-use super::terminal::{Area, Canvas, Style};
-use super::things::{Asleep, Cell, Flame, Foe, Health, KINDS, Look, kind_of};
+use super::terminal::{Area, Canvas};
+use super::things::{Asleep, Cell, Foe, Health, KINDS, Look, kind_of};
 
 /// The smallest terminal that shows something useful: columns and rows.
 pub(super) const LEAST: (u16, u16) = (44, 14);
@@ -30,7 +30,13 @@ c + way: close a door
 ? why did that happen
 q quit";
 
-const DIM: Style = Style { colour: Some(Color::DarkGrey), is_bold: false };
+fn dim() -> ContentStyle {
+    ContentStyle::new().dark_grey()
+}
+
+fn bold() -> ContentStyle {
+    ContentStyle::new().bold()
+}
 
 /// Draws everything.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: Page<'_>) {
@@ -42,16 +48,16 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: 
         );
         let letters: Vec<char> = text.chars().collect();
         for (row, line) in (0..).zip(letters.chunks(usize::from(whole.width.max(1)))) {
-            canvas.line(whole, row, &line.iter().collect::<String>(), Style::default());
+            canvas.line(whole, row, &line.iter().collect::<String>(), ContentStyle::new());
         }
         return;
     }
     if let Page::Why(traces, from) = page {
         let title = "Why did that happen? (j k: scroll, any other key: back)";
-        canvas.line(whole, 0, title, Style::BOLD);
+        canvas.line(whole, 0, title, bold());
         let text = if traces.is_empty() { "Nothing has happened yet." } else { &traces.join("\n") };
         for (row, line) in (1..whole.height).zip(text.lines().skip(from.into())) {
-            canvas.line(whole, row, line, Style::default());
+            canvas.line(whole, row, line, ContentStyle::new());
         }
         return;
     }
@@ -60,13 +66,13 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: 
     map(canvas, scene, Area { width, ..above });
     let side = Area { x: width, width: SIDE_WIDTH, ..above };
     for row in 0..side.height {
-        canvas.put(side.x, row, '│', Style::default());
+        canvas.put(side.x, row, '│', ContentStyle::new());
     }
     let side = Area { x: side.x + 1, width: side.width - 1, ..side };
     for (row, (text, style)) in (0..).zip(panel(scene)) {
         canvas.line(side, row, &text, style);
     }
-    canvas.line(Area { y: above.height, height: 1, ..whole }, 0, message, Style::BOLD);
+    canvas.line(Area { y: above.height, height: 1, ..whole }, 0, message, bold());
 }
 
 /// Draws the cells around the hero that fit.
@@ -92,52 +98,45 @@ fn map(canvas: &mut Canvas, scene: &Scene<'_>, area: Area) {
     }
 }
 
-fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, Style) {
+fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, ContentStyle) {
     let now = &scene.now;
-    let is_known = level(now).index(cell).is_some_and(|index| scene.explored[index]);
-    if !is_seen && !is_known {
-        return (' ', DIM);
+    if !is_seen && !scene.is_explored(cell) {
+        return (' ', dim());
     }
-    let things = now.cell(cell).with::<Look>().filter(|&thing| {
-        // Flames that have yet to flare up cannot be seen, nor can what moves out of sight.
-        let is_waiting = now.get::<Flame>(thing).is_ok_and(|flame| flame.wait > 0);
-        !is_waiting && (is_seen || !now.has::<Foe>(thing))
-    });
+    let things = now.cell(cell).with::<Look>().filter(|&thing| scene.shows(thing, cell, is_seen));
     let rank = |letter: char| "@*-|\\rgao!+/>".find(letter).unwrap_or(99);
     let looks = things.filter_map(|thing| Some(now.get::<Look>(thing).ok()?.letter()));
     match looks.min_by_key(|&letter| rank(letter)) {
         Some(letter) if is_seen => {
             let [r, g, b] = KINDS[kind_of(letter)].2.0;
-            (letter, Style::coloured(Color::Rgb { r, g, b }))
+            (letter, ContentStyle::new().with(Color::Rgb { r, g, b }))
         }
-        Some(letter) => (letter, DIM),
-        None if !level(now).is_open(cell) => ('#', if is_seen { Style::default() } else { DIM }),
-        None => (if is_seen { '.' } else { ' ' }, DIM),
+        Some(letter) => (letter, dim()),
+        None if !level(now).is_open(cell) => {
+            ('#', if is_seen { ContentStyle::new() } else { dim() })
+        }
+        None => (if is_seen { '.' } else { ' ' }, dim()),
     }
 }
 
 /// The line of the panel for the foes of one kind that the hero sees.
 pub(super) fn foes_line(letter: char, count: usize, asleep: usize) -> String {
-    let name = match letter {
-        'r' => "rat",
-        'g' => "goblin",
-        _ => "archer",
-    };
+    let name = KINDS[kind_of(letter)].1;
     let plural = if count == 1 { "" } else { "s" };
     let sleeping = if asleep > 0 { format!(", {asleep} asleep") } else { String::new() };
     // The letter of the map in its own column, so that "a 1 archer" does not read as a count.
     format!(" {letter}: {count} {name}{plural}{sleeping}")
 }
 
-fn panel(scene: &Scene<'_>) -> Vec<(String, Style)> {
+fn panel(scene: &Scene<'_>) -> Vec<(String, ContentStyle)> {
     let now = &scene.now;
     let health = now.get::<Health>(scene.hero).copied().unwrap_or(Health { now: 0, most: 20 });
     let full = usize::try_from(health.now.div_ceil(2)).unwrap_or(0);
     let bar = format!(" {:<10} {}/{}", "=".repeat(full.min(10)), health.now, health.most);
     let low = if 3 * health.now <= health.most { Color::Red } else { Color::Green };
-    let blank = (String::new(), Style::default());
+    let blank = (String::new(), ContentStyle::new());
     let mut lines =
-        vec![(" Health".to_owned(), Style::BOLD), (bar, Style::coloured(low)), blank.clone()];
+        vec![(" Health".to_owned(), bold()), (bar, ContentStyle::new().with(low)), blank.clone()];
     let cells = cell_of(now, scene.hero).map_or_else(Vec::new, |hero| field(now, hero));
     let mut foes: BTreeMap<Reverse<char>, (usize, usize)> = BTreeMap::new();
     for foe in cells.into_iter().flat_map(|cell| now.cell(cell).with::<Foe>()) {
@@ -147,9 +146,9 @@ fn panel(scene: &Scene<'_>) -> Vec<(String, Style)> {
         count.1 += usize::from(now.has::<Asleep>(foe));
     }
     for (Reverse(letter), (count, asleep)) in foes {
-        lines.push((foes_line(letter, count, asleep), Style::default()));
+        lines.push((foes_line(letter, count, asleep), ContentStyle::new()));
     }
     lines.push(blank);
-    lines.extend(KEYS.lines().map(|line| (format!(" {line}"), DIM)));
+    lines.extend(KEYS.lines().map(|line| (format!(" {line}"), dim())));
     lines
 }

@@ -4,28 +4,12 @@ use std::io::{self, Write, stdout};
 use std::panic;
 
 use crossterm::cursor::{Hide, MoveTo, Show};
-use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
+use crossterm::style::{ContentStyle, PrintStyledContent};
 use crossterm::terminal::{
     self, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen,
 };
 use crossterm::{execute, queue};
-
-/// The colour and weight of a letter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Style {
-    /// None for the terminal's own.
-    pub(super) colour: Option<Color>,
-    pub(super) is_bold: bool,
-}
-
-impl Style {
-    pub(super) const BOLD: Self = Self { colour: None, is_bold: true };
-
-    pub(super) fn coloured(colour: Color) -> Self {
-        Self { colour: Some(colour), is_bold: false }
-    }
-}
 
 /// A part of a canvas: its first column and row, its width and height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +25,20 @@ pub(super) struct Area {
 pub(super) struct Canvas {
     width: u16,
     height: u16,
-    cells: Vec<(char, Style)>,
+    cells: Vec<(char, ContentStyle)>,
 }
 
 impl Canvas {
     pub(super) fn new(width: u16, height: u16) -> Self {
         let count = usize::from(width) * usize::from(height);
-        Self { width, height, cells: vec![(' ', Style::default()); count] }
+        Self { width, height, cells: vec![(' ', ContentStyle::default()); count] }
     }
 
     pub(super) fn area(&self) -> Area {
         Area { x: 0, y: 0, width: self.width, height: self.height }
     }
 
-    pub(super) fn put(&mut self, x: u16, y: u16, letter: char, style: Style) {
+    pub(super) fn put(&mut self, x: u16, y: u16, letter: char, style: ContentStyle) {
         if x < self.width && y < self.height {
             let at = usize::from(y) * usize::from(self.width) + usize::from(x);
             // A control character would move the cursor.
@@ -63,7 +47,7 @@ impl Canvas {
     }
 
     /// Writes a line from the left of a row of `area`, as far as it fits.
-    pub(super) fn line(&mut self, area: Area, row: u16, text: &str, style: Style) {
+    pub(super) fn line(&mut self, area: Area, row: u16, text: &str, style: ContentStyle) {
         if row < area.height {
             let columns = area.x..area.x.saturating_add(area.width);
             for (x, letter) in columns.zip(text.chars()) {
@@ -72,14 +56,14 @@ impl Canvas {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = &[(char, Style)]> {
+    fn rows(&self) -> impl Iterator<Item = &[(char, ContentStyle)]> {
         self.cells.chunks(usize::from(self.width.max(1)))
     }
 
     /// The letters, a line for each row.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
-        let line = |row: &[(char, Style)]| {
+        let line = |row: &[(char, ContentStyle)]| {
             row.iter().map(|(letter, _)| *letter).chain(['\n']).collect::<String>()
         };
         self.rows().map(line).collect()
@@ -96,18 +80,11 @@ impl Canvas {
             }
             queue!(out, MoveTo(0, y))?;
             for run in row.chunk_by(|(_, one), (_, other)| one == other) {
-                let style = run[0].1;
-                queue!(out, ResetColor, SetAttribute(Attribute::Reset))?;
-                if style.is_bold {
-                    queue!(out, SetAttribute(Attribute::Bold))?;
-                }
-                if let Some(colour) = style.colour {
-                    queue!(out, SetForegroundColor(colour))?;
-                }
-                queue!(out, Print(run.iter().map(|(letter, _)| letter).collect::<String>()))?;
+                let letters: String = run.iter().map(|(letter, _)| letter).collect();
+                queue!(out, PrintStyledContent(run[0].1.apply(letters)))?;
             }
         }
-        queue!(out, ResetColor, SetAttribute(Attribute::Reset), EndSynchronizedUpdate)?;
+        queue!(out, EndSynchronizedUpdate)?;
         out.flush()
     }
 }
@@ -161,6 +138,8 @@ fn give_back() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::style::Stylize;
+
     use super::*;
 
     fn printed(canvas: &Canvas, shown: &Canvas) -> String {
@@ -172,10 +151,10 @@ mod tests {
     #[test]
     fn only_rows_that_changed_are_printed() {
         let mut canvas = Canvas::new(5, 3);
-        canvas.line(canvas.area(), 1, "rats and more", Style::BOLD);
+        canvas.line(canvas.area(), 1, "rats and more", ContentStyle::new().bold());
         assert_eq!(canvas.text(), "     \nrats \n     \n", "what does not fit is cut off");
         let before = canvas.clone();
-        canvas.put(0, 2, '@', Style::coloured(Color::Red));
+        canvas.put(0, 2, '@', ContentStyle::new().red());
         let text = printed(&canvas, &before);
         assert!(text.contains("\u{1b}[3;1H") && text.contains('@'), "{text:?}");
         assert!(!text.contains("rats"), "{text:?}");
@@ -190,7 +169,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn play_to(ending: &str) {
         let mut terminal = Terminal::open().expect("there is one");
-        let draw = |canvas: &mut Canvas| canvas.line(canvas.area(), 0, "the cave", Style::BOLD);
+        let draw = |canvas: &mut Canvas| {
+            canvas.line(canvas.area(), 0, "the cave", ContentStyle::new().bold());
+        };
         terminal.draw(draw).expect("it can be written");
         match ending {
             "quits" => {}
@@ -253,9 +234,9 @@ mod tests {
     #[test]
     fn letters_outside_are_left_out_and_control_characters_are_blank() {
         let mut canvas = Canvas::new(2, 1);
-        canvas.put(2, 0, 'x', Style::default());
-        canvas.put(0, 1, 'x', Style::default());
-        canvas.put(0, 0, '\u{1b}', Style::default());
+        canvas.put(2, 0, 'x', ContentStyle::default());
+        canvas.put(0, 1, 'x', ContentStyle::default());
+        canvas.put(0, 0, '\u{1b}', ContentStyle::default());
         assert_eq!(canvas.text(), "  \n");
     }
 }

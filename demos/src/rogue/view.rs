@@ -11,7 +11,7 @@ use super::game::{Game, Status};
 use super::mind::number;
 use super::sight::{WAYS, cell_of, field, first_step};
 use super::things::{
-    ASLEEP, Asleep, Cell, Closed, Flame, Foe, Health, KINDS, Look, Position, Solid, kind_of, noun,
+    ASLEEP, Asleep, Cell, Closed, Foe, Health, KINDS, Look, Position, Solid, kind_of, noun,
 };
 use crate::raster::Colour;
 use crate::simulation::Simulation;
@@ -99,8 +99,8 @@ impl View for Rogue {
         let (level, scene) = (game.level(), game.scene());
         let Window { left, top, width, height } = Window::around_hero(game);
         let tile = |(x, y): Cell| {
-            let is_known = level.index((x, y)).is_some_and(|index| scene.explored[index]);
-            (if is_known { REMEMBERED } else { DARK }) + u8::from(level.is_open((x, y)))
+            let known = if scene.is_explored((x, y)) { REMEMBERED } else { DARK };
+            known + u8::from(level.is_open((x, y)))
         };
         let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (x, y)));
         let mut tiles: Vec<u8> = cells.map(tile).collect();
@@ -121,18 +121,14 @@ impl View for Rogue {
 
     fn marks(&self, marks: &mut Vec<Mark>) {
         let game = &self.game;
-        let (now, scene, seen) = (game.now(), game.scene(), self.seen());
+        let (scene, seen) = (game.scene(), self.seen());
         let window = Window::around_hero(game);
         let things = self.world().query_ref::<(Entity, &Position, &Look)>();
         things.for_each(|(entity, position, look)| {
             let cell = (position.x, position.y);
-            let is_seen = seen.contains(&cell);
-            // What moves is shown where it is seen, and what lies there where it was.
-            let is_known = game.level().index(cell).is_some_and(|index| scene.explored[index]);
-            let is_waiting = now.get::<Flame>(entity).is_ok_and(|flame| flame.wait > 0);
-            let is_shown = is_seen || is_known && !now.has::<Foe>(entity);
-            if is_shown && !is_waiting && window.contains(cell) {
-                let asleep = now.has::<Asleep>(entity);
+            let is_shown = scene.shows(entity, cell, seen.contains(&cell));
+            if is_shown && window.contains(cell) {
+                let asleep = scene.now.has::<Asleep>(entity);
                 let letter = if asleep { ASLEEP } else { look.letter() };
                 let at = middle((cell.0 - window.left, cell.1 - window.top));
                 let kind = u8::try_from(kind_of(letter)).unwrap_or_default();
