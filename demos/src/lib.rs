@@ -66,7 +66,6 @@ pub mod setup;
 #[cfg(not(target_family = "wasm"))]
 pub mod shell;
 pub mod simulation;
-pub mod svg;
 pub mod text;
 pub mod villagers;
 pub mod walkers;

@@ -5,13 +5,12 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 21] = [
+const BELOW: [&str; 20] = [
     "failure",
     "text",
     "files",
     "interrupt",
     "raster",
-    "svg",
     "setup",
     "direction",
     "engine",
