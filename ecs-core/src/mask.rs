@@ -200,10 +200,10 @@ impl Rows {
     }
 
     /// Whether this row is visited, of a chunk with `len` rows.
-    pub(crate) fn contains(&self, row: usize, len: usize) -> bool {
+    pub(crate) fn contains(&self, row: usize) -> bool {
         match self {
             Self::None => false,
-            Self::All => row < len,
+            Self::All => true,
             Self::Some(mask) => mask.contains(row),
         }
     }
@@ -286,9 +286,8 @@ mod tests {
             (some(|row| row % 2 == 0), |row| row % 2 == 0),
             (some(|row| row > 100), |row| row > 100),
         ];
-        let rows_of = |rows: &Rows| -> Vec<usize> {
-            (0..LEN + 2).filter(|&row| rows.contains(row, LEN)).collect()
-        };
+        let rows_of =
+            |rows: &Rows| -> Vec<usize> { (0..LEN).filter(|&row| rows.contains(row)).collect() };
         let expected = |wanted: &dyn Fn(usize) -> bool| -> Vec<usize> {
             (0..LEN).filter(|&row| wanted(row)).collect()
         };

@@ -54,6 +54,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["access"],
             &["column"],
+            &["term"],
             &["data"],
             &["filter"],
             &["plan"],

@@ -68,9 +68,12 @@ fn implementation(
     let parts = fields.iter().zip(data).map(|(field, data)| {
         quote_spanned! { span(field) => <#data as _formic_ecs::QueryData>::Parts }
     });
-    let parts = tuple(&parts.collect::<Vec<_>>());
     let (_, names) = pattern(fields);
-    let pattern = tuple(&names);
+    let (parts, pattern) = if fields.is_empty() {
+        (quote! { <() as _formic_ecs::QueryData>::Parts }, quote! { _ })
+    } else {
+        (tuple(&parts.collect::<Vec<_>>()), tuple(&names))
+    };
     let members = fields.members().zip(&names).zip(fields.iter().zip(data));
     let members = members.map(|((member, name), (field, data))| {
         quote_spanned! { span(field) =>

@@ -5,8 +5,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr::NonNull;
 
-use crate::archetype::Archetype;
-use crate::component::{Component, ComponentInfo};
+use crate::component::ComponentInfo;
 use crate::entity::Entity;
 use crate::storage::{ChangeWindow, Chunks, ColumnRecord};
 use crate::sync::AtomicU64;
@@ -48,6 +47,18 @@ impl<'w> ChunkRef<'w> {
     #[inline]
     pub(crate) fn words(&self, slot: usize) -> &'w [AtomicU64] {
         self.chunks.bits(slot).words(self.chunk)
+    }
+
+    /// Opens the chunk for some data, by what is found of it: the token is shown to that alone.
+    #[inline(always)]
+    pub(super) fn open<A, F>(
+        &self,
+        find: impl FnOnce(&Self) -> A,
+        open: impl FnOnce(&A, AddressToken<'w>, ChangeWindow) -> F,
+    ) -> F {
+        // SAFETY: what it is shown to is made of this chunk here, and the chunk is borrowed for 'w (I-23).
+        let token = unsafe { AddressToken::new() };
+        open(&find(self), token, self.moment)
     }
 }
 
@@ -174,16 +185,16 @@ impl<T> Default for Values<'_, T> {
     }
 }
 
-impl<'w, T: Component> Values<'w, T> {
+impl<'w, T> Values<'w, T> {
     /// The column of `T` in a chunk; the caller has found it by the id of `T`.
     #[inline]
     pub(crate) fn open(record: &'w ColumnRecord) -> Self {
         Self { start: record.start().cast(), marker: PhantomData }
     }
 
-    /// The column whose start a view has kept.
+    /// The column that begins at an address.
     #[inline]
-    pub(crate) fn at(start: ChunkAddress<T>, _token: CacheToken<'w>) -> Self {
+    pub(crate) fn at(start: ChunkAddress<T>, _token: AddressToken<'w>) -> Self {
         Self { start: start.0, marker: PhantomData }
     }
 
@@ -262,23 +273,23 @@ impl<'w, T: Component> Values<'w, T> {
     }
 }
 
-/// Says that what views keep about chunks is true, and has the archetypes that it is about.
+/// Says that addresses in and beside chunks are good.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct CacheToken<'w>(&'w [Archetype]);
+pub struct AddressToken<'w>(PhantomData<&'w Chunks>);
 
-impl<'w> CacheToken<'w> {
+impl AddressToken<'_> {
     /// # Safety
-    /// What it is shown to was made from chunks of these archetypes, and nothing that it refers to
-    /// has left its address since (I-23).
+    /// What it is shown to was made from chunks that are borrowed for as long as it lives, and nothing
+    /// that it refers to has left its address since (I-23).
     #[inline]
-    pub(crate) unsafe fn new(archetypes: &'w [Archetype]) -> Self {
-        Self(archetypes)
+    pub(crate) unsafe fn new() -> Self {
+        Self(PhantomData)
     }
 }
 
 /// The address of something in a chunk, or known about it, kept beyond the borrow of the chunks. It
-/// is worth nothing without a [`CacheToken`].
+/// is worth nothing without an [`AddressToken`].
 #[doc(hidden)]
 pub struct ChunkAddress<T: ?Sized>(NonNull<T>);
 
@@ -299,12 +310,16 @@ unsafe impl<T: ?Sized + Send + Sync> Send for ChunkAddress<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for ChunkAddress<T> {}
 
 impl<T: ?Sized> ChunkAddress<T> {
+    #[inline]
     pub(crate) fn new(value: &T) -> Self {
         Self(NonNull::from(value))
     }
 
     #[inline]
-    pub(crate) fn get<'w>(self, _token: CacheToken<'w>) -> &'w T {
+    pub(crate) fn get<'w>(self, _token: AddressToken<'w>) -> &'w T
+    where
+        T: 'w,
+    {
         // SAFETY: made from a reference into the chunks (`new`), which the token says are borrowed,
         // with what is known about them where it was (I-23).
         unsafe { self.0.as_ref() }
@@ -312,32 +327,10 @@ impl<T: ?Sized> ChunkAddress<T> {
 }
 
 impl<T> ChunkAddress<T> {
-    /// Where the column of `T` in a chunk begins: of which there need not be a value, so that this
+    /// Where a column of `T` in a chunk begins: of which there need not be a value, so that this
     /// is used by [`Values::at`] alone.
-    pub(crate) fn of_column(record: &ColumnRecord) -> Self {
-        Self(record.start().cast())
-    }
-}
-
-/// What views keep about a chunk whose addresses they do not need: no address at all.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CachedPlace<S> {
-    pub(crate) slots: S,
-    archetype: u32,
-    chunk: u32,
-}
-
-impl<S> CachedPlace<S> {
-    pub(crate) fn new(slots: S, chunk: &ChunkRef<'_>) -> Self {
-        let archetype = chunk.chunks.owner();
-        let chunk = u32::try_from(chunk.chunk).expect("fewer than 2^32 chunks");
-        Self { slots, archetype, chunk }
-    }
-
     #[inline]
-    pub(crate) fn chunk<'w>(&self, token: CacheToken<'w>, moment: ChangeWindow) -> ChunkRef<'w> {
-        let chunks = &token.0[self.archetype as usize].chunks;
-        ChunkRef { chunks, chunk: self.chunk as usize, moment }
+    pub(crate) fn of_column(start: NonNull<T>) -> Self {
+        Self(start)
     }
 }

@@ -14,7 +14,8 @@ use super::access::{Access, BorrowGuard};
 use super::column::{ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::{MatchOf, Planned, matches_once};
+use super::plan::{MatchOf, Planned, TermsOf, matches_once};
+use super::term::Term;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::component::Registry;
 use crate::entities::{Entities, Location};
@@ -291,7 +292,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     fn visit<V>(&self, visitor: &mut V, each: impl Fn(&FetchOf<'w, Q>, &Rows, usize, &mut V)) {
         let Source { archetypes, moment, .. } = self.source;
         // All rows of every chunk come, whatever is in them.
-        let is_dense = !Q::Parts::NARROWS && !F::NARROWS && moment.slice.is_none();
+        let is_dense = !TermsOf::<Q, F>::NARROWS && moment.slice.is_none();
         let mut matches = self.matches.iter();
         loop {
             // Where archetypes are many they are small, and what counts is how little is done for
@@ -301,7 +302,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                 let chunks = &archetypes[found.archetype.index()].chunks;
                 if is_dense && chunks.used_count() == 1 {
                     let fetch =
-                        Q::Parts::fetch(&found.query, &ChunkRef { chunks, chunk: 0, moment });
+                        Q::Parts::fetch(&found.slots.0, &ChunkRef { chunks, chunk: 0, moment });
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 } else if chunks.used_count() > 0 {
                     break (found, chunks);
@@ -311,7 +312,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             while let Some(chunk) = next_chunk::<Q, F>(chunks, found, moment, &mut next, &mut rows)
             {
                 let chunk = ChunkRef { chunks, chunk, moment };
-                each(&Q::Parts::fetch(&found.query, &chunk), &rows, chunk.len(), visitor);
+                each(&Q::Parts::fetch(&found.slots.0, &chunk), &rows, chunk.len(), visitor);
             }
         }
     }
@@ -369,7 +370,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
         // What is asked about one entity is not narrowed to the slice.
         chunk.moment.slice = None;
-        if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row, chunk.len()) {
+        if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row) {
             Ok((found, location.address))
         } else {
             Err(QueryEntityError::NotMatching(entity))
@@ -382,7 +383,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     #[inline]
     unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
         let (found, chunk) = self.place((found, address.chunk));
-        let fetch = Q::Parts::fetch(&found.query, &chunk);
+        let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
         // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
         // caller's word.
         let right = unsafe { RowToken::new(address.row) };
@@ -514,8 +515,7 @@ fn find_rows<Q: QueryData, F: QueryFilter>(
     rows: &mut Rows,
 ) {
     *rows = Rows::All;
-    Q::Parts::rows(&found.query, chunk, rows);
-    F::rows(&found.filter, chunk, rows);
+    TermsOf::<Q, F>::rows(&found.slots, chunk, rows);
     if let Some(slice) = chunk.moment.slice {
         keep_slice(chunk.entities(), slice, rows);
     }
@@ -653,7 +653,7 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
                 self.ordinal += 1;
                 let rows = rows::<Q, F>(found, &chunk);
                 if !matches!(rows, Rows::None) {
-                    let fetch = Q::Parts::fetch(&found.query, &chunk);
+                    let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
                     return Some(Chunk { fetch, rows, within: 0..chunk.len(), ordinal });
                 }
             }

@@ -7,14 +7,11 @@ mod tracked;
 mod tuple;
 mod wrapped;
 
-use core::marker::PhantomData;
-
 use super::access::{Access, Use};
-use super::column::{
-    CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values,
-};
+use super::column::{AddressToken, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
+use super::term::{Term, TermSlot, TermState, WrapState, term};
 use crate::archetype::Archetype;
-use crate::component::{ComponentId, IdSource};
+use crate::component::IdSource;
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, ChunkVersions};
 
@@ -119,9 +116,6 @@ pub type PartsItem<'w, Q> = <<Q as QueryData>::Parts as QueryData>::Item<'w>;
 /// An opened chunk, for some data.
 pub(crate) type FetchOf<'w, Q> = <<Q as QueryData>::Parts as QueryParts>::Fetch<'w>;
 
-/// Where the components of some data are in one archetype.
-pub(super) type SlotsOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Slots;
-
 /// What one row gives.
 #[inline]
 pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
@@ -146,59 +140,35 @@ macro_rules! own_parts {
 
 pub(super) use own_parts;
 
-/// Query data as it is found, opened and handed out. No other crate can name it: `&T` and `&mut T` of
-/// a type of theirs count as theirs, and whatever is left open for these is open to them. Its
-/// functions call no user code, `visit` apart.
+/// Query data as it is opened and handed out. Its functions call no user code, `visit` apart.
 ///
-/// It is what unsafe code relies on: `access` names every component whose values `item` and `columns`
-/// give references to, as written where they give mutable ones, and only adds; `fetch`, `lookup`,
-/// `item` and `columns` touch nothing else. `State` is of this data alone, or of data that asks for
-/// the same; `state` only looks ids up or registers types, `slots` says where the components are in
-/// this very archetype, and `rows` only narrows. A right is shown only to the parts of the fetch that
-/// it came with.
+/// It is what unsafe code relies on: `access` names every component whose values `item` and `run`
+/// give references to, as written where they give mutable ones; `open`, `fetch`, `item` and `run`
+/// touch nothing else. A right is shown only to the parts of the fetch that it came with, and a token
+/// only to the addresses that it is for.
 #[expect(unnameable_types, reason = "who can name it can implement it")]
-pub trait QueryParts: QueryData {
-    /// The component ids in one world. Also names the query in the plan cache.
-    type State: Copy + Send + Sync + 'static;
-    /// Where the components are in one archetype.
-    type Slots: Copy + PartialEq + Send + Sync + 'static;
-    /// Where they are in one chunk.
+pub trait QueryParts: QueryData + Term {
+    /// Where they are in one chunk, kept beyond the borrow of the chunks: views keep one for each.
+    type Address: PartialEq + Send + Sync + 'static;
+    /// An opened chunk.
     /// By default that of no chunk, of which no row may be asked.
     type Fetch<'w>: Clone + Default;
 
-    fn state(ids: &mut IdSource<'_>) -> Self::State;
+    fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address;
 
-    fn access(state: &Self::State, access: &mut Access);
-
-    /// `None` where no row of the archetype can match.
-    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
-
-    /// Whether bits or versions have a say in which rows match, or in what they give: then it
-    /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
-    const NARROWS: bool;
-
-    /// Narrows the rows of a chunk to those that match.
-    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
-
-    /// Opens a chunk: finds its columns and stamps those that will be written.
-    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w>;
-
-    /// Opens a chunk whose components count as there whether they are enabled or not.
-    fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-        Self::fetch(slots, chunk)
-    }
-
-    /// What a view keeps about each chunk: where the components are in it.
-    type Cached: PartialEq + Send + Sync + 'static;
-
-    fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached;
-
-    /// What [`lookup`](Self::lookup) gives, from what is kept about the chunk.
-    fn open_cached<'w>(
-        cached: &Self::Cached,
-        token: CacheToken<'w>,
+    /// Opens a chunk whose components count as there whether they are enabled or not, and stamps the
+    /// columns that will be written.
+    fn open<'w>(
+        address: &Self::Address,
+        token: AddressToken<'w>,
         moment: ChangeWindow,
     ) -> Self::Fetch<'w>;
+
+    /// Opens a chunk.
+    #[inline(always)]
+    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
+        chunk.open(|chunk| Self::address(slots, chunk), Self::open)
+    }
 
     /// Some rows of a fetch as references, where it can be: as arguments of a function they tell
     /// the compiler that the columns do not overlap, which pointers do not.
@@ -226,65 +196,6 @@ pub trait QueryParts: QueryData {
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryParts`] about what views keep, for data that keeps no address. It uses names
-/// that have to be in scope.
-macro_rules! cached_place {
-    () => {
-        type Cached = CachedPlace<Self::Slots>;
-
-        fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
-            CachedPlace::new(*slots, chunk)
-        }
-
-        #[inline]
-        fn open_cached<'w>(
-            cached: &Self::Cached,
-            token: CacheToken<'w>,
-            moment: ChangeWindow,
-        ) -> Self::Fetch<'w> {
-            Self::lookup(&cached.slots, &cached.chunk(token, moment))
-        }
-    };
-}
-
-pub(super) use cached_place;
-
-/// The members of [`QueryParts`] that tell which rows have a component of type `T`. It uses names
-/// that have to be in scope.
-macro_rules! one_term {
-    ($term:ty, $use:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
-        type State = TermState<$term>;
-        type Slots = TermSlot;
-
-        const NARROWS: bool = $narrows;
-
-        fn state(ids: &mut IdSource<'_>) -> Self::State {
-            $(const { assert!($may, $why_not) };)?
-            (ids.id::<T>(), PhantomData)
-        }
-
-        fn access(state: &Self::State, access: &mut Access) {
-            access.add(Use::$use, state.0);
-            if Self::NARROWS {
-                access.add(Use::BitRead, state.0);
-            }
-        }
-
-        fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
-            TermSlot::find(state.0, archetype)
-        }
-
-        #[inline]
-        fn rows(slots: &TermSlot, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-            if Self::NARROWS {
-                slots.bits.keep_enabled(chunk, rows);
-            }
-        }
-    };
-}
-
-pub(super) use one_term;
-
 /// The members of [`QueryParts`] about runs, for data that is opened for a run as for a chunk.
 macro_rules! own_run {
     () => {
@@ -307,15 +218,6 @@ macro_rules! own_run {
 }
 
 pub(super) use own_run;
-
-/// Keeps [`QueryFilter`](super::QueryFilter) inside this crate.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a query filter",
-    label = "not a filter",
-    note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Added<T>`, `Present<T>`, `Disabled<T>`, `Or<(..)>`, `Not<F>`, or a tuple of such"
-)]
-#[expect(unnameable_types, reason = "who can name it can implement it")]
-pub trait SealedFilter {}
 
 /// Query data that a run of rows gives as slices.
 ///
@@ -342,11 +244,12 @@ pub trait ColumnData: QueryData<Parts: ColumnParts> {
 }
 
 impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
-    type Columns<'w> = <Q::Parts as ColumnParts>::Columns<'w>;
+    type Columns<'w> = <Q::Parts as QueryParts>::Run<'w>;
 
     #[inline]
     fn columns<'a, 'w: 'a>(fetch: &FetchOf<'w, Self>, right: RangeToken<'a>) -> Self::Columns<'a> {
-        Q::Parts::columns(fetch, right)
+        Q::Parts::stamp_run(fetch, &right);
+        Q::Parts::run(fetch, right)
     }
 }
 
@@ -358,11 +261,9 @@ impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
 )]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait ColumnParts: QueryParts {
-    /// What a run of rows gives.
-    type Columns<'w>;
-
-    /// The slices of these rows.
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a>;
+    /// Stamps these rows, if they are of a tracked component that is written.
+    #[inline]
+    fn stamp_run(_fetch: &Self::Fetch<'_>, _right: &RangeToken<'_>) {}
 }
 
 /// Query data that changes nothing: its access names no writes.
@@ -378,94 +279,3 @@ impl<Q: QueryData<Parts: ReadOnlyParts>> ReadOnly for Q {}
 )]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait ReadOnlyParts: QueryParts {}
-
-/// The id of a component that is read or written; the marker keeps the plans of different types
-/// and different uses apart.
-#[doc(hidden)]
-pub type TermState<Use> = (ComponentId, PhantomData<fn() -> Use>);
-
-/// The state of what is wrapped; the marker keeps the plans of different wrappers apart.
-#[doc(hidden)]
-pub type WrapState<Wrapper, S> = (S, PhantomData<fn() -> Wrapper>);
-
-/// Where a component is in an archetype: its column, its bits and its versions of rows, if it has
-/// any.
-// Small: a plan has one for each term and archetype, and a query of many archetypes costs what it
-// brings into the cache.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TermSlot {
-    column: u32,
-    pub(crate) bits: MarkSlot,
-    track: MarkSlot,
-}
-
-/// Which of an archetype's enabled bits, or versions of rows, are a component's, if any.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MarkSlot(u32);
-
-impl MarkSlot {
-    pub(crate) const NONE: Self = Self(u32::MAX);
-
-    fn new(place: Option<usize>) -> Self {
-        let slot = |at| Self(u32::try_from(at).expect("fewer than 2^32 components"));
-        place.map_or(Self::NONE, slot)
-    }
-
-    #[inline]
-    pub(crate) fn get(self) -> Option<usize> {
-        (self.0 != u32::MAX).then_some(self.0 as usize)
-    }
-
-    /// Narrows to the rows whose bits are on.
-    #[inline]
-    pub(crate) fn keep_enabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-        if let Some(slot) = self.get() {
-            rows.keep(chunk.words(slot), chunk.len());
-        }
-    }
-
-    /// Narrows to the rows whose bits are off.
-    #[inline]
-    pub(crate) fn keep_disabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-        if let Some(slot) = self.get() {
-            rows.drop_set(chunk.words(slot), chunk.len());
-        }
-    }
-}
-
-impl TermSlot {
-    pub(crate) fn find(id: ComponentId, archetype: &Archetype) -> Option<Self> {
-        let column = archetype.column_of(id)?;
-        let found = &archetype.columns[column];
-        let bits = MarkSlot::new(found.enable_slot);
-        let column = u32::try_from(column).expect("fewer than 2^32 components");
-        Some(Self { column, bits, track: MarkSlot::new(found.track_slot) })
-    }
-
-    #[inline]
-    pub(crate) fn column(&self) -> usize {
-        self.column as usize
-    }
-
-    /// Keeps the rows that were changed after a version, or that the component was added to.
-    #[inline]
-    pub(crate) fn keep_later(&self, added: bool, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-        let since = chunk.moment.since;
-        let stamps = chunk.record(self.column()).stamps();
-        // The chunk's stamp is no older than that of any row.
-        if (if added { stamps.added() } else { stamps.changed() }) <= since {
-            *rows = Rows::None;
-        } else if let Some(versions) = self.row_versions(chunk) {
-            let of_rows = if added { &versions.added } else { &versions.changed };
-            of_rows.keep_after(since, chunk.len(), rows);
-        }
-    }
-
-    /// The versions of the rows of a chunk, if the component is tracked.
-    #[inline]
-    pub(crate) fn row_versions<'w>(&self, chunk: &ChunkRef<'w>) -> Option<&'w ChunkVersions> {
-        Some(chunk.chunks.row_versions(self.track.get()?, chunk.chunk))
-    }
-}

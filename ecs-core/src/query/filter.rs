@@ -4,18 +4,16 @@ use core::marker::PhantomData;
 
 use super::access::{Access, Use};
 use super::column::ChunkRef;
-use super::data::{MarkSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
+use super::data::Present;
+use super::term::{MarkSlot, Term, TermSlot, TermState, WrapState, term};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
+use crate::entity::Entity;
 use crate::mask::Rows;
 
 /// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
 /// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which have to
 /// hold.
-///
-/// It is sealed, and what unsafe code relies on: `State` is of this filter alone; `state` only
-/// looks ids up or registers types, `access` only adds reads of bits and versions, `slots` says
-/// where the components are in this very archetype, and `rows` only narrows.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -38,32 +36,10 @@ use crate::mask::Rows;
     label = "not a filter",
     note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Added<T>`, `Present<T>`, `Disabled<T>`, `Or<(..)>`, `Not<F>`, or a tuple of such"
 )]
-pub trait QueryFilter: SealedFilter {
-    /// The component ids in one world. Also names the filter in the plan cache.
+pub trait QueryFilter {
+    /// What it is made of: terms of this crate.
     #[doc(hidden)]
-    type State: Copy + Send + Sync + 'static;
-    /// Where the components are in one archetype.
-    #[doc(hidden)]
-    type Slots: Copy + Send + Sync + 'static;
-
-    #[doc(hidden)]
-    fn state(ids: &mut IdSource<'_>) -> Self::State;
-
-    #[doc(hidden)]
-    fn access(state: &Self::State, access: &mut Access);
-
-    /// `None` where no row of the archetype can pass.
-    #[doc(hidden)]
-    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
-
-    /// Whether bits or versions have a say. Where it is false, `rows` lets all rows pass.
-    #[doc(hidden)]
-    const NARROWS: bool;
-
-    /// Narrows the rows of a chunk to those that pass; what was stamped after the chunk's `since` is
-    /// new.
-    #[doc(hidden)]
-    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
+    type Terms: Term;
 }
 
 /// The entity has `T`, and it is enabled.
@@ -114,42 +90,15 @@ pub struct Without<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);
 
-impl<T> SealedFilter for With<T> {}
-impl<T> SealedFilter for Without<T> {}
-impl<T> SealedFilter for Disabled<T> {}
-impl<T> SealedFilter for Present<T> {}
-impl SealedFilter for () {}
-
+/// A filter that is a term by itself.
 macro_rules! filter {
-    ($name:ident, $slots:ty, bits: $bits:literal, narrows: $narrows:expr, [$($use:ident)?], $find:expr, $rows:expr) => {
+    ($name:ident, $slots:ty, narrows: $narrows:expr, [$($use:ident),*], $find:expr, $rows:expr) => {
+        term!(
+            $name<T> as $name<T>, [$($use),*], bits: true, narrows: $narrows, $slots, $find, $rows
+        );
+
         impl<T: Component> QueryFilter for $name<T> {
-            type State = TermState<$name<T>>;
-            type Slots = $slots;
-
-            const NARROWS: bool = $narrows;
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                (ids.id::<T>(), PhantomData)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                access.add(Use::Name, state.0);
-                $(access.add(Use::$use, state.0);)?
-                if T::ENABLEABLE && $bits {
-                    access.add(Use::BitRead, state.0);
-                }
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<$slots> {
-                ($find)(TermSlot::find(state.0, archetype))
-            }
-
-            #[inline]
-            fn rows(slots: &$slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-                if $narrows {
-                    ($rows)(slots, chunk, rows);
-                }
-            }
+            type Terms = Self;
         }
     };
 }
@@ -165,26 +114,22 @@ fn there(slot: Option<TermSlot>) -> Option<MarkSlot> {
 }
 
 filter!(
-    With, MarkSlot, bits: true, narrows: T::ENABLEABLE, [], there,
+    With, MarkSlot, narrows: T::ENABLEABLE, [Name], there,
     |slot: &MarkSlot, chunk, rows| slot.keep_enabled(chunk, rows)
-);
-filter!(
-    Present, MarkSlot, bits: false, narrows: false, [], there,
-    |_, _, _: &mut Rows| {}
 );
 // One that is there and cannot be disabled is there for good.
 filter!(
-    Without, MarkSlot, bits: true, narrows: T::ENABLEABLE, [],
+    Without, MarkSlot, narrows: T::ENABLEABLE, [Name],
     |slot: Option<TermSlot>| slot.map_or(Some(MarkSlot::NONE), switchable),
     |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
-    Disabled, MarkSlot, bits: true, narrows: T::ENABLEABLE, [],
+    Disabled, MarkSlot, narrows: T::ENABLEABLE, [Name],
     |slot: Option<TermSlot>| slot.and_then(switchable),
     |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
-    Changed, TermSlot, bits: true, narrows: true, [VersionRead], |slot| slot,
+    Changed, TermSlot, narrows: true, [Name, VersionRead], |slot| slot,
     |slot: &TermSlot, chunk, rows: &mut Rows| {
         slot.keep_later(false, chunk, rows);
         slot.bits.keep_enabled(chunk, rows);
@@ -192,60 +137,26 @@ filter!(
 );
 // When components came is written by structural changes only, which no query runs beside.
 filter!(
-    Added, TermSlot, bits: true, narrows: true, [], |slot| slot,
+    Added, TermSlot, narrows: true, [Name], |slot| slot,
     |slot: &TermSlot, chunk, rows: &mut Rows| {
         slot.keep_later(true, chunk, rows);
         slot.bits.keep_enabled(chunk, rows);
     }
 );
 
+impl<T: Component> QueryFilter for Present<T> {
+    type Terms = Present<With<T>>;
+}
+
+/// Lets all rows pass.
 impl QueryFilter for () {
-    type State = ();
-    type Slots = ();
-
-    const NARROWS: bool = false;
-
-    fn state(_ids: &mut IdSource<'_>) {}
-
-    fn access((): &(), _access: &mut Access) {}
-
-    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
-        Some(())
-    }
-
-    #[inline]
-    fn rows((): &(), _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
+    type Terms = Entity;
 }
 
 macro_rules! tuple_filter {
     ($(($name:ident $var:ident)),*) => {
-        impl<$($name: SealedFilter),*> SealedFilter for ($($name,)*) {}
-
         impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
-            type State = ($($name::State,)*);
-            type Slots = ($($name::Slots,)*);
-
-            const NARROWS: bool = false $(|| $name::NARROWS)*;
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                ($($name::state(ids),)*)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                let ($($var,)*) = state;
-                $($name::access($var, access);)*
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
-                let ($($var,)*) = state;
-                Some(($($name::slots($var, archetype)?,)*))
-            }
-
-            #[inline]
-            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-                let ($($var,)*) = slots;
-                $($name::rows($var, chunk, rows);)*
-            }
+            type Terms = ($($name::Terms,)*);
         }
     };
 }
@@ -281,9 +192,6 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Added<T>(PhantomData<fn() -> T>);
 
-impl<T> SealedFilter for Changed<T> {}
-impl<T> SealedFilter for Added<T> {}
-
 /// At least one of a tuple of filters holds.
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
@@ -294,10 +202,11 @@ pub struct Or<F>(PhantomData<fn() -> F>);
 #[derive(Debug)]
 pub struct Not<F>(PhantomData<fn() -> F>);
 
-impl<F> SealedFilter for Or<F> {}
-impl<F> SealedFilter for Not<F> {}
-
 impl<F: QueryFilter> QueryFilter for Not<F> {
+    type Terms = Not<F::Terms>;
+}
+
+impl<F: Term> Term for Not<F> {
     type State = WrapState<Not<()>, F::State>;
     /// `None` where no row can pass the filter, and so all pass this one.
     type Slots = Option<F::Slots>;
@@ -328,6 +237,10 @@ impl<F: QueryFilter> QueryFilter for Not<F> {
 macro_rules! or_filter {
     ($(($name:ident $var:ident)),*) => {
         impl<$($name: QueryFilter),*> QueryFilter for Or<($($name,)*)> {
+            type Terms = Or<($($name::Terms,)*)>;
+        }
+
+        impl<$($name: Term),*> Term for Or<($($name,)*)> {
             type State = WrapState<Or<()>, ($($name::State,)*)>;
             /// Of each, whether any row can pass it.
             type Slots = ($(Option<$name::Slots>,)*);

@@ -14,6 +14,7 @@ mod iter;
 #[cfg(all(test, loom))]
 mod loom_models;
 mod plan;
+mod term;
 mod view;
 
 pub use access::Access;
@@ -21,13 +22,11 @@ pub(crate) use access::{Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
-pub use column::{CacheToken, CachedPlace, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
+pub use column::{AddressToken, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
 pub(crate) use cursor::{BorrowedRight, ChunkWalk, Source, SourceRight, rows};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 #[doc(hidden)]
-pub use data::{
-    BitsFetch, MarkSlot, MutFetch, PartsItem, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
-};
+pub use data::{BitsFetch, MutFetch, PartsItem, RefFetch, WriteFetch};
 pub use data::{
     Claimant, ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData,
     ReadOnly, Ref,
@@ -36,4 +35,6 @@ pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, matches_once};
+#[doc(hidden)]
+pub use term::{MarkSlot, TermSlot, TermState, WrapState};
 pub use view::{View, ViewPlan, ViewShard};

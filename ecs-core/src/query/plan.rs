@@ -3,40 +3,42 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use core::any::{Any, TypeId};
+use core::any::{Any, TypeId, type_name};
 
 use super::access::Access;
-use super::data::{QueryData, QueryParts, SlotsOf};
+use super::data::QueryData;
 use super::filter::QueryFilter;
+use super::term::Term;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
 use crate::storage::Directory;
 
-/// One archetype that matches.
+/// What a query asks for and what it filters by, as one term.
+pub(crate) type TermsOf<Q, F> = (<Q as QueryData>::Parts, <F as QueryFilter>::Terms);
+
+/// One archetype that matches, and where the components of the terms are in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Match<QuerySlots, FilterSlots> {
+pub(crate) struct Match<Slots> {
     pub(crate) archetype: ArchetypeId,
-    pub(crate) query: QuerySlots,
-    pub(crate) filter: FilterSlots,
+    pub(crate) slots: Slots,
 }
 
-/// A match of this query.
-pub(crate) type MatchOf<Q, F> = Match<SlotsOf<Q>, <F as QueryFilter>::Slots>;
+/// A match of this query: its slots are those of the data and those of the filter.
+pub(crate) type MatchOf<Q, F> = Match<<TermsOf<Q, F> as Term>::Slots>;
 
 /// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
 /// archetypes that match, in their order (I-8).
 #[derive(Debug)]
-pub(super) struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
-    query: QueryState,
-    filter: FilterState,
+pub(super) struct Parts<State, Slots> {
+    state: State,
     pub(super) access: Access,
     kind: PlanKind,
     /// What to say of a component that is asked for twice, once of them to write: no archetype is looked at
     /// then (I-11). Written beforehand, so that the code of a query names no type and queries alike share it.
     clash: Option<Box<str>>,
     seen: usize,
-    pub(super) matches: Vec<Match<QuerySlots, FilterSlots>>,
+    pub(super) matches: Vec<Match<Slots>>,
 }
 
 /// What a plan is of: queries leave out archetypes that are hidden, views are asked for an entity.
@@ -46,38 +48,27 @@ pub(super) enum PlanKind {
     View,
 }
 
-pub(super) type PartsOf<Q, F> = Parts<
-    <<Q as QueryData>::Parts as QueryParts>::State,
-    SlotsOf<Q>,
-    <F as QueryFilter>::State,
-    <F as QueryFilter>::Slots,
->;
+pub(super) type PartsOf<Q, F> =
+    Parts<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots>;
 
-impl<QueryState, QuerySlots, FilterState, FilterSlots>
-    Parts<QueryState, QuerySlots, FilterState, FilterSlots>
-where
-    QuerySlots: Copy,
-    FilterSlots: Copy,
-{
-    #[cold]
-    #[inline(never)]
-    pub(super) fn make<Q, F>(ids: &mut IdSource<'_>, kind: PlanKind) -> Self
-    where
-        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
-        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
-    {
-        let (query, filter) = (Q::Parts::state(ids), F::state(ids));
-        let mut access = Access::default();
-        Q::Parts::access(&query, &mut access);
-        F::access(&filter, &mut access);
-        let asker = if kind == PlanKind::View { "view" } else { "query" };
-        let clash = access.clash().map(|id| {
-            let (name, component) = (core::any::type_name::<Q>(), ids.registry().info(id).name());
-            format!("the {asker} {name} asks for {component} twice, once of them to write").into()
-        });
-        Self { query, filter, access, kind, clash, seen: 0, matches: Vec::new() }
-    }
+#[cold]
+#[inline(never)]
+pub(super) fn parts<Q: QueryData, F: QueryFilter>(
+    ids: &mut IdSource<'_>,
+    kind: PlanKind,
+) -> PartsOf<Q, F> {
+    let state = TermsOf::<Q, F>::state(ids);
+    let mut access = Access::default();
+    TermsOf::<Q, F>::access(&state, &mut access);
+    let asker = if kind == PlanKind::View { "view" } else { "query" };
+    let clash = access.clash().map(|id| {
+        let (name, component) = (type_name::<Q>(), ids.registry().info(id).name());
+        format!("the {asker} {name} asks for {component} twice, once of them to write").into()
+    });
+    Parts { state, access, kind, clash, seen: 0, matches: Vec::new() }
+}
 
+impl<State, Slots: Copy> Parts<State, Slots> {
     /// Forgets the archetypes, since others have taken their places.
     fn restart(&mut self) {
         self.seen = 0;
@@ -86,54 +77,46 @@ where
 
     /// Looks at the archetypes that have appeared since the last time.
     #[inline]
-    pub(super) fn extend<Q, F>(&mut self, archetypes: &[Archetype])
-    where
-        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
-        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
-    {
+    pub(super) fn extend<T: Term<State = State, Slots = Slots>>(
+        &mut self,
+        archetypes: &[Archetype],
+    ) {
         if self.seen < archetypes.len() {
-            self.look_at::<Q, F>(&archetypes[self.seen..]);
+            self.look_at::<T>(&archetypes[self.seen..]);
         }
     }
 
     // Apart, so that a query has none of this in its way.
     #[cold]
     #[inline(never)]
-    fn look_at<Q, F>(&mut self, archetypes: &[Archetype])
-    where
-        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
-        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
-    {
+    fn look_at<T: Term<State = State, Slots = Slots>>(&mut self, archetypes: &[Archetype]) {
         if let Some(clash) = &self.clash {
             panic!("{clash}");
         }
         for archetype in archetypes {
             self.seen += 1;
-            self.matches.extend(self.match_of::<Q, F>(archetype));
+            self.matches.extend(self.match_of::<T>(archetype));
         }
     }
 
-    fn match_of<Q, F>(&self, archetype: &Archetype) -> Option<Match<QuerySlots, FilterSlots>>
-    where
-        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
-        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
-    {
+    fn match_of<T: Term<State = State, Slots = Slots>>(
+        &self,
+        archetype: &Archetype,
+    ) -> Option<Match<Slots>> {
         if self.kind == PlanKind::Query && self.access.leaves_out(archetype) {
             return None;
         }
-        let query = Q::Parts::slots(&self.query, archetype)?;
-        let filter = F::slots(&self.filter, archetype)?;
-        Some(Match { archetype: archetype.id(), query, filter })
+        let slots = T::slots(&self.state, archetype)?;
+        Some(Match { archetype: archetype.id(), slots })
     }
 
     /// Whether the matches are what would be found if all archetypes were looked at again (I-8).
-    pub(super) fn check<Q, F>(&self, archetypes: &[Archetype]) -> CheckResult
-    where
-        Q: QueryData<Parts: QueryParts<State = QueryState, Slots = QuerySlots>>,
-        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
-    {
+    pub(super) fn check<T: Term<State = State, Slots = Slots>>(
+        &self,
+        archetypes: &[Archetype],
+    ) -> CheckResult {
         let seen = archetypes.get(..self.seen).unwrap_or_default();
-        let found = seen.iter().filter_map(|archetype| self.match_of::<Q, F>(archetype));
+        let found = seen.iter().filter_map(|archetype| self.match_of::<T>(archetype));
         let is_exact = seen.len() == self.seen
             && found.map(|it| it.archetype).eq(self.matches.iter().map(|it| it.archetype));
         let other = ("I-8", "a plan lists other archetypes than those that match");
@@ -208,7 +191,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     }
 
     pub(super) fn of_kind(world: u64, registry: &mut Registry, kind: PlanKind) -> Self {
-        let parts = Parts::make::<Q, F>(&mut IdSource::Register(registry), kind);
+        let parts = parts::<Q, F>(&mut IdSource::Register(registry), kind);
         Self { world, epoch: 0, parts, last_asked: 0 }
     }
 
@@ -239,7 +222,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
             }
             self.epoch = source.epoch;
         }
-        self.parts.extend::<Q, F>(source.archetypes);
+        self.parts.extend::<TermsOf<Q, F>>(source.archetypes);
         let Parts { access, matches, .. } = &self.parts;
         (Planned { access, matches }, &mut self.last_asked)
     }
@@ -266,11 +249,12 @@ impl PlanCache {
         registry: &mut Registry,
         archetypes: &[Archetype],
     ) -> Planned<'_, MatchOf<Q, F>> {
-        let make = || Parts::make::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
-        let check: CheckFn =
-            |parts, archetypes, _| parts_of::<PartsOf<Q, F>>(parts).check::<Q, F>(archetypes);
+        let make = || parts::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
+        let check: CheckFn = |parts, archetypes, _| {
+            parts_of::<PartsOf<Q, F>>(parts).check::<TermsOf<Q, F>>(archetypes)
+        };
         let parts: &mut PartsOf<Q, F> = self.parts(make, check);
-        parts.extend::<Q, F>(archetypes);
+        parts.extend::<TermsOf<Q, F>>(archetypes);
         Planned { access: &parts.access, matches: &parts.matches }
     }
 
@@ -312,8 +296,8 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     registry: &Registry,
     archetypes: &[Archetype],
 ) -> Vec<MatchOf<Q, F>> {
-    let mut parts = Parts::make::<Q, F>(&mut IdSource::LookUp(registry), PlanKind::Query);
-    parts.extend::<Q, F>(archetypes);
+    let mut parts = parts::<Q, F>(&mut IdSource::LookUp(registry), PlanKind::Query);
+    parts.extend::<TermsOf<Q, F>>(archetypes);
     parts.matches
 }
 
@@ -322,7 +306,6 @@ mod tests {
     use super::*;
     use crate::mask::Rows;
     use crate::query::column::ChunkRef;
-    use crate::query::data::SealedFilter;
     use crate::world::World;
     use core::cell::Cell;
 
@@ -333,9 +316,11 @@ mod tests {
     /// Lets everything pass, and counts the archetypes that it is asked about.
     struct Counting;
 
-    impl SealedFilter for Counting {}
-
     impl QueryFilter for Counting {
+        type Terms = Self;
+    }
+
+    impl Term for Counting {
         type State = ();
         type Slots = ();
 

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard};
-use super::column::{CacheToken, ChunkRef, RowToken};
+use super::column::{AddressToken, ChunkRef, RowToken};
 use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
 use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
-    CheckFn, CheckResult, MatchOf, Parts, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan,
-    parts_of,
+    CheckFn, CheckResult, MatchOf, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan, TermsOf,
+    parts, parts_of,
 };
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
@@ -117,8 +117,8 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     #[inline]
     fn opened(self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
         // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
-        let token = unsafe { CacheToken::new(self.source.archetypes) };
-        (Q::Parts::open_cached(cached, token, self.source.moment), row)
+        let token = unsafe { AddressToken::new() };
+        (Q::Parts::open(cached, token, self.source.moment), row)
     }
 }
 
@@ -337,7 +337,7 @@ pub struct ViewPlan<Q: QueryData> {
     columns: Columns<CachedOf<Q>>,
 }
 
-pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Cached;
+pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
 
 debug_fields!([Q: QueryData] ViewPlan<Q>: plan);
 
@@ -384,7 +384,7 @@ impl<Cached: PartialEq> Columns<Cached> {
         archetypes: &[Archetype],
         directory: &Directory,
     ) where
-        Q: QueryData<Parts: QueryParts<Cached = Cached>>,
+        Q: QueryData<Parts: QueryParts<Address = Cached>>,
     {
         if self.known != directory.changes() {
             self.look_at::<Q>(matches, archetypes, directory);
@@ -399,7 +399,7 @@ impl<Cached: PartialEq> Columns<Cached> {
         archetypes: &[Archetype],
         directory: &Directory,
     ) where
-        Q: QueryData<Parts: QueryParts<Cached = Cached>>,
+        Q: QueryData<Parts: QueryParts<Address = Cached>>,
     {
         // As of no change: what follows a panic in here looks at all chunks once more.
         self.known = u64::MAX;
@@ -409,7 +409,7 @@ impl<Cached: PartialEq> Columns<Cached> {
             let chunks = &archetypes[found.archetype.index()].chunks;
             // Those without rows as well, since a first row is no change.
             for chunk in 0..chunks.all_count() {
-                let cached = Q::Parts::cache(&found.query, &ChunkRef::new(chunks, chunk));
+                let cached = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
                 self.cached[chunks.id(chunk)] = Some(cached);
             }
         }
@@ -457,15 +457,13 @@ impl PlanCache {
         source: Source<'_>,
     ) -> (&Access, &[Option<CachedOf<Q>>]) {
         let ids = &mut IdSource::Register(registry);
-        let make = || KeptView {
-            plan: Parts::make::<Q, ()>(ids, PlanKind::View),
-            columns: Columns::default(),
-        };
+        let make =
+            || KeptView { plan: parts::<Q, ()>(ids, PlanKind::View), columns: Columns::default() };
         let check: CheckFn = |kept, archetypes, directory| {
             check::<Q>(parts_of::<KeptViewOf<Q>>(kept), archetypes, directory)
         };
         let KeptView { plan, columns }: &mut KeptViewOf<Q> = self.parts(make, check);
-        plan.extend::<Q, ()>(source.archetypes);
+        plan.extend::<TermsOf<Q, ()>>(source.archetypes);
         columns.extend::<Q>(&plan.matches, source.archetypes, source.directory);
         (&plan.access, &columns.cached)
     }
@@ -478,7 +476,7 @@ fn check<Q: QueryData>(
     archetypes: &[Archetype],
     directory: &Directory,
 ) -> CheckResult {
-    plan.check::<Q, ()>(archetypes)?;
+    plan.check::<TermsOf<Q, ()>>(archetypes)?;
     let mut expected = Columns::default();
     expected.extend::<Q>(&plan.matches, archetypes, directory);
     let is_exact = columns.known != expected.known || columns.cached == expected.cached;

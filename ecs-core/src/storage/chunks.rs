@@ -84,11 +84,6 @@ impl Chunks {
         }
     }
 
-    /// The index of the archetype that these are the chunks of.
-    pub(crate) fn owner(&self) -> u32 {
-        self.owner
-    }
-
     /// How many chunks have rows.
     #[inline]
     pub(crate) fn used_count(&self) -> usize {
@@ -129,6 +124,12 @@ impl Chunks {
         self.heads[address.chunk].place(address.row)
     }
 
+    /// Where the entities of this chunk's rows begin.
+    #[inline]
+    pub(crate) fn entity_column(&self, chunk: usize) -> NonNull<Entity> {
+        self.heads[chunk].entities()
+    }
+
     /// The entities of this chunk's rows.
     #[inline]
     pub(crate) fn entities(&self, chunk: usize) -> &[Entity] {
@@ -164,7 +165,7 @@ impl Chunks {
     #[inline]
     fn entity_row(&self, address: RowAddress) -> NonNull<Entity> {
         debug_assert!(address.row < self.capacity(address.chunk));
-        let start = self.heads[address.chunk].entities();
+        let start = self.entity_column(address.chunk);
         // SAFETY: the row is below the capacity, and that many fit the entity column (I-3).
         unsafe { start.add(address.row) }
     }

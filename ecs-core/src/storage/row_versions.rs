@@ -363,7 +363,7 @@ mod tests {
     fn found(stamps: &Stamps, since: u64) -> Vec<usize> {
         let mut rows = Rows::All;
         stamps.keep_after(since, LEN, &mut rows);
-        (0..LEN).filter(|&row| rows.contains(row, LEN)).collect()
+        (0..LEN).filter(|&row| rows.contains(row)).collect()
     }
 
     /// Two threads that have both read what a group knew before either of them stamped a row.

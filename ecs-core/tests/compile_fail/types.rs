@@ -166,12 +166,7 @@
 //! ```compile_fail,E0277
 //! struct All;
 //! impl formic_ecs::QueryFilter for All {
-//!     type State = ();
-//!     type Slots = ();
-//!     fn state(_: &mut formic_ecs::__private::IdSource<'_>) {}
-//!     fn access(_: &(), _: &mut formic_ecs::Access) {}
-//!     fn slots(_: &(), _: &formic_ecs::Archetype) -> Option<()> { Some(()) }
-//!     fn rows(_: &(), _: &formic_ecs::__private::Chunks, _: usize, _: u64, _: &mut formic_ecs::__private::Rows) {}
+//!     type Terms = Self;
 //! }
 //! ```
 //! ```
@@ -182,20 +177,13 @@
 //! World::new().query_filtered::<(), Most<A, B>>().count();
 //! ```
 //!
-//! # Nor are they by way of references to types of one's own
+//! # Nor are terms, by way of references to types of one's own
 //!
 //! These count as types of one's own, too.
 //!
-//! ```compile_fail,E0277
+//! ```compile_fail,E0405
 //! # #[derive(formic_ecs::Component)] struct Gold(u32);
-//! impl formic_ecs::QueryFilter for &Gold {
-//!     type State = ();
-//!     type Slots = ();
-//!     fn state(_: &mut formic_ecs::__private::IdSource<'_>) {}
-//!     fn access(_: &(), _: &mut formic_ecs::Access) {}
-//!     fn slots(_: &(), _: &formic_ecs::Archetype) -> Option<()> { Some(()) }
-//!     fn rows(_: &(), _: &formic_ecs::__private::Chunks, _: usize, _: u64, _: &mut formic_ecs::__private::Rows) {}
-//! }
+//! impl formic_ecs::__private::Term for &Gold {}
 //! ```
 //! ```
 //! # use formic_ecs::prelude::*;

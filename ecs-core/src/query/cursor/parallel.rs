@@ -214,7 +214,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let found = &self.matches[unit.index];
         let chunk = self.source.chunk(found.archetype, unit.chunk);
         let within = batches.start * BATCH_ROWS..chunk.len().min(batches.end * BATCH_ROWS);
-        let fetch = Q::Parts::fetch(&found.query, &chunk);
+        let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
         // The rows were those of this chunk when the query was cut, and none has come or gone since,
         // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
         // once, each row is in one batch, and the bits show that these have not been given away (I-11).

@@ -3,9 +3,9 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, ChunkRef, ChunkVersions,
-    ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
-    TermSlot, TermState, Use, Values,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkAddress, ChunkRef, ChunkVersions,
+    ColumnParts, IdSource, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term,
+    TermSlot, TermState, Use, Values, term,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;
@@ -16,29 +16,25 @@ impl<T: Component> QueryData for &T {
     super::own_parts!(Self);
 }
 
-impl<T: Component> QueryParts for &T {
-    super::one_term!(&'static T, Read, narrows: T::ENABLEABLE);
+term!(&T as &'static T, Read, narrows: T::ENABLEABLE);
 
+impl<T: Component> QueryParts for &T {
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
-    type Cached = ChunkAddress<T>;
+    type Address = ChunkAddress<T>;
 
-    fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
-        ChunkAddress::of_column(chunk.record(slots.column()))
+    #[inline]
+    fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {
+        ChunkAddress::of_column(chunk.record(slots.column()).start().cast())
     }
 
     #[inline]
-    fn open_cached<'w>(
-        cached: &Self::Cached,
-        token: CacheToken<'w>,
+    fn open<'w>(
+        address: &Self::Address,
+        token: AddressToken<'w>,
         _moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        Values::at(*cached, token)
-    }
-
-    #[inline]
-    fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-        Values::open(chunk.record(slots.column()))
+        Values::at(*address, token)
     }
 
     #[inline]
@@ -61,16 +57,24 @@ impl<T: Component> QueryParts for &T {
     }
 }
 
-impl<T: Component> ColumnParts for &T {
-    type Columns<'w> = &'w [T];
-
-    #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
-        fetch.read_run(&right)
-    }
-}
-
+impl<T: Component> ColumnParts for &T {}
 impl<T: Component> ReadOnlyParts for &T {}
+
+/// Where a column of `T` is in a chunk, its stamps, and the versions of its rows if it has any. The
+/// start is in the record as well as the stamps are; kept apart it is there a step earlier.
+pub(super) type ColumnAddress<T> =
+    (ChunkAddress<T>, ChunkAddress<ColumnStamps>, Option<ChunkAddress<ChunkVersions>>);
+
+#[inline]
+pub(super) fn column_address<T: Component>(
+    slots: &TermSlot,
+    chunk: &ChunkRef<'_>,
+) -> ColumnAddress<T> {
+    let record = chunk.record(slots.column());
+    let rows = if T::TRACKED { slots.row_versions(chunk) } else { None };
+    let start = ChunkAddress::of_column(record.start().cast());
+    (start, ChunkAddress::new(record.stamps()), rows.map(ChunkAddress::new))
+}
 
 /// A column that is written, and where its rows are stamped if it is tracked.
 #[doc(hidden)]
@@ -94,48 +98,34 @@ impl<T: Component> QueryData for &mut T {
     super::own_parts!(&'static T);
 }
 
-impl<T: Component> QueryParts for &mut T {
-    super::one_term!(
-        &'static mut T,
-        Write,
-        narrows: T::ENABLEABLE,
-        !T::MANAGED,
-        "this component is the world's to change"
-    );
+term!(
+    &mut T as &'static mut T,
+    Write,
+    narrows: T::ENABLEABLE,
+    !T::MANAGED,
+    "this component is the world's to change"
+);
 
+impl<T: Component> QueryParts for &mut T {
     type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
-    /// Where the column starts, its stamps, and the versions of its rows if it has any. The start is in
-    /// the record as well as the stamps are; kept apart it is there a step earlier.
-    type Cached =
-        (ChunkAddress<T>, ChunkAddress<ColumnStamps>, Option<ChunkAddress<ChunkVersions>>);
+    type Address = ColumnAddress<T>;
 
-    fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
-        let rows = if T::TRACKED { slots.row_versions(chunk) } else { None };
-        let record = chunk.record(slots.column());
-        let stamps = ChunkAddress::new(record.stamps());
-        (ChunkAddress::of_column(record), stamps, rows.map(ChunkAddress::new))
+    #[inline]
+    fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {
+        column_address(slots, chunk)
     }
 
     #[inline]
-    fn open_cached<'w>(
-        &(start, stamps, rows): &Self::Cached,
-        token: CacheToken<'w>,
+    fn open<'w>(
+        &(start, stamps, rows): &Self::Address,
+        token: AddressToken<'w>,
         moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         stamps.get(token).mark(moment.version);
         let rows = if T::TRACKED { rows } else { None };
         let stamps = rows.map(|rows| (rows.get(token), moment));
         WriteFetch { values: Values::at(start, token), stamps }
-    }
-
-    #[inline]
-    fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-        let record = chunk.record(slots.column());
-        record.stamps().mark(chunk.moment.version);
-        let stamps = if T::TRACKED { slots.row_versions(chunk) } else { None };
-        let stamps = stamps.map(|stamps| (stamps, chunk.moment));
-        WriteFetch { values: Values::open(record), stamps }
     }
 
     #[inline]
@@ -164,15 +154,12 @@ impl<T: Component> QueryParts for &mut T {
 }
 
 impl<T: Component> ColumnParts for &mut T {
-    type Columns<'w> = &'w mut [T];
-
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
+    fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
         if T::TRACKED {
             if let Some((stamps, moment)) = fetch.stamps {
                 stamps.changed.mark_run(right.rows(), moment);
             }
         }
-        fetch.values.write_run(&right)
     }
 }

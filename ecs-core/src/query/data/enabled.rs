@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, ChunkRef, IdSource, QueryData,
-    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkAddress, ChunkRef, IdSource, QueryData,
+    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, term,
 };
 use crate::component::Component;
 pub use crate::storage::EnabledBit;
@@ -72,13 +72,6 @@ impl<'w> BitsFetch<'w> {
     }
 }
 
-/// The words of a component's bits in one chunk.
-#[inline]
-fn words<'w>(slot: &TermSlot, chunk: &ChunkRef<'w>) -> &'w [AtomicU64] {
-    let slot = slot.bits.get().expect("an enableable component has bits in every archetype");
-    chunk.words(slot)
-}
-
 // It gives access to bits, which are atomics, and to no values.
 macro_rules! enabled_data {
     ($name:ident, $item:ident, $use:ident, $make:expr) => {
@@ -88,38 +81,36 @@ macro_rules! enabled_data {
             super::own_parts!(Enabled<T>);
         }
 
-        impl<T: Component> QueryParts for $name<T> {
-            super::one_term!(
-                $name<T>,
-                $use,
-                narrows: false,
-                T::ENABLEABLE,
-                "the component is not enableable: declare it with #[component(enableable)]"
-            );
+        term!(
+            $name<T> as $name<T>,
+            $use,
+            narrows: false,
+            T::ENABLEABLE,
+            "the component is not enableable: declare it with #[component(enableable)]"
+        );
 
+        impl<T: Component> QueryParts for $name<T> {
             type Fetch<'w> = BitsFetch<'w>;
 
-            type Cached = ChunkAddress<[AtomicU64]>;
+            type Address = ChunkAddress<[AtomicU64]>;
 
-            fn cache(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Cached {
-                ChunkAddress::new(words(slots, chunk))
+            #[inline]
+            fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {
+                let slot = slots.bits.get();
+                let slot = slot.expect("an enableable component has bits in every archetype");
+                ChunkAddress::new(chunk.words(slot))
             }
 
             #[inline]
-            fn open_cached<'w>(
-                cached: &Self::Cached,
-                token: CacheToken<'w>,
+            fn open<'w>(
+                address: &Self::Address,
+                token: AddressToken<'w>,
                 _moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
-                BitsFetch(cached.get(token))
+                BitsFetch(address.get(token))
             }
 
             super::own_run!();
-
-            #[inline]
-            fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> BitsFetch<'w> {
-                BitsFetch(words(slots, chunk))
-            }
 
             #[inline]
             fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {

@@ -4,8 +4,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ColumnParts, IdSource,
-    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkAddress, ChunkRef, ColumnParts, IdSource,
+    PartsItem, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, Values,
 };
 use crate::entity::Entity;
 
@@ -32,22 +32,18 @@ impl Claimant<'_> {
     }
 }
 
-/// Query data that every archetype has.
-macro_rules! data_of_all {
-    ($name:ty, $item:ty, $read_only:ty, $access:expr, $fetch:ty, $open:expr, $make:expr) => {
+/// The entity of each row, of which `$make` makes what is handed out.
+macro_rules! entity_data {
+    ($name:ty, $item:ty, $access:expr, $make:expr) => {
         impl QueryData for $name {
             type Item<'w> = $item;
 
-            super::own_parts!($read_only);
+            super::own_parts!(Entity);
         }
 
-        impl QueryParts for $name {
+        impl Term for $name {
             type State = ();
             type Slots = ();
-            type Fetch<'w> = $fetch;
-
-            super::cached_place!();
-            super::own_run!();
 
             const NARROWS: bool = false;
 
@@ -63,52 +59,65 @@ macro_rules! data_of_all {
 
             #[inline]
             fn rows((): &(), _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
+        }
+
+        impl QueryParts for $name {
+            type Address = ChunkAddress<Entity>;
+            type Fetch<'w> = Values<'w, Entity>;
+            type Run<'w> = &'w [Entity];
 
             #[inline]
-            fn fetch<'w>((): &(), chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-                ($open)(chunk)
+            fn address((): &(), chunk: &ChunkRef<'_>) -> Self::Address {
+                ChunkAddress::of_column(chunk.chunks.entity_column(chunk.chunk))
+            }
+
+            #[inline]
+            fn open<'w>(
+                address: &Self::Address,
+                token: AddressToken<'w>,
+                _moment: ChangeWindow,
+            ) -> Self::Fetch<'w> {
+                Values::at(*address, token)
+            }
+
+            #[inline]
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+                fetch.read_run(&right)
+            }
+
+            #[inline]
+            fn with_run<'a, 'w: 'a>(
+                _fetch: &Self::Fetch<'w>,
+                run: Self::Run<'a>,
+                right: &RangeToken<'a>,
+            ) -> Self::Fetch<'a> {
+                Values::of_run(run, right)
             }
 
             #[inline]
             fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-                ($make)(fetch, right)
+                ($make)(*fetch.read(right))
             }
         }
     };
 }
 
-data_of_all!(
-    Entity,
-    Entity,
-    Entity,
-    |_: &mut Access| {},
-    &'w [Entity],
-    ChunkRef::entities,
-    |fetch: &&[Entity], right: RowToken<'_>| fetch[right.row()]
-);
+entity_data!(Entity, Entity, |_: &mut Access| {}, |entity| entity);
 // Not `ReadOnly`: two queries that are asked at the same time would hand out the same row twice.
-data_of_all!(
-    Claimant<'_>,
-    Claimant<'w>,
-    Entity,
-    Access::add_claimants,
-    &'w [Entity],
-    ChunkRef::entities,
-    |fetch: &&[Entity], right: RowToken<'_>| Claimant {
-        entity: fetch[right.row()],
-        marker: PhantomData
-    }
-);
-data_of_all!((), (), (), |_: &mut Access| {}, (), |_| (), |&(), _| ());
+entity_data!(Claimant<'_>, Claimant<'w>, Access::add_claimants, |entity| Claimant {
+    entity,
+    marker: PhantomData
+});
 
-impl ColumnParts for Entity {
-    type Columns<'w> = &'w [Self];
+/// Nothing of any row.
+impl QueryData for () {
+    type Item<'w> = ();
+    type ReadOnly = ();
+    type Parts = Entity;
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
-        &fetch[right.rows()]
-    }
+    fn from_parts<'w>(_row: PartsItem<'w, Self>) -> Self::Item<'w> {}
 }
 
+impl ColumnParts for Entity {}
 impl ReadOnlyParts for Entity {}
-impl ReadOnlyParts for () {}

@@ -4,10 +4,11 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
+use super::component::{ColumnAddress, column_address};
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ChunkVersions, IdSource,
-    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, TermSlot, TermState, Use,
-    Values,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, ChunkVersions, IdSource, QueryData,
+    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, Values,
+    term,
 };
 use crate::component::Component;
 use crate::storage::{ColumnStamps, OneThread};
@@ -20,15 +21,7 @@ struct Versions<'w> {
     moment: ChangeWindow,
 }
 
-impl<'w> Versions<'w> {
-    fn open(slot: &TermSlot, chunk: &ChunkRef<'w>) -> Self {
-        Self {
-            column: chunk.record(slot.column()).stamps(),
-            rows: slot.row_versions(chunk),
-            moment: chunk.moment,
-        }
-    }
-
+impl Versions<'_> {
     fn changed(&self, row: usize) -> u64 {
         self.rows.map_or_else(|| self.column.changed(), |rows| rows.changed.get(row))
     }
@@ -233,28 +226,35 @@ macro_rules! versioned_data {
             super::own_parts!(Ref<'static, T>);
         }
 
-        impl<T: Component> QueryParts for $name<'_, T> {
-            super::one_term!(
-                $name<'static, T>,
-                $use,
-                narrows: T::ENABLEABLE,
-                !($writes && T::MANAGED),
-                "this component is the world's to change"
-            );
+        term!(
+            $name<'_, T> as $name<'static, T>,
+            $use,
+            narrows: T::ENABLEABLE,
+            !($writes && T::MANAGED),
+            "this component is the world's to change"
+        );
 
+        impl<T: Component> QueryParts for $name<'_, T> {
             type Fetch<'w> = $fetch<'w, T>;
 
-            super::cached_place!();
+            type Address = ColumnAddress<T>;
 
             super::own_run!();
 
             #[inline]
-            fn fetch<'w>(slots: &TermSlot, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-                $fetch {
-                    values: Values::open(chunk.record(slots.column())),
-                    versions: Some(Versions::open(slots, chunk)),
-                    thread: PhantomData,
-                }
+            fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {
+                column_address(slots, chunk)
+            }
+
+            #[inline]
+            fn open<'w>(
+                &(start, stamps, rows): &Self::Address,
+                token: AddressToken<'w>,
+                moment: ChangeWindow,
+            ) -> Self::Fetch<'w> {
+                let (column, rows) = (stamps.get(token), rows.map(|rows| rows.get(token)));
+                let versions = Some(Versions { column, rows, moment });
+                $fetch { values: Values::at(start, token), versions, thread: PhantomData }
             }
 
             #[inline]

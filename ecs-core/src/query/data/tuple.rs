@@ -2,8 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, CacheToken, ChangeWindow, ChunkRef, ColumnParts, IdSource, PartsItem,
-    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows,
+    AddressToken, ChangeWindow, ChunkRef, ColumnParts, PartsItem, QueryData, QueryParts,
+    RangeToken, ReadOnlyParts, RowToken,
 };
 
 macro_rules! tuple_data {
@@ -22,59 +22,30 @@ macro_rules! tuple_data {
         }
 
         impl<$($name: QueryParts),*> QueryParts for ($($name,)*) {
-            type State = ($($name::State,)*);
-            type Slots = ($($name::Slots,)*);
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
             type Run<'w> = ($($name::Run<'w>,)*);
-            type Cached = ($($name::Cached,)*);
+            type Address = ($($name::Address,)*);
 
-            const NARROWS: bool = false $(|| $name::NARROWS)*;
-
-            fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
+            #[inline]
+            fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address {
                 let ($($var,)*) = slots;
-                ($($name::cache($var, chunk),)*)
+                ($($name::address($var, chunk),)*)
             }
 
             #[inline]
-            fn open_cached<'w>(
-                cached: &Self::Cached,
-                token: CacheToken<'w>,
+            fn open<'w>(
+                address: &Self::Address,
+                token: AddressToken<'w>,
                 moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
-                let ($($var,)*) = cached;
-                ($($name::open_cached($var, token, moment),)*)
-            }
-
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                ($($name::state(ids),)*)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                let ($($var,)*) = state;
-                $($name::access($var, access);)*
-            }
-
-            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
-                let ($($var,)*) = state;
-                Some(($($name::slots($var, archetype)?,)*))
-            }
-
-            #[inline]
-            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-                let ($($var,)*) = slots;
-                $($name::rows($var, chunk, rows);)*
+                let ($($var,)*) = address;
+                ($($name::open($var, token, moment),)*)
             }
 
             #[inline(always)]
             fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
                 ($($name::fetch($var, chunk),)*)
-            }
-
-            #[inline]
-            fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-                let ($($var,)*) = slots;
-                ($($name::lookup($var, chunk),)*)
             }
 
             #[inline]
@@ -130,15 +101,10 @@ macro_rules! tuple_data {
         }
 
         impl<$($name: ColumnParts),*> ColumnParts for ($($name,)*) {
-            type Columns<'w> = ($($name::Columns<'w>,)*);
-
             #[inline]
-            fn columns<'a, 'w: 'a>(
-                fetch: &Self::Fetch<'w>,
-                right: RangeToken<'a>,
-            ) -> Self::Columns<'a> {
+            fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
                 let ($($var,)*) = fetch;
-                ($($name::columns($var, right.clone()),)*)
+                $($name::stamp_run($var, right);)*
             }
         }
 

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkRef, ColumnParts, IdSource,
-    PartsItem, QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, WrapState,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, ColumnParts, IdSource, PartsItem,
+    QueryData, QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, WrapState,
 };
 
 impl<Q: QueryData> QueryData for Option<Q> {
@@ -18,15 +18,9 @@ impl<Q: QueryData> QueryData for Option<Q> {
     }
 }
 
-impl<Q: QueryParts> QueryParts for Option<Q> {
+impl<Q: Term> Term for Option<Q> {
     type State = WrapState<Option<()>, Q::State>;
     type Slots = Option<Q::Slots>;
-    /// The rows are those in which Q is there and enabled.
-    type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
-
-    super::cached_place!();
-
-    type Run<'w> = Option<Q::Run<'w>>;
 
     const NARROWS: bool = Q::NARROWS;
 
@@ -44,6 +38,27 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
 
     #[inline]
     fn rows(_slots: &Self::Slots, _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
+}
+
+impl<Q: QueryParts> QueryParts for Option<Q> {
+    /// The rows are those in which Q is there and enabled.
+    type Fetch<'w> = Option<(Q::Fetch<'w>, Rows)>;
+    type Address = Option<Q::Address>;
+    type Run<'w> = Option<Q::Run<'w>>;
+
+    #[inline]
+    fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address {
+        slots.as_ref().map(|slots| Q::address(slots, chunk))
+    }
+
+    #[inline]
+    fn open<'w>(
+        address: &Self::Address,
+        token: AddressToken<'w>,
+        moment: ChangeWindow,
+    ) -> Self::Fetch<'w> {
+        address.as_ref().map(|address| (Q::open(address, token, moment), Rows::All))
+    }
 
     #[inline]
     fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
@@ -53,17 +68,12 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
         if matches!(rows, Rows::None) {
             return None;
         }
-        Some((Q::fetch(slots, chunk), rows, chunk.len()))
-    }
-
-    fn lookup<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-        let slots = slots.as_ref()?;
-        Some((Q::lookup(slots, chunk), Rows::All, chunk.len()))
+        Some((Q::fetch(slots, chunk), rows))
     }
 
     #[inline]
     fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
-        fetch.as_ref().map(|(fetch, ..)| Q::run(fetch, right))
+        fetch.as_ref().map(|(fetch, _)| Q::run(fetch, right))
     }
 
     #[inline]
@@ -72,14 +82,14 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
         run: Self::Run<'a>,
         right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
-        let (fetch, rows, len) = fetch.as_ref()?;
-        Some((Q::with_run(fetch, run?, right), rows.clone(), *len))
+        let (fetch, rows) = fetch.as_ref()?;
+        Some((Q::with_run(fetch, run?, right), rows.clone()))
     }
 
     #[inline]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-        let (fetch, rows, len) = fetch.as_ref()?;
-        rows.contains(right.row(), *len).then(|| Q::item(fetch, right))
+        let (fetch, rows) = fetch.as_ref()?;
+        rows.contains(right.row()).then(|| Q::item(fetch, right))
     }
 }
 
@@ -101,27 +111,11 @@ impl<Q: QueryData> QueryData for Present<Q> {
     }
 }
 
-impl<Q: QueryParts> QueryParts for Present<Q> {
+impl<Q: Term> Term for Present<Q> {
     type State = WrapState<Present<()>, Q::State>;
     type Slots = Q::Slots;
-    type Fetch<'w> = Q::Fetch<'w>;
-    type Run<'w> = Q::Run<'w>;
-    type Cached = Q::Cached;
 
     const NARROWS: bool = false;
-
-    fn cache(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Cached {
-        Q::cache(slots, chunk)
-    }
-
-    #[inline]
-    fn open_cached<'w>(
-        cached: &Self::Cached,
-        token: CacheToken<'w>,
-        moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        Q::open_cached(cached, token, moment)
-    }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         (Q::state(ids), PhantomData)
@@ -139,10 +133,25 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
 
     #[inline]
     fn rows(_slots: &Self::Slots, _chunk: &ChunkRef<'_>, _rows: &mut Rows) {}
+}
+
+impl<Q: QueryParts> QueryParts for Present<Q> {
+    type Fetch<'w> = Q::Fetch<'w>;
+    type Run<'w> = Q::Run<'w>;
+    type Address = Q::Address;
 
     #[inline]
-    fn fetch<'w>(slots: &Self::Slots, chunk: &ChunkRef<'w>) -> Self::Fetch<'w> {
-        Q::lookup(slots, chunk)
+    fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address {
+        Q::address(slots, chunk)
+    }
+
+    #[inline]
+    fn open<'w>(
+        address: &Self::Address,
+        token: AddressToken<'w>,
+        moment: ChangeWindow,
+    ) -> Self::Fetch<'w> {
+        Q::open(address, token, moment)
     }
 
     #[inline]
@@ -166,11 +175,9 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
 }
 
 impl<Q: ColumnParts> ColumnParts for Present<Q> {
-    type Columns<'w> = Q::Columns<'w>;
-
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
-        Q::columns(fetch, right)
+    fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
+        Q::stamp_run(fetch, right);
     }
 }
 

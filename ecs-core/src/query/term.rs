@@ -1,0 +1,215 @@
+//! Terms: which archetypes and rows a query is about. Filters are made of them, and the data that a query
+//! hands out says by them who has it.
+
+use core::marker::PhantomData;
+
+use super::access::Access;
+use super::column::ChunkRef;
+use crate::archetype::Archetype;
+use crate::component::{ComponentId, IdSource};
+use crate::mask::Rows;
+use crate::storage::ChunkVersions;
+
+/// A condition on archetypes and rows. No other crate can name it: `&T` and `&mut T` of a type of theirs
+/// count as theirs, and whatever is left open for these is open to them. Its functions call no user
+/// code.
+///
+/// It is what unsafe code relies on: `State` is of this term alone, or of terms that ask for the same;
+/// `state` only looks ids up or registers types, `access` only adds, `slots` says where the components
+/// are in this very archetype, and `rows` only narrows.
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait Term {
+    /// The component ids in one world. Also names the term in the plan cache.
+    type State: Copy + Send + Sync + 'static;
+    /// Where the components are in one archetype.
+    type Slots: Copy + Send + Sync + 'static;
+
+    /// Whether bits or versions have a say in which rows match, or in what they give: then it
+    /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
+    const NARROWS: bool;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State;
+
+    fn access(state: &Self::State, access: &mut Access);
+
+    /// `None` where no row of the archetype can match.
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
+
+    /// Narrows the rows of a chunk to those that match; what was stamped after the chunk's `since` is
+    /// new.
+    fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
+}
+
+/// Makes `$of` a term about a component of type `T`: how it uses the component, whether its enabled
+/// bits matter, whether rows are narrowed by anything, and by what. It uses names that have to be in
+/// scope.
+macro_rules! term {
+    // Data of rows that have the component.
+    ($of:ty as $state:ty, $use:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
+        term!(
+            $of as $state, [$use], bits: $narrows, narrows: $narrows, TermSlot, |slot| slot,
+            |slot: &TermSlot, chunk, rows| slot.bits.keep_enabled(chunk, rows)
+            $(, $may, $why_not)?
+        );
+    };
+    (
+        $of:ty as $state:ty, [$($use:ident),*], bits: $bits:expr, narrows: $narrows:expr, $slots:ty,
+        $find:expr, $rows:expr $(, $may:expr, $why_not:literal)?
+    ) => {
+        impl<T: Component> Term for $of {
+            type State = TermState<$state>;
+            type Slots = $slots;
+
+            const NARROWS: bool = $narrows;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                $(const { assert!($may, $why_not) };)?
+                (ids.id::<T>(), PhantomData)
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                $(access.add(Use::$use, state.0);)*
+                if T::ENABLEABLE && $bits {
+                    access.add(Use::BitRead, state.0);
+                }
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<$slots> {
+                ($find)(TermSlot::find(state.0, archetype))
+            }
+
+            #[inline]
+            fn rows(slots: &$slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+                if Self::NARROWS {
+                    ($rows)(slots, chunk, rows);
+                }
+            }
+        }
+    };
+}
+
+pub(super) use term;
+
+macro_rules! tuple_term {
+    ($(($name:ident $var:ident)),*) => {
+        impl<$($name: Term),*> Term for ($($name,)*) {
+            type State = ($($name::State,)*);
+            type Slots = ($($name::Slots,)*);
+
+            const NARROWS: bool = false $(|| $name::NARROWS)*;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                ($($name::state(ids),)*)
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                let ($($var,)*) = state;
+                $($name::access($var, access);)*
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+                let ($($var,)*) = state;
+                Some(($($name::slots($var, archetype)?,)*))
+            }
+
+            #[inline]
+            fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+                let ($($var,)*) = slots;
+                $($name::rows($var, chunk, rows);)*
+            }
+        }
+    };
+}
+
+for_each_tuple!(tuple_term);
+
+/// The id of a component that is read or written; the marker keeps the plans of different types
+/// and different uses apart.
+#[doc(hidden)]
+pub type TermState<Use> = (ComponentId, PhantomData<fn() -> Use>);
+
+/// The state of what is wrapped; the marker keeps the plans of different wrappers apart.
+#[doc(hidden)]
+pub type WrapState<Wrapper, S> = (S, PhantomData<fn() -> Wrapper>);
+
+/// Where a component is in an archetype: its column, its bits and its versions of rows, if it has
+/// any.
+// Small: a plan has one for each term and archetype, and a query of many archetypes costs what it
+// brings into the cache.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TermSlot {
+    column: u32,
+    pub(crate) bits: MarkSlot,
+    track: MarkSlot,
+}
+
+/// Which of an archetype's enabled bits, or versions of rows, are a component's, if any.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MarkSlot(u32);
+
+impl MarkSlot {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    fn new(place: Option<usize>) -> Self {
+        let slot = |at| Self(u32::try_from(at).expect("fewer than 2^32 components"));
+        place.map_or(Self::NONE, slot)
+    }
+
+    #[inline]
+    pub(crate) fn get(self) -> Option<usize> {
+        (self.0 != u32::MAX).then_some(self.0 as usize)
+    }
+
+    /// Narrows to the rows whose bits are on.
+    #[inline]
+    pub(crate) fn keep_enabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+        if let Some(slot) = self.get() {
+            rows.keep(chunk.words(slot), chunk.len());
+        }
+    }
+
+    /// Narrows to the rows whose bits are off.
+    #[inline]
+    pub(crate) fn keep_disabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+        if let Some(slot) = self.get() {
+            rows.drop_set(chunk.words(slot), chunk.len());
+        }
+    }
+}
+
+impl TermSlot {
+    pub(crate) fn find(id: ComponentId, archetype: &Archetype) -> Option<Self> {
+        let column = archetype.column_of(id)?;
+        let found = &archetype.columns[column];
+        let bits = MarkSlot::new(found.enable_slot);
+        let column = u32::try_from(column).expect("fewer than 2^32 components");
+        Some(Self { column, bits, track: MarkSlot::new(found.track_slot) })
+    }
+
+    #[inline]
+    pub(crate) fn column(&self) -> usize {
+        self.column as usize
+    }
+
+    /// Keeps the rows that were changed after a version, or that the component was added to.
+    #[inline]
+    pub(crate) fn keep_later(&self, added: bool, chunk: &ChunkRef<'_>, rows: &mut Rows) {
+        let since = chunk.moment.since;
+        let stamps = chunk.record(self.column()).stamps();
+        // The chunk's stamp is no older than that of any row.
+        if (if added { stamps.added() } else { stamps.changed() }) <= since {
+            *rows = Rows::None;
+        } else if let Some(versions) = self.row_versions(chunk) {
+            let of_rows = if added { &versions.added } else { &versions.changed };
+            of_rows.keep_after(since, chunk.len(), rows);
+        }
+    }
+
+    /// The versions of the rows of a chunk, if the component is tracked.
+    #[inline]
+    pub(crate) fn row_versions<'w>(&self, chunk: &ChunkRef<'w>) -> Option<&'w ChunkVersions> {
+        Some(chunk.chunks.row_versions(self.track.get()?, chunk.chunk))
+    }
+}
