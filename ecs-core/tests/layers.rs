@@ -44,6 +44,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bits"],
             &["column_records"],
             &["row_versions"],
+            &["marks"],
             &["chunks"],
         ],
     ),

@@ -174,7 +174,7 @@ impl Archetype {
             id,
             components,
             columns,
-            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
+            chunks: Chunks::new(id.0, &layouts, (enableable_count, tracked_count)),
             ending,
             flags: flags.complete(),
             hidden_by,
@@ -245,7 +245,7 @@ impl Archetype {
     /// The enabled bit of a component of a row; `None` where it cannot be switched.
     pub(crate) fn enabled_bit(&self, at: RowAddress, column: usize) -> Option<EnabledBit<'_>> {
         let slot = self.columns[column].enable_slot?;
-        Some(self.chunks.bits(slot).bit(at.chunk, at.row))
+        Some(self.chunks.marks(at.chunk).bits[slot].bit(at.row))
     }
 
     /// Stamps a value that is handed out to be written, or was replaced.
@@ -253,7 +253,8 @@ impl Archetype {
     pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, moment: ChangeWindow) {
         self.chunks.stamps(address.chunk, column).mark(moment.version);
         if let Some(slot) = self.columns[column].track_slot {
-            self.chunks.row_versions(slot, address.chunk).changed.mark(address.row, moment);
+            let marks = self.chunks.marks(address.chunk);
+            marks.versions[slot].changed.mark(address.row, moment);
         }
     }
 

@@ -210,6 +210,6 @@ impl TermSlot {
     /// The versions of the rows of a chunk, if the component is tracked.
     #[inline]
     pub(crate) fn row_versions<'w>(&self, chunk: &ChunkRef<'w>) -> Option<&'w ChunkVersions> {
-        Some(chunk.chunks.row_versions(self.track.get()?, chunk.chunk))
+        Some(&chunk.chunks.marks(chunk.chunk).versions[self.track.get()?])
     }
 }

@@ -1,8 +1,8 @@
-//! The enabled bits of one component in all chunks of one archetype.
+//! The enabled bits of one component in one chunk.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::layout::CHUNK_ROWS;
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -19,10 +19,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// A caller that has the bits alone writes them by shared references as well: views keep the addresses of
 /// words (I-23), which an exclusive reference to these would make worthless.
 #[derive(Debug)]
-pub(crate) struct EnableBits {
-    words: Vec<AtomicU64>,
-    words_per_chunk: usize,
-}
+pub(crate) struct EnableBits([AtomicU64; CHUNK_ROWS / 64]);
 
 /// The enabled bit of one component of one entity.
 #[derive(Clone, Copy, Debug)]
@@ -77,105 +74,60 @@ impl<'a> EnabledBit<'a> {
 }
 
 impl EnableBits {
-    pub(crate) fn new(capacity_max: usize) -> Self {
-        Self { words: Vec::new(), words_per_chunk: capacity_max.div_ceil(64) }
+    /// The bits of a chunk without rows.
+    pub(super) const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; CHUNK_ROWS / 64])
     }
 
-    /// Makes sure that there is memory for one more chunk.
-    pub(crate) fn reserve_chunk(&mut self) {
-        self.words.reserve(self.words_per_chunk);
-    }
-
-    /// Makes room for one more chunk, with no rows.
-    pub(crate) fn push_chunk(&mut self) {
-        self.words.extend((0..self.words_per_chunk).map(|_| AtomicU64::new(0)));
-    }
-
-    /// Takes away the last chunk, which has no rows.
-    pub(crate) fn pop_chunk(&mut self) {
-        self.words.truncate(self.words.len() - self.words_per_chunk);
-    }
-
-    /// Gives back memory that no chunk needs.
-    pub(crate) fn shrink(&mut self) {
-        self.words.shrink_to_fit();
-    }
-
-    /// What one chunk takes.
-    pub(crate) fn chunk_bytes(&self) -> usize {
-        self.words_per_chunk * size_of::<AtomicU64>()
-    }
-
-    /// The words of one chunk.
     #[inline]
-    pub(crate) fn words(&self, chunk: usize) -> &[AtomicU64] {
-        let start = chunk * self.words_per_chunk;
-        &self.words[start..start + self.words_per_chunk]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        &self.0
     }
 
     /// The bit of a row that is there.
     #[inline]
-    pub(crate) fn bit(&self, chunk: usize, row: usize) -> EnabledBit<'_> {
-        EnabledBit::of_row(self.words(chunk), row)
+    pub(crate) fn bit(&self, row: usize) -> EnabledBit<'_> {
+        EnabledBit::of_row(&self.0, row)
     }
 
     /// Whether all of these rows are switched on.
-    pub(crate) fn are_on(&self, chunk: usize, rows: Range<usize>) -> bool {
-        let words = self.words(chunk);
-        masks(rows).all(|(word, mask)| words[word].load(Ordering::Relaxed) & mask == mask)
+    fn are_on(&self, rows: Range<usize>) -> bool {
+        masks(rows).all(|(word, mask)| self.0[word].load(Ordering::Relaxed) & mask == mask)
     }
 
-    /// Writes a word of a chunk that no other thread writes meanwhile.
+    /// Switches rows on or off that no other thread switches meanwhile.
     #[inline]
-    fn update(&self, chunk: usize, word: usize, new: impl FnOnce(u64) -> u64) {
-        let word = &self.words[chunk * self.words_per_chunk + word];
-        word.store(new(word.load(Ordering::Relaxed)), Ordering::Relaxed);
+    fn switch(&self, word: usize, mask: u64, enabled: bool) {
+        let word = &self.0[word];
+        let bits = word.load(Ordering::Relaxed);
+        word.store(if enabled { bits | mask } else { bits & !mask }, Ordering::Relaxed);
     }
 
     /// Switches rows on that have come, or off that go.
-    pub(crate) fn fill(&mut self, chunk: usize, rows: Range<usize>, enabled: bool) {
-        for (word, mask) in masks(rows) {
-            self.update(chunk, word, |bits| if enabled { bits | mask } else { bits & !mask });
-        }
+    pub(super) fn fill(&self, rows: Range<usize>, enabled: bool) {
+        masks(rows).for_each(|(word, mask)| self.switch(word, mask, enabled));
     }
 
-    /// Gives rows the bits that as many other rows have, which come later and do not overlap.
-    pub(crate) fn move_rows(
-        &mut self,
-        chunk: usize,
-        rows: Range<usize>,
-        other: usize,
-        from: usize,
-    ) {
-        if self.are_on(chunk, rows.clone()) && self.are_on(other, from..from + rows.len()) {
+    /// Gives rows the bits that as many rows from `start` on have in another chunk, or later in this.
+    pub(super) fn copy_rows(&self, rows: Range<usize>, from: &Self, start: usize) {
+        if self.are_on(rows.clone()) && from.are_on(start..start + rows.len()) {
             return;
         }
-        for (offset, row) in rows.enumerate() {
-            let enabled = self.bit(other, from + offset).get();
-            _ = self.bit(chunk, row).set_alone(enabled);
+        for (row, source) in rows.zip(start..) {
+            _ = self.bit(row).set_alone(from.bit(source).get());
         }
     }
 
     /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
-    pub(crate) fn set_rows(&mut self, chunk: usize, len: usize, rows: &Rows, enabled: bool) {
+    pub(crate) fn set_rows(&self, len: usize, rows: &Rows, enabled: bool) {
         match rows {
             Rows::None => {}
-            Rows::All => self.fill(chunk, 0..len, enabled),
+            Rows::All => self.fill(0..len, enabled),
             Rows::Some(mask) => {
-                for (word, &mask) in (0..len.div_ceil(64)).zip(mask.words()) {
-                    self.update(
-                        chunk,
-                        word,
-                        |bits| if enabled { bits | mask } else { bits & !mask },
-                    );
-                }
+                let words = (0..len.div_ceil(64)).zip(mask.words());
+                words.for_each(|(word, &mask)| self.switch(word, mask, enabled));
             }
         }
-    }
-
-    /// Takes out every row.
-    pub(crate) fn clear(&mut self) {
-        self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }
 
@@ -188,23 +140,4 @@ fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
         let to = (end - word * 64).min(64);
         (word, (u64::MAX << from) & (u64::MAX >> (64 - to)))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn after_clear_no_bit_of_any_chunk_is_set() {
-        let mut bits = EnableBits::new(130);
-        for chunk in 0..3 {
-            bits.push_chunk();
-            bits.fill(chunk, 0..130, true);
-            assert!(bits.are_on(chunk, 0..130));
-        }
-        bits.clear();
-        for chunk in 0..3 {
-            assert!((0..130).all(|row| !bits.bit(chunk, row).get()), "chunk {chunk}");
-        }
-    }
 }

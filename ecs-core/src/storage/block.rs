@@ -200,7 +200,7 @@ mod tests {
 
     /// Two full chunks and one that is full or not.
     fn filled(pool: &mut BlockPool) -> Chunks {
-        let mut chunks = Chunks::new(0, &COLUMNS, 0, 0);
+        let mut chunks = Chunks::new(0, &COLUMNS, (0, 0));
         while chunks.used_count() < 3 {
             let (first, count) = chunks.reserve_rows(pool, usize::MAX);
             let entity = Entity::from_bits(1 << 32).expect("a handle");

@@ -11,13 +11,12 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart, are_canaries_alive, plant_canaries};
-use super::column_records::ColumnStamps;
-use super::column_records::{ChunkHead, ColumnRecord, ColumnRecords};
+use super::column_records::{ChunkHead, ColumnRecord, ColumnStamps};
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
-use super::row_versions::{ChunkVersions, RowVersions};
+use super::marks::ChunkMarks;
+use super::row_versions::ChunkVersions;
 use crate::entity::Entity;
-use crate::mask::Rows;
 use crate::user_code::finish;
 
 pub(crate) use crate::component::DropErasedFn as DropFn;
@@ -33,7 +32,7 @@ pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
 /// heads      [● 60]    [● 240]   [● 17]            chunk reads heads, records and bits, and
 /// records    [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
 /// bits       [......]  [......]  [......]          per enableable column
-/// tracked    [......]  [......]  [......]          per tracked column: versions of each row
+/// versions   [......]  [......]  [......]          per tracked column and row
 /// ```
 ///
 /// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are
@@ -46,15 +45,21 @@ pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
 pub struct Chunks {
     used: usize,
     row_count: usize,
-    records: ColumnRecords,
+    /// Of all columns of the first chunk, of all of the second, and so on.
+    records: Vec<ColumnRecord>,
+    /// Of the values of each column.
+    sizes: Box<[usize]>,
     heads: Vec<ChunkHead>,
     /// One for the first chunk of each block (I-3).
     blocks: Vec<Block>,
-    bits: Box<[EnableBits]>,
-    sizes: Box<[usize]>,
     /// How many rows the last used chunk can have; 0 where none is used.
     last_capacity: usize,
-    tracked: Box<[RowVersions]>,
+    /// Of all enableable columns of the first chunk, of all of the second, and so on.
+    bits: Vec<EnableBits>,
+    enableable_count: usize,
+    /// Of the tracked columns, likewise.
+    versions: Vec<ChunkVersions>,
+    tracked_count: usize,
     layouts: ChunkLayouts,
     /// The index of the archetype that these are the chunks of.
     owner: u32,
@@ -64,20 +69,19 @@ impl Chunks {
     pub(crate) fn new(
         owner: u32,
         columns: &[Layout],
-        enableable_count: usize,
-        tracked_count: usize,
+        (enableable_count, tracked_count): (usize, usize),
     ) -> Self {
-        let layouts = ChunkLayouts::new(columns);
-        let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
         Self {
             owner,
-            layouts,
+            layouts: ChunkLayouts::new(columns),
             sizes: columns.iter().map(Layout::size).collect(),
-            records: ColumnRecords::new(columns.len()),
+            records: Vec::new(),
             heads: Vec::new(),
             blocks: Vec::new(),
-            bits,
-            tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
+            bits: Vec::new(),
+            enableable_count,
+            versions: Vec::new(),
+            tracked_count,
             used: 0,
             row_count: 0,
             last_capacity: 0,
@@ -142,7 +146,15 @@ impl Chunks {
     /// What is known about a column.
     #[inline]
     pub(crate) fn record(&self, chunk: usize, column: usize) -> &ColumnRecord {
-        self.records.get(chunk, column)
+        debug_assert!(column < self.sizes.len());
+        &self.records[chunk * self.sizes.len() + column]
+    }
+
+    /// What is known about the columns of a chunk.
+    #[inline]
+    fn records(&self, chunk: usize) -> &[ColumnRecord] {
+        let first = chunk * self.sizes.len();
+        &self.records[first..first + self.sizes.len()]
     }
 
     /// The start of a column. Rows of zero-sized components all lie there.
@@ -191,32 +203,14 @@ impl Chunks {
         self.record(chunk, column).stamps()
     }
 
-    /// The versions of the rows of this chunk, in the `slot`-th tracked column.
+    /// What is known about the rows of this chunk beside their values.
     #[inline]
-    pub(crate) fn row_versions(&self, slot: usize, chunk: usize) -> &ChunkVersions {
-        self.tracked[slot].chunk(chunk)
-    }
-
-    /// Writes the versions of a row in the `slot`-th tracked column.
-    pub(crate) fn set_row_versions(
-        &mut self,
-        slot: usize,
-        address: RowAddress,
-        changed: u64,
-        added: u64,
-    ) {
-        self.tracked[slot].set(address.chunk, address.row, changed, added);
-    }
-
-    /// The bits of the `slot`-th enableable column.
-    #[inline]
-    pub(crate) fn bits(&self, slot: usize) -> &EnableBits {
-        &self.bits[slot]
-    }
-
-    /// Switches rows of a chunk on or off, in the `slot`-th enableable column.
-    pub(crate) fn set_enabled(&mut self, slot: usize, chunk: usize, rows: &Rows, enabled: bool) {
-        self.bits[slot].set_rows(chunk, self.len(chunk), rows, enabled);
+    pub(crate) fn marks(&self, chunk: usize) -> ChunkMarks<'_> {
+        let (bits, versions) = (self.enableable_count, self.tracked_count);
+        ChunkMarks {
+            bits: &self.bits[chunk * bits..(chunk + 1) * bits],
+            versions: &self.versions[chunk * versions..(chunk + 1) * versions],
+        }
     }
 
     /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
@@ -255,11 +249,13 @@ impl Chunks {
         pool.directory.count_change();
         self.heads.reserve(1);
         self.blocks.reserve(1);
-        self.records.reserve_chunk();
-        self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
+        self.records.reserve(self.sizes.len());
         let (layout, place) = self.layouts.find(self.heads.len());
         let capacity = layout.capacity;
-        self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
+        self.bits.reserve(self.enableable_count);
+        self.versions.reserve(self.tracked_count);
+        let versions: Vec<_> =
+            (0..self.tracked_count).map(|_| ChunkVersions::new(capacity)).collect();
         pool.directory.prepare();
         if place == 0 {
             let block = pool.take(layout.block);
@@ -271,11 +267,11 @@ impl Chunks {
         let columns = layout.offsets.iter().zip(&self.sizes);
         let first = place * capacity;
         let start = |(&offset, &size)| ColumnStart(column_start(block, offset, size, first));
-        self.records.push_chunk(columns.map(start));
+        self.records.extend(columns.map(|column| ColumnRecord::new(start(column), 0, 0)));
         let entities = ColumnStart(column_start(block, 0, size_of::<Entity>(), first));
         self.heads.push(ChunkHead::new(entities, id));
-        self.bits.iter_mut().for_each(EnableBits::push_chunk);
-        self.tracked.iter_mut().for_each(RowVersions::push_chunk);
+        self.bits.extend((0..self.enableable_count).map(|_| EnableBits::new()));
+        self.versions.extend(versions);
     }
 
     /// Makes the next rows this archetype's own, all components enabled. `added` is when the
@@ -313,22 +309,10 @@ impl Chunks {
         }
         self.heads[chunk].set_len(row + count);
         self.row_count += count;
-        if !(self.bits.is_empty() && self.tracked.is_empty()) {
-            self.push_marks(first, count, version);
+        if self.enableable_count + self.tracked_count > 0 {
+            self.marks(chunk).push_rows(&(row..row + count), version);
         }
-        self.records.arrive(chunk, version, added);
-    }
-
-    /// Enters the bits and the versions of rows that have come, all components enabled.
-    #[inline]
-    fn push_marks(&mut self, first: RowAddress, count: usize, version: u64) {
-        let RowAddress { chunk, row } = first;
-        for bits in &mut self.bits {
-            bits.fill(chunk, row..row + count, true);
-        }
-        for versions in &mut self.tracked {
-            versions.push_rows(chunk, row..row + count, version);
-        }
+        self.records(chunk).iter().for_each(|record| record.arrive(version, added));
     }
 
     /// The first row comes to a chunk.
@@ -337,7 +321,7 @@ impl Chunks {
         debug_assert_eq!(chunk, self.used);
         self.used = chunk + 1;
         self.last_capacity = self.capacity(chunk);
-        self.records.begin(chunk);
+        self.records(chunk).iter().for_each(|record| record.stamps().begin());
     }
 
     /// The last row has left the last chunk.
@@ -351,9 +335,9 @@ impl Chunks {
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
         let Some(head) = self.heads.pop() else { return };
         pool.directory.leave(head.id());
-        self.records.pop_chunk();
-        self.bits.iter_mut().for_each(EnableBits::pop_chunk);
-        self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
+        self.records.truncate(self.records.len() - self.sizes.len());
+        self.bits.truncate(self.bits.len() - self.enableable_count);
+        self.versions.truncate(self.versions.len() - self.tracked_count);
         self.give_back(pool);
     }
 
@@ -376,14 +360,14 @@ impl Chunks {
         self.used = 0;
         self.last_capacity = 0;
         self.row_count = 0;
-        self.bits.iter_mut().for_each(EnableBits::clear);
-        self.tracked.iter_mut().for_each(RowVersions::clear);
-        let give_up = |head: &mut ChunkHead| {
-            let len = head.len();
-            head.set_len(0);
+        let count = self.heads.len();
+        let give_up = |chunk: usize| {
+            let len = self.len(chunk);
+            self.marks(chunk).pop_rows(&(0..len));
+            self.heads[chunk].set_len(0);
             len
         };
-        self.heads.iter_mut().map(give_up).collect()
+        (0..count).map(give_up).collect()
     }
 
     /// Drops the values of rows of one chunk that were given up, `count` of them from `first` on,

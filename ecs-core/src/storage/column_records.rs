@@ -1,7 +1,6 @@
 //! The head of each chunk of an archetype, and the record of each column of it: where it starts, when it
 //! was last written, and when rows came to it.
 
-use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::num::NonZeroU64;
 use core::ptr::NonNull;
@@ -135,6 +134,13 @@ pub struct ColumnRecord {
 }
 
 impl ColumnRecord {
+    /// The record of a column whose rows, if it has any, came at `version` with components that came to
+    /// their entities at `added`.
+    pub(super) fn new(start: ColumnStart, version: u64, added: u64) -> Self {
+        let stamps = ColumnStamps { changed: version.into(), added: added.into() };
+        Self { start, stamps }
+    }
+
     /// Where the values are. Rows of zero-sized components all lie there.
     #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {
@@ -159,89 +165,6 @@ impl ColumnRecord {
     pub(super) fn leave(&self, filler: &Self, version: u64) {
         self.stamps.arrive(version, filler.stamps.added());
         filler.stamps.arrive(version, 0);
-    }
-}
-
-/// The records of one archetype, chunk by chunk.
-///
-/// ```text
-/// chunk 0               chunk 1               ...
-/// [ column 0, column 1 ][ column 0, column 1 ]
-/// ```
-#[derive(Debug)]
-pub(crate) struct ColumnRecords {
-    records: Vec<ColumnRecord>,
-    columns: usize,
-}
-
-impl ColumnRecords {
-    pub(crate) fn new(columns: usize) -> Self {
-        Self { records: Vec::new(), columns }
-    }
-
-    /// Makes sure that there is memory for one more chunk.
-    pub(crate) fn reserve_chunk(&mut self) {
-        self.records.reserve(self.columns);
-    }
-
-    /// Enters one more chunk, with no rows, whose columns start here.
-    pub(crate) fn push_chunk(&mut self, starts: impl Iterator<Item = ColumnStart>) {
-        let record = |start| ColumnRecord { start, stamps: ColumnStamps::default() };
-        self.records.extend(starts.map(record));
-        debug_assert!(self.columns == 0 || self.records.len() % self.columns == 0);
-    }
-
-    /// Takes away the last chunk.
-    pub(crate) fn pop_chunk(&mut self) {
-        self.records.truncate(self.records.len() - self.columns);
-    }
-
-    /// Gives back memory that no chunk needs.
-    pub(crate) fn shrink(&mut self) {
-        self.records.shrink_to_fit();
-    }
-
-    /// Other records in place of all that there are: where each column starts, and when the youngest
-    /// component had come to it. The columns count as written.
-    pub(crate) fn refill(&mut self, columns: Vec<(ColumnStart, u64)>, version: u64) {
-        self.records.clear();
-        self.records.extend(columns.into_iter().map(|(start, added)| {
-            let stamps = ColumnStamps::default();
-            stamps.arrive(version, added);
-            ColumnRecord { start, stamps }
-        }));
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, chunk: usize, column: usize) -> &ColumnRecord {
-        debug_assert!(column < self.columns);
-        &self.records[chunk * self.columns + column]
-    }
-
-    /// The records of all columns of a chunk.
-    #[inline]
-    pub(crate) fn of_chunk(&self, chunk: usize) -> &[ColumnRecord] {
-        let first = chunk * self.columns;
-        &self.records[first..first + self.columns]
-    }
-
-    /// A chunk that had no rows before forgets what was in it.
-    pub(crate) fn begin(&mut self, chunk: usize) {
-        self.of_chunk(chunk).iter().for_each(|record| record.stamps.begin());
-    }
-
-    /// Writes down that rows came to a chunk, whose components came to their entities at `added`.
-    #[inline]
-    pub(crate) fn arrive(&mut self, chunk: usize, version: u64, added: u64) {
-        self.of_chunk(chunk).iter().for_each(|record| record.arrive(version, added));
-    }
-
-    /// Whether no stamp of a chunk is later than the world.
-    pub(crate) fn check(&self, chunk: usize, version: u64) -> bool {
-        (0..self.columns).all(|column| {
-            let stamps = &self.get(chunk, column).stamps;
-            stamps.changed() <= version && stamps.added() <= version
-        })
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 128 * BLOCK_BYTES;
 const CHUNKS_MAX: usize = 8;
 /// As many rows as each chunk has of a block with several. A multiple of 64, so that the columns of
 /// each chunk begin at a cache line.
-const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
+pub(crate) const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
 /// What lies between two columns of a large block, at least. Without it columns of 16,384 rows begin
 /// at the same few places of the caches, which are as far apart as pages of 4 KiB are, and crowd each other
 /// out there while the rest stays empty.
@@ -194,12 +194,6 @@ impl ChunkLayouts {
     pub(crate) fn heap_bytes(&self) -> usize {
         let layouts = self.classes.iter().chain(&self.large);
         layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
-    }
-
-    /// The most rows that any chunk has.
-    pub(crate) fn capacity_max(&self) -> usize {
-        let layouts = self.classes.iter().chain(&self.large);
-        layouts.map(|layout| layout.capacity).max().expect("there are layouts")
     }
 }
 

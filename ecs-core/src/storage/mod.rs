@@ -6,6 +6,7 @@ mod chunks;
 mod column_records;
 mod directory;
 mod layout;
+mod marks;
 mod row_versions;
 
 pub use bits::EnabledBit;

@@ -1,22 +1,14 @@
 //! When each row of a tracked component was changed, and when it came.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::column_records::{ChangeWindow, Writers};
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The versions of the rows of one tracked component, in all chunks of one archetype: outside the
-/// blocks, so that looking for what has changed touches no value.
-#[derive(Debug, Default)]
-pub(crate) struct RowVersions {
-    chunks: Vec<ChunkVersions>,
-    /// Memory for the next chunk.
-    spare: Option<ChunkVersions>,
-}
-
-/// The versions of the rows of one chunk.
+/// The versions of the rows of one tracked component in one chunk: outside the blocks, so that looking
+/// for what has changed touches no value.
 #[derive(Debug)]
 pub struct ChunkVersions {
     /// When each value was last handed out to be written, or replaced.
@@ -126,14 +118,6 @@ impl Group {
     fn leave(&self, bit: u64) {
         self.mask.store(self.mask.load(Ordering::Relaxed) & !bit, Ordering::Relaxed);
     }
-
-    /// All rows leave.
-    fn clear(&self) {
-        self.newest.store(0, Ordering::Relaxed);
-        self.floor.store(0, Ordering::Relaxed);
-        self.low.store(u64::MAX, Ordering::Relaxed);
-        self.mask.store(0, Ordering::Relaxed);
-    }
 }
 
 impl Stamps {
@@ -175,7 +159,7 @@ impl Stamps {
     }
 
     /// Stamps a run of rows.
-    pub(crate) fn mark_run(&self, rows: core::ops::Range<usize>, moment: ChangeWindow) {
+    pub(crate) fn mark_run(&self, rows: Range<usize>, moment: ChangeWindow) {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min((start / GROUP + 1) * GROUP);
@@ -206,11 +190,6 @@ impl Stamps {
         let stamp = self.get(row);
         self.rows[row].store(0, Ordering::Relaxed);
         stamp
-    }
-
-    fn clear(&self) {
-        self.rows.iter().for_each(|row| row.store(0, Ordering::Relaxed));
-        self.groups.iter().for_each(Group::clear);
     }
 
     /// Narrows the rows of a chunk with `len` rows to those that were stamped after `since`.
@@ -270,86 +249,44 @@ impl Stamps {
     }
 }
 
-impl RowVersions {
-    /// Makes sure that there is memory for one more chunk.
-    pub(crate) fn reserve_chunk(&mut self, capacity: usize) {
-        self.chunks.reserve(1);
-        let stamps = || Stamps::new(capacity);
-        self.spare = Some(ChunkVersions { changed: stamps(), added: stamps() });
-    }
-
-    /// Makes room for one more chunk, with no rows, for which memory was reserved.
-    pub(crate) fn push_chunk(&mut self) {
-        self.chunks.push(self.spare.take().expect("the memory is reserved first"));
-    }
-
-    /// Takes away the last chunk, which has no rows.
-    pub(crate) fn pop_chunk(&mut self) {
-        self.chunks.pop();
-    }
-
-    /// Gives back memory that no chunk needs.
-    pub(crate) fn shrink(&mut self) {
-        self.chunks.shrink_to_fit();
-        self.spare = None;
-    }
-
-    /// The versions of one chunk.
-    #[inline]
-    pub(crate) fn chunk(&self, chunk: usize) -> &ChunkVersions {
-        &self.chunks[chunk]
-    }
-
-    /// Enters rows that have the component from now on.
-    pub(crate) fn push_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>, version: u64) {
-        for row in rows {
-            self.set(chunk, row, version, version);
-        }
+impl ChunkVersions {
+    /// The versions of a chunk without rows.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { changed: Stamps::new(capacity), added: Stamps::new(capacity) }
     }
 
     /// Writes both versions of a row.
-    pub(crate) fn set(&mut self, chunk: usize, row: usize, changed: u64, added: u64) {
-        let versions = &self.chunks[chunk];
-        versions.changed.set(row, changed);
-        versions.added.set(row, added);
+    pub(crate) fn set(&self, row: usize, changed: u64, added: u64) {
+        self.changed.set(row, changed);
+        self.added.set(row, added);
     }
 
-    /// Gives rows the versions that as many other rows have, which come later and do not overlap.
-    pub(crate) fn move_rows(
-        &mut self,
-        chunk: usize,
-        rows: core::ops::Range<usize>,
-        other: usize,
-        from: usize,
+    /// Gives rows the versions that as many rows from `start` on have in another chunk, or later in
+    /// this. `changed` is when they were changed, if they are now.
+    pub(super) fn copy_rows(
+        &self,
+        rows: Range<usize>,
+        from: &Self,
+        start: usize,
+        changed: Option<u64>,
     ) {
-        for (offset, row) in rows.enumerate() {
-            let ChunkVersions { changed, added } = &self.chunks[other];
-            let (changed, added) = (changed.get(from + offset), added.get(from + offset));
-            self.set(chunk, row, changed, added);
+        for (row, source) in rows.zip(start..) {
+            let changed = changed.unwrap_or_else(|| from.changed.get(source));
+            self.set(row, changed, from.added.get(source));
         }
     }
 
-    /// Takes out the last rows of a chunk.
-    pub(crate) fn pop_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>) {
-        let versions = &self.chunks[chunk];
+    /// Takes rows out.
+    pub(super) fn pop_rows(&self, rows: Range<usize>) {
         for row in rows {
-            _ = versions.changed.take(row);
-            _ = versions.added.take(row);
+            _ = self.changed.take(row);
+            _ = self.added.take(row);
         }
     }
 
-    /// Takes out every row.
-    pub(crate) fn clear(&mut self) {
-        for versions in &self.chunks {
-            versions.changed.clear();
-            versions.added.clear();
-        }
-    }
-
-    /// Whether all that is known about a chunk of `len` rows is true.
-    pub(crate) fn check(&self, chunk: usize, len: usize, version: u64) -> bool {
-        let ChunkVersions { changed, added } = &self.chunks[chunk];
-        changed.check(len, version) && added.check(len, version)
+    /// Whether all that is known is true, see [`Stamps::check`].
+    pub(super) fn check(&self, len: usize, version: u64) -> bool {
+        self.changed.check(len, version) && self.added.check(len, version)
     }
 }
 
@@ -357,6 +294,7 @@ impl RowVersions {
 mod tests {
     use super::*;
     use crate::random::RandomStream;
+    use alloc::vec::Vec;
 
     const LEN: usize = 150;
 

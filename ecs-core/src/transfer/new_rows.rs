@@ -398,10 +398,10 @@ impl Drop for RowCopies<'_> {
         let target = &*self.rows.archetype;
         for &(mine, theirs) in &self.transition.plan.bit_moves {
             let source = self.source.unwrap_or(target);
-            if !source.chunks.bits(mine).bit(self.from.chunk, self.from.row).get() {
-                let bits = target.chunks.bits(theirs);
+            if !source.chunks.marks(self.from.chunk).bits[mine].bit(self.from.row).get() {
+                let bits = &target.chunks.marks(first.chunk).bits[theirs];
                 let rows = first.row..first.row + count;
-                rows.for_each(|row| _ = bits.bit(first.chunk, row).set(false));
+                rows.for_each(|row| _ = bits.bit(row).set(false));
             }
         }
     }

@@ -129,14 +129,14 @@ impl<F: QueryFilter> Bulk<'_, F> {
         let Some(id) = registry.get::<T>() else { return 0 };
         let mut count = 0;
         for found in &matches {
-            let archetype = archetypes.get_mut(found.archetype);
+            let archetype = archetypes.get(found.archetype);
             let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
             let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
             for chunk in 0..archetype.chunks.used_count() {
                 let at = ChunkRef::new(&archetype.chunks, chunk);
                 let rows = rows::<(), F>(found, &at);
                 count += rows.count(at.len());
-                archetype.chunks.set_enabled(slot, chunk, &rows, enabled);
+                archetype.chunks.marks(chunk).bits[slot].set_rows(at.len(), &rows, enabled);
             }
         }
         count

@@ -217,8 +217,8 @@ impl<'w> DynamicRun<'w> {
         let Self { archetype, chunk, ref rows, .. } = *self;
         let column = archetype.column_of(id).filter(|_| self.query.masks(id));
         let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
-        let bits = slot.map(|slot| archetype.chunks.bits(slot));
-        Ok(rows.rows().map(move |row| bits.is_none_or(|bits| bits.bit(chunk, row).get())))
+        let bits = slot.map(|slot| &archetype.chunks.marks(chunk).bits[slot]);
+        Ok(rows.rows().map(move |row| bits.is_none_or(|bits| bits.bit(row).get())))
     }
 
     /// The values of a term whose component is the type `T`.

@@ -178,7 +178,7 @@ fn last_changed(archetype: &Archetype) -> Vec<u64> {
 /// Writes what is known about a column's rows beside their values: these of the image, which are
 /// from `first` on now. The chunk's older rows were written at `before`.
 fn load_marks(
-    archetype: &mut Archetype,
+    archetype: &Archetype,
     column: usize,
     image: &ColumnImage<'_>,
     before: u64,
@@ -186,17 +186,18 @@ fn load_marks(
     rows: Range<usize>,
 ) {
     let Column { enable_slot, track_slot, .. } = archetype.columns[column];
-    let chunks = &mut archetype.chunks;
+    let chunks = &archetype.chunks;
+    let marks = chunks.marks(first.chunk);
     chunks.stamps(first.chunk, column).mark(image.changed.max(before));
     chunks.stamps(first.chunk, column).raise_added(image.added);
     if let Some(slot) = enable_slot {
         for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
-            _ = chunks.bits(slot).bit(first.chunk, first.row + row - rows.start).set(false);
+            _ = marks.bits[slot].bit(first.row + row - rows.start).set(false);
         }
     }
     if let Some(slot) = track_slot {
         for (row, (changed, added)) in (first.row..).zip(image.row_versions(rows)) {
-            chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
+            marks.versions[slot].set(row, changed, added);
         }
     }
 }

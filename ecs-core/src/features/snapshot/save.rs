@@ -80,15 +80,15 @@ fn write_column(
     writer.u64(stamps.added());
     let rows = archetype.chunks.len(chunk);
     if let Some(slot) = *enable_slot {
-        let bits = archetype.chunks.bits(slot);
+        let bits = &archetype.chunks.marks(chunk).bits[slot];
         for start in (0..rows).step_by(8) {
             let byte = (start..rows.min(start + 8))
-                .fold(0, |byte, row| byte | u8::from(bits.bit(chunk, row).get()) << (row - start));
+                .fold(0, |byte, row| byte | u8::from(bits.bit(row).get()) << (row - start));
             writer.u8(byte);
         }
     }
     if let Some(slot) = *track_slot {
-        let ChunkVersions { changed, added } = archetype.chunks.row_versions(slot, chunk);
+        let ChunkVersions { changed, added } = &archetype.chunks.marks(chunk).versions[slot];
         (0..rows).for_each(|row| writer.u64(changed.get(row)));
         (0..rows).for_each(|row| writer.u64(added.get(row)));
     }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use super::{BlockPool, Chunks, DropFn, RowAddress};
+use super::{BlockPool, ChunkMarks, Chunks, DropFn, RowAddress};
 use crate::entity::Entity;
 
 /// What happens to a row on its way from one archetype to another, or out of the world (I-6):
@@ -228,9 +228,9 @@ impl Chunks {
             debug_assert_eq!((to.chunk + 1, to.row), (other.used, other.len(to.chunk)));
             debug_assert!(to.row + count <= other.capacity(to.chunk));
         }
-        let mine = self.records.of_chunk(from.chunk);
-        let tails = filler.map_or(mine, |filler| self.records.of_chunk(filler.end.chunk));
-        let theirs = arrival.as_ref().map(|(other, to)| (other.records.of_chunk(to.chunk), to.row));
+        let mine = self.records(from.chunk);
+        let tails = filler.map_or(mine, |filler| self.records(filler.end.chunk));
+        let theirs = arrival.as_ref().map(|(other, to)| (other.records(to.chunk), to.row));
         for ((&ColumnStep { target, action, size }, mine), tail) in
             plan.steps.iter().zip(mine).zip(tails)
         {
@@ -272,7 +272,7 @@ impl Chunks {
             plan.fresh.iter().for_each(|&column| theirs[column].arrive(version, version));
         }
         if plan.has_marks {
-            let arrival = arrival.as_mut().map(|(other, to)| (&mut **other, *to));
+            let arrival = arrival.as_ref().map(|(other, to)| (other.marks(to.chunk), to.row));
             self.transfer_marks((from, count), arrival, filler, plan, version);
         }
         let hole = self.entity_row(from);
@@ -310,46 +310,29 @@ impl Chunks {
     /// Enabled bits and the versions of rows, for [`transfer`](Self::transfer).
     #[inline(never)]
     fn transfer_marks(
-        &mut self,
+        &self,
         (from, count): (RowAddress, usize),
-        arrival: Option<(&mut Self, RowAddress)>,
+        arrival: Option<(ChunkMarks<'_>, usize)>,
         filler: Option<Filler>,
         plan: &RowPlan,
         version: u64,
     ) {
-        let rows = from.row..from.row + count;
-        if let Some((other, to)) = arrival {
-            other.push_marks(to, count, version);
-            for &(mine, theirs) in &plan.bit_moves {
-                let (mine, theirs) = (&self.bits[mine], &mut other.bits[theirs]);
-                // Rows arrive enabled.
-                if !mine.are_on(from.chunk, rows.clone()) {
-                    for (to_row, row) in (to.row..).zip(rows.clone()) {
-                        let enabled = mine.bit(from.chunk, row).get();
-                        _ = theirs.bit(to.chunk, to_row).set_alone(enabled);
-                    }
-                }
+        let marks = self.marks(from.chunk);
+        if let Some((theirs, row)) = arrival {
+            let rows = row..row + count;
+            theirs.push_rows(&rows, version);
+            for &(here, there) in &plan.bit_moves {
+                theirs.bits[there].copy_rows(rows.clone(), &marks.bits[here], from.row);
             }
-            for &(mine, theirs, is_replaced) in &plan.version_moves {
-                let versions = self.row_versions(mine, from.chunk);
-                for (to_row, row) in (to.row..).zip(rows.clone()) {
-                    let changed = if is_replaced { version } else { versions.changed.get(row) };
-                    let to = RowAddress { row: to_row, ..to };
-                    other.set_row_versions(theirs, to, changed, versions.added.get(row));
-                }
+            for &(here, there, is_replaced) in &plan.version_moves {
+                let (here, there) = (&marks.versions[here], &theirs.versions[there]);
+                there.copy_rows(rows.clone(), here, from.row, is_replaced.then_some(version));
             }
         }
         if let Some(Filler { end, count: filled }) = filler {
-            let (last, hole) = (end.row - filled, from.row..from.row + filled);
-            let left = end.row - count..end.row;
-            for bits in &mut self.bits {
-                bits.move_rows(from.chunk, hole.clone(), end.chunk, last);
-                bits.fill(end.chunk, left.clone(), false);
-            }
-            for versions in &mut self.tracked {
-                versions.move_rows(from.chunk, hole.clone(), end.chunk, last);
-                versions.pop_rows(end.chunk, left.clone());
-            }
+            let tail = self.marks(end.chunk);
+            marks.copy_rows(&(from.row..from.row + filled), tail, end.row - filled);
+            tail.pop_rows(&(end.row - count..end.row));
         }
     }
 }

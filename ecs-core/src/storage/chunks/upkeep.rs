@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{
     BlockPool, ChunkHead, Chunks, ColumnAction, ColumnRecord, ColumnStart, Directory, EnableBits,
-    RowPlan, RowVersions, are_canaries_alive, dangling,
+    RowPlan, are_canaries_alive, dangling,
 };
 use crate::entity::Entity;
 
@@ -36,22 +36,21 @@ impl Chunks {
         directory.count_change();
         self.heads.shrink_to_fit();
         self.blocks.shrink_to_fit();
-        self.records.shrink();
-        self.bits.iter_mut().for_each(EnableBits::shrink);
-        self.tracked.iter_mut().for_each(RowVersions::shrink);
+        self.records.shrink_to_fit();
+        self.bits.shrink_to_fit();
+        self.versions.shrink_to_fit();
     }
 
     /// What is known about the chunks takes this much, as long as nothing is kept for more.
     pub(crate) fn metadata_bytes(&self) -> usize {
         let each = size_of::<ChunkHead>()
             + self.sizes.len() * size_of::<ColumnRecord>()
-            + self.bits.iter().map(EnableBits::chunk_bytes).sum::<usize>();
+            + self.enableable_count * size_of::<EnableBits>();
         let rows: usize = (0..self.heads.len()).map(|chunk| self.capacity(chunk)).sum();
-        let tracked = self.tracked.len() * rows * 2 * size_of::<u64>();
         self.layouts.heap_bytes()
             + self.sizes.len() * size_of::<usize>()
             + self.heads.len() * each
-            + tracked
+            + self.tracked_count * rows * 2 * size_of::<u64>()
     }
 
     /// Gives back all empty chunks.
@@ -90,14 +89,18 @@ impl Chunks {
             let record = |(column, source): (usize, &Option<usize>)| match *source {
                 Some(mine) => {
                     let record = self.record(chunk, mine);
-                    (ColumnStart(record.start()), record.stamps().added())
+                    let start = ColumnStart(record.start());
+                    ColumnRecord::new(start, version, record.stamps().added())
                 }
-                None => (ColumnStart(dangling(layout.offsets[column])), version),
+                None => {
+                    let start = ColumnStart(dangling(layout.offsets[column]));
+                    ColumnRecord::new(start, version, version)
+                }
             };
             columns.iter().enumerate().map(record).collect::<Vec<_>>()
         });
-        other.records.refill(records.collect(), version);
-        self.records.refill(Vec::new(), version);
+        other.records = records.collect();
+        self.records.clear();
         core::mem::swap(&mut self.heads, &mut other.heads);
         core::mem::swap(&mut self.blocks, &mut other.blocks);
         other.used = core::mem::take(&mut self.used);
@@ -174,16 +177,18 @@ impl Chunks {
             expect(is_there, "I-3", "a chunk begins elsewhere than in its place in the block")?;
             let are_alive = are_canaries_alive(block, layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
-            for bits in &self.bits {
-                let ones =
-                    (0..self.capacity(chunk)).filter(|&row| bits.bit(chunk, row).get()).count();
-                let ones_inside = (0..len).filter(|&row| bits.bit(chunk, row).get()).count();
+            for bits in self.marks(chunk).bits {
+                let ones = (0..capacity).filter(|&row| bits.bit(row).get()).count();
+                let ones_inside = (0..len).filter(|&row| bits.bit(row).get()).count();
                 expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
             }
-            let stamps_are_past = self.records.check(chunk, version);
+            let is_past = |record: &ColumnRecord| {
+                record.stamps().changed() <= version && record.stamps().added() <= version
+            };
+            let stamps_are_past = self.records(chunk).iter().all(is_past);
             expect(stamps_are_past, "I-7", "a column was written in the future")?;
-            for versions in &self.tracked {
-                let is_true = versions.check(chunk, len, version);
+            for versions in self.marks(chunk).versions {
+                let is_true = versions.check(len, version);
                 expect(is_true, "I-14", "what is known of the versions of rows is not true")?;
             }
         }
