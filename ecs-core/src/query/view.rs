@@ -91,7 +91,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
     /// Where one entity is, if it has what the plan asks for.
     #[inline]
-    fn find(self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
+    fn find(&self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
         // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
         // later.
         if let Some(place) = self.places.get(entity) {
@@ -110,12 +110,12 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
     /// The opened chunk and the row of one entity, if it has what the plan asks for.
     #[inline]
-    pub(super) fn open(self, entity: Entity) -> Result<(FetchOf<'w, Q>, usize), QueryEntityError> {
+    pub(super) fn open(&self, entity: Entity) -> Result<(FetchOf<'w, Q>, usize), QueryEntityError> {
         self.find(entity).map(|found| self.opened(found))
     }
 
     #[inline]
-    fn opened(self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
+    fn opened(&self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
         // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
         let token = unsafe { AddressToken::new() };
         (Q::Parts::open(cached, token, self.source.moment), row)
