@@ -69,7 +69,7 @@
 //! | `until_success` | child; R for F | - |
 //! | `until_failure` | child; R for S, and S for F | - |
 //! | `timeout(n)` | child, n ticks in a row; in the next one F, without asking it | when it began |
-//! | `cooldown(n)` | child; when it has ended, F for n ticks without asking it | until when, also when halted |
+//! | `cooldown(n)` | child; when it has ended, F for n ticks without asking it | when it ended, also when halted |
 //! | `guard(c)` | child if c holds, else F without asking it | - |
 //! | `once` | child until it has ended; ever after what it ended with | what it ended with, also when halted |
 //! | `stay_until(c)` | F if c holds, else child. While it is R, ticks go to it and not to the root: what is outside waits as it is. When it ends, or c holds, the whole tree is ticked in the same tick | - |

@@ -412,23 +412,19 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         }
     }
 
-    /// The memory has the tick from which on it may run again, with a bit above to say that there is
-    /// one. It stays when the node is left.
+    /// The memory has the tick in which it ended, with a bit above to say that there is one. It stays
+    /// when the node is left.
     fn cooling(&mut self, at: usize, slot: usize, is_fresh: bool) -> ActionResult {
         const SET: u64 = 1 << 32;
         let node = self.tree.nodes[at];
-        let until = self.memories[slot];
-        if is_fresh && until & SET != 0 {
-            let left = low(until).wrapping_sub(self.ticks);
-            // The far half of the circle is the past.
-            if left != 0 && left < 1 << 31 {
-                return Failed;
-            }
+        let ended = self.memories[slot];
+        let ticks = self.ticks.wrapping_sub(low(ended));
+        if is_fresh && ended & SET != 0 && ticks <= node.argument {
+            return Failed;
         }
         let result = self.node(at + 1);
         if result != Running {
-            let until = self.ticks.wrapping_add(node.argument).wrapping_add(1);
-            self.memories[slot] = SET | u64::from(until);
+            self.memories[slot] = SET | u64::from(self.ticks);
         }
         result
     }

@@ -123,6 +123,15 @@ fn a_cooldown_outlasts_the_time_in_which_it_is_not_asked() {
 }
 
 #[test]
+fn the_longest_cooldown_is_one() {
+    for ticks in [1 << 31, u32::MAX] {
+        let mut play = Play::new(&format!("cooldown({ticks}) do e0"));
+        (0..5).for_each(|_| drop(play.tick(&[], &[])));
+        assert_eq!(play.board().effects[0], 1, "{ticks}");
+    }
+}
+
+#[test]
 fn once_gives_for_ever_what_it_ended_with() {
     let mut play = Play::new("once sequence { do e0 fail }");
     for _ in 0..3 {
