@@ -359,7 +359,7 @@ impl<K: TurnActionKind> Turns<K> {
         end: &mut TurnEnd,
         draw: &mut Draw<'_, K::Cell>,
     ) -> Option<Stopped> {
-        let limit = self.limits.actions;
+        let limit = self.limits.actions.max(1);
         let actions = end.commits + end.rejections;
         if actions >= limit {
             return Some(Stopped::TooManyActions { limit, dropped: self.pending.len() });

@@ -30,7 +30,7 @@ pub(super) struct Record {
 /// The bounds of turns: a turn in which something goes on for ever is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// How many actions there may be in a turn, reactions included; 1,000 by default.
+    /// How many actions there may be in a turn, reactions included: one at least, 1,000 by default.
     pub actions: usize,
     /// How many times an action may be rewritten; 16 by default.
     pub rewrites: u32,

@@ -458,6 +458,15 @@ fn a_chain_of_reactions_without_end_is_cut_off() {
 }
 
 #[test]
+fn the_action_that_was_decided_is_within_every_limit() {
+    let mut world = World::new();
+    let limits = TurnLimits { actions: 0, rewrites: 0, points: 0, undo: 0, trace: 0 };
+    let mut turns = bare().limits(limits).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Wait, unseen);
+    assert_eq!((end.decision, end.commits, end.stopped), (Decision::Accepted, 1, None));
+}
+
+#[test]
 fn an_endless_chain_of_the_longest_kind_can_be_printed() {
     let mut world = World::new();
     let echo = Rule::always("echo", |case, reactions| {
