@@ -74,28 +74,29 @@ impl<Q: QueryData> Library<Q> {
     /// Adds a condition.
     ///
     /// # Panics
-    /// Panics if a tree was made of this library already, as the two below.
+    /// Panics if there is a condition of this name, or a tree was made of this library already; as the
+    /// two below.
     #[must_use]
     pub fn condition(
         mut self,
         name: impl Into<String>,
         ask: impl for<'a> Fn(&Q::Item<'a>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.entries_mut().conditions.push((name.into(), Box::new(ask)));
+        push(&mut self.entries_mut().conditions, "condition", name.into(), Box::new(ask));
         self
     }
 
     /// Adds an effect: something that is done to the components at once.
     ///
     /// # Panics
-    /// Panics if a tree was made of this library already.
+    /// Panics if there is an effect of this name, or a tree was made of this library already.
     #[must_use]
     pub fn effect(
         mut self,
         name: impl Into<String>,
         act: impl for<'a> Fn(&mut Q::Item<'a>) + Send + Sync + 'static,
     ) -> Self {
-        self.entries_mut().effects.push((name.into(), Box::new(act)));
+        push(&mut self.entries_mut().effects, "effect", name.into(), Box::new(act));
         self
     }
 
@@ -103,14 +104,14 @@ impl<Q: QueryData> Library<Q> {
     /// the lowest.
     ///
     /// # Panics
-    /// Panics if a tree was made of this library already.
+    /// Panics if there is a score of this name, or a tree was made of this library already.
     #[must_use]
     pub fn score(
         mut self,
         name: impl Into<String>,
         rate: impl for<'a> Fn(&Q::Item<'a>) -> f32 + Send + Sync + 'static,
     ) -> Self {
-        self.entries_mut().scores.push((name.into(), Box::new(rate)));
+        push(&mut self.entries_mut().scores, "score", name.into(), Box::new(rate));
         self
     }
 }
@@ -136,6 +137,12 @@ impl<Q: QueryData> Library<Q> {
             _ => Box::new(names(&self.entries.scores)),
         }
     }
+}
+
+fn push<T>(list: &mut Vec<(String, T)>, what: &str, name: String, value: T) {
+    let is_new = names(list).all(|known| known != name);
+    assert!(is_new, "there is a {what} {name:?} already");
+    list.push((name, value));
 }
 
 fn names<T>(list: &[(String, T)]) -> impl Iterator<Item = &str> {

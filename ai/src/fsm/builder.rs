@@ -1,12 +1,12 @@
 //! Machines in the making.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use formic_ecs::QueryData;
 
 use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
 use super::state::{History, State};
-use super::transition::{Goes, Transition, Trigger};
+use super::transition::{EVENTS_MAX, Goes, Transition, Trigger};
 use crate::action::{ActionSet, MindError};
 use crate::explain::Label;
 
@@ -67,8 +67,12 @@ impl<Q: QueryData> MachineBuilder<Q> {
     }
 
     /// Says what an event is called in [records](crate::explain).
+    ///
+    /// # Panics
+    /// Panics if it is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
     #[must_use]
     pub fn event(mut self, event: u32, name: impl Into<Label>) -> Self {
+        assert!(event < EVENTS_MAX, "there are {EVENTS_MAX} events");
         self.event_names.insert(event, name.into());
         self
     }
@@ -99,6 +103,11 @@ impl<Q: QueryData> MachineBuilder<Q> {
             return Err(MindError::new(problem));
         }
         let places = Places::of(&self.states)?;
+        let mut events = BTreeSet::new();
+        if let Some(event) = self.event_names.values().find(|&event| !events.insert(event)) {
+            let problem = format!("the event {event:?} is defined twice");
+            return Err(MindError::twice("", event, problem));
+        }
         let parents = self.parents(&places)?;
         let initials = self.initials(&places, &parents)?;
         let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);

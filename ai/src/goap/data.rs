@@ -111,11 +111,7 @@ impl<'a> FileFacts<'a> {
                     format!("the fact {name:?} goes up to {value_max}, and the limit is 63");
                 return Err(MindError::about("", name, problem));
             }
-            let fact = facts.number(name.clone(), *value_max);
-            if by_name.insert(&**name, fact).is_some() {
-                let problem = format!("the fact {name:?} is defined twice");
-                return Err(MindError::twice("", name, problem));
-            }
+            by_name.insert(&**name, facts.number(name.clone(), *value_max));
         }
         Ok(Self { facts, by_name })
     }

@@ -119,7 +119,7 @@ impl PlannerBuilder {
     /// Checks everything, and works out what matters for each goal and how far it is.
     ///
     /// # Errors
-    /// Returns an error if there are no goals, if two operators or two goals have one name, if a
+    /// Returns an error if there are no goals, if two facts, operators or goals have one name, if a
     /// condition can never hold, if an operator changes a fact twice or to what it cannot be, or if a
     /// fact is not of the planner.
     pub fn build(mut self) -> Result<Planner, MindError> {
@@ -183,6 +183,11 @@ impl Facts {
 
     /// Puts operators in the order of their names, and checks them.
     pub(crate) fn check_operators(&self, operators: &mut [Operator]) -> Result<(), MindError> {
+        let mut names = HashSet::new();
+        if let Some(name) = self.names().find(|&name| !names.insert(name)) {
+            let problem = format!("the fact {name:?} is defined twice");
+            return Err(MindError::twice("", name, problem));
+        }
         operators.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = operators.windows(2).find(|pair| pair[0].name == pair[1].name) {
             return Err(defined_twice(&pair[0].name));

@@ -477,6 +477,19 @@ fn machines_do_what_the_interpreter_does_and_what_is_entered_is_left() {
 }
 
 #[test]
+fn two_events_of_one_name_are_refused() {
+    let machine = MachineBuilder::<Senses>::new().state(State::new("calm"));
+    let error = machine.event(0, "bell").event(1, "bell").build(&ActionSet::new()).unwrap_err();
+    assert_eq!(error.to_string(), "the event \"bell\" is defined twice");
+}
+
+#[test]
+#[should_panic(expected = "there are 1024 events")]
+fn an_event_that_cannot_be_sent_gets_no_name() {
+    let _machine = MachineBuilder::<Senses>::new().event(FsmAgent::EVENTS_MAX, "one too many");
+}
+
+#[test]
 fn an_interruption_too_many_is_refused_and_counted() {
     let mut stage = Stage::new(machine(
         [state("work"), state("a"), state("b")],

@@ -8,6 +8,7 @@ use formic_ai::goap::{
     Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Plan, Planner, PlannerBuilder,
     Planners, Replan, Sensors,
 };
+use formic_ai::htn::DomainBuilder;
 use formic_ai::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -295,6 +296,20 @@ fn what_does_not_matter_is_left_out() {
     let relevant: Vec<usize> = planner.relevant_facts(0).collect();
     assert_eq!(relevant, [hungry.index(), gold.index()]);
     assert_eq!(planner.plan(0, &[0, 1, 1]).unwrap().operators.len(), 2);
+}
+
+#[test]
+fn two_facts_of_one_name_are_refused() {
+    let mut facts = Facts::new();
+    let fact = facts.flag("armed");
+    facts.number("armed", 3);
+    let operator = || Operator::new("draw").then(fact.becomes(true));
+    let goal = Goal::new("safe").when(fact.is(true));
+    let planner = PlannerBuilder::new(facts.clone()).operator(operator()).goal(goal).build();
+    let domain = DomainBuilder::new(facts).operator(operator()).build("draw");
+    for error in [planner.unwrap_err(), domain.unwrap_err()] {
+        assert_eq!(error.to_string(), "the fact \"armed\" is defined twice");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Mistakes of a program that uses this crate: each is an error of the schedule, or `why` names it.
 
 use formic_ai::action::{self, MindSystem};
+use formic_ai::bt::Library;
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
@@ -166,4 +167,11 @@ fn an_agent_that_does_nothing_is_written_about_once() {
     let pool = Pool::new(Threads::None).unwrap();
     (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
     assert_eq!(why(&world, cat), ["Tick 0: Cat#0 does nothing."]);
+}
+
+#[test]
+#[should_panic(expected = "there is a condition \"hungry\" already")]
+fn two_conditions_of_one_name_are_refused() {
+    let library = Library::<&Hunger>::new(&ActionSet::new()).condition("hungry", |_| true);
+    let _library = library.effect("hungry", |_| {}).condition("hungry", |_| false);
 }

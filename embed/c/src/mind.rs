@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use core::ffi::c_char;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -138,6 +139,10 @@ fn update<const N: usize>(mut machines: Machines<'_, Row<N>>, mind: Res<'_, Driv
 impl<const N: usize> Driver<N> {
     fn parse(kind: u32, text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, Failure> {
         let load = |error: LoadError| Failure::new(fm_status::FM_BAD_DATA, error);
+        let mut known = HashSet::new();
+        if let Some(name) = inputs.iter().find(|&name| !known.insert(name)) {
+            return Err(Failure::argument(format!("the input {name:?} is there twice")));
+        }
         let library = || {
             let names = inputs.iter().enumerate();
             names.fold(Library::<Row<N>>::new(actions), |library, (place, &name)| {
