@@ -347,7 +347,15 @@ impl Sequence {
 }
 
 fn spanned(error: &SpannedError) -> LoadError {
-    error_at(error.span.start, error.code.to_string())
+    error_at(error.span.start, said(&error.code))
+}
+
+/// What is wrong, but for the advice that `ron` has for those who call it.
+fn said(code: &ron::Error) -> String {
+    match code {
+        ron::Error::ExceededRecursionLimit => "too many brackets lie in each other".into(),
+        code => code.to_string(),
+    }
 }
 
 fn read_whole_plan(
@@ -411,7 +419,7 @@ fn read_plan(
             return Err(problem("this name is taken already".into()));
         }
         let kind: String =
-            ron::from_str(entry.kind.get_ron()).map_err(|error| problem(error.code.to_string()))?;
+            ron::from_str(entry.kind.get_ron()).map_err(|error| problem(said(&error.code)))?;
         let composite = COMPOSITES.iter().find(|(composite, _)| *composite == kind);
         plan = match (composite, kinds.by_name.get(&kind)) {
             (Some(_), _) if entry.with.is_some() => {
@@ -436,7 +444,7 @@ fn read_plan(
                 let spawn = read(with).map_err(|error| {
                     let start = entry.with.map_or_else(at, |with| start_of(text, with.get_ron()));
                     let at = moved(start, error.span.start);
-                    error_at(at, format!("{} (in the action {name:?})", error.code))
+                    error_at(at, format!("{} (in the action {name:?})", said(&error.code)))
                 })?;
                 plan.push(name.clone(), spawn, None)
             }

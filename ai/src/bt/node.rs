@@ -5,7 +5,8 @@ use std::fmt;
 /// A node of a behaviour tree and all that is below it, by names.
 ///
 /// Make it by hand or [from text](Node::parse); [`Tree::new`](super::Tree::new) makes a tree of it
-/// that agents can share. It is displayed as the text that it could be parsed from.
+/// that agents can share. It is displayed as the text that it could be parsed from, if its names are
+/// such as text can have: letters, digits, `_` and `.`, and none of the words of nodes.
 ///
 /// ```
 /// use formic_ai::bt::Node;

@@ -506,3 +506,17 @@ fn trees_too_deep_or_too_large_are_refused() {
         assert!(error.ends_with(too_large), "{depth}: {error}");
     }
 }
+
+#[test]
+fn ticks_that_whole_milliseconds_cannot_tell_are_refused() {
+    let library = library(&Shared::default());
+    let wait = main_tree("<Sleep msec=\"100\"/>");
+    for (tick, said) in [(Duration::ZERO, "0ns"), (Duration::from_micros(999), "999µs")] {
+        let error = Node::parse_btcpp(&wait, &library, tick).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("a tick of {said} is shorter than a millisecond")));
+        assert!(Node::wait(1).to_btcpp(tick).is_err());
+    }
+    let tick = Duration::from_millis(1);
+    let exported = Node::wait(1).to_btcpp(tick).unwrap();
+    assert_eq!(Node::parse_btcpp(&exported, &library, tick).unwrap(), Node::wait(1));
+}

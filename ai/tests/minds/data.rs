@@ -130,3 +130,12 @@ fn a_plan_of_many_actions_is_read_at_once_and_refused_for_their_number() {
     let error = ActionSet::parse(&format!("(actions: [{actions}])"), &kinds()).unwrap_err();
     assert!(error.to_string().contains("this one has 20000"), "{error}");
 }
+
+#[test]
+fn brackets_without_end_are_an_error_that_a_designer_can_read() {
+    let deep = "(name: \"both\", kind: \"Join\", parts: [".repeat(1000);
+    for text in [format!("(actions: [{deep}"), format!("(actions: [(with: {}", "(".repeat(1000))] {
+        let error = ActionSet::parse(&text, &kinds()).unwrap_err().to_string();
+        assert!(error.ends_with(": too many brackets lie in each other"), "{error}");
+    }
+}

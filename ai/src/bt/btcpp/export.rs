@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::table::{NODES, is_keep_running, no_counterpart, parallel_differs, why_refused};
+use super::table::{
+    NODES, check_tick, is_keep_running, no_counterpart, parallel_differs, why_refused,
+};
 use crate::action::MindError;
 use crate::bt::node::{Node, Op};
 
@@ -13,9 +15,10 @@ impl Node {
     /// each leaf. Effects are actions there.
     ///
     /// # Errors
-    /// Returns an error if BehaviorTree.CPP has no such node, or gives the
-    /// name of a leaf to a node of its own.
+    /// Returns an error if BehaviorTree.CPP has no such node, or gives the name of a leaf to a node of
+    /// its own, or if a tick is shorter than a millisecond.
     pub fn to_btcpp(&self, tick: Duration) -> Result<String, MindError> {
+        check_tick(tick)?;
         let mut export = Export { text: String::new(), leaves: BTreeMap::new(), tick };
         export.node(self, 2)?;
         let mut text = String::from(

@@ -8,7 +8,8 @@ use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
 
 use super::table::{
-    NODES, has, is_keep_running, no_counterpart, node_count, parallel_differs, why_refused,
+    NODES, check_tick, has, is_keep_running, no_counterpart, node_count, parallel_differs,
+    why_refused,
 };
 use crate::action::{LoadError, MindError, error_at_line};
 use crate::bt::node::{Node, Op};
@@ -20,8 +21,8 @@ impl<Q: QueryData> Tree<Q> {
     /// Makes a tree from the XML of BehaviorTree.CPP; see [`Node::parse_btcpp`].
     ///
     /// # Errors
-    /// Returns an error if the text is no such tree, if a node has no counterpart, or if the tree
-    /// makes no sense with this library. One about a name is where the text has that in quotes.
+    /// Returns an error if the text is no such tree, if a node has no counterpart, if the tree makes no
+    /// sense with this library, or if a tick is shorter than a millisecond. One about a name is where the text has that in quotes.
     pub fn parse_btcpp(
         text: &str,
         library: &Library<Q>,
@@ -67,13 +68,14 @@ impl Node {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the text is no such tree, a node has no counterpart, or a leaf is not in
-    /// the library.
+    /// Returns an error if the text is no such tree, a node has no counterpart, a leaf is not in the
+    /// library, or a tick is shorter than a millisecond.
     pub fn parse_btcpp<Q: QueryData>(
         text: &str,
         library: &Library<Q>,
         tick: Duration,
     ) -> Result<Self, LoadError> {
+        check_tick(tick).map_err(|error| error_at_line(1, 1, error.to_string()))?;
         let document = Document::parse(text).map_err(|error| {
             let at = error.pos();
             error_at_line(
@@ -338,7 +340,7 @@ impl<'a, 'x> Import<'a, 'x> {
     }
 
     fn ticks(&self, at: Element<'_, '_>, port: &'static str) -> Parsed<u32> {
-        let tick = self.tick.as_nanos().max(1);
+        let tick = self.tick.as_nanos();
         let bad = || {
             let value = at.attribute(port).unwrap_or_default();
             self.error(at, bad_number(value))

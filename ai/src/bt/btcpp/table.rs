@@ -1,5 +1,7 @@
 //! The nodes of BehaviorTree.CPP, and what they are here.
 
+use core::time::Duration;
+
 use crate::action::MindError;
 use crate::bt::node::{Node, Op};
 
@@ -49,6 +51,13 @@ pub(super) const REFUSED: [(&[&str], &str); 11] = [
     (&["SubTreePlus"], "this is version 3: write SubTree"),
     (&["include"], "other files are not read: put their trees into this one"),
 ];
+
+/// Refuses a tick that whole milliseconds cannot tell.
+pub(super) fn check_tick(tick: Duration) -> Result<(), MindError> {
+    let is_told = tick >= Duration::from_millis(1);
+    let problem = || MindError::new(format!("a tick of {tick:?} is shorter than a millisecond"));
+    is_told.then_some(()).ok_or_else(problem)
+}
 
 /// Why no tree here can stand for a node of theirs, if it is such a one.
 pub(super) fn why_refused(id: &str) -> Option<&'static str> {
