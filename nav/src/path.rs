@@ -124,32 +124,6 @@ impl PathScratch {
         self.solve(terrain, &PathQuery::new(start, goal), path)
     }
 
-    /// As [`PathScratch::find`], but gives up before it expands more than
-    /// `expansion_count_max` cells.
-    ///
-    /// ```
-    /// # use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
-    /// # let grid = Grid::from_fn(9, 9, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
-    /// # let terrain = Terrain::new(grid, MoveRule::BothFree);
-    /// # let (start, goal) = (Cell::new(1, 0), Cell::new(8, 8));
-    /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
-    /// let outcome = scratch.find_within(&terrain, start, goal, 3, &mut path);
-    /// assert_eq!(outcome, PathOutcome::OutOfBudget);
-    /// assert_eq!(scratch.expansion_count(), 3);
-    /// # Ok::<(), formic_nav::GridSizeError>(())
-    /// ```
-    pub fn find_within(
-        &mut self,
-        terrain: &Terrain,
-        start: Cell,
-        goal: Cell,
-        expansion_count_max: u64,
-        path: &mut Path,
-    ) -> PathOutcome {
-        let query = PathQuery::new(start, goal).within(expansion_count_max);
-        self.solve(terrain, &query, path)
-    }
-
     /// Answers a query, and writes the path to `path`, which is empty if there is
     /// none.
     ///
@@ -213,13 +187,14 @@ impl PathScratch {
     /// terrain was edited in between, or this is another one, the search begins anew.
     ///
     /// ```
-    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
     /// let grid = Grid::from_fn(40, 40, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
     /// let terrain = Terrain::new(grid, MoveRule::BothFree);
     /// let (start, goal) = (Cell::new(1, 0), Cell::new(38, 38));
     /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     ///
-    /// let mut outcome = scratch.find_within(&terrain, start, goal, 10, &mut path);
+    /// let query = PathQuery::new(start, goal).within(10);
+    /// let mut outcome = scratch.solve(&terrain, &query, &mut path);
     /// let mut ticks = 1;
     /// while outcome == PathOutcome::OutOfBudget {
     ///     outcome = scratch.resume(&terrain, 10, &mut path);

@@ -294,29 +294,13 @@ impl Planner {
         self.operators.iter().position(|operator| operator.name == name)
     }
 
-    /// The facts that matter for a goal: no others are asked for when a plan is made.
-    ///
-    /// # Panics
-    /// Panics if there is no such goal, as all methods here.
-    pub fn relevant_facts(&self, goal: usize) -> impl Iterator<Item = usize> {
-        self.problems[goal].fields.iter().map(|field| field.fact)
-    }
-
-    /// The operators that matter for a goal.
-    ///
-    /// # Panics
-    /// Panics if there is no such goal.
-    pub fn relevant_operators(&self, goal: usize) -> impl Iterator<Item = usize> {
-        self.problems[goal].operators.iter().map(|operator| operator.operator)
-    }
-
     /// The cheapest plan from these values of the facts. It is empty where the goal holds.
     ///
     /// # Errors
     /// Returns an error if there is none, or it is too far.
     ///
     /// # Panics
-    /// Panics if there is no such goal, or there are fewer values than facts.
+    /// Panics if there is no such goal, as all methods here, or there are fewer values than facts.
     pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Plan, NoPlan> {
         let mut planning =
             self.begin(goal, |fact| values[fact], |operator| self.operators[operator].cost);

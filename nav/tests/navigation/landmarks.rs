@@ -3,8 +3,8 @@
 use crate::rng::Rng;
 use crate::{cells, dijkstra, noise};
 use formic_nav::{
-    AgentClass, Cell, ClassId, Grid, Link, MoveRule, Path, PathOutcome, PathScratch, Terrain,
-    Weight, path_cost,
+    AgentClass, Cell, ClassId, Grid, Link, MoveRule, Path, PathOutcome, PathQuery, PathScratch,
+    Terrain, Weight, path_cost,
 };
 
 /// A terrain on which searches go step by step.
@@ -45,7 +45,7 @@ fn check(rng: &mut Rng, terrain: &Terrain, scratch: &mut PathScratch) -> u64 {
         assert_eq!(cost, best, "{start} to {goal}");
         expansion_count += scratch.expansion_count();
         // In small pieces it is the same search.
-        let mut outcome = scratch.find_within(terrain, start, goal, 7, &mut path);
+        let mut outcome = scratch.solve(terrain, &PathQuery::new(start, goal).within(7), &mut path);
         while outcome == PathOutcome::OutOfBudget {
             outcome = scratch.resume(terrain, 7, &mut path);
         }

@@ -161,8 +161,12 @@ fn a_budget_of_just_enough_expansions_finds_the_path_and_one_less_does_not() {
         if outcome.cost().is_none() || needed == 0 {
             continue;
         }
-        assert_eq!(scratch.find_within(&terrain, start, goal, needed, &mut path), outcome);
-        let short = scratch.find_within(&terrain, start, goal, needed - 1, &mut path);
+        assert_eq!(
+            scratch.solve(&terrain, &PathQuery::new(start, goal).within(needed), &mut path),
+            outcome
+        );
+        let short =
+            scratch.solve(&terrain, &PathQuery::new(start, goal).within(needed - 1), &mut path);
         assert_eq!(short, PathOutcome::OutOfBudget);
         assert!(path.is_empty());
     }
@@ -226,7 +230,10 @@ fn a_search_that_is_overtaken_by_an_edit_begins_anew() {
     }
     let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     let (start, goal) = (Cell::new(0, 0), Cell::new(29, 0));
-    assert_eq!(scratch.find_within(&terrain, start, goal, 3, &mut path), PathOutcome::OutOfBudget);
+    assert_eq!(
+        scratch.solve(&terrain, &PathQuery::new(start, goal).within(3), &mut path),
+        PathOutcome::OutOfBudget
+    );
     terrain.dig(Cell::new(15, 0));
     let outcome = scratch.resume(&terrain, u64::MAX, &mut path);
     assert_eq!(outcome, PathScratch::new().find(&terrain, start, goal, &mut path));
@@ -238,7 +245,10 @@ fn without_a_budget_nothing_begins_and_a_later_slice_does() {
     let terrain = open(9, 9);
     let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     let (start, goal) = (Cell::new(0, 0), Cell::new(8, 5));
-    assert_eq!(scratch.find_within(&terrain, start, goal, 0, &mut path), PathOutcome::OutOfBudget);
+    assert_eq!(
+        scratch.solve(&terrain, &PathQuery::new(start, goal).within(0), &mut path),
+        PathOutcome::OutOfBudget
+    );
     assert_eq!(scratch.resume(&terrain, 0, &mut path), PathOutcome::OutOfBudget);
     assert!(scratch.resume(&terrain, 1, &mut path).cost().is_some());
 }
