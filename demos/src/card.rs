@@ -51,12 +51,25 @@ impl Demo {
         let counters = simulation.counters();
         let filled = |&(label, text): &(&'static str, &str)| {
             let text = counters.iter().fold(text.to_owned(), |text, &(name, value)| {
-                text.replace(&format!("{{{name}}}"), &grouped(value))
+                with_value(&text, &format!("{{{name}}}"), value)
             });
             (label, text)
         };
         self.summary.iter().map(filled).chain(simulation.lines()).collect()
     }
+}
+
+/// A text with the value in the place of a name. One of something is no plural: where the next word is
+/// one, it is put into the singular.
+fn with_value(text: &str, name: &str, value: u64) -> String {
+    let Some((before, after)) = text.split_once(name) else { return text.to_owned() };
+    let next = after.strip_prefix(' ').unwrap_or_default();
+    let end = next.find(|letter: char| !letter.is_alphabetic()).unwrap_or(next.len());
+    let after = match next[..end].strip_suffix('s').filter(|_| value == 1) {
+        Some(one) => format!(" {one}{}", &next[end..]),
+        None => after.to_owned(),
+    };
+    format!("{before}{}{after}", grouped(value))
 }
 
 /// For [`Demo::arguments`]: there are none beside those that all demos have.
@@ -71,4 +84,20 @@ pub fn no_arguments(command: Command) -> Command {
 /// Only where the type declares something else than it reads.
 pub fn own_arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
     T::from_arg_matches(matches).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_something_is_no_plural() {
+        for (value, expected) in
+            [(1, "1 rat, asleep"), (2, "2 rats, asleep"), (0, "0 rats, asleep")]
+        {
+            assert_eq!(with_value("{rats} rats, asleep", "{rats}", value), expected);
+        }
+        assert_eq!(with_value("of {n}, {n} found", "{n}", 1), "of 1, {n} found");
+        assert_eq!(with_value("{n} times", "{n}", 1), "1 time");
+    }
 }

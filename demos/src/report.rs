@@ -10,7 +10,7 @@ use crate::explain::{Explained, explained};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::simulation::{Counter, Simulation};
-use crate::text::{duration, grouped, rounded, write_line};
+use crate::text::{counted, duration, grouped, rounded, write_line};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,13 +97,11 @@ impl Report<'_> {
     /// The sentence above the columns.
     fn headline(&self) -> String {
         let Plan { demo, setup, .. } = self.plan;
-        let threads = if setup.threads == 1 { "thread" } else { "threads" };
         let run = format!(
-            "{}: {} {}, {} ticks from seed {}",
+            "{}: {}, {} from seed {}",
             demo.name,
-            grouped(setup.agents.into()),
-            demo.agents_noun,
-            grouped(self.lived.ticks),
+            counted(setup.agents.into(), demo.agents_noun),
+            counted(self.lived.ticks, "ticks"),
             setup.seed,
         );
         let elapsed = duration(self.lived.elapsed);
@@ -111,10 +109,8 @@ impl Report<'_> {
             return format!("{run}, played in {elapsed}");
         }
         let each = self.ns_per_agent_tick();
-        format!(
-            "{run} in {elapsed} on {} {threads} ({each:.0} ns per agent and tick)",
-            setup.threads
-        )
+        let threads = counted(setup.threads as u64, "threads");
+        format!("{run} in {elapsed} on {threads} ({each:.0} ns per agent and tick)")
     }
 
     /// The time of one tick of one agent; 0 for a run without ticks, and for one that was played.

@@ -14,7 +14,7 @@ use crate::runner;
 use crate::saved_game::SavedGame;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 /// The run that is on a recording, on so many threads: what it is, and its world.
 ///
@@ -159,15 +159,14 @@ pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Resul
         return Err(Failure::Interrupted { ticks: lived.ticks });
     }
     simulation.check().map_err(Failure::Check)?;
-    let threads = plan.setup.threads;
-    let noun = if threads == 1 { "thread" } else { "threads" };
     writeln!(
         out,
-        "{}: {} ticks, {} {}, all equal on {threads} {noun}{note}",
+        "{}: {}, {} {}, all equal on {}{note}",
         plan.demo.name,
-        grouped(ticks),
+        counted(ticks, "ticks"),
         grouped(hashes as u64),
         if hashes == 1 { "hash" } else { "hashes" },
+        counted(plan.setup.threads as u64, "threads"),
     )
     .map_err(Failure::Stdout)
 }

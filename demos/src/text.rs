@@ -13,6 +13,12 @@ pub fn singular(noun: &str) -> &str {
     noun.strip_suffix('s').unwrap_or(noun)
 }
 
+/// So many things of a noun in the plural: "1 worker", "2,000 workers".
+#[must_use]
+pub fn counted(count: u64, plural: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { singular(plural) } else { plural })
+}
+
 /// A "worker" is called "Worker".
 pub(crate) fn capital(noun: &str) -> String {
     let mut letters = noun.chars();
@@ -69,6 +75,10 @@ mod tests {
         assert_eq!(capital(singular("workers")), "Worker");
         assert_eq!(capital("stairs"), "Stairs");
         assert_eq!(capital(""), "");
+        assert_eq!(
+            (counted(1, "imps"), counted(2_000, "imps")),
+            ("1 imp".into(), "2,000 imps".into())
+        );
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub(super) fn states_line(world: &World) -> String {
     }
     let name = |state: Option<usize>| state.map_or("waiting", |state| machine.name(state));
     let parts = counts.iter().map(|(state, count)| format!("{} {}", grouped(*count), name(*state)));
-    parts.collect::<Vec<_>>().join(", ")
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
 /// Whether no bullet came out of nothing, every unit is as it must be, and every squadron knows how many it has.

@@ -49,6 +49,7 @@ fn a_squadron_without_a_foe_has_peace() {
         let units = ["ships", "turrets", "admirals"].map(|name| figure(&fleet, name));
         assert_eq!(units.iter().sum::<u64>(), u64::from(agents));
         assert_eq!(figure(&fleet, "bullets_fired"), 0);
+        assert!(fleet.lines().iter().all(|(_, text)| !text.is_empty()), "{:?}", fleet.lines());
     }
 }
 

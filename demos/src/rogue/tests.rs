@@ -14,7 +14,7 @@ use super::screen::{self, LEAST, Page};
 use super::sight::{SIGHT, cell_of, sees};
 use super::terminal::Canvas;
 use super::things::{
-    Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Position, Solid, Velocity,
+    Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Look, Position, Solid, Velocity,
 };
 use crate::setup::Setup;
 
@@ -220,6 +220,18 @@ fn one_foe_is_named_in_the_singular() {
     assert_eq!(screen::foes_line('a', 1, 0), " a: 1 archer");
     assert_eq!(screen::foes_line('g', 3, 2), " g: 3 goblins, 2 asleep");
     assert_eq!(screen::foes_line('r', 1, 1), " r: 1 rat, 1 asleep");
+}
+
+#[test]
+fn a_door_has_one_name_open_or_closed() {
+    let mut game = new_game(1, 3);
+    let (way, beside, _) = two_cells_in_a_row(&game);
+    let door = (Look::of('+'), Door, Closed, Solid, super::things::Opaque);
+    let door = put(&mut game, beside, door);
+    let before = game.name(door);
+    game.command(Command::Go(way), &mut unwatched);
+    assert!(!game.engine.world.has::<Closed>(door));
+    assert_eq!((&*before, game.name(door)), (&*format!("Door#{}", door.index()), before.clone()));
 }
 
 #[test]

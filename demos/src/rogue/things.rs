@@ -78,6 +78,9 @@ pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
         // Some of its letters are those of doors.
         return Some("arrow");
     }
+    if world.has::<Door>(thing) {
+        return Some("door");
+    }
     let letter = world.get::<Look>(thing).ok()?.letter();
     KINDS.iter().find(|(known, ..)| *known == letter).map(|&(_, noun, _)| noun)
 }

@@ -140,28 +140,26 @@ impl View for Rogue {
     /// What it is, and for the hero every rule that spoke since the last command.
     fn why(&self, agent: Entity) -> Vec<String> {
         let (game, now) = (&self.game, self.game.now());
-        let name = game.name(agent);
         let health = now.get::<Health>(agent);
         let health = health.map_or_else(
             |_| String::new(),
-            |health| format!(", with {} of {} points of health", health.now, health.most),
+            |health| format!("It has {} of {} points of health. ", health.now, health.most),
         );
         let state = if now.has::<Asleep>(agent) {
-            "sleeps, because it has not seen the hero: it has no turns".to_owned()
+            "It sleeps, because it has not seen the hero: it has no turns.".to_owned()
         } else if let Ok(Foe(mind)) = now.get::<Foe>(agent) {
-            format!("is after the hero, by the mind of number {mind}")
+            format!("It is after the hero, by the mind of number {mind}.")
         } else if agent == game.hero {
             match game.status() {
                 Status::Playing => game.play().progress.message.clone(),
-                Status::Dead => "is dead".to_owned(),
-                Status::Escaped => "got away".to_owned(),
+                Status::Dead => "It is dead.".to_owned(),
+                Status::Escaped => "It got away.".to_owned(),
             }
         } else {
-            "decides nothing".to_owned()
+            "It decides nothing.".to_owned()
         };
-        let mut lines = vec![format!("It is {name}{health}. It {state}.")];
+        let mut lines = vec![format!("{health}{state}")];
         if agent == game.hero {
-            lines[0] = format!("It is {name}{health}. {state}");
             lines.extend(
                 game.play().progress.why.iter().flat_map(|trace| trace.lines()).map(str::to_owned),
             );
