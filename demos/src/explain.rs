@@ -80,30 +80,23 @@ pub fn watch(
     if wanted.is_empty() {
         return Ok(());
     }
-    let mut found = Vec::new();
-    for (_, world) in simulation.worlds() {
-        found.push(wanted.iter().map(|it| it.find(world)).collect::<Result<Vec<_>, _>>()?);
-    }
-    let named = |agent| simulation.view().noun(agent);
-    let noun = |agent| capital(named(agent).unwrap_or_else(|| singular(demo.agents_noun)));
-    let found: Vec<Vec<(Entity, String)>> = found
-        .into_iter()
-        .map(|agents| agents.into_iter().map(|agent| (agent, noun(agent))).collect())
-        .collect();
-    // What others are called that these decide about.
-    let called: Vec<Vec<(Entity, &'static str)>> = simulation
-        .worlds()
-        .into_iter()
-        .map(|(_, world)| {
-            let view = view_of(simulation, world);
-            let noun = |entity| view.and_then(|view| Some((entity, view.noun(entity)?)));
-            world.entities().filter_map(noun).collect()
-        })
-        .collect();
-    for ((world, agents), called) in simulation.worlds_mut().into_iter().zip(found).zip(called) {
+    // The agents, and what others are called that these decide about.
+    let find = |world: &World| {
+        let agents = wanted.iter().map(|it| it.find(world)).collect::<Result<Vec<_>, Failure>>()?;
+        let view = view_of(simulation, world);
+        let noun = |entity| view.and_then(|view| Some((entity, view.noun(entity)?)));
+        Ok((agents, world.entities().filter_map(noun).collect::<Vec<_>>()))
+    };
+    let found = simulation.worlds().into_iter().map(|(_, world)| find(world));
+    let found = found.collect::<Result<Vec<_>, Failure>>()?;
+    for (world, (agents, called)) in simulation.worlds_mut().into_iter().zip(found) {
         let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
         called.into_iter().for_each(|(entity, noun)| log.call(entity, capital(noun)));
-        agents.into_iter().for_each(|(agent, noun)| log.watch(agent, noun, DECISIONS_MAX));
+        for agent in agents {
+            let kind = log.kind(agent).cloned();
+            let kind = kind.unwrap_or_else(|| capital(singular(demo.agents_noun)).into());
+            log.watch(agent, kind, DECISIONS_MAX);
+        }
         world.insert_resource(log);
     }
     Ok(())

@@ -1,5 +1,8 @@
 //! A demo as the page looks at it: what it shows of it, and how it opens another.
 
+use std::collections::BTreeMap;
+
+use clap::{Args, Command, FromArgMatches};
 use formic::inspect::{Answer, Host, Request, View};
 use formic_ecs::World;
 use formic_jobs::{Save, Schedule, Step};
@@ -7,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::own_file;
+use crate::arguments::{Numbers, one_line, own_file};
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::recording::Recording;
@@ -37,15 +40,13 @@ impl std::fmt::Debug for Live {
     }
 }
 
-/// A demo to be opened; what is left out is as the demo likes it.
+/// A demo to be opened, with the numbers of its command line. A seed may be text: JSON in a page has
+/// no numbers of more than 53 bits.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Open {
     demo: String,
-    agents: Option<u32>,
-    /// As text, or as a number where it has no more than 53 bits: JSON in a page has no more.
-    seed: Option<Seed>,
-    threads: Option<usize>,
+    #[serde(flatten)]
+    numbers: Map<String, Value>,
 }
 
 /// A recording to be played: what is in its file.
@@ -53,13 +54,6 @@ struct Open {
 #[serde(deny_unknown_fields)]
 struct Play {
     recording: String,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Seed {
-    Number(u64),
-    Text(String),
 }
 
 impl Live {
@@ -76,25 +70,25 @@ impl Live {
     }
 
     fn open_other(&mut self, open: &Open) -> Result<(), Answer> {
-        let refused = |text: &str| Err(Answer::error(400, text));
         let Some(&demo) = self.demos.iter().find(|demo| demo.name == open.demo) else {
             return Err(Answer::error(404, &format!("there is no demo {}", open.demo)));
         };
-        let agents = open.agents.unwrap_or(demo.agents_default);
-        let threads = open.threads.unwrap_or(self.setup.threads);
-        let seed = match &open.seed {
-            None => Some(self.setup.seed),
-            Some(Seed::Number(seed)) => Some(*seed),
-            Some(Seed::Text(text)) => text.parse().ok(),
-        };
-        if !(1..=Setup::AGENTS_MAX).contains(&agents) {
-            return refused("agents is a number from 1 to 2,000,000");
+        let Setup { seed, threads, .. } = self.setup;
+        let now = [("seed", seed.to_string()), ("threads", threads.to_string())];
+        let mut numbers: BTreeMap<&str, String> = now.into();
+        for (name, value) in open.numbers.iter().filter(|(_, value)| !value.is_null()) {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            numbers.insert(name, text);
         }
-        if !(1..=Setup::THREADS_MAX).contains(&threads) {
-            return refused("threads is a number from 1 to 256");
-        }
-        let Some(seed) = seed else { return refused("seed is a whole number of 64 bits") };
-        let setup = Setup { agents, seed, threads, ..self.setup };
+        let words = numbers.iter().map(|(name, text)| format!("--{name}={text}"));
+        let words = std::iter::once(demo.name.to_owned()).chain(words);
+        // No argument but these: a page names no files.
+        let command = Numbers::augment_args(Command::new(demo.name));
+        let numbers = command.try_get_matches_from(words);
+        let numbers = numbers.and_then(|matches| Numbers::from_arg_matches(&matches));
+        let setup = numbers
+            .map_err(|error| Answer::error(400, &one_line(&error)))?
+            .setup(demo, self.setup.ticks);
         *self = Self::open(self.demos, demo, setup)
             .map_err(|failure| Answer::error(400, &failure.to_string()))?;
         Ok(())

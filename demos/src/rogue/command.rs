@@ -22,31 +22,28 @@ pub(super) enum Command {
     Undo,
 }
 
-/// The eight directions, with north up.
-const DIRECTIONS: [(&str, Cell); 8] = [
-    ("north", (0, -1)),
-    ("northeast", (1, -1)),
-    ("east", (1, 0)),
-    ("southeast", (1, 1)),
-    ("south", (0, 1)),
-    ("southwest", (-1, 1)),
-    ("west", (-1, 0)),
-    ("northwest", (-1, -1)),
+/// The eight directions, with north up, and what they are called in full and in short.
+const DIRECTIONS: [(&str, &str, Cell); 8] = [
+    ("north", "n", (0, -1)),
+    ("northeast", "ne", (1, -1)),
+    ("east", "e", (1, 0)),
+    ("southeast", "se", (1, 1)),
+    ("south", "s", (0, 1)),
+    ("southwest", "sw", (-1, 1)),
+    ("west", "w", (-1, 0)),
+    ("northwest", "nw", (-1, -1)),
 ];
 
 fn direction(word: &str) -> Result<Cell, String> {
-    let short = |name: &str| match name {
-        "north" | "east" | "south" | "west" => name[..1].to_owned(),
-        _ => format!("{}{}", &name[..1], &name[5..6]),
-    };
-    let known = DIRECTIONS.iter().find(|(name, _)| *name == word || short(name) == word);
-    let known = known.map(|&(_, way)| way);
-    known.ok_or_else(|| format!("{word:?} is no direction: north, ne, east ... or n, e, s, w"))
+    let known = DIRECTIONS.iter().find(|(name, short, _)| [*name, *short].contains(&word));
+    known
+        .map(|&(.., way)| way)
+        .ok_or_else(|| format!("{word:?} is no direction: north, ne, east ... or n, e, s, w"))
 }
 
 /// "north" is up.
 pub(super) fn direction_name(way: Cell) -> &'static str {
-    DIRECTIONS.iter().find(|(_, it)| *it == way).map_or("nowhere", |(name, _)| name)
+    DIRECTIONS.iter().find(|(.., it)| *it == way).map_or("nowhere", |(name, ..)| name)
 }
 
 impl FromStr for Command {
