@@ -22,34 +22,12 @@ use bytemuck::NoUninit;
 use crate::entity::Entity;
 use crate::random::RandomStream;
 
-/// For keys that are random already, such as `TypeId`: takes their bits as the hash.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PassThrough(u64);
-
-pub(crate) type BuildPassThrough = BuildHasherDefault<PassThrough>;
-pub(crate) type TypeMap<V> = hashbrown::HashMap<core::any::TypeId, V, BuildPassThrough>;
-
-impl Hasher for PassThrough {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 ^= number;
-    }
-}
-
-/// For small integer keys and slices of them: one multiplication per word (Fibonacci hashing).
+/// For types, small integers and slices of these: one multiplication per word (Fibonacci hashing).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fibonacci(u64);
 
 pub(crate) type BuildFibonacci = BuildHasherDefault<Fibonacci>;
+pub(crate) type TypeMap<V> = hashbrown::HashMap<core::any::TypeId, V, BuildFibonacci>;
 
 impl Hasher for Fibonacci {
     fn finish(&self) -> u64 {

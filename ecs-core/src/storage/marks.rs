@@ -1,4 +1,4 @@
-//! What is known about each row of a chunk beside its values.
+//! The enabled bits and the versions of the rows of a chunk, as one value.
 
 use core::ops::Range;
 

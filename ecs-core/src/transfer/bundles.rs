@@ -14,7 +14,7 @@ use crate::bundle::Parts;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::entity::Entity;
 use crate::error::MissingComponent;
-use crate::hash::{BuildFibonacci, PassThrough, TypeMap};
+use crate::hash::{BuildFibonacci, Fibonacci, TypeMap};
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
@@ -24,8 +24,7 @@ pub(crate) struct Bundles {
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     /// The components of each bundle.
     known: Vec<BundleIds>,
-    /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
-    cached_indexes: EdgeCache,
+    /// Places among the transitions that were asked for lately.
     cached_edges: [EdgeCache; 2],
     /// By what is done with the bundle.
     edges: [Edges; 2],
@@ -53,24 +52,13 @@ impl Bundles {
     /// The number of this bundle type.
     ///
     /// Panics where it names a component twice.
-    #[inline]
     pub(crate) fn index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
-        match self.cached_indexes.get(TypeId::of::<P>(), 0) {
-            Some(index) => BundleIndex(index),
-            None => self.find_index::<P>(registry),
-        }
-    }
-
-    #[cold]
-    fn find_index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
         let known = self.indexes.get(&TypeId::of::<P>()).copied();
-        let index = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let mut ids = Vec::with_capacity(P::COUNT);
             P::register(registry, &mut ids);
             self.enter(TypeId::of::<P>(), &ids, registry)
-        });
-        self.cached_indexes.put(TypeId::of::<P>(), 0, index.0);
-        index
+        })
     }
 
     fn enter(&mut self, bundle: TypeId, ids: &[ComponentId], registry: &Registry) -> BundleIndex {
@@ -274,7 +262,7 @@ const EDGES_MAX: usize = 64;
 impl EdgeCache {
     #[inline]
     fn slot(of: TypeId, number: u32) -> usize {
-        let mut hasher = PassThrough::default();
+        let mut hasher = Fibonacci::default();
         of.hash(&mut hasher);
         // Types differ in all bits, numbers in the lowest.
         let mixed = hasher.finish() ^ u64::from(number.wrapping_mul(5));
