@@ -54,6 +54,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         "query",
         &[
             &["access"],
+            &["claims"],
             &["column"],
             &["term"],
             &["data"],
@@ -62,7 +63,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["cursor"],
             &["iter"],
             &["view"],
-            &["claims"],
             &["loom_models"],
         ],
     ),

@@ -20,7 +20,6 @@ mod view;
 pub use access::Access;
 pub(crate) use access::{Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
-pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{AddressToken, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
 pub(crate) use cursor::{BorrowedRight, ChunkWalk, Source, SourceRight, rows};
@@ -37,4 +36,4 @@ pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, matches_once};
 #[doc(hidden)]
 pub use term::{MarkSlot, TermSlot, TermState, WrapState};
-pub use view::{View, ViewPlan, ViewShard};
+pub use view::{Claim, ExclusivePlan, ExclusiveView, View, ViewPlan, ViewShard};

@@ -1,23 +1,25 @@
 //! Views: looking up the components of entities at random, in columns that are kept chunk by chunk from
-//! view to view, and found anew when chunks come, go or move.
-#![expect(unsafe_code, reason = "asks the row of one entity")]
+//! view to view, and found anew when chunks come, go or move. An exclusive view lends them to many
+//! threads, one entity at a time each.
+#![expect(unsafe_code, reason = "lends the row of one entity, under a borrow or a claim")]
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::access::{Access, BorrowGuard};
+use super::access::{Access, BorrowGuard, ClaimLoops};
+use super::claims::{ClaimWords, Refused};
 use super::column::{AddressToken, ChunkRef, RowToken};
 use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
-use super::data::{EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
+use super::data::{Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
     CheckFn, CheckResult, MatchOf, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan, TermsOf,
     parts, parts_of,
 };
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
-use crate::entities::Places;
+use crate::entities::{Entities, Places};
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{Directory, Writers};
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
@@ -483,6 +485,202 @@ fn check<Q: QueryData>(
     let elsewhere = ("I-23", "a view looks for a component where it is not");
     if is_exact { Ok(()) } else { Err(elsewhere) }
 }
+
+/// Random access from many threads, one entity at a time each: the pattern of rows that write to
+/// one entity of their own, such as actions to the agent that they belong to.
+///
+/// A [`claim`](Self::claim) gives a row exclusive access to the components of a target in this view
+/// until it is dropped. The row has the target until the view is dropped: it may claim it again, and
+/// another row that claims it gets [`ClaimError::Contested`] whenever it comes, also where the first
+/// one is done with it. So two rows that write to one target are an error every time, on any number
+/// of threads, and never a result that depends on which of them was first.
+///
+/// A row shows that it is itself by its [`Claimant`], which the query hands out. Where one query with
+/// claimants follows another in the same view, so that no row of the first is left, what its rows have
+/// claimed and dropped is free again.
+///
+/// For targets that many rows write to, collect what is to be written and apply it afterwards, as
+/// `Scatter` of `formic-jobs` does.
+///
+/// ```
+/// use formic_ecs::ClaimError;
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component)] struct Gold(u32);
+/// let mut world = World::new();
+/// let [agent, thief] = [world.spawn(()), world.spawn(())];
+/// let purse = world.spawn(Gold(0));
+/// let (mut rows, mut plan) = (world.plan_filtered::<Claimant, Without<Gold>>(), world.claim_plan::<&mut Gold>());
+/// let cell = world.cell();
+/// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+/// rows.query().for_each(|row| {
+///     for _ in 0..2 {
+///         match purses.claim(&row, purse) {
+///             Ok(mut purse) => purse.get_mut().0 += 5,
+///             Err(refused) => {
+///                 let rows = [agent, thief];
+///                 assert_eq!(refused, ClaimError::Contested { target: purse, rows });
+///             }
+///         }
+///     }
+/// });
+/// # drop((rows, purses));
+/// assert_eq!(world.get::<Gold>(purse)?.0, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ExclusiveView<'w, Q: QueryData> {
+    entities: &'w Entities,
+    lookups: Lookups<'w, Q>,
+    words: &'w ClaimWords,
+    loops: &'w ClaimLoops,
+    /// How many loops had begun before this view.
+    begun: u32,
+    _guard: BorrowGuard<'w>,
+}
+
+/// What a system keeps from run to run for a [`ExclusiveView`].
+///
+/// Made by [`World::claim_plan`](crate::World::claim_plan).
+pub struct ExclusivePlan<Q: QueryData> {
+    pub(crate) view: ViewPlan<Q>,
+    pub(crate) words: ClaimWords,
+}
+
+debug_fields!([Q: QueryData] ExclusivePlan<Q>: view);
+
+impl<Q: QueryData> ExclusivePlan<Q> {
+    pub(crate) fn new(view: ViewPlan<Q>) -> Self {
+        Self { view, words: ClaimWords::default() }
+    }
+
+    /// What the view touches.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        self.view.access()
+    }
+}
+
+debug_fields!([Q: QueryData] ExclusiveView<'_, Q>:);
+
+impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
+    /// The words were prepared for these entities and are used by no other view (I-12), as the plan is
+    /// borrowed; it was just extended.
+    pub(crate) fn new(
+        right: BorrowedRight<'w>,
+        plan: &'w ExclusivePlan<Q>,
+        loops: &'w ClaimLoops,
+    ) -> Self {
+        let (right, guard) = right.into_parts();
+        let (entities, words) = (right.source().entities, &plan.words);
+        let lookups = Lookups::new(right.to(plan.access()), &plan.view).among_several();
+        Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }
+    }
+
+    #[cfg(test)]
+    pub(super) fn writers(&self) -> Writers {
+        self.lookups.writers()
+    }
+
+    /// Exclusive access of a row to the components of a target, until the claim is dropped.
+    ///
+    /// # Errors
+    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world, or the row in another,
+    /// [`ClaimError::Missing`] if it lacks a component, [`ClaimError::Contested`] if another row has
+    /// claimed it, and [`ClaimError::Held`] if this row holds a claim on it.
+    // Always: it is the inner loop of every action system, and half of its work folds away where
+    // the columns are known.
+    #[inline(always)]
+    pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        let row = row.entity();
+        // Opening the chunk finds addresses and stamps it; no value is touched before the claim
+        // stands.
+        let (fetch, place) = match self.lookups.open(target) {
+            Ok(opened) => opened,
+            Err(QueryEntityError::NoSuchEntity(error)) => {
+                return Err(ClaimError::NoSuchEntity(error));
+            }
+            Err(_) => return Err(ClaimError::Missing(target)),
+        };
+        if row.index() as usize >= self.words.slot_count() {
+            return Err(NoSuchEntity(row).into());
+        }
+        let slot = target.index() as usize;
+        let earlier = self.loops.begun().saturating_sub(self.begun);
+        match self.words.take(slot, row.index(), earlier) {
+            Ok(mine) => {
+                let release = Release { words: self.words, slot, mine, marker: PhantomData };
+                Ok(Claim { fetch, row: place, release })
+            }
+            Err(why) => Err(self.refusal(row, target, why)),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, row: Entity, target: Entity, why: Refused) -> ClaimError {
+        match why {
+            Refused::Held => ClaimError::Held(target),
+            Refused::By(index) => {
+                let other = self.entities.at(index).unwrap_or(row);
+                ClaimError::Contested { target, rows: [row.min(other), row.max(other)] }
+            }
+        }
+    }
+}
+
+struct Release<'a> {
+    words: &'a ClaimWords,
+    slot: usize,
+    mine: u32,
+    /// Claims stay on the thread of their row, so that it knows what it holds.
+    marker: PhantomData<*mut ()>,
+}
+
+impl Drop for Release<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.words.leave(self.slot, self.mine);
+    }
+}
+
+/// Exclusive access to the components of one entity, while it lives.
+///
+/// It lends them rather than dereferencing to them: with the reference itself in hand, two claims
+/// could swap theirs and outlive the wrong one.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
+/// let (mut rows, mut plan) = (world.plan::<Claimant>(), world.claim_plan::<&mut Gold>());
+/// let cell = world.cell();
+/// let (mut rows, purses) = (cell.query(&mut rows)?, cell.claims(&mut plan)?);
+/// let row = rows.query().into_get(ada)?;
+/// let (mut from, mut to) = (purses.claim(&row, ada)?, purses.claim(&row, bob)?);
+/// from.get_mut().0 -= 2;
+/// to.get_mut().0 += 2;
+/// drop((from, to)); // now the same row can have them again
+/// assert_eq!(purses.claim(&row, bob)?.get_mut().0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Claim<'a, Q: QueryData> {
+    fetch: FetchOf<'a, Q>,
+    row: usize,
+    release: Release<'a>,
+}
+
+impl<Q: QueryData> Claim<'_, Q> {
+    /// The components.
+    #[inline]
+    pub fn get_mut(&mut self) -> Q::Item<'_> {
+        // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
+        // behind this claim holds the right to all entities (I-10); the word, which the claim
+        // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
+        let right = unsafe { RowToken::new(self.row) };
+        item::<Q>(&self.fetch, right)
+    }
+}
+
+debug_fields!([Q: QueryData] Claim<'_, Q>:; slot = |it| it.release.slot);
 
 #[cfg(test)]
 mod tests {
