@@ -10,7 +10,7 @@ use crate::explain::{Explained, explained};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::simulation::{Counter, Simulation};
-use crate::text::{counted, duration, grouped, rounded, write_line};
+use crate::text::{counted, duration, grouped, rounded, write_json, write_line};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,7 @@ pub fn write(
     let check = check.as_ref().err().map_or("ok", String::as_str);
     let report = Report { plan, simulation, lived, explained, state_hash, check };
     let written = match plan.results.json {
-        true => serde_json::to_string(&report.json())
-            .map_err(io::Error::from)
-            .and_then(|text| writeln!(out, "{text}")),
+        true => write_json(out, &report.json()),
         false => report.write_text(out),
     };
     written.map_err(Failure::Stdout)

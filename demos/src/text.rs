@@ -6,6 +6,7 @@ use std::time::Duration;
 use formic::inspect::View;
 pub use formic::inspect::grouped;
 use formic_ecs::Entity;
+use serde::Serialize;
 
 /// One of "workers" is a "worker".
 #[must_use]
@@ -46,6 +47,12 @@ pub fn duration(time: Duration) -> String {
 /// A line of a summary: a label, and its text in the second column.
 pub(crate) fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<12}{text}")
+}
+
+/// One JSON value, in a line.
+pub(crate) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(value)?;
+    writeln!(out, "{text}")
 }
 
 /// Three decimals say all that a clock can.

@@ -11,7 +11,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use formic_nav::Grid;
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::files;
@@ -21,11 +20,6 @@ fn load_grid(path: &Path) -> Result<Grid, Failure> {
     let bytes = files::read(path)?;
     Grid::parse(&path.display().to_string(), &bytes)
         .map_err(|error| Failure::Usage(error.to_string()))
-}
-
-fn write_json(out: &mut dyn Write, results: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(results).map_err(io::Error::from);
-    text.and_then(|text| writeln!(out, "{text}")).map_err(Failure::Stdout)
 }
 
 fn write_lines(out: &mut dyn Write, headline: &str, lines: &[(&str, String)]) -> io::Result<()> {

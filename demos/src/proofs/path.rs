@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::arguments::threads;
 use crate::failure::Failure;
 use crate::files;
-use crate::proofs::{Times, load_grid, write_json, write_lines};
-use crate::text::{grouped, rounded};
+use crate::proofs::{Times, load_grid, write_lines};
+use crate::text::{grouped, rounded, write_json};
 
 /// The arguments of `path`.
 #[derive(Debug, Clone, Args)]
@@ -112,11 +112,11 @@ pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let scenarios = load_scenarios(arguments, &terrain)?;
     let results = solve(arguments, &terrain, &scenarios);
-    if arguments.json {
-        write_json(out, &results)?;
-    } else {
-        results.write_text(out).map_err(Failure::Stdout)?;
-    }
+    let written = match arguments.json {
+        true => write_json(out, &results),
+        false => results.write_text(out),
+    };
+    written.map_err(Failure::Stdout)?;
     results.check()
 }
 

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::proofs::{Times, load_grid, write_json, write_lines};
-use crate::text::{grouped, rounded};
+use crate::proofs::{Times, load_grid, write_lines};
+use crate::text::{grouped, rounded, write_json};
 
 /// The arguments of `regions`.
 #[derive(Debug, Clone, Args)]
@@ -59,11 +59,11 @@ struct Results {
 pub fn run(arguments: &RegionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let results = edit(arguments, terrain);
-    if arguments.json {
-        write_json(out, &results)?;
-    } else {
-        results.write_text(out).map_err(Failure::Stdout)?;
-    }
+    let written = match arguments.json {
+        true => write_json(out, &results),
+        false => results.write_text(out),
+    };
+    written.map_err(Failure::Stdout)?;
     if results.mismatches == 0 {
         return Ok(());
     }
