@@ -107,8 +107,11 @@ struct Batch {
 /// * one that has been stuck for twelve seconds, or for two in a corridor of one cell,
 ///   [squeezes past](Avoid::is_squeezing): until it
 ///   gets on, it and those who go another way, or rest, take no notice of each other. That
-///   is the emergency in which bodies overlap by more, and it is why everyone arrives. These
-///   seconds need not be in one piece: to get on for a second makes up for a quarter of one.
+///   is the emergency in which bodies overlap by more, and it is why crowds do not jam. These
+///   seconds need not be in one piece: to get on for a second makes up for a quarter of one. One
+///   limit is known: with ticks of a tenth of a second, in two of 2,260 random crowds one body
+///   circled for ever beside another that rested, since it got on each time after it was turned
+///   back. With ticks of a twentieth of a second or less all arrived.
 ///
 /// To an [`Obstacle`] that moves they give all of the way.
 ///
