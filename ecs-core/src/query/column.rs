@@ -57,7 +57,7 @@ impl<'w> ChunkRef<'w> {
         open: impl FnOnce(&A, AddressToken<'w>, ChangeWindow) -> F,
     ) -> F {
         // SAFETY: what it is shown to is made of this chunk here, and the chunk is borrowed for 'w (I-23).
-        let token = unsafe { AddressToken::new() };
+        let token = unsafe { AddressToken::new(self.chunks) };
         open(&find(self), token, self.moment)
     }
 }
@@ -278,12 +278,12 @@ impl<'w, T> Values<'w, T> {
 #[derive(Clone, Copy, Debug)]
 pub struct AddressToken<'w>(PhantomData<&'w Chunks>);
 
-impl AddressToken<'_> {
+impl<'w> AddressToken<'w> {
     /// # Safety
-    /// What it is shown to was made from chunks that are borrowed for as long as it lives, and nothing
-    /// that it refers to has left its address since (I-23).
+    /// What it is shown to was made from these chunks, or those of these archetypes, and nothing that it
+    /// refers to has left its address since (I-23).
     #[inline]
-    pub(crate) unsafe fn new() -> Self {
+    pub(crate) unsafe fn new<T: ?Sized>(_borrowed: &'w T) -> Self {
         Self(PhantomData)
     }
 }

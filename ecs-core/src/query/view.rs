@@ -119,7 +119,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     #[inline]
     fn opened(&self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
         // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
-        let token = unsafe { AddressToken::new() };
+        let token = unsafe { AddressToken::new(self.source.archetypes) };
         (Q::Parts::open(cached, token, self.source.moment), row)
     }
 }
