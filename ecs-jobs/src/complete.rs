@@ -92,6 +92,10 @@ impl<'pool> JobGoal<'pool> {
         let has_helped = help_once(self.shared, self.context, Reach::Inside(id), &mut stop);
         if is_external {
             slot.let_external_out(id);
+            // Another one may help now that this one gives up.
+            if self.is_late() && self.shared.has_work(Reach::Inside(id)) {
+                self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.watches);
+            }
         }
         has_helped
     }

@@ -14,10 +14,11 @@
 use crate::queue::crowded_count;
 use crate::shared::{LocalQueues, Shared};
 use crate::slots::JobId;
-use crate::sync::{is_kept, needed_fence, park_timeout, thread_local};
+use crate::sync::{is_kept, needed_fence, thread_local};
 use crate::task_group::TaskGroup;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
+use std::thread;
 use std::time::Duration;
 
 /// After how many jobs in a row that others were after as well a worker rests, and for how long: about
@@ -55,6 +56,8 @@ pub(crate) struct WorkerContext {
     is_hungry: Cell<bool>,
     /// Whether a wake-up for any work was spent on this thread, and it has not begun any since.
     pub(crate) is_woken: Cell<bool>,
+    /// How many jobs in groups this thread, a worker, has run since it last looked for others.
+    pub(crate) group_jobs_in_a_row: Cell<usize>,
     /// How often this thread had found a queue's lock taken when it last looked at that, and in how
     /// many looks in a row there was something new.
     crowded_count: Cell<u32>,
@@ -142,6 +145,7 @@ impl WorkerContext {
             is_draining: Cell::new(false),
             is_hungry: Cell::new(false),
             is_woken: Cell::new(false),
+            group_jobs_in_a_row: Cell::new(0),
             crowded_count: Cell::new(crowded_count()),
             crowded_in_a_row: Cell::new(0),
             has_ended_job: Cell::new(false),
@@ -223,17 +227,22 @@ impl WorkerContext {
     /// Passes a wake-up on that was spent on this thread, which looks for work no more.
     pub(crate) fn pass_on_wake_up(&self, shared: &Shared) {
         if self.is_woken.replace(false) && is_kept("pass_on") {
-            shared.announce_more(shared.waiting_count().max(1));
+            shared.announce_more(shared.waiting_count().max(1), None);
         }
     }
 
-    /// Notes that this thread has found something to do, and is about to begin; so many jobs of it are
-    /// still among those that wait.
+    /// Notes that this thread has found something to do, in `group` if it is of one, and is about to
+    /// begin; so many jobs of it are still among those that wait.
     ///
     /// The wake-up that was spent on it may have been for something else: for one of several open
     /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
     #[inline]
-    pub(crate) fn note_fed(&self, shared: &Shared, still_waiting: usize) {
+    pub(crate) fn note_fed(
+        &self,
+        shared: &Shared,
+        still_waiting: usize,
+        group: Option<&TaskGroup>,
+    ) {
         let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
         if was_hungry {
             shared.count_hungry(false);
@@ -244,7 +253,7 @@ impl WorkerContext {
         if (was_hungry || was_woken) && is_kept("pass_on_work") {
             let waiting_count = shared.waiting_count().saturating_sub(still_waiting);
             if waiting_count > 0 {
-                shared.announce_more(waiting_count);
+                shared.announce_more(waiting_count, group);
             }
         }
     }
@@ -267,7 +276,8 @@ impl WorkerContext {
     /// for work meanwhile, so no other is woken in its place.
     pub(crate) fn rest(&self, shared: &Shared) {
         self.note_hungry(shared);
-        park_timeout(REST);
+        // Not `park_timeout`, which is as coarse as the timer of the system.
+        thread::sleep(REST);
         self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
     }
 

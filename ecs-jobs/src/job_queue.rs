@@ -78,7 +78,7 @@ fn take(queue: &Queue<JobId>) -> Option<JobId> {
     if queue.is_empty() {
         return None;
     }
-    queue.with(|list| {
+    queue.take_with(|list| {
         let id = list.pop_front();
         if list.is_empty() && list.capacity() > BURST_LEN {
             list.shrink_to(LEN_MIN);

@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 thread_local! {
-    /// How often this thread has found the lock of a queue taken.
+    /// How often this thread has found the lock of a queue taken when it came for work.
     static CROWDED_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How often this thread has found the lock of a queue taken, modulo 2^32.
+/// How often this thread has found the lock of a queue taken when it came for work, modulo 2^32.
 pub(crate) fn crowded_count() -> u32 {
     CROWDED_COUNT.with(Cell::get)
 }
@@ -33,13 +33,23 @@ impl<T> Queue<T> {
         Self { count: CachePadded::new(AtomicUsize::new(0)), list: Mutex::new(list) }
     }
 
-    /// Lets `change` at the list. All changes of the count are made here.
+    /// Lets `change` at the list.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
+        self.change(&mut self.list.lock(), change)
+    }
+
+    /// The same for a thread that takes work, which counts how often another one holds the lock.
+    pub(crate) fn take_with<R>(&self, take: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let mut list = self.list.try_lock().unwrap_or_else(|| {
             CROWDED_COUNT.with(|count| count.set(count.get().wrapping_add(1)));
             self.list.lock()
         });
-        let result = change(&mut list);
+        self.change(&mut list, take)
+    }
+
+    /// All changes of the count are made here.
+    fn change<R>(&self, list: &mut VecDeque<T>, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
+        let result = change(list);
         // Relaxed: a thread that goes to sleep has a fence before it looks at the count, and one
         // that pushes has one behind it.
         self.count.store(list.len(), Ordering::Relaxed);
@@ -61,7 +71,7 @@ impl<T> Queue<T> {
 
     /// Takes the oldest item.
     pub(crate) fn pop(&self) -> Option<T> {
-        if self.is_empty() { None } else { self.with(VecDeque::pop_front) }
+        if self.is_empty() { None } else { self.take_with(VecDeque::pop_front) }
     }
 
     /// Takes the newest item, if it `is_wanted`.

@@ -4,10 +4,12 @@ use crate::context::WorkerContext;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, Few, JobId, Kind};
+use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
 
-/// How many jobs in a row a thread runs because each is ready for the next: then others get a turn.
-const IN_A_ROW_MAX: usize = 64;
+/// How many jobs in a row a thread runs because each is ready for the next, and a worker because they
+/// are in groups: then others get a turn.
+pub(crate) const IN_A_ROW_MAX: usize = 64;
 
 /// Runs a job, then the first that is ready for it, and so on, until there is none or the thread is
 /// to `stop`, which it asks before each.
@@ -45,7 +47,7 @@ pub(crate) fn run_job<'pool>(
     mut claimed: Claimed<'pool>,
     goes_on: impl Fn(JobId) -> bool,
 ) -> Option<Claimed<'pool>> {
-    context.note_fed(shared, 0);
+    context.note_fed(shared, 0, None);
     let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
     let ready = |job: Claimed<'pool>| {
@@ -94,7 +96,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
         claimed.slot().start_as_external(id);
     }
     // Dropping a closure runs the user's code as well as calling it does.
-    let outcome = claimed.with_job(|job| {
+    let run = |job: &mut StoredJob<'static>| {
         context.inside_job(id, || {
             if is_cancelled {
                 job.clear();
@@ -102,7 +104,12 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
             }
             catch(|| job.run(&()))
         })
-    });
+    };
+    // A job in whose wait this one runs goes on only behind it.
+    let around = context.job.get();
+    let pool = (shared.number, &shared.slots);
+    let outcome =
+        claimed.with_job(|job| shared.wait_graph.while_waiting(pool, around, id, || run(job)));
     match outcome {
         Ok(()) => is_cancelled,
         Err(payload) => {

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::job_queue::JobQueue;
 use crate::join_deque::{JoinDeque, Place};
 use crate::queue::Queue;
-use crate::sleep::{Sleepers, Takes};
+use crate::sleep::{Sleepers, Tag, Takes};
 use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
@@ -68,8 +68,11 @@ impl LocalQueues {
     /// Whether thieves would have too little to take.
     #[inline]
     fn wants_more(&self, shared: &Shared) -> bool {
+        // In this order: a thread that takes a half between the two looks is hungry in the first, and
+        // its half is open in neither.
+        let hungry_count = shared.hungry_count();
         let open_count = self.open.len();
-        open_count == 0 || shared.hungry_count() > open_count
+        open_count == 0 || hungry_count > open_count
     }
 
     /// Puts a half of a join, of this group, into the private part, and feeds the thieves.
@@ -246,25 +249,36 @@ impl Shared {
         self.wake_for(wanted.saturating_sub(owner_count), Some(group));
     }
 
-    /// Wakes so many idle workers, less those that look for work anyway; where none is idle, owners of
-    /// the groups around `group`; and for want of these, threads that wait for jobs, if it is in one.
+    /// Wakes so many idle workers, less those that look for work anyway; and where none is idle, others
+    /// that help in `group`. Where one is idle still, a worker that begins wakes all of these.
     fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
         if self.sleepers.idle_count() > 0 && is_kept("announce_workers") {
             let woken =
                 self.sleepers.wake(self.left_to_wake(wanted), |tag| tag.takes == Takes::Anything);
-            // A worker that looks for work wakes those that are idle still.
             if self.sleepers.idle_count() > 0 {
                 return;
             }
             wanted -= woken;
         }
         // A worker that looks for work may find other work, and there is none besides.
-        let Some(group) = group else { return };
+        if let Some(group) = group {
+            self.wake_around(wanted, group);
+        }
+    }
+
+    /// Wakes so many owners of the groups around `group`; and for want of these, threads that wait for
+    /// jobs, if it is in one.
+    fn wake_around(&self, mut wanted: usize, group: &TaskGroup) {
         if is_kept("announce_owners_around") {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
-        if group.job().is_some() && is_kept("announce_helpers") {
-            self.sleepers.wake(wanted, |tag| tag.job != 0);
+        if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
+            // A thread in `run_until_done` watches as well, and helps inside of no job.
+            let is_helper = |tag: &Tag| tag.job != 0 && !tag.watches;
+            let waits_for_it = |tag: &Tag| is_helper(tag) && tag.job == job.to_bits();
+            wanted -= self.sleepers.wake(wanted, waits_for_it);
+            // It may be on the way to the job that one of the others waits for.
+            self.sleepers.wake(wanted, is_helper);
         }
     }
 
@@ -293,10 +307,15 @@ impl Shared {
     }
 
     /// Wakes others for what there is to do, if there is: the caller was woken and leaves, or was
-    /// counted upon by those who brought work, and has found some.
-    pub(crate) fn announce_more(&self, count: usize) {
-        if self.sleepers.has_any() {
-            self.wake_takers(count);
+    /// counted upon by those who brought work, and has found some, in `group` if it is of one.
+    pub(crate) fn announce_more(&self, count: usize, group: Option<&TaskGroup>) {
+        if !self.sleepers.has_any() {
+            return;
+        }
+        self.wake_takers(count);
+        // The last of the idle workers has been woken, so that none of them would tell the others.
+        if let Some(group) = group.filter(|_| self.sleepers.idle_count() == 0) {
+            self.wake_around(count.saturating_sub(self.searching_count()), group);
         }
     }
 
@@ -330,7 +349,7 @@ impl Shared {
     /// a thread that takes one opens others.
     pub(crate) fn waiting_count(&self) -> usize {
         let halves = usize::from(self.has_half(Reach::All));
-        self.open_groups.left() + self.ready.len().min(2) + halves
+        self.open_groups.left().saturating_add(self.ready.len().min(2) + halves)
     }
 
     /// Tells the workers to end.
@@ -452,7 +471,7 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::{Listed, Tag};
+    use crate::sleep::Listed;
 
     const IDLE: Tag =
         Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };

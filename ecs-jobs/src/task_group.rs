@@ -338,9 +338,9 @@ impl OpenGroups {
 
     /// How many jobs are left in all groups, about.
     pub(crate) fn left(&self) -> usize {
-        let mut left = 0;
+        let mut left = 0_usize;
         _ = self.0.find_map(|open| {
-            left += open.work().left();
+            left = left.saturating_add(open.work().left());
             None::<()>
         });
         left

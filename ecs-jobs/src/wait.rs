@@ -74,8 +74,8 @@ pub(crate) fn help_once(
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     if let Some(visit) = shared.enter(reach) {
-        context.note_fed(shared, 1);
         let work = visit.work();
+        context.note_fed(shared, 1, Some(work.group()));
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
                 // Jobs of a graph that this thread has made ready wake no thread, and the owner may
@@ -90,7 +90,7 @@ pub(crate) fn help_once(
     }
     // The half itself notes which group its thief is now working for.
     let Some(half) = shared.steal(context.place(), reach) else { return false };
-    context.note_fed(shared, 0);
+    context.note_fed(shared, 0, Some(half.group()));
     half.run();
     true
 }

@@ -4,7 +4,7 @@
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
-use crate::run_job::{Main, run_chain, take_any};
+use crate::run_job::{IN_A_ROW_MAX, Main, run_chain, take_any};
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::{Tag, Takes};
 use crate::slots::JobId;
@@ -147,23 +147,28 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 }
 
-/// Takes on whatever there is, groups first, since more threads are wanted there. Returns whether
-/// there was anything.
+/// Takes on whatever there is, groups first, since more threads are wanted there, but after so many
+/// jobs of groups in a row one with a handle. Returns whether there was anything.
 pub(crate) fn work_once(
     shared: &Shared,
     context: &WorkerContext,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
+    let in_a_row = &context.group_jobs_in_a_row;
+    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
     let mut leaves = || {
+        in_a_row.set(in_a_row.get().saturating_add(1));
         context.note_crowd();
         let is_in_the_way = context.is_in_the_way(shared);
         if is_in_the_way {
             // Before it leaves, so that no other is woken in its place.
             context.note_hungry(shared);
         }
-        is_in_the_way || stop()
+        is_in_the_way || is_turn() || stop()
     };
-    if !help_once(shared, context, Reach::All, &mut leaves) {
+    let has_helped = !is_turn() && help_once(shared, context, Reach::All, &mut leaves);
+    if !has_helped {
+        in_a_row.set(0);
         let Some(job) = take_any(shared) else {
             context.note_hungry(shared);
             return false;
@@ -181,9 +186,14 @@ pub(crate) fn work_once(
 mod tests {
     use super::*;
     use crate::run_job::add_job;
-    use crate::scope::scope;
+    use crate::scope::{Scope, scope};
+    use crate::sleep::Listed;
     use crate::slots::{JobId, Kind};
+    use crate::task_group::Work;
     use std::process::Command;
+
+    const IDLE: Tag =
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
@@ -204,6 +214,52 @@ mod tests {
             });
             assert!(!other.leave(), "the job in the queue is for the other one");
         });
+    }
+
+    #[test]
+    fn the_last_idle_worker_that_begins_wakes_the_owner_around() {
+        let (shared, places) = Shared::new(3);
+        let list = |tag| shared.sleepers.list(tag);
+        (0..2).for_each(|_| shared.begin_worker());
+        scope(&shared, |outer| {
+            outer.spawn(|outer| {
+                scope(&shared, |inner| {
+                    let owner_around =
+                        list(Tag { group: outer.group().address(), ..Tag::default() });
+                    let idle = [list(IDLE), list(IDLE)];
+                    (0..4).for_each(|_| inner.spawn(|_| ()));
+                    assert_eq!(idle.each_ref().map(Listed::is_listed), [true, false]);
+                    let work = |place| {
+                        WorkerContext::with_worker(&shared, place, |context| {
+                            assert!(work_once(&shared, context, &mut || false));
+                        });
+                    };
+                    std::thread::scope(|threads| {
+                        let place = places.into_iter().next_back().expect("there are three");
+                        threads.spawn(move || work(place)).join().expect("it ends well");
+                    });
+                    assert!(!idle[0].is_listed(), "three jobs are left");
+                    assert!(!owner_around.leave(), "and two workers for them");
+                });
+            });
+        });
+    }
+
+    #[test]
+    fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_none_who_would_not_help() {
+        let (shared, _places) = Shared::new(1);
+        let [this, other] = [1, 2].map(|index| JobId::new(index, 1));
+        let list = |job: JobId| Tag { job: job.to_bits(), ..Tag::default() };
+        let look = |scope: &Scope<'_>| {
+            let waits_for_this = shared.sleepers.list(list(this));
+            let waits_for_other = shared.sleepers.list(list(other));
+            let runs_until_done = shared.sleepers.list(Tag { watches: true, ..list(this) });
+            shared.announce_work(scope.group(), 1);
+            assert!(!waits_for_this.leave() && waits_for_other.is_listed());
+            shared.announce_work(scope.group(), 2);
+            assert!(!waits_for_other.leave() && runs_until_done.leave());
+        };
+        WorkerContext::with(&shared, |context| context.inside_job(this, || scope(&shared, look)));
     }
 
     #[test]

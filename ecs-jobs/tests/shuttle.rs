@@ -15,6 +15,7 @@ use formic_ecs::prelude::*;
 use formic_jobs::prelude::*;
 use formic_jobs::{JobGraph, JobHandle, Pool, Sharing, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::sync::Barrier;
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -169,6 +170,17 @@ fn fib(pool: &Pool, n: usize) -> usize {
 #[test]
 fn joins_that_nest_give_the_sequential_result() {
     explore("joins on 7 threads", || assert_eq!(fib(&pool(6), 7), 13));
+}
+
+/// Each leaf waits for all others, so that a half which stays with its owner is a deadlock.
+#[test]
+fn the_leaves_of_a_coarse_tree_of_joins_run_at_one_time() {
+    explore("4 leaves that meet on 4 threads", || {
+        let (pool, meet) = (pool(3), Barrier::new(4));
+        let leaf = || _ = meet.wait();
+        let half = || _ = pool.join(leaf, leaf);
+        pool.join(half, half);
+    });
 }
 
 #[test]

@@ -180,7 +180,9 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
         let worker = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                WorkerContext::with_worker(&shared, place, |context| context.note_fed(&shared, 0));
+                WorkerContext::with_worker(&shared, place, |context| {
+                    context.note_fed(&shared, 0, None)
+                });
             }
         });
         add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());

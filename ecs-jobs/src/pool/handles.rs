@@ -116,7 +116,9 @@ impl Pool {
     /// dropped on another thread before that, the job is cancelled.
     ///
     /// It does not run while that thread is in `scope`, `join` or one of the
-    /// `for_each` calls: nothing in there may wait for it.
+    /// `for_each` calls: nothing in there may wait for it. If that thread waits inside
+    /// of another job it runs there too, so it must not wait for that one: such a wait
+    /// has no end, and panics in debug builds.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};

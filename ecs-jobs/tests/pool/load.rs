@@ -2,10 +2,10 @@
 //! that no failure is forgotten.
 
 use crate::support::{pool, within};
-use formic_jobs::{JobError, JobHandle, Pool};
+use formic_jobs::{JobError, JobHandle, Pool, Scope};
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 fn pause(milliseconds: u64) {
@@ -237,6 +237,75 @@ fn jobs_wait_for_each_other_in_a_circle_and_are_told_so() {
         let errors = errors.lock().unwrap();
         assert_eq!(errors.len(), 1, "one of the two is told: {errors:?}");
         assert!(errors[0].contains("JobHandle"), "it names the jobs: {errors:?}");
+    });
+}
+
+/// The main thread runs what is for it in each of its waits, also in that of a job.
+#[test]
+fn a_job_for_the_main_thread_that_waits_for_the_one_below_it_is_told_so() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    within(Duration::from_secs(30), || {
+        let pool = Arc::new(pool(1));
+        let below = Arc::new(OnceLock::<JobHandle>::new());
+        let (begin, begun) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        let both = Arc::new(Barrier::new(2));
+        let (host, handle, met) = (Arc::clone(&pool), Arc::clone(&below), Arc::clone(&both));
+        // On the worker, which runs nothing else till the other one waits for it.
+        let load = pool.schedule(move || {
+            met.wait();
+            begun.recv().expect("the other one begins");
+            let pool = Arc::clone(&host);
+            let (begin, begun) = mpsc::channel();
+            host.on_main().schedule(move || {
+                begin.send(()).expect("the job below waits for it");
+                let below = *handle.get().expect("it is set");
+                let wait = std::panic::AssertUnwindSafe(|| pool.complete(below));
+                tell.send(std::panic::catch_unwind(wait)).expect("the test waits for it");
+            });
+            begun.recv().expect("it begins");
+        });
+        let host = Arc::clone(&pool);
+        let parse = pool.schedule(move || {
+            begin.send(()).expect("the other one waits");
+            host.complete(load);
+        });
+        below.set(parse).expect("nothing else sets it");
+        both.wait();
+        pool.complete(parse);
+        let payload = told.recv().expect("it has run").expect_err("it would wait for itself");
+        let text = payload.downcast_ref::<String>().expect("it says why");
+        assert!(text.contains("a wait without an end"), "{text}");
+    });
+}
+
+/// A scope whose jobs go on for ever, on all workers.
+#[test]
+fn a_scope_that_never_runs_dry_leaves_turns_to_jobs_with_handles() {
+    fn again<'scope>(scope: &Scope<'scope>, is_over: &'scope AtomicBool) {
+        if !is_over.load(Ordering::SeqCst) {
+            scope.spawn(|scope| again(scope, is_over));
+        }
+    }
+    within(Duration::from_secs(60), || {
+        let (pool, is_over) = (pool(2), AtomicBool::new(false));
+        let started = Barrier::new(2);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                pool.scope(|scope| {
+                    (0..8).for_each(|_| scope.spawn(|scope| again(scope, &is_over)));
+                    started.wait();
+                });
+            });
+            started.wait();
+            let job = pool.schedule(|| ());
+            while !pool.is_done(job) {
+                pause(1);
+            }
+            is_over.store(true, Ordering::SeqCst);
+        });
     });
 }
 

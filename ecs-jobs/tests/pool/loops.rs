@@ -243,3 +243,21 @@ fn of_two_heavy_indices_none_waits_for_the_other() {
         }
     });
 }
+
+/// Together they have more batches than a number has room for.
+#[test]
+fn loops_over_as_many_indices_as_there_are_run_beside_each_other() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(2);
+        std::thread::scope(|threads| {
+            for _ in 0..6 {
+                threads.spawn(|| {
+                    for _ in 0..20 {
+                        let body = |_| std::thread::sleep(Duration::from_micros(50));
+                        pool.for_each_range(usize::MAX, body);
+                    }
+                });
+            }
+        });
+    });
+}
