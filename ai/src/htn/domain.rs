@@ -1,6 +1,7 @@
 //! Methods, and the domains that they make together with operators.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::mem::replace;
 
 use formic_ecs::{HashState, StateHasher};
 
@@ -328,47 +329,66 @@ impl Domain {
         format!("{} {}", self.task_name(method.compound), method.name)
     }
 
+    /// The place of a compound task among these.
+    fn compound(&self, task: u32) -> Option<usize> {
+        (task as usize).checked_sub(self.operators.len()).filter(|_| task != PAUSE)
+    }
+
+    /// Looks at each method, and again at those that name a task of which the look at another one has
+    /// said that something is new, until nothing is.
+    fn settle(&self, mut look: impl FnMut(&FlatMethod) -> bool) {
+        let mut users = vec![Vec::new(); self.compounds.len()];
+        for (number, method) in self.methods.iter().enumerate() {
+            let named = method.tasks.iter().filter_map(|&task| self.compound(task));
+            named.for_each(|place| users[place].push(number));
+        }
+        let mut open: VecDeque<usize> = (0..self.methods.len()).collect();
+        let mut is_open = vec![true; self.methods.len()];
+        while let Some(number) = open.pop_front() {
+            is_open[number] = false;
+            let method = &self.methods[number];
+            if let Some(place) = self.compound(method.compound).filter(|_| look(method)) {
+                let closed =
+                    users[place].iter().filter(|&&user| !replace(&mut is_open[user], true));
+                open.extend(closed);
+            }
+        }
+    }
+
     /// Refuses tasks that can begin with themselves before any operator.
     fn check_beginnings(&self) -> Result<(), MindError> {
-        let first = self.operators.len();
+        let place = |task: u32| self.compound(task);
         // Which compound tasks can be done by doing nothing.
         let mut is_empty = vec![false; self.compounds.len()];
-        let passes = |is_empty: &[bool], task: u32| {
-            task != PAUSE && (task as usize).checked_sub(first).is_some_and(|it| is_empty[it])
-        };
-        loop {
-            let mut is_settled = true;
-            for method in &self.methods {
-                let place = method.compound as usize - first;
-                if !is_empty[place] && method.tasks.iter().all(|&task| passes(&is_empty, task)) {
-                    (is_empty[place], is_settled) = (true, false);
+        let passes = |is_empty: &[bool], task: u32| place(task).is_some_and(|it| is_empty[it]);
+        self.settle(|method| {
+            let can = method.tasks.iter().all(|&task| passes(&is_empty, task));
+            let compound = place(method.compound).expect("a method is of a compound task");
+            can && !replace(&mut is_empty[compound], can)
+        });
+        // From a compound task to those that it can begin with: a circle is an error. What waits for
+        // none that was not looked at is done with, until nothing is left.
+        let mut behind = vec![Vec::new(); self.compounds.len()];
+        let mut wait_counts = vec![0_usize; self.compounds.len()];
+        for method in &self.methods {
+            let compound = place(method.compound).expect("a method is of a compound task");
+            let end = method.tasks.iter().position(|&task| !passes(&is_empty, task));
+            let begin = method.tasks.iter().take(end.map_or(usize::MAX, |end| end + 1));
+            for first in begin.filter_map(|&task| place(task)) {
+                behind[first].push(compound);
+                wait_counts[compound] += 1;
+            }
+        }
+        let mut free: Vec<usize> = (0..behind.len()).filter(|&it| wait_counts[it] == 0).collect();
+        while let Some(it) = free.pop() {
+            for &waiting in &behind[it] {
+                wait_counts[waiting] -= 1;
+                if wait_counts[waiting] == 0 {
+                    free.push(waiting);
                 }
             }
-            if is_settled {
-                break;
-            }
         }
-        // From a compound task to those that it can begin with: a circle is an error. What has no
-        // way out that was not looked at is done with, until nothing is left.
-        let begins = |method: &FlatMethod| {
-            let end = method.tasks.iter().position(|&task| !passes(&is_empty, task));
-            let tasks = method.tasks.iter().take(end.map_or(usize::MAX, |end| end + 1)).copied();
-            let compound = |task: u32| (task as usize).checked_sub(first);
-            tasks.filter(|&task| task != PAUSE).filter_map(compound).collect::<Vec<_>>()
-        };
-        let mut next = vec![Vec::new(); self.compounds.len()];
-        for method in &self.methods {
-            next[method.compound as usize - first].extend(begins(method));
-        }
-        let mut is_done = vec![false; self.compounds.len()];
-        loop {
-            let is_free = |it: usize| !is_done[it] && next[it].iter().all(|&to| is_done[to]);
-            match (0..next.len()).find(|&it| is_free(it)) {
-                Some(free) => is_done[free] = true,
-                None => break,
-            }
-        }
-        match is_done.iter().position(|&is_done| !is_done) {
+        match wait_counts.iter().position(|&count| count > 0) {
             Some(circle) => {
                 let name = &self.compounds[circle].name;
                 let problem = format!("{name:?} decomposes into itself before any operator");
@@ -381,44 +401,38 @@ impl Domain {
     /// Works out what each task costs at least.
     fn set_bounds(&mut self) {
         let count = self.operators.len() + self.compounds.len();
-        self.may_pause = vec![false; count];
-        loop {
-            let may = |task: &u32| *task == PAUSE || self.may_pause[*task as usize];
-            let found = self.methods.iter().find(|method| {
-                !self.may_pause[method.compound as usize] && method.tasks.iter().any(may)
-            });
-            let Some(method) = found else { break };
-            self.may_pause[method.compound as usize] = true;
-        }
-        self.least = self.operators.iter().map(|operator| operator.cost.into()).collect();
-        self.least.resize(count, IMPOSSIBLE);
-        loop {
-            let mut is_settled = true;
-            for method in 0..self.methods.len() {
-                let cost = self.least_of(&self.methods[method].tasks);
-                let compound = self.methods[method].compound as usize;
-                if cost < self.least[compound] {
-                    (self.least[compound], is_settled) = (cost, false);
-                }
+        let mut may_pause = vec![false; count];
+        self.settle(|method| {
+            let may = |&task: &u32| task == PAUSE || may_pause[task as usize];
+            let can = method.tasks.iter().any(may);
+            can && !replace(&mut may_pause[method.compound as usize], can)
+        });
+        let mut least: Vec<u64> =
+            self.operators.iter().map(|operator| operator.cost.into()).collect();
+        least.resize(count, IMPOSSIBLE);
+        self.settle(|method| {
+            let cost = least_of(&method.tasks, &least, &may_pause);
+            let is_less = cost < least[method.compound as usize];
+            if is_less {
+                least[method.compound as usize] = cost;
             }
-            if is_settled {
-                break;
-            }
-        }
+            is_less
+        });
+        (self.may_pause, self.least) = (may_pause, least);
     }
+}
 
-    /// What these cost at least, up to where the plan may end.
-    fn least_of(&self, tasks: &[u32]) -> u64 {
-        let mut cost = 0_u64;
-        for &task in tasks {
-            if task == PAUSE {
-                break;
-            }
-            cost = cost.saturating_add(self.least[task as usize]);
-            if self.may_pause[task as usize] {
-                break;
-            }
+/// What these cost at least, up to where the plan may end.
+fn least_of(tasks: &[u32], least: &[u64], may_pause: &[bool]) -> u64 {
+    let mut cost = 0_u64;
+    for &task in tasks {
+        if task == PAUSE {
+            break;
         }
-        cost
+        cost = cost.saturating_add(least[task as usize]);
+        if may_pause[task as usize] {
+            break;
+        }
     }
+    cost
 }

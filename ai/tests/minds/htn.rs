@@ -483,6 +483,31 @@ fn by_taxi_or_on_foot(builder: DomainBuilder, cash: Fact, home: Fact) -> DomainB
         .method(Method::new("go home", "not at all").when(home.is(true)))
 }
 
+/// Each task is the next one, so that what is known of the last comes to the first by all others.
+#[test]
+fn a_domain_is_made_in_a_time_that_grows_with_its_size() {
+    let count = 20_000;
+    let start = std::time::Instant::now();
+    for is_upward in [false, true] {
+        let mut facts = Facts::new();
+        let done = facts.flag("done");
+        let work = Operator::new("work").cost(3).then(done.becomes(true));
+        let domain = DomainBuilder::new(facts).operator(work);
+        let method = |domain: DomainBuilder, number: usize| {
+            let next = if number + 1 == count { "work".into() } else { format!("{}", number + 1) };
+            domain.method(Method::new(format!("{number}"), "on").task(next))
+        };
+        let domain = match is_upward {
+            true => (0..count).fold(domain, method),
+            false => (0..count).rev().fold(domain, method),
+        };
+        let domain = domain.states_max(3 * count).build("0").expect("it is a domain");
+        let plan = domain.plan(&[0]).expect("there is a way");
+        assert_eq!(plan.names(&domain).collect::<Vec<_>>(), ["work"]);
+    }
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
 #[test]
 fn an_agent_carries_out_its_plan_and_says_which_way_it_took_and_why() {
     let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
