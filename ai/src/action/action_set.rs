@@ -75,7 +75,13 @@ pub struct ActionSet {
     actions: Vec<ActionSpec>,
     /// The number of its names, see [`layout_with`].
     layout: u32,
+    /// How many composites lie in each other.
+    depth: usize,
 }
+
+/// The most composites that may lie in each other. An agent ends with all of them, and the hooks that
+/// do this may not cause each other much deeper.
+const DEPTH_MAX: usize = 64;
 
 #[derive(Clone)]
 struct ActionSpec {
@@ -105,6 +111,9 @@ pub enum ActionSetError {
         /// How many there are.
         count: usize,
     },
+    /// There are composites in composites, and so on, too many in each other.
+    #[error("composites lie in each other more than {DEPTH_MAX} deep")]
+    TooDeep,
     /// The entity is not in the world.
     #[error(transparent)]
     NoSuchEntity(#[from] NoSuchEntity),
@@ -201,11 +210,16 @@ impl ActionSet {
     }
 
     /// Adds an action that consists of others: see [`Composite`]. Composites may have composites
-    /// among their parts.
+    /// among their parts, up to 64 in each other.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "every new composite has a `Concluded`")]
-    pub fn composite(self, name: impl Into<String>, kind: Composite, parts: Self) -> Self {
-        let problem = parts.check().err();
+    pub fn composite(mut self, name: impl Into<String>, kind: Composite, parts: Self) -> Self {
+        let depth = parts.depth + 1;
+        self.depth = self.depth.max(depth);
+        let is_too_deep = depth > DEPTH_MAX;
+        let problem = if is_too_deep { Some(ActionSetError::TooDeep) } else { parts.check().err() };
+        // What is never spawned is not kept, so that no nest grows without end.
+        let parts = if problem.is_none() { parts } else { Self::new() };
         let spawn = move |world: &mut World, action: Action| {
             let entity = world.spawn((action, Executing, Finished, kind, Concluded));
             put_to_sleep(world, entity);

@@ -113,6 +113,23 @@ fn a_composite_that_is_halted_halts_its_parts() {
 }
 
 #[test]
+fn composites_lie_in_each_other_up_to_64_deep() {
+    let mut world = World::new();
+    let deep = |depth: usize| {
+        let outer = |parts, _| ActionSet::new().composite("work", Composite::join(), parts);
+        (0..depth).fold(ActionSet::new().action("sing", instant("sing")), outer)
+    };
+    let agent = deep(64).spawn(&mut world, ()).expect("that is not too deep");
+    assert!(world.entities().count() > 64);
+    world.despawn(agent).expect("it is there");
+    assert!(world.is_empty(), "all its actions went with it");
+    for depth in [65, 66, 200_000] {
+        assert_eq!(deep(depth).spawn(&mut world, ()), Err(ActionSetError::TooDeep));
+    }
+    assert!(world.is_empty());
+}
+
+#[test]
 fn a_composite_with_nothing_or_too_much_in_it_is_refused() {
     let mut world = World::new();
     let outer = |parts| ActionSet::new().composite("work", Composite::join(), parts);
