@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use formic_ecs::{EnabledBitMut, Entity, World};
@@ -139,8 +140,8 @@ impl<M: Reload> MindFile<M> {
 /// All files of a folder with this extension, by their names without it: a library of minds.
 ///
 /// # Errors
-/// Returns an error if the folder or one of the files cannot be read, or `read` gives one, which gets
-/// the name and the text.
+/// Returns an error if the folder or one of the files cannot be read or has a name that is not UTF-8, or
+/// `read` gives one, which gets the name and the text.
 pub fn load_folder<M>(
     folder: impl AsRef<Path>,
     extension: &str,
@@ -154,7 +155,9 @@ pub fn load_folder<M>(
         if path.extension().is_none_or(|found| found != extension) {
             continue;
         }
-        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+        let no_text = || io::Error::new(io::ErrorKind::InvalidData, "its name is not UTF-8");
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(no_text);
+        let name = name.map_err(|error| LoadError::Io { path: path.clone(), error })?;
         let mind = load_file(&path, |text| read(name, text))?;
         minds.insert(name.to_owned(), mind);
     }

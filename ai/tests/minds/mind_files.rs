@@ -596,3 +596,17 @@ fn a_folder_of_minds_is_a_library() {
         "{error}"
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_a_folder_whose_name_is_no_text_is_an_error() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = file("folder of no text");
+    std::fs::create_dir_all(&folder).unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"d\xF6g.ron");
+    if std::fs::write(folder.join(name), CAT).is_err() {
+        return; // not on this file system
+    }
+    let error = load_folder(&folder, "ron", |_, _| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("g.ron") && error.contains("its name is not UTF-8"), "{error}");
+}
