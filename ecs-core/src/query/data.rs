@@ -219,6 +219,40 @@ macro_rules! own_run {
 
 pub(super) use own_run;
 
+/// The members of [`QueryParts`] of a column of `$value` that is read, but for where it begins.
+macro_rules! read_column {
+    ($value:ty) => {
+        type Address = ChunkAddress<$value>;
+        type Fetch<'w> = Values<'w, $value>;
+        type Run<'w> = &'w [$value];
+
+        #[inline]
+        fn open<'w>(
+            address: &Self::Address,
+            token: AddressToken<'w>,
+            _moment: ChangeWindow,
+        ) -> Self::Fetch<'w> {
+            Values::at(*address, token)
+        }
+
+        #[inline]
+        fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+            fetch.read_run(&right)
+        }
+
+        #[inline]
+        fn with_run<'a, 'w: 'a>(
+            _fetch: &Self::Fetch<'w>,
+            run: Self::Run<'a>,
+            right: &RangeToken<'a>,
+        ) -> Self::Fetch<'a> {
+            Values::of_run(run, right)
+        }
+    };
+}
+
+pub(super) use read_column;
+
 /// Query data that a run of rows gives as slices.
 ///
 /// ```

@@ -19,36 +19,11 @@ impl<T: Component> QueryData for &T {
 term!(&T as &'static T, Read, narrows: T::ENABLEABLE);
 
 impl<T: Component> QueryParts for &T {
-    type Fetch<'w> = Values<'w, T>;
-    type Run<'w> = &'w [T];
-    type Address = ChunkAddress<T>;
+    super::read_column!(T);
 
     #[inline]
     fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {
         ChunkAddress::of_column(chunk.record(slots.column()).start().cast())
-    }
-
-    #[inline]
-    fn open<'w>(
-        address: &Self::Address,
-        token: AddressToken<'w>,
-        _moment: ChangeWindow,
-    ) -> Self::Fetch<'w> {
-        Values::at(*address, token)
-    }
-
-    #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> &'a [T] {
-        fetch.read_run(&right)
-    }
-
-    #[inline]
-    fn with_run<'a, 'w: 'a>(
-        _fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
-        Values::of_run(run, right)
     }
 
     #[inline]

@@ -62,36 +62,11 @@ macro_rules! entity_data {
         }
 
         impl QueryParts for $name {
-            type Address = ChunkAddress<Entity>;
-            type Fetch<'w> = Values<'w, Entity>;
-            type Run<'w> = &'w [Entity];
+            super::read_column!(Entity);
 
             #[inline]
             fn address((): &(), chunk: &ChunkRef<'_>) -> Self::Address {
                 ChunkAddress::of_column(chunk.chunks.entity_column(chunk.chunk))
-            }
-
-            #[inline]
-            fn open<'w>(
-                address: &Self::Address,
-                token: AddressToken<'w>,
-                _moment: ChangeWindow,
-            ) -> Self::Fetch<'w> {
-                Values::at(*address, token)
-            }
-
-            #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
-                fetch.read_run(&right)
-            }
-
-            #[inline]
-            fn with_run<'a, 'w: 'a>(
-                _fetch: &Self::Fetch<'w>,
-                run: Self::Run<'a>,
-                right: &RangeToken<'a>,
-            ) -> Self::Fetch<'a> {
-                Values::of_run(run, right)
             }
 
             #[inline]
