@@ -134,7 +134,7 @@ pub use query::{
 pub use random::RandomStream;
 pub use world::{
     ArchetypeStats, Bulk, DeclaredAccess, EntityPlace, MissingResource, NotInserted, Res, ResMut,
-    ResourceError, World, WorldCell, WorldStats,
+    ResourceError, Turns, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

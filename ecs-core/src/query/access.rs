@@ -256,9 +256,16 @@ impl Borrows {
     pub(crate) fn reset(&mut self, declared: Option<&Access>) {
         let is_written = declared.is_none();
         self.words.iter_mut().for_each(|word| *word = unused_word(is_written));
-        let written = declared.map_or(&[][..], Access::writes);
-        written.iter().for_each(|id| self.words[id.index()] = unused_word(true));
+        if let Some(declared) = declared {
+            self.set_written(declared, true);
+        }
         self.claim_loops.iter_mut().for_each(|loops| *loops = ClaimLoops::default());
+    }
+
+    /// Notes whether the next users write what `access` writes, or only read it. No user is left.
+    #[inline]
+    pub(crate) fn set_written(&mut self, access: &Access, is_written: bool) {
+        access.writes().iter().for_each(|id| self.words[id.index()] = unused_word(is_written));
     }
 
     /// The loops of one turn.

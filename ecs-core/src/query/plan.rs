@@ -162,7 +162,16 @@ pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     world: u64,
     epoch: u64,
     parts: PartsOf<Q, F>,
-    last_asked: u64,
+    asked: LastAsked,
+}
+
+/// What a plan remembers of the last time that it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct LastAsked {
+    /// The world's version; 0 where it never was.
+    pub(crate) version: u64,
+    /// The number of the declared access that it was seen to keep to; 0 where there was none.
+    pub(crate) declared: u64,
 }
 
 /// What a plan has to say about a world: what it touches, and the matches of that very plan, which is why
@@ -183,7 +192,7 @@ impl<'a, M> Planned<'a, M> {
     }
 }
 
-debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: last_asked; archetypes = |it| it.parts.matches.len());
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: asked; archetypes = |it| it.parts.matches.len());
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
@@ -192,7 +201,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
 
     pub(super) fn of_kind(world: u64, registry: &mut Registry, kind: PlanKind) -> Self {
         let parts = parts::<Q, F>(&mut IdSource::Register(registry), kind);
-        Self { world, epoch: 0, parts, last_asked: 0 }
+        Self { world, epoch: 0, parts, asked: LastAsked::default() }
     }
 
     /// What the query touches.
@@ -204,7 +213,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// The version at which it was last asked; 0 where it never was.
     #[must_use]
     pub const fn last_asked(&self) -> u64 {
-        self.last_asked
+        self.asked.version
     }
 
     /// The matches among all archetypes there are now, and when the plan was last asked, which the query
@@ -212,19 +221,19 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn matches(
         &mut self,
         source: PlanSource<'_>,
-    ) -> (Planned<'_, MatchOf<Q, F>>, &mut u64) {
+    ) -> (Planned<'_, MatchOf<Q, F>>, &mut LastAsked) {
         assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
         if self.epoch != source.epoch {
             self.parts.restart();
             if self.epoch < source.restored {
                 // It was asked in another past: the versions since then count anew.
-                self.last_asked = 0;
+                self.asked.version = 0;
             }
             self.epoch = source.epoch;
         }
         self.parts.extend::<TermsOf<Q, F>>(source.archetypes);
         let Parts { access, matches, .. } = &self.parts;
-        (Planned { access, matches }, &mut self.last_asked)
+        (Planned { access, matches }, &mut self.asked)
     }
 }
 

@@ -165,7 +165,7 @@ impl World {
         plan: &mut QueryPlan<Q, F>,
         last_asked: u64,
     ) {
-        *plan.matches(self.plan_source()).1 = last_asked;
+        plan.matches(self.plan_source()).1.version = last_asked;
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).

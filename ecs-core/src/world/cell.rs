@@ -10,10 +10,11 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, QueryData, QueryFilter,
-    QueryPlan, Source, View, ViewPlan,
+    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, LastAsked, QueryData,
+    QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
+use crate::sync::Serial;
 
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
@@ -94,6 +95,17 @@ impl World {
         self.cell_of_turns(turn_count, Some(declared))
     }
 
+    /// So many turns of users who all together touch no more than `declared`, to be taken one after the
+    /// other: see [`Turns`].
+    ///
+    /// # Panics
+    /// As [`cell_for`](Self::cell_for).
+    pub fn turns_for(&mut self, declared: &DeclaredAccess, turn_count: usize) -> Turns<'_> {
+        self.cell_for(declared, turn_count);
+        self.borrows.set_written(declared.components(), false);
+        Turns(self)
+    }
+
     fn cell_of_turns(
         &mut self,
         turn_count: usize,
@@ -111,6 +123,52 @@ impl World {
         self.borrows.reset(declared.map(DeclaredAccess::components));
         self.resources.reset(declared.map(DeclaredAccess::written_resources));
         WorldCell { world: self, version, rights: None }
+    }
+}
+
+/// The turns of a cell, one after the other, made by [`World::turns_for`]. Versions are those of the
+/// [turns](WorldCell::turn) of one cell.
+///
+/// Each user has the world to itself, so that what it only reads costs it nothing, also where other
+/// users write it.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DeclaredAccess;
+/// # #[derive(Component)] struct Gold(u32);
+/// let mut world = World::new();
+/// let (mut reader, mut writer) = (world.plan::<&Gold>(), world.plan::<&mut Gold>());
+/// let [reads, writes] = [reader.access(), writer.access()].map(|access| {
+///     DeclaredAccess::new("one of them", access.clone())
+/// });
+/// let mut turns = world.turns_for(&writes, 2);
+/// turns.take(0, &writes, |cell| assert!(cell.query(&mut writer).is_ok()));
+/// turns.take(1, &reads, |cell| {
+///     assert!(cell.query(&mut reader).is_ok());
+///     assert!(cell.query(&mut writer).is_err(), "not in this turn");
+/// });
+/// ```
+#[derive(Debug)]
+pub struct Turns<'w>(&'w mut World);
+
+impl Turns<'_> {
+    /// Has a user, which touches no more than `declared`, take a turn.
+    ///
+    /// # Panics
+    /// Panics if there are not so many turns.
+    #[inline]
+    pub fn take<R>(
+        &mut self,
+        turn: usize,
+        declared: &DeclaredAccess,
+        user: impl FnOnce(WorldCell<'_>) -> R,
+    ) -> R {
+        // A cell of its own: the exclusive borrow shows that no guard of an earlier turn is in use.
+        self.0.borrows.set_written(declared.components(), true);
+        let cell = WorldCell { world: self.0, version: self.0.cell_version, rights: None };
+        let result = user(cell.turn(turn));
+        self.0.borrows.set_written(declared.components(), false);
+        result
     }
 }
 
@@ -185,18 +243,20 @@ impl<'w> WorldCell<'w> {
         self.rights.map(DeclaredAccess::owner)
     }
 
-    /// The right to use components, for a user that asked the last time at `since`.
+    /// The right to use components.
     #[inline(always)]
     pub(crate) fn take(
         self,
         access: &'w Access,
-        since: u64,
+        asked: &mut LastAsked,
     ) -> Result<BorrowedRight<'w>, AccessConflict> {
-        if let Some(rights) = self.rights {
+        if let Some(rights) = self.rights.filter(|rights| rights.number != asked.declared) {
             rights.check(access, self.world);
+            asked.declared = rights.number;
         }
         let World { borrows, registry, .. } = self.world;
         let guard = borrows.take(access, self.turn_number(), registry)?;
+        let since = core::mem::replace(&mut asked.version, self.version);
         // SAFETY: the guard is that of this access to this world. Every user goes through cells, since the
         // first of them borrows the world exclusively (I-10).
         Ok(unsafe { BorrowedRight::new(self.source(self.moment(since)), access, guard) })
@@ -246,9 +306,8 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
-        let (planned, last_asked) = plan.matches(world.plan_source());
-        let right = self.take(planned.access(), *last_asked)?;
-        *last_asked = self.version;
+        let (planned, asked) = plan.matches(world.plan_source());
+        let right = self.take(planned.access(), asked)?;
         Ok(BorrowedQuery::new(right, planned))
     }
 
@@ -266,7 +325,7 @@ impl<'w> WorldCell<'w> {
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), self.source(self.moment(0)));
-        Ok(self.take(plan.access(), 0)?.view(plan))
+        Ok(self.take(plan.access(), &mut LastAsked::default())?.view(plan))
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
@@ -313,7 +372,7 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let right = self.take(plan.access(), 0)?;
+        let right = self.take(plan.access(), &mut LastAsked::default())?;
         let loops = world.borrows.claim_loops(self.turn_number());
         Ok(ExclusiveView::new(right, plan, loops))
     }
@@ -388,21 +447,32 @@ impl<'w> WorldCell<'w> {
 /// assert_eq!(*cell.resource::<u32>()?, 5);
 /// # Ok::<(), formic_ecs::ResourceError>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct DeclaredAccess {
     owner: String,
     components: Access,
+    /// That of no other one with other components.
+    number: u64,
     /// Each with whether it may be written.
     resources: Vec<(TypeId, bool)>,
 }
 
 debug_fields!([] DeclaredAccess: owner);
 
+static NUMBERS: Serial = Serial::starting_at(1);
+
+impl Default for DeclaredAccess {
+    fn default() -> Self {
+        Self::new("", Access::default())
+    }
+}
+
 impl DeclaredAccess {
     /// The right to touch these components. The name is for messages.
     #[must_use]
     pub fn new(owner: impl Into<String>, components: Access) -> Self {
-        Self { owner: owner.into(), components, resources: Vec::new() }
+        let number = NUMBERS.next();
+        Self { owner: owner.into(), components, number, resources: Vec::new() }
     }
 
     fn owner(&self) -> &str {
@@ -423,6 +493,7 @@ impl DeclaredAccess {
     /// Takes in what another user declares.
     pub fn merge(&mut self, other: &Self) {
         self.components.merge(&other.components);
+        self.number = NUMBERS.next();
         let new = other.resources.iter().filter(|it| !self.resources.contains(it));
         self.resources.extend(new.copied().collect::<Vec<_>>());
     }

@@ -23,7 +23,7 @@ use crate::transfer::{Bundles, MoveContext, MoveScratch};
 use crate::user_code::finish;
 
 pub use bulk::Bulk;
-pub use cell::{DeclaredAccess, WorldCell};
+pub use cell::{DeclaredAccess, Turns, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{
     AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,

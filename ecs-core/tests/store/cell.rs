@@ -290,6 +290,47 @@ fn what_no_user_declares_to_write_is_shared_by_readers_and_refused_to_all_writer
 }
 
 #[test]
+fn in_a_turn_of_its_own_a_user_meets_nothing_that_earlier_turns_hold() {
+    let (mut world, _) = world(10);
+    let (mut read, mut also_read) = (world.plan::<&A>(), world.plan::<&A>());
+    let (mut write, mut write_b) = (world.plan::<&mut A>(), world.plan::<&mut B>());
+    let [reads, writes] = [read.access(), write.access()]
+        .map(|access| DeclaredAccess::new("one of them", access.clone()));
+
+    let mut turns = world.turns_for(&writes, 4);
+    let mut versions = Vec::new();
+    for turn in [0, 2] {
+        turns.take(turn, &writes, |cell| {
+            versions.push(cell.version());
+            let written = cell.query(&mut write).expect("free");
+            assert!(cell.query(&mut read).is_err(), "within a turn a writer keeps all others out");
+            drop(written);
+            assert!(cell.query(&mut write_b).is_err(), "it has not said so");
+            std::mem::forget(cell.query(&mut write));
+        });
+        turns.take(turn + 1, &reads, |cell| {
+            versions.push(cell.version());
+            let reading = cell.query(&mut read).expect("free");
+            assert!(cell.query(&mut also_read).is_ok(), "readers share");
+            assert!(cell.query(&mut write).expect_err("read only").wanted_write);
+            std::mem::forget(reading);
+        });
+    }
+    assert!(versions.windows(2).all(|pair| pair[0] + 1 == pair[1]), "as the turns of one cell");
+    let cell = world.cell();
+    assert_eq!(cell.version(), versions[3] + 1);
+    assert!(cell.query(&mut write).is_ok() && cell.query(&mut write_b).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "turn 2 of a cell with 2 turns")]
+fn there_are_no_more_turns_than_asked_for() {
+    let mut world = World::new();
+    let declared = DeclaredAccess::default();
+    world.turns_for(&declared, 2).take(2, &declared, |_| ());
+}
+
+#[test]
 fn what_a_leaked_guard_held_is_free_in_the_next_cell() {
     let (mut world, _) = world(2);
     _ = world.insert_resource(7_u32);

@@ -130,6 +130,25 @@ fn each_entity_is_in_one_slice_however_the_query_is_walked() {
 }
 
 #[test]
+fn a_plan_that_keeps_to_one_declared_access_is_held_to_another_one() {
+    let mut world = World::new();
+    world.spawn(Gold(1));
+    let (read, mut write) = (world.plan::<&Gold>(), world.plan::<&mut Gold>());
+    let narrow = DeclaredAccess::new("the miner", read.access().clone());
+    let mut wide = narrow.clone();
+    wide.merge(&DeclaredAccess::new("the smith", write.access().clone()));
+    let mut is_fine = |rights: &DeclaredAccess| {
+        let cell = world.cell().restrict_to(rights);
+        catch_unwind(AssertUnwindSafe(|| drop(cell.query(&mut write)))).is_ok()
+    };
+    for _ in 0..2 {
+        assert!(!is_fine(&narrow), "also where the plan has kept to a wider one before");
+        assert!(!is_fine(&DeclaredAccess::default()));
+        assert!(is_fine(&wide) && is_fine(&wide.clone()));
+    }
+}
+
+#[test]
 #[should_panic(expected = "slice 3 of 3")]
 fn there_is_no_slice_beyond_the_last() {
     _ = World::new().query::<()>().shard(3, 3).count();

@@ -230,13 +230,14 @@ impl Schedule {
     fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
-        let cell = world.cell_for(&declared[part], order.len());
+        let mut turns = world.turns_for(&declared[part], order.len());
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (turn, &number) in order.iter().enumerate() {
             let Node { info, slot } = &mut nodes[number];
-            let part = Lent::Part(cell.turn(turn));
-            let outcome = info.take_turn(slot.get_mut(), switches, part, pool, run);
+            let outcome = turns.take(turn, &info.rights, |cell| {
+                info.take_turn(slot.get_mut(), switches, Lent::Part(cell), pool, run)
+            });
             if run.measure || Timeline::IS_KEPT {
                 let now = pool.now_ns();
                 timeline.note_node(lane, number, outcome, [before, now]);

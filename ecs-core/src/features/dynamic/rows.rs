@@ -10,7 +10,9 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowedRight, ChunkRef, ChunkWalk, RangeToken, Source, SourceRight};
+use crate::query::{
+    BorrowedRight, ChunkRef, ChunkWalk, LastAsked, RangeToken, Source, SourceRight,
+};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -361,6 +363,9 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         query.extend(world.plan_source())?;
         let query = &*query;
-        Ok(BorrowedDynamicRows { right: self.take(query.access(), 0)?, query })
+        Ok(BorrowedDynamicRows {
+            right: self.take(query.access(), &mut LastAsked::default())?,
+            query,
+        })
     }
 }
