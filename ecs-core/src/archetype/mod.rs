@@ -245,7 +245,7 @@ impl Archetype {
     /// The enabled bit of a component of a row; `None` where it cannot be switched.
     pub(crate) fn enabled_bit(&self, at: RowAddress, column: usize) -> Option<EnabledBit<'_>> {
         let slot = self.columns[column].enable_slot?;
-        Some(self.chunks.marks(at.chunk).bits[slot].bit(at.row))
+        Some(self.chunks.marks(at.chunk).bits(slot).bit(at.row))
     }
 
     /// Stamps a value that is handed out to be written, or was replaced.

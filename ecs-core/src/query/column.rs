@@ -46,7 +46,7 @@ impl<'w> ChunkRef<'w> {
     /// The bits of its rows, of the `slot`-th enableable column.
     #[inline]
     pub(crate) fn words(&self, slot: usize) -> &'w [AtomicU64] {
-        self.chunks.marks(self.chunk).bits[slot].words()
+        self.chunks.marks(self.chunk).bits(slot).words()
     }
 
     /// Opens the chunk for some data, by what is found of it: the token is shown to that alone.

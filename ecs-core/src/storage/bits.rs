@@ -2,7 +2,6 @@
 
 use core::ops::Range;
 
-use super::layout::CHUNK_ROWS;
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -18,8 +17,8 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// A caller that has the bits alone writes them by shared references as well: views keep the addresses of
 /// words (I-23), which an exclusive reference to these would make worthless.
-#[derive(Debug)]
-pub(crate) struct EnableBits([AtomicU64; CHUNK_ROWS / 64]);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EnableBits<'a>(pub(super) &'a [AtomicU64]);
 
 /// The enabled bit of one component of one entity.
 #[derive(Clone, Copy, Debug)]
@@ -73,43 +72,38 @@ impl<'a> EnabledBit<'a> {
     }
 }
 
-impl EnableBits {
-    /// The bits of a chunk without rows.
-    pub(super) const fn new() -> Self {
-        Self([const { AtomicU64::new(0) }; CHUNK_ROWS / 64])
-    }
-
+impl<'a> EnableBits<'a> {
     #[inline]
-    pub(crate) fn words(&self) -> &[AtomicU64] {
-        &self.0
+    pub(crate) fn words(self) -> &'a [AtomicU64] {
+        self.0
     }
 
     /// The bit of a row that is there.
     #[inline]
-    pub(crate) fn bit(&self, row: usize) -> EnabledBit<'_> {
-        EnabledBit::of_row(&self.0, row)
+    pub(crate) fn bit(self, row: usize) -> EnabledBit<'a> {
+        EnabledBit::of_row(self.0, row)
     }
 
     /// Whether all of these rows are switched on.
-    fn are_on(&self, rows: Range<usize>) -> bool {
+    fn are_on(self, rows: Range<usize>) -> bool {
         masks(rows).all(|(word, mask)| self.0[word].load(Ordering::Relaxed) & mask == mask)
     }
 
     /// Switches rows on or off that no other thread switches meanwhile.
     #[inline]
-    fn switch(&self, word: usize, mask: u64, enabled: bool) {
+    fn switch(self, word: usize, mask: u64, enabled: bool) {
         let word = &self.0[word];
         let bits = word.load(Ordering::Relaxed);
         word.store(if enabled { bits | mask } else { bits & !mask }, Ordering::Relaxed);
     }
 
     /// Switches rows on that have come, or off that go.
-    pub(super) fn fill(&self, rows: Range<usize>, enabled: bool) {
+    pub(super) fn fill(self, rows: Range<usize>, enabled: bool) {
         masks(rows).for_each(|(word, mask)| self.switch(word, mask, enabled));
     }
 
     /// Gives rows the bits that as many rows from `start` on have in another chunk, or later in this.
-    pub(super) fn copy_rows(&self, rows: Range<usize>, from: &Self, start: usize) {
+    pub(super) fn copy_rows(self, rows: Range<usize>, from: Self, start: usize) {
         if self.are_on(rows.clone()) && from.are_on(start..start + rows.len()) {
             return;
         }
@@ -119,7 +113,7 @@ impl EnableBits {
     }
 
     /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
-    pub(crate) fn set_rows(&self, len: usize, rows: &Rows, enabled: bool) {
+    pub(crate) fn set_rows(self, len: usize, rows: &Rows, enabled: bool) {
         match rows {
             Rows::None => {}
             Rows::All => self.fill(0..len, enabled),

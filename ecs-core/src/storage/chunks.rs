@@ -9,14 +9,14 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart, are_canaries_alive, plant_canaries};
 use super::column_records::{ChunkHead, ColumnRecord, ColumnStamps};
 use super::directory::{Directory, Place, RowAddress};
-use super::layout::ChunkLayouts;
+use super::layout::{ChunkLayouts, WordCounts};
 use super::marks::ChunkMarks;
 use super::row_versions::ChunkVersions;
 use crate::entity::Entity;
+use crate::sync::AtomicU64;
 use crate::user_code::finish;
 
 pub(crate) use crate::component::DropErasedFn as DropFn;
@@ -54,8 +54,9 @@ pub struct Chunks {
     blocks: Vec<Block>,
     /// How many rows the last used chunk can have; 0 where none is used.
     last_capacity: usize,
-    /// Of all enableable columns of the first chunk, of all of the second, and so on.
-    bits: Vec<EnableBits>,
+    /// The words of all enableable columns of the first chunk, of all of the second, and so on.
+    bits: Vec<AtomicU64>,
+    word_counts: WordCounts,
     enableable_count: usize,
     /// Of the tracked columns, likewise.
     versions: Vec<ChunkVersions>,
@@ -71,9 +72,11 @@ impl Chunks {
         columns: &[Layout],
         (enableable_count, tracked_count): (usize, usize),
     ) -> Self {
+        let layouts = ChunkLayouts::new(columns);
         Self {
             owner,
-            layouts: ChunkLayouts::new(columns),
+            word_counts: layouts.word_counts(),
+            layouts,
             sizes: columns.iter().map(Layout::size).collect(),
             records: Vec::new(),
             heads: Vec::new(),
@@ -206,9 +209,11 @@ impl Chunks {
     /// What is known about the rows of this chunk beside their values.
     #[inline]
     pub(crate) fn marks(&self, chunk: usize) -> ChunkMarks<'_> {
-        let (bits, versions) = (self.enableable_count, self.tracked_count);
+        let versions = self.tracked_count;
+        let (start, end) = (self.word_counts.before(chunk), self.word_counts.before(chunk + 1));
         ChunkMarks {
-            bits: &self.bits[chunk * bits..(chunk + 1) * bits],
+            words: &self.bits[start * self.enableable_count..end * self.enableable_count],
+            words_each: end - start,
             versions: &self.versions[chunk * versions..(chunk + 1) * versions],
         }
     }
@@ -252,7 +257,8 @@ impl Chunks {
         self.records.reserve(self.sizes.len());
         let (layout, place) = self.layouts.find(self.heads.len());
         let capacity = layout.capacity;
-        self.bits.reserve(self.enableable_count);
+        let bits = self.enableable_count * self.word_counts.before(self.heads.len() + 1);
+        self.bits.reserve(bits - self.bits.len());
         self.versions.reserve(self.tracked_count);
         let versions: Vec<_> =
             (0..self.tracked_count).map(|_| ChunkVersions::new(capacity)).collect();
@@ -270,7 +276,7 @@ impl Chunks {
         self.records.extend(columns.map(|column| ColumnRecord::new(start(column), 0, 0)));
         let entities = ColumnStart(column_start(block, 0, size_of::<Entity>(), first));
         self.heads.push(ChunkHead::new(entities, id));
-        self.bits.extend((0..self.enableable_count).map(|_| EnableBits::new()));
+        self.bits.resize_with(bits, AtomicU64::default);
         self.versions.extend(versions);
     }
 
@@ -336,7 +342,7 @@ impl Chunks {
         let Some(head) = self.heads.pop() else { return };
         pool.directory.leave(head.id());
         self.records.truncate(self.records.len() - self.sizes.len());
-        self.bits.truncate(self.bits.len() - self.enableable_count);
+        self.bits.truncate(self.enableable_count * self.word_counts.before(self.heads.len()));
         self.versions.truncate(self.versions.len() - self.tracked_count);
         self.give_back(pool);
     }

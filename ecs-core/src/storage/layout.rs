@@ -52,7 +52,7 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 128 * BLOCK_BYTES;
 const CHUNKS_MAX: usize = 8;
 /// As many rows as each chunk has of a block with several. A multiple of 64, so that the columns of
 /// each chunk begin at a cache line.
-pub(crate) const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
+const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
 /// What lies between two columns of a large block, at least. Without it columns of 16,384 rows begin
 /// at the same few places of the caches, which are as far apart as pages of 4 KiB are, and crowd each other
 /// out there while the rest stays empty.
@@ -190,10 +190,51 @@ impl ChunkLayouts {
         self.find(chunk).0
     }
 
+    /// How many words have a bit for each row of each chunk.
+    pub(super) fn word_counts(&self) -> WordCounts {
+        let words = |layout: &ChunkLayout| layout.capacity.div_ceil(64);
+        let mut starts = [0; ORDINARY_BLOCKS + 1];
+        for chunk in 0..ORDINARY_BLOCKS {
+            starts[chunk + 1] = starts[chunk] + narrow(words(self.of_chunk(chunk)));
+        }
+        let large = self.large.iter().map(words).max();
+        WordCounts { starts, large: large.map_or(0, narrow) }
+    }
+
     /// What this takes beside itself.
     pub(crate) fn heap_bytes(&self) -> usize {
         let layouts = self.classes.iter().chain(&self.large);
         layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
+    }
+}
+
+/// How many words have a bit for each row of each chunk of an archetype. Those of the chunks of large
+/// blocks are as many for each, which is little beside the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordCounts {
+    /// Before each of the first chunks, and before those of the large blocks.
+    starts: [u8; ORDINARY_BLOCKS + 1],
+    /// Of each chunk of a large block.
+    large: u8,
+}
+
+const _: () = assert!(ORDINARY_BLOCKS * CHUNK_ROWS.div_ceil(64) <= u8::MAX as usize);
+
+#[expect(clippy::cast_possible_truncation, reason = "all the first chunks have fewer")]
+fn narrow(words: usize) -> u8 {
+    words as u8
+}
+
+impl WordCounts {
+    /// How many words the chunks before this one have.
+    #[inline]
+    pub(super) fn before(self, chunk: usize) -> usize {
+        match chunk.checked_sub(ORDINARY_BLOCKS) {
+            None => usize::from(self.starts[chunk]),
+            Some(large) => {
+                usize::from(self.starts[ORDINARY_BLOCKS]) + large * usize::from(self.large)
+            }
+        }
     }
 }
 

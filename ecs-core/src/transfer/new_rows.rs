@@ -398,8 +398,8 @@ impl Drop for RowCopies<'_> {
         let target = &*self.rows.archetype;
         for &(mine, theirs) in &self.transition.plan.bit_moves {
             let source = self.source.unwrap_or(target);
-            if !source.chunks.marks(self.from.chunk).bits[mine].bit(self.from.row).get() {
-                let bits = &target.chunks.marks(first.chunk).bits[theirs];
+            if !source.chunks.marks(self.from.chunk).bits(mine).bit(self.from.row).get() {
+                let bits = target.chunks.marks(first.chunk).bits(theirs);
                 let rows = first.row..first.row + count;
                 rows.for_each(|row| _ = bits.bit(row).set(false));
             }

@@ -136,7 +136,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
                 let at = ChunkRef::new(&archetype.chunks, chunk);
                 let rows = rows::<(), F>(found, &at);
                 count += rows.count(at.len());
-                archetype.chunks.marks(chunk).bits[slot].set_rows(at.len(), &rows, enabled);
+                archetype.chunks.marks(chunk).bits(slot).set_rows(at.len(), &rows, enabled);
             }
         }
         count

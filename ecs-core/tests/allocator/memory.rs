@@ -84,6 +84,33 @@ fn ten_thousand_archetypes_of_one_entity_stay_small_and_come_back() {
     assert!(left < 8 * 1024, "{left} bytes are left");
 }
 
+/// What a world allocates for entities with a component set each, all of them with this component.
+fn bytes_with<T: Component + Copy>(component: T, sets: usize) -> isize {
+    let before = BYTES.get();
+    let mut world = World::new();
+    for set in 0..sets {
+        let entity = world.spawn(component);
+        equip(&mut world, entity, set);
+    }
+    assert!(world.archetypes().len() >= sets);
+    bytes_since(before)
+}
+
+#[test]
+fn an_enableable_component_costs_archetypes_of_one_entity_a_few_words_each() {
+    #[derive(Component, Clone, Copy)]
+    struct Plain(u32);
+    #[derive(Component, Clone, Copy)]
+    #[component(enableable)]
+    struct Enableable(u32);
+    let sets = if cfg!(miri) { 60 } else { 10_000 };
+    let (without, with) = (bytes_with(Plain(1), sets), bytes_with(Enableable(1), sets));
+    let each = (with - without) / isize::try_from(sets).expect("fits");
+    // A first block has less than 128 rows, and a list room for four words at least. Transitions have
+    // the bits that go along on a list of theirs.
+    assert!(each <= 100, "{each} bytes for each archetype, {without} to {with}");
+}
+
 #[test]
 fn stats_tell_what_is_there() {
     let mut world = World::new();

@@ -217,7 +217,7 @@ impl<'w> DynamicRun<'w> {
         let Self { archetype, chunk, ref rows, .. } = *self;
         let column = archetype.column_of(id).filter(|_| self.query.masks(id));
         let slot = archetype.columns[column.ok_or(TermError::NoSuchTerm)?].enable_slot;
-        let bits = slot.map(|slot| &archetype.chunks.marks(chunk).bits[slot]);
+        let bits = slot.map(|slot| archetype.chunks.marks(chunk).bits(slot));
         Ok(rows.rows().map(move |row| bits.is_none_or(|bits| bits.bit(row).get())))
     }
 

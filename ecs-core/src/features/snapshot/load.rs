@@ -192,7 +192,7 @@ fn load_marks(
     chunks.stamps(first.chunk, column).raise_added(image.added);
     if let Some(slot) = enable_slot {
         for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
-            _ = marks.bits[slot].bit(first.row + row - rows.start).set(false);
+            _ = marks.bits(slot).bit(first.row + row - rows.start).set(false);
         }
     }
     if let Some(slot) = track_slot {

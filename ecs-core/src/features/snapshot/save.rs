@@ -80,7 +80,7 @@ fn write_column(
     writer.u64(stamps.added());
     let rows = archetype.chunks.len(chunk);
     if let Some(slot) = *enable_slot {
-        let bits = &archetype.chunks.marks(chunk).bits[slot];
+        let bits = archetype.chunks.marks(chunk).bits(slot);
         for start in (0..rows).step_by(8) {
             let byte = (start..rows.min(start + 8))
                 .fold(0, |byte, row| byte | u8::from(bits.bit(row).get()) << (row - start));

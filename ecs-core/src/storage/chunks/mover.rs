@@ -322,7 +322,7 @@ impl Chunks {
             let rows = row..row + count;
             theirs.push_rows(&rows, version);
             for &(here, there) in &plan.bit_moves {
-                theirs.bits[there].copy_rows(rows.clone(), &marks.bits[here], from.row);
+                theirs.bits(there).copy_rows(rows.clone(), marks.bits(here), from.row);
             }
             for &(here, there, is_replaced) in &plan.version_moves {
                 let (here, there) = (&marks.versions[here], &theirs.versions[there]);

@@ -4,8 +4,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    BlockPool, ChunkHead, Chunks, ColumnAction, ColumnRecord, ColumnStart, Directory, EnableBits,
-    RowPlan, are_canaries_alive, dangling,
+    BlockPool, ChunkHead, Chunks, ColumnAction, ColumnRecord, ColumnStart, Directory, RowPlan,
+    are_canaries_alive, dangling,
 };
 use crate::entity::Entity;
 
@@ -43,13 +43,12 @@ impl Chunks {
 
     /// What is known about the chunks takes this much, as long as nothing is kept for more.
     pub(crate) fn metadata_bytes(&self) -> usize {
-        let each = size_of::<ChunkHead>()
-            + self.sizes.len() * size_of::<ColumnRecord>()
-            + self.enableable_count * size_of::<EnableBits>();
+        let each = size_of::<ChunkHead>() + self.sizes.len() * size_of::<ColumnRecord>();
         let rows: usize = (0..self.heads.len()).map(|chunk| self.capacity(chunk)).sum();
         self.layouts.heap_bytes()
             + self.sizes.len() * size_of::<usize>()
             + self.heads.len() * each
+            + self.bits.len() * size_of::<u64>()
             + self.tracked_count * rows * 2 * size_of::<u64>()
     }
 
@@ -177,7 +176,7 @@ impl Chunks {
             expect(is_there, "I-3", "a chunk begins elsewhere than in its place in the block")?;
             let are_alive = are_canaries_alive(block, layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
-            for bits in self.marks(chunk).bits {
+            for bits in self.marks(chunk).all_bits() {
                 let ones = (0..capacity).filter(|&row| bits.bit(row).get()).count();
                 let ones_inside = (0..len).filter(|&row| bits.bit(row).get()).count();
                 expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
