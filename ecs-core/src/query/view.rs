@@ -94,20 +94,19 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     /// Where one entity is, if it has what the plan asks for.
     #[inline]
     fn find(&self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
+        // Both at first, whatever comes of the entity: a loop reads them once then, not for each row.
+        let Self { places, columns, .. } = *self;
         // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
         // later.
-        if let Some(place) = self.places.get(entity) {
-            debug_assert!(
-                place.chunk() < self.columns.len(),
-                "a place names a chunk that is there"
-            );
+        if let Some(place) = places.get(entity) {
+            debug_assert!(place.chunk() < columns.len(), "a place names a chunk that is there");
             // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and
             // there is an entry for each in the columns of this source (`new`).
-            if let Some(cached) = unsafe { self.columns.get_unchecked(place.chunk()) } {
+            if let Some(cached) = unsafe { columns.get_unchecked(place.chunk()) } {
                 return Ok((cached, place.row()));
             }
         }
-        Err(why_not_found(self.source, entity))
+        Err(why_not_found(places, entity))
     }
 
     /// The opened chunk and the row of one entity, if it has what the plan asks for.
@@ -126,8 +125,8 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
 /// Why an entity has no row in a view.
 #[cold]
-fn why_not_found(source: Source<'_>, entity: Entity) -> QueryEntityError {
-    match source.entities.get(entity) {
+fn why_not_found(places: Places<'_>, entity: Entity) -> QueryEntityError {
+    match places.get(entity) {
         Some(_) => QueryEntityError::NotMatching(entity),
         None => NoSuchEntity(entity).into(),
     }
