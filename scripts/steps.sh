@@ -76,6 +76,13 @@ shuttle_models() {
     grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no shuttle model ran"; return 1; }
 }
 
+# guide_as_book: builds the guide as a book, in target/book.
+guide_as_book() {
+    PATH=$PATH:$target/mdbook/bin
+    optional "mdbook, which scripts/deep-check book builds," mdbook --version || return 0
+    mdbook build docs/guide --dest-dir "$target/book"
+}
+
 run_step() {
     local step=$1 start=$SECONDS status=0
     printf '\n=== %s\n' "$step"

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use crate::text::counted;
+
 /// Why the program stops; its text is the one line that goes to stderr.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -64,7 +66,7 @@ impl fmt::Display for Failure {
             Self::Differ => "the runs are not equal".to_owned(),
             Self::Stdout(error) => format!("cannot write the results: {error}"),
             Self::Interrupted { ticks } => {
-                format!("interrupted after {ticks} ticks; what was recorded is kept")
+                format!("interrupted after {}; what was recorded is kept", counted(*ticks, "ticks"))
             }
         };
         // File names and values come from outside and may hold line breaks;
@@ -78,3 +80,15 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_counts_its_ticks() {
+        let told = |ticks| Failure::Interrupted { ticks }.to_string();
+        assert_eq!(told(1), "interrupted after 1 tick; what was recorded is kept");
+        assert_eq!(told(2_000), "interrupted after 2,000 ticks; what was recorded is kept");
+    }
+}
