@@ -21,8 +21,8 @@
 //! Two things are on top of the paper, since mazes of cells are tighter than plazas.
 //! Agents whose goal is taken by others who rest there are content with being next to
 //! them, if they get no nearer for a while. Those who rest step aside for one that they
-//! block. And one that has been stuck for seconds squeezes past: until it gets on, it
-//! and those who go another way take no notice of each other.
+//! block. And one that has been blocked for seconds squeezes past: until it has got on, it
+//! and the others take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod body;
@@ -96,7 +96,7 @@ struct Batch {
 /// "Reciprocal n-Body Collision Avoidance", 2011). Solid cells around it are constraints as
 /// well, and whatever comes out is stopped at them, so no body is ever pushed into rock. In
 /// a press, where no velocity is quite right, bodies may overlap: by less than a twentieth of
-/// their radius in the scenes that the tests run (head-on, circle, doorway, two crowds), and by up to 0.35
+/// their radius in the scenes that the tests run (head-on, circle, doorway, two crowds), and by up to 0.4
 /// cells where streams of the widest bodies meet in corridors.
 ///
 /// On top of the paper, since mazes of cells are tighter than plazas:
@@ -104,14 +104,11 @@ struct Batch {
 /// * those whose goal is taken by others who rest there are content with being next to
 ///   them, if they get no nearer for half a second; three if there is room around them;
 /// * those who rest step aside for one that they have blocked for a second;
-/// * one that has been stuck for twelve seconds, or for two in a corridor of one cell,
-///   [squeezes past](Avoid::is_squeezing): until it
-///   gets on, it and those who go another way, or rest, take no notice of each other. That
-///   is the emergency in which bodies overlap by more, and it is why crowds do not jam. These
-///   seconds need not be in one piece: to get on for a second makes up for a quarter of one. One
-///   limit is known: with ticks of a tenth of a second, in two of 2,260 random crowds one body
-///   circled for ever beside another that rested, since it got on each time after it was turned
-///   back. With ticks of a twentieth of a second or less all arrived.
+/// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
+///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it
+///   walks in two seconds, it and the others take no notice of each other. That is the emergency
+///   in which bodies overlap by more, and it is why crowds do not jam. What counts is the way that
+///   is left, and the least that ever was: one that moves and gets nowhere is blocked as well.
 ///
 /// To an [`Obstacle`] that moves they give all of the way.
 ///
@@ -180,7 +177,7 @@ pub fn avoid(
     crowd.sort();
     state.choose(pool, &terrain, seconds);
     let AvoidState { crowd, choices, .. } = &*state;
-    agents.par_for_each(|(entity, position, facing, _, body, class)| {
+    agents.par_for_each(|(entity, position, facing, speed, body, class)| {
         let grid = terrain.for_agents(class.copied().unwrap_or_default()).grid();
         let chosen = &choices[crowd.place(entity)];
         let motion = body.with_carry(position.0, chosen.velocity * seconds);
@@ -189,7 +186,7 @@ pub fn avoid(
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
         let is_narrow = position.cell().is_some_and(|cell| is_narrow(grid, cell));
-        body.moved(walked, chosen.crowding, is_narrow, seconds);
+        body.moved(walked, chosen.crowding, is_narrow, speed.per_second(), seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
             facing.0 = direction;
@@ -301,11 +298,7 @@ impl Surroundings<'_> {
                     let away = (own.position - disc.position).normalize_or(Vec2::X * side);
                     wish = away * (speed * MAKE_WAY_SPEED);
                 }
-                let goes_elsewhere = match rests || other_rests {
-                    true => !has_same_goal,
-                    false => leads_elsewhere(body.wish, other.wish),
-                };
-                if (body.is_squeezing || other.is_squeezing) && goes_elsewhere {
+                if body.is_squeezing || other.is_squeezing {
                     continue;
                 }
                 share = match (rests, other_rests) {
@@ -349,11 +342,6 @@ fn is_narrow(grid: &Grid, cell: Cell) -> bool {
         |direction: Direction| direction.step(cell).is_none_or(|beside| !grid.is_open(beside));
     (is_wall(Direction::North) && is_wall(Direction::South))
         || (is_wall(Direction::West) && is_wall(Direction::East))
-}
-
-/// Whether two wishes lead apart by more than sixty degrees. Those who go the same way queue.
-fn leads_elsewhere(wish: Vec2, other: Vec2) -> bool {
-    wish.dot(other) < 0.5 * wish.length() * other.length()
 }
 
 fn is_same_cell(a: Vec2, b: Vec2) -> bool {

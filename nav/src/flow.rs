@@ -232,6 +232,12 @@ impl FlowField {
         Known::NotYet(likely.map(|direction| direction.step_inside(cell)))
     }
 
+    /// How many cells are left from a cell, if that is known already.
+    #[expect(clippy::cast_possible_truncation, reason = "to a part of a cell")]
+    pub(crate) fn left(&self, cell: Cell) -> Option<f32> {
+        Some(to_cost(self.wave.final_cost(cell)?)?.length() as f32)
+    }
+
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
     /// until so many steps more are taken. Returns how many were.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {

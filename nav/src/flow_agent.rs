@@ -258,6 +258,8 @@ fn direct(
         body.rest();
         return FlowStatus::Arrived;
     }
-    body.go(velocity_to(offset, is_home, speed.per_second(), seconds), goal);
+    let left = Cell::containing(end).and_then(|next| field.left(next));
+    let velocity = velocity_to(offset, is_home, speed.per_second(), seconds);
+    body.go(velocity, goal, left.map(|left| left + offset.length()));
     FlowStatus::Going
 }

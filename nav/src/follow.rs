@@ -221,7 +221,9 @@ fn direct(
         Steering::Arrived => Done::Arrived,
         Steering::Go { .. } if body.is_crowded_out() => Done::Arrived,
         Steering::Go { offset, is_last } => {
-            body.go(velocity_to(offset, is_last, speed.per_second(), seconds), goal);
+            let left = (route.rest().len() - 1) as f32 + offset.length();
+            let velocity = velocity_to(offset, is_last, speed.per_second(), seconds);
+            body.go(velocity, goal, Some(left));
             return Done::OnTheWay;
         }
     };

@@ -33,13 +33,12 @@ pub struct Avoid {
     pub(crate) wish: Vec2,
     /// Where it goes, or came to last.
     pub(crate) goal: Vec2,
+    /// How much of its way is left, in cells, and the least that was; infinite before it is known.
+    left: f32,
+    least_left: f32,
     blocked_seconds: f32,
-    /// How much of its wish it gets, on average over the last half second.
-    progress: f32,
-    /// For how long that has been next to nothing, less what it has got on since.
-    stuck_seconds: f32,
-    /// For how long it squeezes past others, once it gets on.
-    squeeze_seconds: f32,
+    /// It squeezes past others until no more than this is left of its way.
+    squeeze_until: f32,
     /// The part of the last motion that rounding has left to be walked.
     carry: Vec2,
     /// A [`Crowding`] as a number, for the sake of plain bytes.
@@ -79,10 +78,10 @@ impl Avoid {
             velocity,
             wish,
             goal: NOWHERE,
+            left: f32::INFINITY,
+            least_left: f32::INFINITY,
             blocked_seconds: 0.0,
-            progress: 1.0,
-            stuck_seconds: 0.0,
-            squeeze_seconds: 0.0,
+            squeeze_until: f32::INFINITY,
             carry: Vec2::ZERO,
             crowding: 0,
         }
@@ -100,24 +99,32 @@ impl Avoid {
         self.velocity
     }
 
-    /// For how long the agent has hardly come nearer to where it wants to go, in
-    /// seconds.
+    /// For how long the agent has hardly come nearer to its goal along its way than it was
+    /// before, in seconds, at most fourteen: a cell that it gets on makes up for five times as
+    /// long as it takes to walk it.
     #[must_use]
     pub const fn blocked_seconds(&self) -> f32 {
         self.blocked_seconds
     }
 
-    /// Wishes for a velocity on the way to a goal.
-    pub(crate) fn go(&mut self, velocity: Vec2, goal: Vec2) {
+    /// Wishes for a velocity on the way to a goal, of which so many cells are left, if that is
+    /// known.
+    pub(crate) fn go(&mut self, velocity: Vec2, goal: Vec2, left: Option<f32>) {
         self.wish = velocity;
         self.goal = goal;
+        let Some(left) = left else { return };
+        if left > self.left + OTHER_WAY {
+            (self.least_left, self.squeeze_until) = (left, f32::INFINITY);
+        }
+        self.left = left;
     }
 
     /// Stands where it wants to be.
     pub(crate) fn rest(&mut self) {
         self.wish = Vec2::ZERO;
         self.blocked_seconds = 0.0;
-        (self.progress, self.stuck_seconds, self.squeeze_seconds) = (1.0, 0.0, 0.0);
+        (self.left, self.least_left) = (f32::INFINITY, f32::INFINITY);
+        self.squeeze_until = f32::INFINITY;
     }
 
     /// Stands where it is because it has no goal.
@@ -155,11 +162,11 @@ impl Avoid {
         self.blocked_seconds > patience
     }
 
-    /// Whether it has been stuck for so long that it squeezes past those who go another way,
-    /// or rest: it and they overlap for a while.
+    /// Whether it has been blocked for so long that it squeezes past others: it and they overlap
+    /// for a while.
     #[must_use]
     pub fn is_squeezing(&self) -> bool {
-        self.squeeze_seconds > 0.0
+        self.squeeze_until < self.least_left
     }
 
     /// What came of the wish in a tick of `seconds`. In a `narrow` place two that meet have no
@@ -169,30 +176,22 @@ impl Avoid {
         velocity: Vec2,
         crowding: Crowding,
         is_narrow: bool,
+        speed: f32,
         seconds: f32,
     ) {
         self.velocity = velocity;
         self.crowding = crowding as u32;
-        let wished = self.wish.length_squared();
-        if wished == 0.0 {
+        if self.wish == Vec2::ZERO {
             return;
         }
-        let progress = velocity.dot(self.wish) / wished;
-        let part = (seconds / PROGRESS_SECONDS).min(1.0);
-        self.progress += (progress - self.progress) * part;
+        let got_on = (self.least_left - self.left).max(0.0);
+        let made_up = got_on / (speed * PROGRESS_MIN);
+        self.least_left = self.least_left.min(self.left);
         self.blocked_seconds =
-            if progress > PROGRESS_MIN { 0.0 } else { self.blocked_seconds + seconds };
-        // On average, for one that is shaken to and fro gets nowhere. Nor does one that a stream pushes
-        // back whenever it has got on for a moment, so that does not make up for all.
-        if self.progress > PROGRESS_MIN {
-            self.stuck_seconds = (self.stuck_seconds - seconds * MAKE_UP).max(0.0);
-            self.squeeze_seconds = (self.squeeze_seconds - seconds).max(0.0);
-            return;
-        }
-        let limit = if is_narrow { STUCK_NARROW_SECONDS } else { STUCK_SECONDS };
-        self.stuck_seconds = (self.stuck_seconds + seconds).min(limit);
-        if self.stuck_seconds >= limit {
-            self.squeeze_seconds = SQUEEZE_SECONDS;
+            (self.blocked_seconds + seconds - made_up).clamp(0.0, BLOCKED_SECONDS_MAX);
+        let patience = if is_narrow { PATIENCE_NARROW_SECONDS } else { BLOCKED_SECONDS_MAX };
+        if made_up < seconds && self.blocked_seconds >= patience {
+            self.squeeze_until = self.least_left - speed * SQUEEZE_SECONDS;
         }
     }
 }
@@ -207,20 +206,21 @@ impl Default for Avoid {
 const OUTSIDE: u32 = Crowding::Outside as u32;
 const WITHIN: u32 = Crowding::Within as u32;
 
-/// Less than this part of the wished speed in the wished direction is no progress.
-const PROGRESS_MIN: f32 = 0.1;
-/// Over how long progress is averaged.
-const PROGRESS_SECONDS: f32 = 0.5;
+/// Less than this part of its speed is no progress. What counts is the way that is left and the
+/// least that was, for one that circles, or that a stream pushes back whenever it has got on for a
+/// moment, moves and gets nowhere.
+const PROGRESS_MIN: f32 = 0.2;
+/// If so many cells more are left than in the tick before, it is another way: no body is pushed
+/// so far in a tick.
+const OTHER_WAY: f32 = 4.0;
 /// How long one goes on trying that has come to the others around its goal.
 const CROWDED_OUT_SECONDS: f32 = 0.5;
 /// How long one goes on trying that has come to the others, but not near.
 const GIVE_UP_SECONDS: f32 = 3.0;
-/// How long an agent is stuck before it squeezes past the others: where two meet who are too
-/// wide for the corridor, neither would ever go on.
-const STUCK_NARROW_SECONDS: f32 = 2.0;
-/// The same where there is room: queues before doors last for seconds and dissolve.
-const STUCK_SECONDS: f32 = 12.0;
-/// How much of a second of being stuck a second of getting on makes up for.
-const MAKE_UP: f32 = 0.25;
-/// How long squeezing lasts once the agent gets on, or it would end between the two.
+/// How long an agent is blocked before it squeezes past the others: queues before doors last for
+/// seconds and dissolve.
+const BLOCKED_SECONDS_MAX: f32 = 14.0;
+/// The same where two meet who are too wide for the corridor: neither would ever go on.
+const PATIENCE_NARROW_SECONDS: f32 = 2.0;
+/// It squeezes until it has got on by as much as it walks in so many seconds.
 const SQUEEZE_SECONDS: f32 = 2.0;

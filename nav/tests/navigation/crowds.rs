@@ -36,13 +36,18 @@ fn check_overlaps(sim: &Sim, agents: &[Entity], excused: &mut BTreeSet<(usize, u
     }
 }
 
-/// Runs until all agents have arrived. None may be faster than it can, nor in rock.
+/// Runs until all agents have arrived, and holds all pairs to [`OVERLAP_MAX`].
 fn run_until_all_arrive(sim: &mut Sim, agents: &[Entity], ticks_max: u32) {
-    let mut places: Vec<Vec2> = agents.iter().map(|&agent| sim.position(agent)).collect();
     let mut excused = BTreeSet::new();
+    run_checked(sim, agents, ticks_max, |sim| check_overlaps(sim, agents, &mut excused));
+}
+
+/// Runs until all agents have arrived. None may be faster than it can, nor in rock.
+fn run_checked(sim: &mut Sim, agents: &[Entity], ticks_max: u32, mut check: impl FnMut(&Sim)) {
+    let mut places: Vec<Vec2> = agents.iter().map(|&agent| sim.position(agent)).collect();
     for _ in 0..ticks_max {
         sim.tick();
-        check_overlaps(sim, agents, &mut excused);
+        check(sim);
         let mut left = 0;
         for (&agent, place) in agents.iter().zip(&mut places) {
             let before = std::mem::replace(place, sim.position(agent));
@@ -112,6 +117,113 @@ fn sixty_wide_bodies_find_their_ways_through_a_maze_of_one_wide_corridors() {
         agents.push(add(&mut sim, start.centre(), goal.centre(), 2.0, 0.45));
     }
     run_until_all_arrive(&mut sim, &agents, 8_000);
+}
+
+/// Crowds at a crossing two cells wide, in ticks of a tenth of a second: where each starts, its goal
+/// and its speed. In both one body used to circle for ever beside another that rested.
+const CIRCLING: [&[(u16, u16, f32, f32, f32)]; 2] = [
+    &[
+        (16, 4, 14.5, 10.5, 3.145_028_4),
+        (21, 4, 10.5, 4.5, 1.395_091_9),
+        (0, 5, 1.5, 5.5, 3.237_792_5),
+        (15, 7, 17.5, 4.5, 1.259_719),
+        (25, 4, 5.5, 4.5, 3.949_743_7),
+        (15, 1, 9.5, 4.5, 1.227_836_6),
+        (20, 4, 21.5, 5.5, 2.477_188),
+        (14, 7, 26.5, 5.5, 2.266_168_4),
+        (10, 5, 14.5, 7.5, 2.114_217_5),
+        (13, 5, 5.5, 5.5, 1.014_291_5),
+        (29, 5, 0.5, 4.5, 2.039_699_8),
+        (2, 5, 25.5, 4.5, 3.789_178_4),
+        (27, 4, 15.5, 4.5, 3.626_805_5),
+        (15, 6, 2.5, 4.5, 1.603_000_4),
+        (1, 5, 8.5, 5.5, 3.804_301_7),
+        (28, 4, 15.5, 8.5, 2.494_098_2),
+    ],
+    &[
+        (14, 4, 18.5, 4.5, 3.570_266_2),
+        (23, 4, 25.5, 5.5, 1.737_835_2),
+        (24, 5, 14.5, 5.5, 1.317_075_7),
+        (21, 4, 18.5, 5.5, 1.807_164_9),
+        (25, 4, 5.5, 4.5, 1.241_925_2),
+        (15, 7, 14.5, 10.5, 3.803_124_7),
+        (28, 4, 14.5, 0.5, 1.621_683_5),
+        (3, 5, 29.5, 4.5, 2.010_165_2),
+        (10, 5, 15.5, 2.5, 3.194_015_7),
+    ],
+];
+
+#[test]
+fn one_that_circles_beside_one_that_rests_arrives() {
+    for crowd in CIRCLING {
+        let is_open = |cell: Cell| (4..6).contains(&cell.y) || (14..16).contains(&cell.x);
+        let mut sim = Sim::new(Grid::from_fn(30, 11, is_open).unwrap());
+        sim.set_time_step(0.1);
+        let start = |&(x, y, goal_x, goal_y, speed): &(u16, u16, f32, f32, f32)| {
+            (Cell::new(x, y).centre(), Vec2::new(goal_x, goal_y), speed)
+        };
+        let agents: Vec<Entity> = crowd
+            .iter()
+            .map(start)
+            .map(|(place, goal, speed)| add(&mut sim, place, goal, speed, 0.3))
+            .collect();
+        run_checked(&mut sim, &agents, 1_000, |_| {});
+    }
+}
+
+#[test]
+fn crowds_arrive_in_mazes_of_one_wide_corridors() {
+    for seed in 0..24 {
+        let mut rng = Rng::new(seed);
+        // Some walls between rooms of one cell are missing.
+        let walls: Vec<bool> = (0..35 * 11).map(|_| rng.below(10) < 3).collect();
+        let is_open = |cell: Cell| match (cell.x % 2, cell.y % 2) {
+            (0, 0) => true,
+            (1, 1) => false,
+            _ => !walls[usize::from(cell.y) * 35 + usize::from(cell.x)],
+        };
+        let mut sim = Sim::new(Grid::from_fn(35, 11, is_open).unwrap());
+        sim.set_time_step([0.1, 0.05, 1.0 / 30.0, 1.0 / 60.0][rng.below(4)]);
+        let radius = [0.2, 0.3, 0.4, 0.45][rng.below(4)];
+        let terrain = sim.terrain();
+        let region = terrain.region(Cell::new(0, 0));
+        let cells = terrain.grid().cells().filter(|&cell| terrain.region(cell) == region);
+        let (mut starts, mut goals): (Vec<Cell>, Vec<Cell>) =
+            cells.map(|cell| (cell, cell)).unzip();
+        let mut agents = Vec::new();
+        for _ in 0..40.min(starts.len() / 3) {
+            let start = starts.swap_remove(rng.below(starts.len())).centre();
+            let goal = goals.swap_remove(rng.below(goals.len())).centre();
+            agents.push(add(&mut sim, start, goal, 1.0 + rng.below(4) as f32, radius));
+        }
+        run_checked(&mut sim, &agents, 10_000, |_| {});
+    }
+}
+
+#[test]
+fn one_whose_way_becomes_longer_is_not_blocked() {
+    let mut sim = Sim::of(&[
+        "........................................",
+        "@@@@@@@@@@@@@@@@@@@.@@@@@@@@@@@@@@@@@@@.",
+        "........................................",
+    ]);
+    let (start, goal) = (Vec2::new(0.5, 0.5), Cell::new(0, 2));
+    let terrain = sim.terrain().clone();
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[goal]);
+    sim.world.insert_resource(fields);
+    let walker = add(&mut sim, start, goal.centre(), 1.0, 0.3);
+    let follower = systems::flow_agent(start + Vec2::X * 3.0, 1.0, field);
+    let follower = sim.world.spawn((follower, Avoid::new(0.3)));
+    sim.ticks(100);
+    sim.terrain_mut().fill(Cell::new(19, 1));
+    for _ in 0..1_800 {
+        sim.tick();
+        for agent in [walker, follower] {
+            assert!(sim.world.get::<Avoid>(agent).unwrap().blocked_seconds() < 2.0, "{agent}");
+        }
+    }
+    assert_eq!(sim.status(walker), RequestStatus::Arrived);
 }
 
 #[test]
