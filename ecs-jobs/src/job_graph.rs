@@ -50,7 +50,7 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 /// # Which threads
 ///
 /// To wake a thread costs more than most jobs take. The graph learns what its jobs cost, in its
-/// first runs and then in every 16th, and where several threads would not save more than that, the
+/// first runs and then in every 64th, and where several threads would not save more than that, the
 /// calling thread runs all of them by itself, in the order above. So a graph of a thousand jobs
 /// that do next to nothing costs no more than calling them. [`JobGraphBuilder::sharing`] settles
 /// it, if need be.

@@ -187,8 +187,8 @@ impl Slots {
         let (index, slot) = match self.ledger.take(own) {
             Some(index) => {
                 let slots = || (0..SEGMENT_LEN).map(|_| Slot::new()).collect();
-                self.segments[index as usize / SEGMENT_LEN].get_or_init(slots);
-                (index, SlotRef::Kept(self.kept_at(index)))
+                let segment = self.segments[index as usize / SEGMENT_LEN].get_or_init(slots);
+                (index, SlotRef::Kept(&segment[index as usize % SEGMENT_LEN]))
             }
             None => self.take_burst(),
         };

@@ -225,9 +225,16 @@ impl<Q: QueryData> View<'_, Q> {
     ) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
         assert!(count > 0, "a view has one part at least");
         assert!(run.is_power_of_two(), "{run} is not a power of two");
-        let lookups = self.lookups.among_several();
-        let shift = run.ilog2();
-        (0..count).map(move |which| ViewShard { lookups, shift, count, which, marker: PhantomData })
+        let (lookups, shift) = (self.lookups.among_several(), run.ilog2());
+        let reciprocal = (u64::MAX / u64::from(count)).wrapping_add(1);
+        (0..count).map(move |which| ViewShard {
+            lookups,
+            shift,
+            count,
+            reciprocal,
+            which,
+            marker: PhantomData,
+        })
     }
 
     /// The components of several entities, all at once.
@@ -262,6 +269,8 @@ pub struct ViewShard<'v, Q: QueryData> {
     lookups: Lookups<'v, Q>,
     shift: u32,
     count: u32,
+    /// 2^64 divided by `count` and rounded up, modulo 2^64.
+    reciprocal: u64,
     which: u32,
     /// As in a [`View`].
     marker: PhantomData<Q::Parts>,
@@ -270,6 +279,15 @@ pub struct ViewShard<'v, Q: QueryData> {
 debug_fields!([Q: QueryData] ViewShard<'_, Q>: which);
 
 impl<Q: QueryData> ViewShard<'_, Q> {
+    /// Whether an entity is of this part.
+    #[inline]
+    fn is_of(&self, entity: Entity) -> bool {
+        // The remainder without a division, which takes longer than the rest of a lookup (Lemire, Kaser,
+        // Kurz, "Faster remainder by direct computation", 2019).
+        let fraction = self.reciprocal.wrapping_mul(u64::from(entity.index() >> self.shift));
+        (u128::from(fraction) * u128::from(self.count)) >> 64 == u128::from(self.which)
+    }
+
     /// The components of one entity of this part, to be written.
     ///
     /// # Errors
@@ -277,7 +295,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
     /// [`QueryEntityError::NotMatching`] if it lacks one of the components or is of another part.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        if (entity.index() >> self.shift) % self.count != self.which {
+        if !self.is_of(entity) {
             return Err(QueryEntityError::NotMatching(entity));
         }
         let (fetch, row) = self.lookups.open(entity)?;
