@@ -227,7 +227,7 @@ impl WorkerContext {
     /// Passes a wake-up on that was spent on this thread, which looks for work no more.
     pub(crate) fn pass_on_wake_up(&self, shared: &Shared) {
         if self.is_woken.replace(false) && is_kept("pass_on") {
-            shared.announce_more(shared.waiting_count().max(1), None);
+            shared.announce_more(shared.waiting_count(), None);
         }
     }
 
@@ -251,10 +251,7 @@ impl WorkerContext {
             needed_fence("note_fed");
         }
         if (was_hungry || was_woken) && is_kept("pass_on_work") {
-            let waiting_count = shared.waiting_count().saturating_sub(still_waiting);
-            if waiting_count > 0 {
-                shared.announce_more(waiting_count, group);
-            }
+            shared.announce_more(shared.waiting_count().saturating_sub(still_waiting), group);
         }
     }
 

@@ -309,7 +309,7 @@ impl Shared {
     /// Wakes others for what there is to do, if there is: the caller was woken and leaves, or was
     /// counted upon by those who brought work, and has found some, in `group` if it is of one.
     pub(crate) fn announce_more(&self, count: usize, group: Option<&TaskGroup>) {
-        if !self.sleepers.has_any() {
+        if count == 0 || !self.sleepers.has_any() {
             return;
         }
         self.wake_takers(count);

@@ -217,6 +217,29 @@ mod tests {
     }
 
     #[test]
+    fn a_wake_up_that_is_not_used_is_passed_on_only_where_work_waits() {
+        let (mut shared, places) = Shared::new(1);
+        shared.open_to_host(places);
+        let idle = shared.sleepers.list(IDLE);
+        let leave = || {
+            WorkerContext::with(&shared, |context| {
+                context.is_woken.set(true);
+                context.pass_on_wake_up(&shared);
+            });
+        };
+        leave();
+        assert!(
+            idle.is_listed(),
+            "as by a thread of the host that was told to look at its condition"
+        );
+        assert!(idle.leave());
+        add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+        let idle = shared.sleepers.list(IDLE);
+        leave();
+        assert!(!idle.leave(), "there is a job for it");
+    }
+
+    #[test]
     fn the_last_idle_worker_that_begins_wakes_the_owner_around() {
         let (shared, places) = Shared::new(3);
         let list = |tag| shared.sleepers.list(tag);

@@ -2,20 +2,20 @@
 
 use super::explore;
 use crate::context::WorkerContext;
-use crate::run_job::add_job;
+use crate::run_job::{add_job, queue_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::slots::{JobId, Kind};
+use crate::stored_job::StoredJob;
 use crate::wait::{Goal, wait};
 use crate::worker::{run_until, run_worker};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-/// A pool, and pieces of work that bring no order of their own: a number of them.
+/// A pool, whose pieces of work are jobs that are ready. One that takes such a piece drops it.
 pub(super) struct Sleepers {
     pub(super) shared: Shared,
-    work: AtomicUsize,
     /// A condition that some wait for.
     flag: AtomicUsize,
 }
@@ -26,13 +26,11 @@ impl Sleepers {
     }
 
     fn with(shared: Shared) -> Arc<Self> {
-        let (work, flag) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { shared, work, flag })
+        Arc::new(Self { shared, flag: AtomicUsize::new(0) })
     }
 
     pub(super) fn push(&self) {
-        self.work.fetch_add(1, Ordering::Relaxed);
-        self.shared.announce_ready(1, false);
+        queue_job(&self.shared, || ());
     }
 
     /// Returns when it has taken a piece of work.
@@ -63,14 +61,16 @@ impl Goal for Taker<'_> {
     }
 
     fn help(&mut self) -> bool {
-        let take = |count: usize| count.checked_sub(1);
-        let taken = self.pool.work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-        self.has_taken = taken.is_ok();
-        self.has_taken
+        let shared = &self.pool.shared;
+        let Some(mut job) = take_any(shared) else { return false };
+        job.with_job(StoredJob::clear);
+        shared.slots.end(job, false, |_| unreachable!("nothing comes after it"), |_| ());
+        self.has_taken = true;
+        true
     }
 
     fn has_news(&mut self) -> bool {
-        self.is_reached() || self.pool.work.load(Ordering::Relaxed) > 0
+        self.is_reached() || !self.pool.shared.ready.is_empty()
     }
 
     fn tag(&self) -> Tag {
@@ -129,14 +129,17 @@ fn a_wake_up_spent_on_a_thread_that_leaves_is_passed_on() {
 #[test]
 fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
     explore("work against park beside a thread that panics", || {
-        // The host is a worker like the other one, and does not know of the work.
+        // The host is a worker like the other one.
         let (mut shared, places) = Shared::new(1);
         shared.open_to_host(places);
         let pool = Sleepers::with(shared);
         let worker = taker(&pool);
         let bringer = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || pool.push()
+            move || {
+                let host = Arc::clone(&pool);
+                queue_job(&pool.shared, move || host.flag.store(1, Ordering::Relaxed));
+            }
         });
         let mut looks = 0;
         let condition = || {
@@ -150,6 +153,10 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
         let run = std::panic::AssertUnwindSafe(|| run_until(&pool.shared, None, condition));
         let outcome = std::panic::catch_unwind(run);
         assert!(outcome.is_err());
+        if pool.flag.load(Ordering::Relaxed) == 1 {
+            // The host has run what was the worker's.
+            pool.push();
+        }
         worker.join().unwrap();
         bringer.join().unwrap();
     });
