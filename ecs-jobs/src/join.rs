@@ -3,7 +3,7 @@
 
 use crate::context::WorkerContext;
 use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
-use crate::shared::{LocalQueues, Shared};
+use crate::shared::Shared;
 use crate::sync::UnsafeCell;
 use crate::task_group::{JobRef, TaskGroup};
 use crate::wait::wait_until_done;
@@ -105,6 +105,16 @@ where
     })
 }
 
+/// Both halves, one after the other, where no thread can steal.
+#[inline(never)]
+fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+    B: FnOnce() -> RB,
+{
+    conclude(catch(first), second, catch)
+}
+
 /// Apart, so that what it needs is not made ready for each of the joins inside.
 #[cold]
 #[inline(never)]
@@ -132,35 +142,7 @@ where
     RA: Send,
     RB: Send,
 {
-    match context.queues() {
-        Some(queues) => join_shared(shared, (context, queues), first, second),
-        None => join_alone(first, second),
-    }
-}
-
-/// Both halves, one after the other, where no thread can steal.
-#[inline(never)]
-fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA,
-    B: FnOnce() -> RB,
-{
-    conclude(catch(first), second, catch)
-}
-
-#[inline(always)]
-fn join_shared<A, B, RA, RB>(
-    shared: &Shared,
-    (context, queues): (&WorkerContext, &LocalQueues),
-    first: A,
-    second: B,
-) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+    let Some(queues) = context.queues() else { return join_alone(first, second) };
     // SAFETY: this thread runs the job that the parent is about, which ends after this function
     // does, and then the half is done (J-3).
     let group = unsafe { TaskGroup::below(context.group.get(), context.job.get(), 1) };
