@@ -6,17 +6,13 @@
 //! the very code that ships. No other file of the pool names `std::sync`,
 //! `std::thread` or `parking_lot`.
 
-#[cfg(shuttle)]
-mod under_shuttle;
+#[cfg(any(loom, shuttle))]
+#[path = "sync/models.rs"]
+mod chosen;
 
-#[cfg(not(shuttle))]
 pub(crate) use self::chosen::*;
-#[cfg(shuttle)]
-pub(crate) use self::under_shuttle::*;
 use std::sync::atomic::AtomicU64 as UnmodelledU64;
 use std::thread::available_parallelism;
-#[cfg(any(loom, shuttle))]
-use std::{cell::Cell, time::Duration};
 
 /// A cell that is filled once. It is the standard library's in models as well:
 /// what fills it makes atomics and touches none, so loom has nothing to see.
@@ -113,19 +109,26 @@ pub(crate) fn spin_until(mut condition: impl FnMut() -> bool) -> bool {
     })
 }
 
-/// In models a moment that comes when a thread has asked three times, and then is to sleep.
-#[cfg(any(loom, shuttle))]
-#[derive(Debug)]
-pub(crate) struct Deadline(Cell<u32>);
+/// `Arc::downgrade`.
+#[cfg(not(loom))]
+pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
+    Arc::downgrade(strong)
+}
 
-#[cfg(any(loom, shuttle))]
-impl Deadline {
-    pub(crate) fn after(_time: Duration) -> Self {
-        Self(Cell::new(0))
+/// `std::cell::UnsafeCell` with loom's interface: access is a closure over
+/// a raw pointer, so that a model can see where it begins and ends.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
     }
 
-    pub(crate) fn left(&self) -> Option<Duration> {
-        (self.0.replace(self.0.get() + 1) < 3).then_some(Duration::ZERO)
+    pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        access(self.0.get())
     }
 }
 
@@ -140,11 +143,6 @@ mod chosen {
     pub(crate) use std::thread::{self, Thread, current as current_thread};
     pub(crate) use std::thread_local;
     use std::time::Duration;
-
-    /// `Arc::downgrade`.
-    pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
-        Arc::downgrade(strong)
-    }
 
     pub(crate) fn park() {
         assert_there_are_threads();
@@ -169,21 +167,6 @@ mod chosen {
     /// How often a thread without work looks around before it goes to sleep:
     /// a few microseconds in all.
     pub(crate) const SPIN_ROUNDS: u32 = if cfg!(miri) { 1 } else { 7 };
-
-    /// `std::cell::UnsafeCell` with loom's interface: access is a closure over
-    /// a raw pointer, so that a model can see where it begins and ends.
-    #[derive(Debug)]
-    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
-
-    impl<T> UnsafeCell<T> {
-        pub(crate) fn new(value: T) -> Self {
-            Self(std::cell::UnsafeCell::new(value))
-        }
-
-        pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
-            access(self.0.get())
-        }
-    }
 
     /// A moment up to which a thread waits.
     #[derive(Debug)]
@@ -231,117 +214,6 @@ mod chosen {
         #[expect(clippy::unused_self, reason = "where there is a clock it is asked")]
         pub(crate) fn elapsed_ns(&self) -> u64 {
             0
-        }
-    }
-}
-
-#[cfg(loom)]
-mod chosen {
-    pub(crate) use loom::cell::UnsafeCell;
-    pub(crate) use loom::hint::spin_loop;
-    pub(crate) use loom::sync::Arc;
-    pub(crate) use loom::sync::MutexGuard;
-    pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-    pub(crate) use loom::thread;
-
-    /// loom has no weak references: here they are strong.
-    #[derive(Debug)]
-    pub(crate) struct Weak<T>(Arc<T>);
-
-    impl<T> Weak<T> {
-        pub(crate) fn upgrade(&self) -> Option<Arc<T>> {
-            Some(Arc::clone(&self.0))
-        }
-    }
-
-    /// `Arc::downgrade`.
-    pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
-        Weak(Arc::clone(strong))
-    }
-
-    /// loom's macro, which does not know the `const` form.
-    macro_rules! loom_thread_local {
-        ($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
-            loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
-        };
-        ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
-            loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
-        };
-    }
-    pub(crate) use loom_thread_local as thread_local;
-
-    /// Spinning only multiplies the schedules; the protocol must hold without.
-    pub(crate) const SPIN_ROUNDS: u32 = 0;
-
-    /// loom's mutex with `parking_lot`'s interface. It cannot be poisoned in a
-    /// model: the pool runs no job while it holds one of its locks, and the
-    /// schedule, which does (the buffers of `Commands`), is not modelled.
-    #[derive(Debug)]
-    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
-
-    impl<T> Mutex<T> {
-        pub(crate) fn new(value: T) -> Self {
-            Self(loom::sync::Mutex::new(value))
-        }
-
-        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-            self.0.lock().expect("no model panics under a lock")
-        }
-
-        /// Waits as well: what is done when a lock is taken has no say in what the models are about.
-        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-            Some(self.lock())
-        }
-
-        pub(crate) fn get_mut(&mut self) -> &mut T {
-            self.0.get_mut().expect("no model panics under a lock")
-        }
-    }
-
-    /// A thread that can be unparked: by a token behind a lock, since loom's own `unpark` also ends other
-    /// waits of a thread, which loom takes for a bug of its own.
-    #[derive(Clone, Debug)]
-    pub(crate) struct Thread(Arc<(Mutex<bool>, loom::sync::Condvar)>);
-
-    pub(crate) fn current_thread() -> Thread {
-        loom::thread_local! {
-            static OWN: Thread = Thread(Arc::new((Mutex::new(false), loom::sync::Condvar::new())));
-        }
-        OWN.with(Clone::clone)
-    }
-
-    impl Thread {
-        pub(crate) fn unpark(&self) {
-            *self.0.0.lock() = true;
-            self.0.1.notify_one();
-        }
-    }
-
-    pub(crate) fn park() {
-        let Thread(own) = current_thread();
-        let mut token = own.0.lock();
-        while !*token {
-            token = own.1.wait(token).expect("no model panics under a lock");
-        }
-        *token = false;
-    }
-
-    /// The time is up at once.
-    pub(crate) fn park_timeout(_time: std::time::Duration) {}
-
-    /// A clock that stands still at the end of time.
-    #[derive(Debug)]
-    pub(crate) struct Stopwatch;
-
-    impl Stopwatch {
-        pub(crate) fn start() -> Self {
-            Self
-        }
-
-        pub(crate) fn elapsed_ns(&self) -> u64 {
-            u64::MAX
         }
     }
 }
