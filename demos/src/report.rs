@@ -69,7 +69,7 @@ impl Report<'_> {
             seed: setup.seed,
             threads: setup.threads,
             state_hash: format!("{:016x}", self.state_hash.value()),
-            uncovered: self.state_hash.uncovered().iter().map(|name| name.as_str()).collect(),
+            uncovered: self.state_hash.uncovered().iter().map(|name| &**name).collect(),
             elapsed_ms: rounded(self.lived.elapsed.as_secs_f64() * 1e3),
             ns_per_agent_tick: rounded(self.ns_per_agent_tick()),
             check: self.check,

@@ -51,7 +51,7 @@ pub(super) fn link_kind<T: Component>(world: &mut World) {
 pub(crate) fn kinds_without_system(world: &World, action: Entity) -> Option<Vec<String>> {
     let of_all = [Action::name(), Executing::name(), Finished::name()];
     let components = world.components_of(action).ok()?;
-    let kinds = components.iter().map(|(name, _)| name.as_str());
+    let kinds = components.iter().map(|(name, _)| &**name);
     let kinds: Vec<&str> = kinds.filter(|kind| !of_all.contains(kind)).collect();
     let known = world.resource::<Linked>().map_or(&[][..], |linked| &linked.0);
     let has_system = kinds.iter().any(|kind| known.contains(kind));

@@ -25,7 +25,7 @@ use crate::hash::StateHasher;
 ///
 /// let mut world = World::new();
 /// world.spawn(Callback(Box::new(|| ())));
-/// assert!(world.state_hash().uncovered()[0].as_str().ends_with("Callback"));
+/// assert!(world.state_hash().uncovered()[0].ends_with("Callback"));
 /// ```
 pub enum HashRule<T> {
     /// By their bytes.

@@ -31,7 +31,7 @@ use crate::world::World;
 /// assert!(world.state_hash().is_whole());
 /// world.insert(purse, Sound(Box::new(|| ()))).expect("alive");
 /// let hash = world.state_hash();
-/// assert_eq!(hash.uncovered()[0].as_str(), "game.sound");
+/// assert_eq!(hash.uncovered()[0], "game.sound");
 /// assert!(hash.to_string().ends_with("(without game.sound)"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Seen {
 }
 
 fn sort(names: &mut Vec<Name>) {
-    names.sort_unstable_by(|one, other| one.as_str().cmp(other));
+    names.sort_unstable();
     names.dedup();
 }
 

@@ -293,7 +293,7 @@ impl World {
     /// let gold = world.register::<Gold>();
     /// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
     /// assert_eq!(world.component_by_name("game.gold"), Some(gold));
-    /// assert_eq!(world.component_info(silver)?.name().as_str(), "silver");
+    /// assert_eq!(world.component_info(silver)?.name(), "silver");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -125,9 +125,8 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
         let plan = world.claim_plan::<Q>();
         access.add_components(plan.access(), world);
         let written = plan.access().writes().iter();
-        let names: Vec<_> = written
-            .map(|id| String::from(world.components()[id.index()].name().as_str()))
-            .collect();
+        let names: Vec<_> =
+            written.map(|id| world.components()[id.index()].name().to_string()).collect();
         let contests = Contests { components: names.join(", "), first: Mutex::new(None) };
         ExclusiveState { plan, contests }
     }

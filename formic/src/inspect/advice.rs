@@ -179,7 +179,7 @@ fn empty(world: &World) -> Option<Advice> {
 }
 
 fn name_of(world: &World, id: ComponentId) -> String {
-    world.component_info(id).map_or_else(|_| String::new(), |info| short_name(info.name().as_str()))
+    world.component_info(id).map_or_else(|_| String::new(), |info| short_name(info.name()))
 }
 
 impl fmt::Display for Advice {

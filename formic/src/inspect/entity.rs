@@ -108,7 +108,7 @@ impl Session {
         let has = components(world, entity);
         let addable =
             world.components().iter().filter(|it| it.has_default() && !has.contains(&it.id()));
-        value["addable"] = addable.map(|info| short_name(info.name().as_str())).collect();
+        value["addable"] = addable.map(|info| short_name(info.name())).collect();
         Answer::json(&value)
     }
 
@@ -132,7 +132,7 @@ impl Session {
 
     fn component_json(&self, world: &World, entity: Entity, id: ComponentId) -> Value {
         let Ok(info) = world.component_info(id) else { return Value::Null };
-        let path = info.name().as_str();
+        let path: &str = info.name();
         let enabled = world.is_enabled_by_id(entity, id).ok();
         let fields = world.fields_by_id(entity, id).unwrap_or_default();
         let fields = fields.iter().map(|field| {
@@ -221,7 +221,7 @@ pub(super) fn component_of(
 ) -> Result<ComponentId, String> {
     let own = components(world, entity);
     let is_it = |path: &str| path == name || short_name(path) == name;
-    let infos = world.components().iter().filter(|it| is_it(it.name().as_str()));
+    let infos = world.components().iter().filter(|it| is_it(it.name()));
     let ids: Vec<ComponentId> = infos.map(|it| it.id()).collect();
     let id = ids.iter().find(|id| own.contains(id)).or_else(|| ids.first()).copied();
     id.ok_or_else(|| format!("no component of this world is called {name}"))
@@ -262,7 +262,7 @@ fn gone(world: &World, entity: Entity) -> String {
 
 fn names(world: &World, ids: &[ComponentId]) -> Vec<String> {
     let infos = ids.iter().filter_map(|&id| world.component_info(id).ok());
-    infos.map(|info| short_name(info.name().as_str())).collect()
+    infos.map(|info| short_name(info.name())).collect()
 }
 
 /// The systems that may touch an entity, and what of it they write and read.

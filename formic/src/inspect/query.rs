@@ -275,7 +275,7 @@ impl Named {
         }
         let infos = world.components().iter();
         let ids: Vec<_> =
-            infos.filter(|info| is_called(info.name().as_str())).map(|info| info.id()).collect();
+            infos.filter(|info| is_called(info.name())).map(|info| info.id()).collect();
         match ids.is_empty() {
             true => Err(format!("no component of this world is called {name}")),
             false => Ok(Self { name: name.to_owned(), ids }),
@@ -408,7 +408,7 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
 /// Whether any name of a component or text of a value is among those that are looked for.
 fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool {
     components(world, entity).iter().any(|&id| {
-        let name = world.component_info(id).map(|info| short_name(info.name().as_str()));
+        let name = world.component_info(id).map(|info| short_name(info.name()));
         let fields = world.fields_by_id(entity, id).unwrap_or_default();
         name.is_ok_and(|name| is_it(&name))
             || fields.iter().flat_map(|it| &it.text).any(|it| is_it(it))

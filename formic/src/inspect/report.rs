@@ -66,8 +66,7 @@ impl Session {
             .iter()
             .zip(world.archetypes())
             .map(|(stats, archetype)| {
-                let names: Vec<_> =
-                    stats.components.iter().map(|name| short_name(name.as_str())).collect();
+                let names: Vec<_> = stats.components.iter().map(|name| short_name(name)).collect();
                 json!({
                     "id": stats.id.index(),
                     "components": names,

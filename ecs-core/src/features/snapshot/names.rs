@@ -17,7 +17,7 @@ use crate::world::World;
 /// The name of a component in snapshots. Those of the crate's own types that depend on a type of the
 /// program, such as `Buffer<game::Step>`, leave out in which module of the crate they are.
 pub(super) fn saved_name(info: &ComponentInfo) -> &str {
-    let name = info.name().as_str();
+    let name = &**info.name();
     match name.split_once('<') {
         Some((path, _)) if path.starts_with("formic_ecs::") => {
             &name[path.rfind("::").map_or(0, |at| at + 2)..]
@@ -88,7 +88,7 @@ impl<'w> KnownComponents<'w> {
         });
         let mut found = named.chain(renamed);
         let Some(known) = found.next() else {
-            let is_removed = self.removed.iter().any(|removed| removed.as_str() == component.name);
+            let is_removed = self.removed.iter().any(|removed| *removed == component.name);
             return if is_removed {
                 Ok(None)
             } else {
