@@ -204,7 +204,7 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
         type_name::<Buffer<Self>>()
     }
 
-    /// The fields of an element, as [`Component::fields`](crate::Component::fields) has them.
+    /// The fields of an element, as [`Component::fields`] has them.
     #[must_use]
     fn fields() -> Name {
         Name::from("")

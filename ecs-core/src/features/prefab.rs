@@ -65,7 +65,7 @@ impl World {
     /// entities (fields marked `#[component(entity)]`, relations, the elements of buffers) refers
     /// in the copy to the copy of that entity; what refers to other entities is as it was, and an
     /// entity that is related to others has copies that are related to them. The tag
-    /// [`Prefab`](crate::Prefab) and [cleanup components](crate::Component::CLEANUP) are not
+    /// [`Prefab`] and [cleanup components](crate::Component::CLEANUP) are not
     /// copied.
     ///
     /// Should a clone panic, the copies before it are there, and nothing of the one that it was

@@ -417,7 +417,9 @@ mod must_fail {
                 thread::spawn(move || act(&other, row))
             });
             act(&shared, 3);
-            threads.map(|thread| thread.join().expect("it does not panic"));
+            for thread in threads {
+                thread.join().expect("it does not panic");
+            }
         });
     }
 }

@@ -43,7 +43,7 @@ use crate::storage::{Directory, Writers};
 pub struct View<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
-    /// A view of [`Claimant`](crate::Claimant)s stays on its thread.
+    /// A view of [`Claimant`]s stays on its thread.
     marker: PhantomData<Q::Parts>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Change {
 /// The components of a bundle, in declared order.
 #[derive(Clone, Debug)]
 pub(crate) struct BundleIds {
-    /// The type of the bundle, if it has one: its [`Parts`] register these components.
+    /// The type of the bundle, if it has one: its parts register these components.
     pub(crate) of: Option<TypeId>,
     pub(crate) ids: Box<[ComponentId]>,
 }

@@ -317,7 +317,7 @@ impl<'w> OpenChunk<'w> {
     }
 }
 
-/// The rows of a [`DynamicQuery`] through a [`WorldCell`](crate::WorldCell): it holds the right to
+/// The rows of a [`DynamicQuery`] through a [`WorldCell`]: it holds the right to
 /// the query's components while it lives, and lends it to one walk at a time.
 pub struct BorrowedDynamicRows<'w> {
     right: BorrowedRight<'w>,

@@ -66,7 +66,7 @@ use crate::world::World;
 /// * The **fields** of a `#[component(serde)]` component have changed: serde says how, see
 ///   `Codec::serde`.
 /// * The **fields of plain data** have changed: that is
-///   [`RestoreError::ChangedFields`](crate::RestoreError::ChangedFields), since its bytes say nothing
+///   [`RestoreError::ChangedFields`], since its bytes say nothing
 ///   of them. Variants may be added at the end of an enum, and `#[component(name = "...")]` on a
 ///   field says how it was called. For any other change keep the old type, under its name, beside
 ///   the new one, and turn the one into the other after the restore:
