@@ -166,12 +166,12 @@ impl Seen {
     /// Notes what is not seen of an archetype, and gives the hashes of its components' names.
     fn enter(&mut self, archetype: &Archetype) -> Vec<u64> {
         let infos = archetype.columns.iter().map(|column| &column.info);
-        for info in infos.clone().filter(|info| !info.erased.is_hashed) {
+        for info in infos.filter(|info| !info.erased.is_hashed) {
             if !self.uncovered.contains(&info.name) {
                 self.uncovered.push(info.name.clone());
             }
         }
-        infos.map(|info| hash_of(|hasher| hasher.write(info.name.as_bytes()))).collect()
+        name_hashes(archetype)
     }
 
     fn add(&mut self, archetype: &Archetype, address: RowAddress, names: &[u64]) {
@@ -199,6 +199,12 @@ fn hash_of(write: impl FnOnce(&mut StateHasher)) -> u64 {
     let mut hasher = StateHasher::new();
     write(&mut hasher);
     hasher.finish()
+}
+
+/// The hashes of the names of an archetype's components.
+fn name_hashes(archetype: &Archetype) -> Vec<u64> {
+    let names = archetype.columns.iter().map(|column| &column.info.name);
+    names.map(|name| hash_of(|hasher| hasher.write(name.as_bytes()))).collect()
 }
 
 /// The hash of one entity: a sum over its components, so that their order does not matter.
@@ -249,10 +255,13 @@ impl HashTree {
     fn of(world: &World) -> Self {
         let archetypes = world.archetypes().iter().enumerate();
         let chunks = archetypes.flat_map(|(index, archetype)| {
-            (0..archetype.chunk_count()).map(move |chunk| ChunkHash {
-                archetype: index,
-                chunk,
-                hash: chunk_hash(archetype, chunk),
+            let names = name_hashes(archetype);
+            (0..archetype.chunk_count()).map(move |chunk| {
+                let rows = (0..archetype.chunks.len(chunk)).map(|row| RowAddress { chunk, row });
+                let hash = hash_of(|hasher| {
+                    rows.for_each(|row| hasher.write_u64(row_hash(archetype, row, &names)));
+                });
+                ChunkHash { archetype: index, chunk, hash }
             })
         });
         Self { chunks: chunks.collect() }
@@ -266,27 +275,6 @@ impl HashTree {
             (here != there).then_some(both)
         })
     }
-}
-
-/// The hash of a chunk's entities, and of each of its columns.
-fn chunk_hash(archetype: &Archetype, chunk: usize) -> u64 {
-    let entities = archetype.chunks.entities(chunk);
-    let write_column = |column: usize, hasher: &mut StateHasher| {
-        hasher.write(archetype.columns[column].info.name.as_bytes());
-        for row in 0..entities.len() {
-            let address = RowAddress { chunk, row };
-            hasher.write_u64(archetype.is_enabled(address, column).into());
-            archetype.hash_value(address, column, hasher);
-        }
-    };
-    hash_of(|hasher| {
-        hasher.write_u64(hash_of(|hasher| {
-            entities.iter().for_each(|entity| hasher.write_u64(entity.to_bits()));
-        }));
-        for column in 0..archetype.columns.len() {
-            hasher.write_u64(hash_of(|hasher| write_column(column, hasher)));
-        }
-    })
 }
 
 /// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
