@@ -185,7 +185,7 @@ pub fn avoid(
         // Of a tick without time there is no velocity.
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
-        let is_narrow = position.cell().is_some_and(|cell| is_narrow(grid, cell));
+        let is_narrow = || position.cell().is_some_and(|cell| is_narrow(grid, cell));
         body.moved(walked, chosen.crowding, is_narrow, speed.per_second(), seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {

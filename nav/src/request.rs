@@ -27,7 +27,6 @@ use crate::bytes::{get_cell, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::grid::change::GridVersion;
-use crate::link::is_step;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 
 /// Where an agent is to go, and how that stands.
@@ -332,6 +331,9 @@ pub struct Route {
     path: Path,
     behind: usize,
     next: usize,
+    /// The cells at these two places: those of the path lie elsewhere in memory, and most agents stay
+    /// in a cell for many ticks.
+    leg: Option<[Cell; 2]>,
 }
 
 impl Component for Route {
@@ -372,28 +374,27 @@ impl Route {
         self.behind
     }
 
-    pub(crate) const fn set_leg(&mut self, behind: usize, next: usize) {
+    pub(crate) fn set_leg(&mut self, behind: usize, next: usize) {
         (self.behind, self.next) = (behind, next);
+        let cells = self.path.cells();
+        self.leg = cells.get(behind).zip(cells.get(next)).map(|(&from, &to)| [from, to]);
+    }
+
+    /// The cell that the agent comes from and the one that it walks to, if it has a path.
+    pub(crate) const fn leg(&self) -> Option<[Cell; 2]> {
+        self.leg
     }
 
     /// Takes a fresh path; the one before stays behind in `path` for its memory.
     pub(crate) fn begin(&mut self, path: &mut Path) {
         std::mem::swap(&mut self.path, path);
         // The start is under the agent already, unless it is the goal as well.
-        self.behind = 0;
-        self.next = 1.min(self.path.cells().len().saturating_sub(1));
+        self.set_leg(0, 1.min(self.path.cells().len().saturating_sub(1)));
     }
 
     pub(crate) fn clear(&mut self) {
         self.path.clear();
         self.set_leg(0, 0);
-    }
-
-    /// Where the link begins that leads to the cell at a place, if one does.
-    pub(crate) fn link(&self, place: usize) -> Option<Cell> {
-        let cells = self.path.cells();
-        let from = *cells.get(place.checked_sub(1)?)?;
-        cells.get(place).filter(|&&to| !is_step(from, to)).map(|_| from)
     }
 
     /// Four bytes each for the places of the cell behind and the next one, the number of cells, and the cells;
@@ -423,6 +424,8 @@ impl Route {
         let mut path = Path::new();
         // What the terrain has become since is not known, so every step will be looked at.
         path.set_halves(cost, GridVersion::ZERO, cells.into_iter().rev(), std::iter::empty());
-        Ok(Self { path, behind: behind as usize, next: next as usize })
+        let mut route = Self { path, ..Self::default() };
+        route.set_leg(behind as usize, next as usize);
+        Ok(route)
     }
 }

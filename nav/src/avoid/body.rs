@@ -175,7 +175,7 @@ impl Avoid {
         &mut self,
         velocity: Vec2,
         crowding: Crowding,
-        is_narrow: bool,
+        is_narrow: impl Fn() -> bool,
         speed: f32,
         seconds: f32,
     ) {
@@ -189,8 +189,9 @@ impl Avoid {
         self.least_left = self.least_left.min(self.left);
         self.blocked_seconds =
             (self.blocked_seconds + seconds - made_up).clamp(0.0, BLOCKED_SECONDS_MAX);
-        let patience = if is_narrow { PATIENCE_NARROW_SECONDS } else { BLOCKED_SECONDS_MAX };
-        if made_up < seconds && self.blocked_seconds >= patience {
+        let is_patient = self.blocked_seconds < PATIENCE_NARROW_SECONDS
+            || (self.blocked_seconds < BLOCKED_SECONDS_MAX && !is_narrow());
+        if made_up < seconds && !is_patient {
             self.squeeze_until = self.least_left - speed * SQUEEZE_SECONDS;
         }
     }

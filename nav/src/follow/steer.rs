@@ -5,6 +5,7 @@ use glam::Vec2;
 use crate::agent::ARRIVAL_DISTANCE;
 use crate::cell::Cell;
 use crate::check::path_cost;
+use crate::link;
 use crate::request::Route;
 use crate::terrain::Terrain;
 
@@ -34,19 +35,21 @@ pub(crate) enum Steering {
 pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Terrain) -> Steering {
     let Some(at) = Cell::containing(position) else { return Steering::Strayed };
     let count = route.path().cells().len();
-    let window = route.next()..count.min(route.next() + AHEAD_MAX);
-    let passed = window.rev().find(|&place| route.path().cells()[place] == at);
-    if let Some(place) = passed {
-        route.set_leg(place, (place + 1).min(count - 1));
+    if route.leg().is_some_and(|[from, _]| from != at) {
+        let window = route.next()..count.min(route.next() + AHEAD_MAX);
+        let passed = window.rev().find(|&place| route.path().cells()[place] == at);
+        if let Some(place) = passed {
+            route.set_leg(place, (place + 1).min(count - 1));
+        }
     }
+    let Some([from, to]) = route.leg() else { return Steering::Strayed };
     let next = route.next();
-    let Some(&to) = route.path().cells().get(next) else { return Steering::Strayed };
+    // A step of the path itself is known to be legal.
+    let is_step = next == route.behind() + 1 && from == at;
     // From anywhere in the cell: where many wait to cross, none comes to the very middle.
-    if route.link(next) == Some(at) {
+    if is_step && !link::is_step(from, to) {
         return Steering::Cross(to);
     }
-    // A step of the path itself is known to be legal.
-    let is_step = next == route.behind() + 1 && route.path().cells()[route.behind()] == at;
     let is_legal = || path_cost(terrain.grid(), terrain.rule(), &[at, to]).is_ok();
     if to != at && !is_step && !is_legal() {
         return Steering::Strayed;

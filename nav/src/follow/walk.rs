@@ -39,9 +39,7 @@ const STRAY_MAX: f32 = 0.04;
 /// False only if the game moved it elsewhere.
 pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let Some(at) = Cell::containing(position) else { return false };
-    let cells = route.path().cells();
-    let Some(&to) = cells.get(route.next()) else { return false };
-    let from = cells[route.behind()];
+    let Some([from, to]) = route.leg() else { return false };
     if route.next() > route.behind() + 1 {
         let (along, offset) = (to.centre() - from.centre(), position - from.centre());
         let length = along.length();
