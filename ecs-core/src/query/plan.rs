@@ -30,7 +30,12 @@ pub(crate) type MatchOf<Q, F> = Match<<TermsOf<Q, F> as Term>::Slots>;
 /// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
 /// archetypes that match, in their order (I-8).
 #[derive(Debug)]
-pub(super) struct Parts<State, Slots> {
+pub(crate) struct Plan<State, Slots> {
+    /// The world that made it, and which of its lists of archetypes it goes by; 0 for a plan that the
+    /// world itself keeps, which goes when the list does.
+    world: u64,
+    epoch: u64,
+    asked: LastAsked,
     state: State,
     pub(super) access: Access,
     kind: PlanKind,
@@ -48,15 +53,15 @@ pub(super) enum PlanKind {
     View,
 }
 
-pub(super) type PartsOf<Q, F> =
-    Parts<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots>;
+pub(super) type PlanOf<Q, F> = Plan<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots>;
 
 #[cold]
 #[inline(never)]
-pub(super) fn parts<Q: QueryData, F: QueryFilter>(
+pub(super) fn plan<Q: QueryData, F: QueryFilter>(
+    world: u64,
     ids: &mut IdSource<'_>,
     kind: PlanKind,
-) -> PartsOf<Q, F> {
+) -> PlanOf<Q, F> {
     let state = TermsOf::<Q, F>::state(ids);
     let mut access = Access::default();
     TermsOf::<Q, F>::access(&state, &mut access);
@@ -65,14 +70,25 @@ pub(super) fn parts<Q: QueryData, F: QueryFilter>(
         let (name, component) = (type_name::<Q>(), ids.registry().info(id).name());
         format!("the {asker} {name} asks for {component} twice, once of them to write").into()
     });
-    Parts { state, access, kind, clash, seen: 0, matches: Vec::new() }
+    let (epoch, asked, seen, matches) = (0, LastAsked::default(), 0, Vec::new());
+    Plan { world, epoch, asked, state, access, kind, clash, seen, matches }
 }
 
-impl<State, Slots: Copy> Parts<State, Slots> {
-    /// Forgets the archetypes, since others have taken their places.
-    fn restart(&mut self) {
-        self.seen = 0;
-        self.matches.clear();
+impl<State, Slots: Copy> Plan<State, Slots> {
+    /// Sees to it that the plan is of this world, and of this list of archetypes.
+    #[inline]
+    pub(super) fn expect(&mut self, source: PlanSource<'_>) {
+        assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
+        if self.epoch != source.epoch {
+            // Others have taken the places of the archetypes.
+            self.seen = 0;
+            self.matches.clear();
+            if self.epoch < source.restored {
+                // It was asked in another past: the versions since then count anew.
+                self.asked.version = 0;
+            }
+            self.epoch = source.epoch;
+        }
     }
 
     /// Looks at the archetypes that have appeared since the last time.
@@ -158,12 +174,7 @@ pub(crate) struct PlanSource<'a> {
 /// assert_eq!(world.cell().query(&mut news)?.count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
-    world: u64,
-    epoch: u64,
-    parts: PartsOf<Q, F>,
-    asked: LastAsked,
-}
+pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()>(PlanOf<Q, F>);
 
 /// What a plan remembers of the last time that it was asked.
 #[derive(Debug, Default)]
@@ -192,28 +203,23 @@ impl<'a, M> Planned<'a, M> {
     }
 }
 
-debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: asked; archetypes = |it| it.parts.matches.len());
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.asked, it.0.matches.len()));
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self::of_kind(world, registry, PlanKind::Query)
-    }
-
-    pub(super) fn of_kind(world: u64, registry: &mut Registry, kind: PlanKind) -> Self {
-        let parts = parts::<Q, F>(&mut IdSource::Register(registry), kind);
-        Self { world, epoch: 0, parts, asked: LastAsked::default() }
+        Self(plan::<Q, F>(world, &mut IdSource::Register(registry), PlanKind::Query))
     }
 
     /// What the query touches.
     #[must_use]
     pub const fn access(&self) -> &Access {
-        &self.parts.access
+        &self.0.access
     }
 
     /// The version at which it was last asked; 0 where it never was.
     #[must_use]
     pub const fn last_asked(&self) -> u64 {
-        self.asked.version
+        self.0.asked.version
     }
 
     /// The matches among all archetypes there are now, and when the plan was last asked, which the query
@@ -222,18 +228,10 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         &mut self,
         source: PlanSource<'_>,
     ) -> (Planned<'_, MatchOf<Q, F>>, &mut LastAsked) {
-        assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
-        if self.epoch != source.epoch {
-            self.parts.restart();
-            if self.epoch < source.restored {
-                // It was asked in another past: the versions since then count anew.
-                self.asked.version = 0;
-            }
-            self.epoch = source.epoch;
-        }
-        self.parts.extend::<TermsOf<Q, F>>(source.archetypes);
-        let Parts { access, matches, .. } = &self.parts;
-        (Planned { access, matches }, &mut self.asked)
+        self.0.expect(source);
+        self.0.extend::<TermsOf<Q, F>>(source.archetypes);
+        let Plan { access, matches, asked, .. } = &mut self.0;
+        (Planned { access, matches }, asked)
     }
 }
 
@@ -243,12 +241,11 @@ pub(crate) struct PlanCache(TypeMap<KeptPlan>);
 
 #[derive(Debug)]
 struct KeptPlan {
-    /// The parts of the query or view.
-    parts: Box<dyn Any + Send + Sync>,
+    plan: Box<dyn Any + Send + Sync>,
     check: CheckFn,
 }
 
-/// Whether the parts of a plan are as they have to be.
+/// Whether a plan is as it has to be.
 pub(super) type CheckFn = fn(&dyn Any, &[Archetype], &Directory) -> CheckResult;
 
 impl PlanCache {
@@ -258,46 +255,45 @@ impl PlanCache {
         registry: &mut Registry,
         archetypes: &[Archetype],
     ) -> Planned<'_, MatchOf<Q, F>> {
-        let make = || parts::<Q, F>(&mut IdSource::Register(registry), PlanKind::Query);
-        let check: CheckFn = |parts, archetypes, _| {
-            parts_of::<PartsOf<Q, F>>(parts).check::<TermsOf<Q, F>>(archetypes)
-        };
-        let parts: &mut PartsOf<Q, F> = self.parts(make, check);
-        parts.extend::<TermsOf<Q, F>>(archetypes);
-        Planned { access: &parts.access, matches: &parts.matches }
+        let make = || plan::<Q, F>(0, &mut IdSource::Register(registry), PlanKind::Query);
+        let check: CheckFn =
+            |plan, archetypes, _| plan_of::<PlanOf<Q, F>>(plan).check::<TermsOf<Q, F>>(archetypes);
+        let plan = self.plan(make, check);
+        plan.extend::<TermsOf<Q, F>>(archetypes);
+        Planned { access: &plan.access, matches: &plan.matches }
     }
 
-    /// The parts of this type, which are made when they are asked for first.
+    /// The plan of this type, which is made when it is asked for first.
     #[inline]
-    pub(super) fn parts<P: Any + Send + Sync>(
+    pub(super) fn plan<P: Any + Send + Sync>(
         &mut self,
         make: impl FnOnce() -> P,
         check: CheckFn,
     ) -> &mut P {
         let entry = self.0.entry(TypeId::of::<P>()).or_insert_with(|| Self::entry(make, check));
-        entry.parts.downcast_mut().expect("the key is the type")
+        entry.plan.downcast_mut().expect("the key is the type")
     }
 
     #[cold]
     #[inline(never)]
     fn entry<P: Any + Send + Sync>(make: impl FnOnce() -> P, check: CheckFn) -> KeptPlan {
-        KeptPlan { parts: Box::new(make()), check }
+        KeptPlan { plan: Box::new(make()), check }
     }
 
     /// Whether each plan lists what matches, each once (I-8), and looks where that is (I-23).
     pub(crate) fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
-        self.0.values().try_for_each(|plan| (plan.check)(&*plan.parts, archetypes, directory))
+        self.0.values().try_for_each(|plan| (plan.check)(&*plan.plan, archetypes, directory))
     }
 
     #[cfg(test)]
     pub(super) fn kept<P: Any>(&mut self) -> &mut P {
         let entry = self.0.get_mut(&TypeId::of::<P>()).expect("it was asked for");
-        entry.parts.downcast_mut().expect("the key is the type")
+        entry.plan.downcast_mut().expect("the key is the type")
     }
 }
 
-pub(super) fn parts_of<P: Any>(parts: &dyn Any) -> &P {
-    parts.downcast_ref().expect("the key is the type")
+pub(super) fn plan_of<P: Any>(plan: &dyn Any) -> &P {
+    plan.downcast_ref().expect("the key is the type")
 }
 
 /// The matches of a query that is asked without the right to write anything down.
@@ -305,9 +301,9 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     registry: &Registry,
     archetypes: &[Archetype],
 ) -> Vec<MatchOf<Q, F>> {
-    let mut parts = parts::<Q, F>(&mut IdSource::LookUp(registry), PlanKind::Query);
-    parts.extend::<TermsOf<Q, F>>(archetypes);
-    parts.matches
+    let mut plan = plan::<Q, F>(0, &mut IdSource::LookUp(registry), PlanKind::Query);
+    plan.extend::<TermsOf<Q, F>>(archetypes);
+    plan.matches
 }
 
 #[cfg(test)]
@@ -389,8 +385,8 @@ mod tests {
         world.spawn(Gold);
         assert_eq!(world.query::<&Gold>().into_iter().count(), 1);
         world.check().unwrap();
-        let parts = world.plans.kept::<PartsOf<&Gold, ()>>();
-        parts.matches.push(parts.matches[0]);
+        let plan = world.plans.kept::<PlanOf<&Gold, ()>>();
+        plan.matches.push(plan.matches[0]);
         assert_eq!(world.check().unwrap_err().invariant, "I-8");
     }
 }

@@ -12,8 +12,7 @@ use super::column::{AddressToken, ChunkRef, RowToken};
 use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
 use super::data::{Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::plan::{
-    CheckFn, CheckResult, MatchOf, PartsOf, PlanCache, PlanKind, PlanSource, QueryPlan, TermsOf,
-    parts, parts_of,
+    CheckFn, CheckResult, MatchOf, PlanCache, PlanKind, PlanOf, PlanSource, TermsOf, plan, plan_of,
 };
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
@@ -63,21 +62,12 @@ copied!([Q: QueryData] Lookups<'_, Q>);
 type Found<'w, Q> = (&'w CachedOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
-    /// # Safety
-    /// The columns are those of a plan that was just extended over the source, which is borrowed
-    /// for `'w` (I-23).
-    unsafe fn of(source: Source<'w>, columns: &'w [Option<CachedOf<Q>>]) -> Self {
-        Self { source, places: source.entities.places(), columns }
-    }
-
     /// # Panics
     /// Panics if the plan was not just extended over the source.
-    pub(super) fn new(source: Source<'w>, plan: &'w ViewPlan<Q>) -> Self {
-        let Columns { cached, known } = &plan.columns;
-        assert_eq!(*known, source.directory.changes(), "the plan is out of date");
-        // SAFETY: no chunk has come, gone or moved since the plan was extended over this source, which is
-        // borrowed (I-23).
-        unsafe { Self::of(source, cached) }
+    pub(super) fn new(source: Source<'w>, plan: &'w KeptViewOf<Q>) -> Self {
+        // No chunk has come, gone or moved since then, and the source is borrowed (I-23).
+        assert_eq!(plan.known, source.directory.changes(), "the plan is out of date");
+        Self { source, places: source.entities.places(), columns: &plan.cached }
     }
 
     #[cfg(test)]
@@ -101,7 +91,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
         if let Some(place) = places.get(entity) {
             debug_assert!(place.chunk() < columns.len(), "a place names a chunk that is there");
             // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and
-            // there is an entry for each in the columns of this source (`new`).
+            // there is an entry for each in the columns of this source (`new`, `look_at`).
             if let Some(cached) = unsafe { columns.get_unchecked(place.chunk()) } {
                 return Ok((cached, place.row()));
             }
@@ -351,154 +341,134 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
 ///
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
-pub struct ViewPlan<Q: QueryData> {
-    plan: QueryPlan<Q>,
-    columns: Columns<CachedOf<Q>>,
-}
+pub struct ViewPlan<Q: QueryData>(KeptViewOf<Q>);
 
 pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
 
-debug_fields!([Q: QueryData] ViewPlan<Q>: plan);
+debug_fields!([Q: QueryData] ViewPlan<Q>:; archetypes = |it| it.0.plan.matches.len());
 
 impl<Q: QueryData> ViewPlan<Q> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        let plan = QueryPlan::of_kind(world, registry, PlanKind::View);
-        Self { plan, columns: Columns::default() }
+        Self(kept_view::<Q>(world, registry))
     }
 
     /// What the view touches.
     #[must_use]
     pub const fn access(&self) -> &Access {
-        self.plan.access()
+        &self.0.plan.access
     }
 
     /// Looks at the archetypes and chunks that have appeared since the last time.
-    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
-        let matches = self.plan.matches(plans).0.matches();
-        self.columns.extend::<Q>(matches, source.archetypes, source.directory);
+    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, directory: &Directory) {
+        self.0.plan.expect(plans);
+        extend::<Q>(&mut self.0, plans.archetypes, directory);
     }
 }
 
-/// What a view keeps about the chunks of its matches.
+/// A plan of a view without the lifetimes of its data, and what it keeps about the chunks of its matches.
 #[derive(Debug)]
-struct Columns<Cached> {
+pub(crate) struct KeptView<Plan, Cached> {
+    plan: Plan,
     /// By number of chunk, for as many as the directory gave numbers.
     cached: Vec<Option<Cached>>,
     /// The directory's change that this is as of (I-23).
     known: u64,
 }
 
-impl<Cached> Default for Columns<Cached> {
-    fn default() -> Self {
-        Self { cached: Vec::new(), known: 0 }
+pub(crate) type KeptViewOf<Q> = KeptView<PlanOf<Q, ()>, CachedOf<Q>>;
+
+fn kept_view<Q: QueryData>(world: u64, registry: &mut Registry) -> KeptViewOf<Q> {
+    let plan = plan::<Q, ()>(world, &mut IdSource::Register(registry), PlanKind::View);
+    KeptView { plan, cached: Vec::new(), known: 0 }
+}
+
+/// Looks at the archetypes that have appeared, and at all chunks where any came, went or moved.
+#[inline]
+fn extend<Q: QueryData>(view: &mut KeptViewOf<Q>, archetypes: &[Archetype], directory: &Directory) {
+    view.plan.extend::<TermsOf<Q, ()>>(archetypes);
+    if view.known != directory.changes() {
+        look_at::<Q>(view, archetypes, directory);
     }
 }
 
-impl<Cached: PartialEq> Columns<Cached> {
-    /// Looks at all chunks where any came, went or moved.
-    #[inline]
-    fn extend<Q>(
-        &mut self,
-        matches: &[MatchOf<Q, ()>],
-        archetypes: &[Archetype],
-        directory: &Directory,
-    ) where
-        Q: QueryData<Parts: QueryParts<Address = Cached>>,
-    {
-        if self.known != directory.changes() {
-            self.look_at::<Q>(matches, archetypes, directory);
+#[cold]
+#[inline(never)]
+fn look_at<Q: QueryData>(
+    view: &mut KeptViewOf<Q>,
+    archetypes: &[Archetype],
+    directory: &Directory,
+) {
+    let KeptView { plan, cached, known } = view;
+    // As of no change: what follows a panic in here looks at all chunks once more.
+    *known = u64::MAX;
+    find::<Q>(&plan.matches, archetypes, directory, cached);
+    *known = directory.changes();
+}
+
+/// What there is to keep about all chunks of some matches.
+fn find<Q: QueryData>(
+    matches: &[MatchOf<Q, ()>],
+    archetypes: &[Archetype],
+    directory: &Directory,
+    cached: &mut Vec<Option<CachedOf<Q>>>,
+) {
+    cached.clear();
+    cached.resize_with(directory.bound(), || None);
+    for found in matches {
+        let chunks = &archetypes[found.archetype.index()].chunks;
+        // Those without rows as well, since a first row is no change.
+        for chunk in 0..chunks.all_count() {
+            let address = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
+            cached[chunks.id(chunk)] = Some(address);
         }
     }
-
-    #[cold]
-    #[inline(never)]
-    fn look_at<Q>(
-        &mut self,
-        matches: &[MatchOf<Q, ()>],
-        archetypes: &[Archetype],
-        directory: &Directory,
-    ) where
-        Q: QueryData<Parts: QueryParts<Address = Cached>>,
-    {
-        // As of no change: what follows a panic in here looks at all chunks once more.
-        self.known = u64::MAX;
-        self.cached.clear();
-        self.cached.resize_with(directory.bound(), || None);
-        for found in matches {
-            let chunks = &archetypes[found.archetype.index()].chunks;
-            // Those without rows as well, since a first row is no change.
-            for chunk in 0..chunks.all_count() {
-                let cached = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
-                self.cached[chunks.id(chunk)] = Some(cached);
-            }
-        }
-        self.known = directory.changes();
-    }
 }
-
-/// A view that a world keeps for itself.
-#[derive(Debug)]
-struct KeptView<P, Cached> {
-    plan: P,
-    columns: Columns<Cached>,
-}
-
-type KeptViewOf<Q> = KeptView<PartsOf<Q, ()>, CachedOf<Q>>;
 
 impl<'w> BorrowedRight<'w> {
     /// Random access to what a plan asks for, which was just extended.
     pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlan<Q>) -> View<'w, Q> {
         let (right, guard) = self.into_parts();
-        let lookups = Lookups::new(right.to(plan.access()), plan);
+        let lookups = Lookups::new(right.to(plan.access()), &plan.0);
         View { lookups, guard: Some(guard), marker: PhantomData }
     }
 }
 
 impl<'w> SourceRight<'w> {
-    /// Random access to what `Q` asks for.
-    pub(crate) fn view_once<Q: QueryData>(
-        self,
-        plans: &'w mut PlanCache,
-        registry: &mut Registry,
-    ) -> View<'w, Q> {
-        let (access, columns) = plans.columns::<Q>(registry, self.source());
-        // SAFETY: the columns are those of a plan that was just extended over the source (I-23).
-        let lookups = unsafe { Lookups::of(self.to(access), columns) };
+    /// Random access to what a plan of the world asks for, which was just extended.
+    pub(crate) fn view<Q: QueryData>(self, plan: &'w KeptViewOf<Q>) -> View<'w, Q> {
+        let lookups = Lookups::new(self.to(&plan.plan.access), plan);
         View { lookups, guard: None, marker: PhantomData }
     }
 }
 
 impl PlanCache {
-    /// What is kept about the chunks that this view is of.
-    fn columns<Q: QueryData>(
+    /// What is kept for this view.
+    pub(crate) fn view<Q: QueryData>(
         &mut self,
         registry: &mut Registry,
-        source: Source<'_>,
-    ) -> (&Access, &[Option<CachedOf<Q>>]) {
-        let ids = &mut IdSource::Register(registry);
-        let make =
-            || KeptView { plan: parts::<Q, ()>(ids, PlanKind::View), columns: Columns::default() };
-        let check: CheckFn = |kept, archetypes, directory| {
-            check::<Q>(parts_of::<KeptViewOf<Q>>(kept), archetypes, directory)
+        archetypes: &[Archetype],
+        directory: &Directory,
+    ) -> &KeptViewOf<Q> {
+        let check: CheckFn = |view, archetypes, directory| {
+            check::<Q>(plan_of::<KeptViewOf<Q>>(view), archetypes, directory)
         };
-        let KeptView { plan, columns }: &mut KeptViewOf<Q> = self.parts(make, check);
-        plan.extend::<TermsOf<Q, ()>>(source.archetypes);
-        columns.extend::<Q>(&plan.matches, source.archetypes, source.directory);
-        (&plan.access, &columns.cached)
+        let view = self.plan(|| kept_view::<Q>(0, registry), check);
+        extend::<Q>(view, archetypes, directory);
+        view
     }
 }
 
 /// Whether the plan lists what matches, and what is kept about chunks, unless it is out of date, is
 /// what would be found now.
 fn check<Q: QueryData>(
-    KeptView { plan, columns }: &KeptViewOf<Q>,
+    KeptView { plan, cached, known }: &KeptViewOf<Q>,
     archetypes: &[Archetype],
     directory: &Directory,
 ) -> CheckResult {
     plan.check::<TermsOf<Q, ()>>(archetypes)?;
-    let mut expected = Columns::default();
-    expected.extend::<Q>(&plan.matches, archetypes, directory);
-    let is_exact = columns.known != expected.known || columns.cached == expected.cached;
+    let mut expected = Vec::new();
+    find::<Q>(&plan.matches, archetypes, directory, &mut expected);
+    let is_exact = *known != directory.changes() || *cached == expected;
     let elsewhere = ("I-23", "a view looks for a component where it is not");
     if is_exact { Ok(()) } else { Err(elsewhere) }
 }
@@ -588,7 +558,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     ) -> Self {
         let (right, guard) = right.into_parts();
         let (entities, words) = (right.source().entities, &plan.words);
-        let lookups = Lookups::new(right.to(plan.access()), &plan.view).among_several();
+        let lookups = Lookups::new(right.to(plan.access()), &plan.view.0).among_several();
         Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }
     }
 
@@ -726,7 +696,7 @@ mod tests {
     struct B;
 
     fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<CachedOf<Q>>> {
-        &mut world.plans.kept::<KeptViewOf<Q>>().columns.cached
+        &mut world.plans.kept::<KeptViewOf<Q>>().cached
     }
 
     #[test]

@@ -127,8 +127,9 @@ impl World {
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
         let (moment, directory) = (self.moment(), &self.blocks.directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
-            .view_once(&mut self.plans, &mut self.registry)
+        let archetypes = self.archetypes.list();
+        let plan = self.plans.view::<Q>(&mut self.registry, archetypes, directory);
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment).view(plan)
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).

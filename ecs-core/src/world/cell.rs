@@ -324,7 +324,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ViewPlan<Q>,
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.extend(world.plan_source(), self.source(self.moment(0)));
+        plan.extend(world.plan_source(), &world.blocks.directory);
         Ok(self.take(plan.access(), &mut LastAsked::default())?.view(plan))
     }
 
@@ -369,7 +369,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ExclusivePlan<Q>,
     ) -> Result<ExclusiveView<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.view.extend(world.plan_source(), self.source(self.moment(0)));
+        plan.view.extend(world.plan_source(), &world.blocks.directory);
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
         let right = self.take(plan.access(), &mut LastAsked::default())?;
