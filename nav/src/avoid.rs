@@ -31,7 +31,6 @@ pub(crate) mod half_plane;
 pub(crate) mod reciprocal;
 pub(crate) mod walls;
 
-use std::f32::consts::PI;
 use std::sync::{Mutex, PoisonError};
 
 use formic_ecs::Entity;
@@ -39,10 +38,10 @@ use formic_jobs::{Local, Pool, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
-use crate::avoid::body::{Avoid, Crowding, NOWHERE};
+use crate::avoid::body::{Avoid, NOWHERE};
 use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX, Window};
 use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, nearest};
-use crate::avoid::reciprocal::{Disc, Other, half_planes};
+use crate::avoid::reciprocal::{Other, half_planes};
 use crate::avoid::walls::{add_half_planes, slide};
 use crate::cell::Cell;
 use crate::class::ClassId;
@@ -60,9 +59,6 @@ const SHARE_AT_REST: f32 = 0.1;
 const MAKE_WAY_SECONDS: f32 = 1.0;
 /// How fast they do, as a part of their speed.
 const MAKE_WAY_SPEED: f32 = 0.5;
-/// A crowd around a goal is taken to be this much wider than if it were packed as densely
-/// as squares.
-const CROWD_LOOSENESS: f32 = 1.2;
 /// Every body keeps a little to the right: those who meet head-on, in perfect symmetry,
 /// would otherwise stop and stare at each other. The part of the wish that is turned.
 const KEEP_RIGHT: f32 = 0.05;
@@ -102,7 +98,7 @@ struct Batch {
 /// On top of the paper, since mazes of cells are tighter than plazas:
 ///
 /// * those whose goal is taken by others who rest there are content with being next to
-///   them, if they get no nearer for half a second; three if there is room around them;
+///   them, if they get no nearer for half a second;
 /// * those who rest step aside for one that they have blocked for a second;
 /// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
 ///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it
@@ -186,7 +182,7 @@ pub fn avoid(
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
         let is_narrow = || position.cell().is_some_and(|cell| is_narrow(grid, cell));
-        body.moved(walked, chosen.crowding, is_narrow, speed.per_second(), seconds);
+        body.moved(walked, chosen.touches_crowd, is_narrow, speed.per_second(), seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
             facing.0 = direction;
@@ -246,7 +242,7 @@ fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     velocity: Vec2,
-    crowding: Crowding,
+    touches_crowd: bool,
 }
 
 /// What an agent sees.
@@ -263,18 +259,18 @@ impl Surroundings<'_> {
         body: &Member,
         neighbours: impl FnOnce() -> N,
     ) -> Choice {
-        let standing = Choice { velocity: Vec2::ZERO, crowding: Crowding::None };
+        let standing = Choice { velocity: Vec2::ZERO, touches_crowd: false };
         let speed = body.speed;
         if self.seconds == 0.0 || speed == 0.0 {
             return standing;
         }
         let own = body.disc();
-        let goal = body.goal + body.half_span;
         let mut planes = HalfPlanes::new();
         let (grid, radius) = (self.terrain.grid(), body.radius);
         add_half_planes(grid, body.position, radius, self.seconds, speed, &mut planes);
         let hard_count = planes.four_count();
-        let (mut touches_crowd, mut is_taken) = (false, false);
+        let mut touches_crowd = false;
+        let goal = body.goal + body.half_span;
         let (is_at_rest, is_special) = (body.is_at_rest(), body.is_special());
         let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
         let mut others = [Other { disc: own, share: 0.5, side: 1.0 }; OTHER_COUNT_MAX];
@@ -291,8 +287,8 @@ impl Surroundings<'_> {
                 let gap = own.position.distance(disc.position) - own.radius - disc.radius;
                 let has_same_goal = is_same_cell(other.goal, body.goal);
                 if gap < TOUCH && other_rests {
-                    touches_crowd |= has_same_goal;
-                    is_taken |= disc.position.distance(goal) < own.radius + disc.radius;
+                    let is_in_place = disc.position.distance(goal) < own.radius + disc.radius;
+                    touches_crowd |= has_same_goal || is_in_place;
                 }
                 if gap < TOUCH && rests && other.is_blocked && !has_same_goal {
                     let away = (own.position - disc.position).normalize_or(Vec2::X * side);
@@ -318,21 +314,7 @@ impl Surroundings<'_> {
         let velocity = nearest(&planes, hard_count, speed, wish);
         // By rounding it may be a little more.
         let velocity = velocity.clamp_length_max(speed);
-        let crowding = match touches_crowd {
-            _ if is_taken => Crowding::Within,
-            false => Crowding::None,
-            true if self.is_within_crowd(&own, body.goal, goal) => Crowding::Within,
-            true => Crowding::Outside,
-        };
-        Choice { velocity, crowding }
-    }
-
-    /// Whether a body is as near to its goal as those who rest there need for themselves.
-    fn is_within_crowd(&self, own: &Disc, goal: Vec2, middle: Vec2) -> bool {
-        let count = u16::try_from(self.crowd.count_at_rest(goal)).unwrap_or(u16::MAX);
-        // Squares of the width of a body, around the goal.
-        let reach = own.radius * 2.0 * (f32::from(count) + 1.0).sqrt() / PI.sqrt();
-        own.position.distance(middle) < reach * CROWD_LOOSENESS + own.radius
+        Choice { velocity, touches_crowd }
     }
 }
 

@@ -41,19 +41,8 @@ pub struct Avoid {
     squeeze_until: f32,
     /// The part of the last motion that rounding has left to be walked.
     carry: Vec2,
-    /// A [`Crowding`] as a number, for the sake of plain bytes.
-    crowding: u32,
-}
-
-/// How an agent stands to those who rest at its goal, or in its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Crowding {
-    /// It touches none of them.
-    None,
-    /// It touches one, farther away from the goal than they all need to be.
-    Outside,
-    /// It touches one, and there is hardly room any nearer, or that one is in its place.
-    Within,
+    /// One if it touches others that rest at its goal, or in its place.
+    touches_crowd: u32,
 }
 
 impl Avoid {
@@ -83,7 +72,7 @@ impl Avoid {
             blocked_seconds: 0.0,
             squeeze_until: f32::INFINITY,
             carry: Vec2::ZERO,
-            crowding: 0,
+            touches_crowd: 0,
         }
     }
 
@@ -154,12 +143,7 @@ impl Avoid {
 
     /// Whether there is no getting any nearer to the goal, since others rest there.
     pub(crate) fn is_crowded_out(&self) -> bool {
-        let patience = match self.crowding {
-            WITHIN => CROWDED_OUT_SECONDS,
-            OUTSIDE => GIVE_UP_SECONDS,
-            _ => return false,
-        };
-        self.blocked_seconds > patience
+        self.touches_crowd == 1 && self.blocked_seconds > CROWDED_OUT_SECONDS
     }
 
     /// Whether it has been blocked for so long that it squeezes past others: it and they overlap
@@ -174,13 +158,13 @@ impl Avoid {
     pub(crate) fn moved(
         &mut self,
         velocity: Vec2,
-        crowding: Crowding,
+        touches_crowd: bool,
         is_narrow: impl Fn() -> bool,
         speed: f32,
         seconds: f32,
     ) {
         self.velocity = velocity;
-        self.crowding = crowding as u32;
+        self.touches_crowd = touches_crowd.into();
         if self.wish == Vec2::ZERO {
             return;
         }
@@ -204,9 +188,6 @@ impl Default for Avoid {
     }
 }
 
-const OUTSIDE: u32 = Crowding::Outside as u32;
-const WITHIN: u32 = Crowding::Within as u32;
-
 /// Less than this part of its speed is no progress. What counts is the way that is left and the
 /// least that was, for one that circles, or that a stream pushes back whenever it has got on for a
 /// moment, moves and gets nowhere.
@@ -216,8 +197,6 @@ const PROGRESS_MIN: f32 = 0.2;
 const OTHER_WAY: f32 = 4.0;
 /// How long one goes on trying that has come to the others around its goal.
 const CROWDED_OUT_SECONDS: f32 = 0.5;
-/// How long one goes on trying that has come to the others, but not near.
-const GIVE_UP_SECONDS: f32 = 3.0;
 /// How long an agent is blocked before it squeezes past the others: queues before doors last for
 /// seconds and dissolve.
 const BLOCKED_SECONDS_MAX: f32 = 14.0;

@@ -112,8 +112,6 @@ pub(crate) struct Crowd {
     row_count: u16,
     /// How far others are seen, in cells.
     sight: u16,
-    /// The goals of all that are at rest, in order.
-    taken_goals: Vec<Cell>,
 }
 
 /// The rows of a strip: one sees into the strips beside its own, and no farther.
@@ -142,11 +140,9 @@ impl Crowd {
         (self.row_count, self.sight) = (row_count, SIGHT);
         self.added.clear();
         self.keys.clear();
-        self.taken_goals.clear();
     }
 
     pub(crate) fn add(&mut self, member: Member) {
-        self.taken_goals.extend(Cell::containing(member.goal).filter(|_| member.is_at_rest()));
         let disc = member.disc();
         // Two of the largest see each other from as far as two of one cell do.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few cells")]
@@ -165,7 +161,6 @@ impl Crowd {
 
     /// Puts all that were added in order.
     pub(crate) fn sort(&mut self) {
-        self.taken_goals.sort_unstable();
         self.keys.sort_unstable();
         let member_at = |&key: &u64| &self.added[(key & PLACE_MASK) as usize];
         for part in self.keys.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
@@ -222,13 +217,6 @@ impl Crowd {
     /// The place among the members of an entity that was added as no obstacle.
     pub(crate) fn place(&self, entity: Entity) -> usize {
         self.places[entity.index() as usize] as usize
-    }
-
-    /// How many rest whose goal is in the same cell.
-    pub(crate) fn count_at_rest(&self, goal: Vec2) -> usize {
-        let Some(goal) = Cell::containing(goal) else { return 0 };
-        let goals = &self.taken_goals;
-        goals.partition_point(|&other| other <= goal) - goals.partition_point(|&other| other < goal)
     }
 
     /// The members of the cell of a member; `at` is where those of a cell before it begin.
