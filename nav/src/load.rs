@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::str::FromStr;
 
 debug_as_text!(LoadError);
 
@@ -190,4 +191,14 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clon
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let lines = text.split(|&byte| byte == b'\n');
     lines.enumerate().map(|(i, line)| (i + 1, line.strip_suffix(b"\r").unwrap_or(line)))
+}
+
+/// A field that is a number.
+pub(crate) fn parse_number<T: FromStr>(text: &str, field: &'static str) -> Result<T, LoadReason> {
+    text.parse().map_err(|_| LoadReason::Number { field, text: excerpt(text) })
+}
+
+/// The beginning of a text, short enough for an error of one line.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().take(40).collect()
 }

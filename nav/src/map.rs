@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::cell::Cell;
 use crate::grid::{Grid, check_size};
-use crate::load::{LoadError, LoadReason, lines, read};
+use crate::load::{LoadError, LoadReason, excerpt, lines, parse_number, read};
 
 const MAGIC: &str = "type octile";
 
@@ -152,9 +152,7 @@ fn set_field(field: &mut Option<u32>, name: &'static str, value: &str) -> Result
     if field.is_some() {
         return Err(LoadReason::RepeatedField(name));
     }
-    let value = value.trim();
-    let number = value.parse();
-    *field = Some(number.map_err(|_| LoadReason::Number { field: name, text: excerpt(value) })?);
+    *field = Some(parse_number(value.trim(), name)?);
     Ok(())
 }
 
@@ -181,9 +179,4 @@ fn is_passable(terrain: u8) -> Option<bool> {
         b'@' | b'O' | b'T' | b'W' => Some(false),
         _ => None,
     }
-}
-
-/// The beginning of a text, short enough for an error of one line.
-fn excerpt(text: &str) -> String {
-    text.chars().take(40).collect()
 }

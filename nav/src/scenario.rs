@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use crate::cell::Cell;
 use crate::grid::Grid;
-use crate::load::{LoadError, LoadReason, lines, read};
+use crate::load::{LoadError, LoadReason, lines, parse_number, read};
 
 /// One problem of a scenario file.
 #[derive(Clone, PartialEq, Debug)]
@@ -157,9 +157,4 @@ fn take_last<T: FromStr>(rest: &mut &str, field: &'static str) -> Result<T, Load
         rest.rsplit_once(char::is_whitespace).ok_or(LoadReason::MissingField(field))?;
     *rest = before.trim_end();
     parse_number(text, field)
-}
-
-fn parse_number<T: FromStr>(text: &str, field: &'static str) -> Result<T, LoadReason> {
-    let excerpt = || text.chars().take(40).collect();
-    text.parse().map_err(|_| LoadReason::Number { field, text: excerpt() })
 }

@@ -271,15 +271,10 @@ impl Tick<'_, '_> {
 }
 
 impl SearchState {
-    /// The most that a short search may expand: twice what is usual.
-    fn allotment(&self, question: &Question) -> u64 {
-        self.estimate.expansions(question.distance()).saturating_mul(2)
-    }
-
     /// Finds out which tickets are for long searches. The interrupted one is.
     fn tell_long_ones(&mut self, budget: u64, unfinished: Option<Entity>) {
         for place in 0..self.tickets.len() {
-            let allotment = self.allotment(&self.tickets[place].question);
+            let allotment = self.estimate.allotment(&self.tickets[place].question);
             let ticket = &mut self.tickets[place];
             let is_unfinished = Some(ticket.question.entity) == unfinished;
             ticket.is_long |= is_unfinished || allotment > budget / 2;
@@ -354,7 +349,7 @@ impl SearchState {
         *first += passed;
         self.batch.clear();
         for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
-            let allotment = self.allotment(&ticket.question);
+            let allotment = self.estimate.allotment(&ticket.question);
             if is_due(ticket) && allotment <= room {
                 room -= allotment;
                 self.batch.push(place);
@@ -371,8 +366,7 @@ impl SearchState {
         let Self { tickets, batch, searchers, estimate, .. } = self;
         searchers.set(batch.iter().map(|&place| {
             let question = tickets[place].question;
-            let allotment = estimate.expansions(question.distance()).saturating_mul(2);
-            Job::new(question, allotment)
+            Job::new(question, estimate.allotment(&question))
         }));
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {

@@ -203,12 +203,8 @@ impl Wave {
 
     /// Runs on until the cost of a cell is final, and returns it.
     pub(crate) fn settle(&mut self, ground: Ground<'_>, cell: Cell) -> u64 {
-        loop {
-            if let Some(cost) = self.final_cost(cell) {
-                return cost;
-            }
-            self.advance(ground);
-        }
+        self.settle_within(ground, cell, u64::MAX);
+        self.final_cost(cell).unwrap_or(UNREACHED)
     }
 
     /// Runs on until the cost of a cell is final, or for so many steps. Returns how many it took:

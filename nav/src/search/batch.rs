@@ -240,6 +240,11 @@ impl Estimate {
         (distance.saturating_mul(usual.expansions) / usual.distance.max(1)).max(1)
     }
 
+    /// The most that a short search may expand: twice what is usual.
+    pub(crate) fn allotment(&self, question: &Question) -> u64 {
+        self.expansions(question.distance()).saturating_mul(2)
+    }
+
     pub(crate) fn learn(&mut self, distance: u64, expansions: u64) {
         // A search that was not needed says nothing of those that are.
         if expansions == 0 {
