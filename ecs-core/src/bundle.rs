@@ -181,11 +181,16 @@ pub(crate) fn with_starts<P: Parts, R>(
 ) -> R {
     // The count is known to the compiler: one of these is left of it, unrolled.
     if P::COUNT > FEW {
-        return f(&(0..P::COUNT).map(start).collect::<ColumnStarts>());
+        return f(&many_starts(P::COUNT, &start));
     }
     let mut starts = [NonNull::dangling(); FEW];
     (0..P::COUNT).for_each(|k| starts[k] = start(k));
     f(&starts[..P::COUNT])
+}
+
+// Of no bundle's own: most have few components, and none of this in their code.
+fn many_starts(count: usize, start: &dyn Fn(usize) -> NonNull<u8>) -> ColumnStarts {
+    (0..count).map(start).collect()
 }
 
 /// The columns of a chunk that the components of a bundle go to.

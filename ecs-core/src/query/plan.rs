@@ -65,13 +65,15 @@ pub(super) fn plan<Q: QueryData, F: QueryFilter>(
     let state = TermsOf::<Q, F>::state(ids);
     let mut access = Access::default();
     TermsOf::<Q, F>::access(&state, &mut access);
-    let asker = if kind == PlanKind::View { "view" } else { "query" };
-    let clash = access.clash().map(|id| {
-        let (name, component) = (type_name::<Q>(), ids.registry().info(id).name());
-        format!("the {asker} {name} asks for {component} twice, once of them to write").into()
-    });
+    let clash = clash(&access, kind, type_name::<Q>(), ids.registry());
     let (epoch, asked, seen, matches) = (0, LastAsked::default(), 0, Vec::new());
     Plan { world, epoch, asked, state, access, kind, clash, seen, matches }
+}
+
+fn clash(access: &Access, kind: PlanKind, name: &str, registry: &Registry) -> Option<Box<str>> {
+    let component = registry.info(access.clash()?).name();
+    let asker = if kind == PlanKind::View { "view" } else { "query" };
+    Some(format!("the {asker} {name} asks for {component} twice, once of them to write").into())
 }
 
 impl<State, Slots: Copy> Plan<State, Slots> {
@@ -111,7 +113,9 @@ impl<State, Slots: Copy> Plan<State, Slots> {
         }
         for archetype in archetypes {
             self.seen += 1;
-            self.matches.extend(self.match_of::<T>(archetype));
+            if let Some(found) = self.match_of::<T>(archetype) {
+                self.matches.push(found);
+            }
         }
     }
 
