@@ -136,7 +136,7 @@ impl<G: ActivityDomain> AsyncContext<G> {
         .await
     }
 
-    /// Says what it is slot at the moment, for a person to read.
+    /// Says what it is doing at the moment, for a person to read.
     pub fn step(&self, step: impl Into<Cow<'static, str>>) {
         let step = step.into();
         self.0.open().step = Some(step);

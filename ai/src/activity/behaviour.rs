@@ -34,10 +34,10 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// [`HashState`](trait@formic_ecs::HashState), say.
     const HASH: HashRule<Self>;
 
-    /// What the agent is slot, for a person to read: "Hauling wood to the yard".
+    /// What the agent is doing, for a person to read: "Hauling wood to the yard".
     fn name(&self) -> Cow<'_, str>;
 
-    /// What it is slot of that at the moment, the name of the sub-activity: "going to (3, 4)".
+    /// What it is doing of that at the moment, the name of the sub-activity: "going to (3, 4)".
     fn step(&self) -> Option<Cow<'_, str>> {
         None
     }

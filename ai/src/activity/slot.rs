@@ -1,4 +1,4 @@
-//! The component that says what an agent is slot.
+//! The component that says what an agent is doing.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use std::fmt;
