@@ -508,6 +508,40 @@ fn trees_too_deep_or_too_large_are_refused() {
 }
 
 #[test]
+fn the_use_of_a_subtree_is_no_node_of_its_own() {
+    // Each tree is the use of the next one, in these tags.
+    let nested = |uses: usize, open: &str, close: &str| {
+        let mut trees = main_tree(&format!("{open}<SubTree ID=\"1\"/>{close}"));
+        for id in 1..uses {
+            let inner = format!("{open}<SubTree ID=\"{}\"/>{close}", id + 1);
+            trees += &format!("<BehaviorTree ID=\"{id}\">{inner}</BehaviorTree>");
+        }
+        trees + &format!("<BehaviorTree ID=\"{uses}\"><ActionA/></BehaviorTree>")
+    };
+    let count = |trees: &str| {
+        let tree = Tree::parse_btcpp(&file(trees), &library(&Shared::default()), TICK);
+        tree.map(|tree| tree.node_count()).map_err(|error| error.to_string())
+    };
+    for uses in [32, 63] {
+        assert_eq!(count(&nested(uses, "<Inverter>", "</Inverter>")), Ok(uses + 1));
+    }
+    let error = count(&nested(64, "<Inverter>", "</Inverter>")).unwrap_err();
+    assert!(error.ends_with("the nodes lie more than 64 deep"), "{error}");
+    assert_eq!(count(&nested(64, "", "")), Ok(1));
+    let error = count(&nested(65, "", "")).unwrap_err();
+    assert!(error.ends_with("more than 64 subtrees lie in each other"), "{error}");
+
+    let wide = |uses| {
+        let uses = "<SubTree ID=\"it\"/>".repeat(uses);
+        let tree = main_tree(&format!("<Sequence>{uses}</Sequence>"));
+        count(&(tree + "<BehaviorTree ID=\"it\"><ActionA/></BehaviorTree>"))
+    };
+    assert_eq!(wide(4095), Ok(4096));
+    let error = wide(4096).unwrap_err();
+    assert!(error.ends_with("the tree has more than 4096 nodes"), "{error}");
+}
+
+#[test]
 fn ticks_that_whole_milliseconds_cannot_tell_are_refused() {
     let library = library(&Shared::default());
     let wait = main_tree("<Sleep msec=\"100\"/>");

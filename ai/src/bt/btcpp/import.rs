@@ -220,6 +220,10 @@ impl<'a, 'x> Import<'a, 'x> {
             let way = self.open[from..].iter().map(|open| open.id).chain([id]);
             return Err(self.error(tree, contains_itself(way)));
         }
+        if self.open.len() > Node::DEPTH_MAX {
+            let problem = format!("more than {} subtrees lie in each other", Node::DEPTH_MAX);
+            return Err(self.error(tree, problem));
+        }
         self.open.push(OpenTree { id, ports, remaps_all });
         let [root] = self.children::<1>(tree, "one node")?;
         self.open.pop();
@@ -262,12 +266,15 @@ impl<'a, 'x> Import<'a, 'x> {
     }
 
     fn node(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let tag = at.tag_name().name();
+        // No node of its own: what stands in its place is one.
+        if tag == "SubTree" {
+            return self.subtree(at);
+        }
         self.depth += 1;
         self.count += 1;
         Node::check_size(self.depth, self.count).map_err(|problem| self.error(at, problem))?;
-        let tag = at.tag_name().name();
         let node = match tag {
-            "SubTree" => self.subtree(at)?,
             "Action" | "Condition" | "Control" | "Decorator" => {
                 let id = self.id(at)?;
                 self.named(at, id, Some(tag))?
