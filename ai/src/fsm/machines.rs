@@ -5,6 +5,7 @@ use formic_jobs::{Query, SystemParam};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
+use super::record::note_refusal;
 use super::update::{Update, choose};
 use crate::action::{Body, MindSystem, Reported, Switching};
 use crate::explain::DecisionRecorder;
@@ -72,6 +73,9 @@ fn step<Q: QueryData>(
         (chosen, is_refused) = choose(machine, agent, body, memory, &item);
         if is_refused {
             agent.first.refused = agent.first.refused.saturating_add(1);
+            if let Some(watch) = recorder.watch(entity).filter(|_| chosen.is_none()) {
+                note_refusal(watch, machine, agent);
+            }
         }
         if chosen.is_none() {
             agent.forget_events();

@@ -4,7 +4,7 @@ use formic_ecs::QueryData;
 
 use super::agent::FsmAgent;
 use super::machine::{Machine, NO_GUARD, NONE};
-use super::situation::Situation;
+use super::situation::{INTERRUPTIONS_MAX, Situation};
 use super::transition::{Goes, Trigger};
 use crate::explain::{Candidate, Ended, Engine, Label, Stopped, Verdict, Watch};
 
@@ -33,6 +33,20 @@ pub(super) fn note<Q: QueryData>(
         let state = machine.described(agent.first.state);
         decision.candidate(Candidate::new(state, Verdict::Chosen));
     });
+}
+
+/// Writes down once that an agent stays where it is because no more interruptions may lie on each other.
+#[cold]
+pub(super) fn note_refusal<Q: QueryData>(watch: Watch<'_>, machine: &Machine<Q>, agent: &FsmAgent) {
+    let last = watch.log.last_of(watch.agent, Engine::Machine);
+    // Every other decision of a machine has a state that was chosen.
+    if last.is_none_or(|last| last.chosen().is_some()) {
+        watch.note(Engine::Machine, |decision| {
+            let what = format!("an interruption of {}", machine.described(agent.first.state));
+            let by = format!("the limit of {INTERRUPTIONS_MAX}").into();
+            decision.candidate(Candidate::new(what, Verdict::Refused { by }));
+        });
+    }
 }
 
 impl Sight {

@@ -8,7 +8,7 @@ use super::transition::{Goes, Trigger};
 use crate::action::{ActionResult, Body};
 
 /// How many interruptions can lie on each other. One more is refused, and counted.
-const INTERRUPTIONS_MAX: usize = 16;
+pub(super) const INTERRUPTIONS_MAX: usize = 16;
 
 /// What transitions depend on, but for their guards.
 pub(super) struct Situation<'s, Q: QueryData> {

@@ -109,3 +109,31 @@ fn a_guard_is_asked_as_often_as_without_a_watcher() {
     assert_eq!(stage.sentences().len(), 2);
     assert_eq!(asked.load(Ordering::Relaxed), 101);
 }
+
+#[test]
+fn an_interruption_that_is_refused_is_told_once_until_the_state_changes() {
+    let mut stage = stage(
+        MachineBuilder::new()
+            .state(State::new("playing").action("play"))
+            .state(State::new("eating").action("eat"))
+            .transition(Transition::interrupt("playing", "eating").when(hungry))
+            .transition(Transition::interrupt("eating", "playing").when(hungry))
+            .transition(Transition::back("playing").on(1)),
+    );
+    stage.ticks(1);
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(16);
+    assert_eq!(stage.sentences().len(), 17);
+    stage.ticks(3);
+    let said = "Cat stayed where it was; an interruption of playing: the limit of 16 said no.";
+    assert_eq!(stage.sentences(), [format!("Tick 17: {said}")]);
+    stage.sense([0.0; 3]);
+    let agent = stage.agent;
+    stage.world.get_mut::<FsmAgent>(agent).unwrap().send(1);
+    stage.ticks(1);
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(3);
+    let told = stage.sentences();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(told[2], format!("Tick 22: {said}"));
+}
