@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::collections::VecDeque;
 use std::fmt;
 
-use formic_ecs::{Component, ComponentError, Entity, World};
+use formic_ecs::{Component, ComponentError, Entity, MissingComponent, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::CellName;
@@ -138,12 +138,14 @@ impl<'a, C: CellName> Draft<'a, C> {
     /// A component of an entity, as it is.
     ///
     /// # Errors
-    /// [`Refusal::Dead`] where the entity is gone, [`Refusal::Malformed`] where it lacks the
+    /// Returns [`Refusal::Dead`] if the entity is gone, and [`Refusal::Missing`] if it lacks the
     /// component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&'a T, Refusal> {
         self.now.get(entity).map_err(|error| match error {
             _ if !self.now.is_alive(entity) => Refusal::Dead(entity),
-            ComponentError::Missing(missing) => Refusal::Malformed(missing.to_string()),
+            ComponentError::Missing(MissingComponent { entity, component }) => {
+                Refusal::Missing { entity, component }
+            }
             other => Refusal::Malformed(other.to_string()),
         })
     }

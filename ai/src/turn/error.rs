@@ -17,6 +17,14 @@ pub enum Refusal {
     /// The action would change an entity that is gone, or that was never there.
     #[error("there is no living entity {0}")]
     Dead(Entity),
+    /// An entity lacks a component that the action asks for.
+    #[error("entity {entity} has no component {component}")]
+    Missing {
+        /// The entity.
+        entity: Entity,
+        /// The name of the component's type.
+        component: &'static str,
+    },
     /// The action would bring more entities than there can be vacant, which are made as they are
     /// needed, up to 65,536. The room that was made stays, see [`reserve`](super::Turns::reserve).
     #[error("there is no vacant entity left")]
@@ -27,6 +35,21 @@ pub enum Refusal {
         /// How many times an action may be rewritten.
         limit: u32,
     },
+}
+
+impl Refusal {
+    /// The same in [records](crate::explain), where `name` is what an entity is called.
+    pub(super) fn described(&self, name: impl Fn(Entity) -> String) -> String {
+        match *self {
+            Self::Dead(entity) => format!("{} is not alive", name(entity)),
+            Self::Missing { entity, component } => {
+                let path = component.split('<').next().unwrap_or(component);
+                let start = path.rfind("::").map_or(0, |place| place + 2);
+                format!("{} has no {}", name(entity), &component[start..])
+            }
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// Why rules cannot be put in an order.

@@ -1,6 +1,8 @@
 //! Turns in the log of decisions, beside those of all other minds.
 
-use crate::explain::{Candidate, DecisionLog, Engine, Label, RuleRecord, RuleVerdict, Verdict};
+use crate::explain::{
+    Candidate, DecisionLog, Ended, Engine, Label, RuleRecord, RuleVerdict, Stopped, Verdict,
+};
 
 use super::draft::TurnActionKind;
 use super::rule::{Answer, Checking};
@@ -42,13 +44,16 @@ impl<K: TurnActionKind> Trace<K> {
         for (number, action) in self.actions().iter().enumerate() {
             let Cause::Decision(Some(actor)) = action.cause else { continue };
             log.note(actor, turn, Engine::Rules, |decision| {
-                let kind = action.kind.describe(&|entity| log.name(entity));
+                let name = |entity| log.name(entity);
+                let kind = action.kind.describe(&name);
                 decision.candidate(Candidate::new(kind, Verdict::Chosen));
                 // What was said of the decision, then of what it was rewritten to, and so on.
                 let mut at = Some(number);
                 while let Some(number) = at {
                     if let Fate::Refused(why) = &self.actions()[number].fate {
-                        decision.cause = Some(why.to_string().into());
+                        let what = self.actions()[number].kind.describe(&name);
+                        let why = why.described(name);
+                        decision.stopped.push(Stopped::new(what, Ended::Failed).because(why));
                     }
                     let rulings = self.rulings(number).iter();
                     decision.rules.extend(rulings.map(|it| self.rule_record(log, number, it)));

@@ -498,3 +498,28 @@ fn a_component_that_cells_do_not_know_is_looked_for_in_them() {
     assert_eq!((cell.count::<Velocity>(), cell.first::<Velocity>()), (1, Some(arrow)));
     assert!(cell.any::<Velocity>() && !cell.any::<Health>());
 }
+
+#[test]
+fn a_refusal_is_told_with_what_entities_are_called() {
+    let mut world = World::new();
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let [rat, stone] = [put(&mut world, &[&Health(1)]), put(&mut world, &[])];
+    let mut turns = bare().build(&mut world).unwrap();
+    let mut log = DecisionLog::new();
+    log.watch(hero, "Hero", 4);
+    log.call(rat, "Rat");
+    log.call(stone, "Stone");
+    world.despawn(rat).unwrap();
+    for (turn, victim) in (1..).zip([rat, stone]) {
+        turns.schedule(hero, 0);
+        turns.take_turn(&mut world, hero, Deed::Hurt(victim, 1), unseen).unwrap();
+        turns.trace().note(&log, turn);
+    }
+    assert_eq!(
+        log.sentences(hero),
+        [
+            "Tick 1: Hero#0 wanted to hurt; hurt has failed: Rat#1 is not alive.",
+            "Tick 2: Hero#0 wanted to hurt; hurt has failed: Stone#2 has no Health.",
+        ]
+    );
+}
