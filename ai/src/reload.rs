@@ -57,8 +57,11 @@ pub struct MindFile<M> {
     mind: M,
     /// What was read, and is followed from the next `reload` on.
     next: Option<M>,
+    /// What was read last, and what is wrong with it.
     text: String,
     problem: Option<LoadError>,
+    /// Why the file cannot be read, if it cannot.
+    unread: Option<LoadError>,
 }
 
 debug_fields!([M: fmt::Debug] MindFile<M>: path, mind, problem);
@@ -75,7 +78,7 @@ impl<M: Reload> MindFile<M> {
         let path = path.into();
         let text = read_file(&path)?;
         let mind = read(&text).map_err(|error| error.in_file(&path))?;
-        Ok(Self { path, read: Box::new(read), mind, next: None, text, problem: None })
+        Ok(Self { path, read: Box::new(read), mind, next: None, text, problem: None, unread: None })
     }
 
     /// The mind.
@@ -85,31 +88,29 @@ impl<M: Reload> MindFile<M> {
 
     /// What is wrong with the file as it is now, if anything is: the mind is an older one then.
     pub const fn problem(&self) -> Option<&LoadError> {
-        self.problem.as_ref()
+        match &self.unread {
+            None => self.problem.as_ref(),
+            unread => unread.as_ref(),
+        }
     }
 
     /// Looks whether the file has changed and, if so, reads it: if it is in order, agents follow it from
     /// the next [`reload`](Self::reload) on. Whether there is such a mind.
     pub fn look(&mut self) -> bool {
-        let text = match read_file(&self.path) {
-            Ok(text) => text,
-            Err(error) => {
-                self.problem = Some(error);
-                return self.next.is_some();
+        match read_file(&self.path) {
+            Ok(text) if text != self.text => {
+                let read = (self.read)(&text);
+                // From here on it cannot panic: a text that was not read to the end is read again.
+                (self.next, self.problem) = match read {
+                    Ok(mind) => (Some(mind), None),
+                    Err(error) => (None, Some(error.in_file(&self.path))),
+                };
+                (self.text, self.unread) = (text, None);
             }
-        };
-        if text == self.text {
-            // As it was the last time, in order or not; but it was not there perhaps.
-            if matches!(self.problem, Some(LoadError::Io { .. })) {
-                self.problem = None;
-            }
-            return self.next.is_some();
+            // As it was the last time, in order or not.
+            Ok(_) => self.unread = None,
+            Err(error) => self.unread = Some(error),
         }
-        self.text = text;
-        (self.next, self.problem) = match (self.read)(&self.text) {
-            Ok(mind) => (Some(mind), None),
-            Err(error) => (None, Some(error.in_file(&self.path))),
-        };
         self.next.is_some()
     }
 
@@ -120,10 +121,14 @@ impl<M: Reload> MindFile<M> {
     /// # Panics
     /// Panics if the world has no such resource.
     pub fn reload(world: &mut World, agents: &[Entity]) -> bool {
-        let Some(mut file) = world.remove_resource::<Self>() else {
+        let Ok(file) = world.resource_mut::<Self>() else {
             panic!("the world has no MindFile of this type")
         };
-        let is_changed = file.next.is_some() || file.look();
+        // In its place: code of the game reads it, and may panic.
+        if file.next.is_none() && !file.look() {
+            return false;
+        }
+        let Some(mut file) = world.remove_resource::<Self>() else { return false };
         if let Some(mind) = file.next.take() {
             let old = std::mem::replace(&mut file.mind, mind);
             // Once each, and in about the order in which they lie in memory.
@@ -133,7 +138,7 @@ impl<M: Reload> MindFile<M> {
             file.mind.take_over(&old, world, &agents);
         }
         world.insert_resource(file);
-        is_changed
+        true
     }
 }
 

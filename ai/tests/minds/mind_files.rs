@@ -242,16 +242,53 @@ fn a_broken_file_is_reported_and_the_old_mind_stays() {
         "{said}"
     );
     assert!(!reload(&mut stage));
-    assert_eq!(problem(&stage), Some(said), "as long as it is broken");
+    assert_eq!(problem(&stage), Some(said.clone()), "as long as it is broken");
     stage.sense([1.0, 0.0, 0.0]);
     stage.ticks(1);
     assert_eq!(state(&stage), "eating", "by the old one");
     std::fs::remove_file(&path).unwrap();
     assert!(!reload(&mut stage));
     assert!(problem(&stage).is_some());
+    std::fs::write(&path, CAT.replacen("hungry", "hungri", 1)).unwrap();
+    assert!(!reload(&mut stage));
+    assert_eq!(problem(&stage), Some(said), "it is there again, and as broken as before");
     std::fs::write(&path, CAT).unwrap();
     assert!(reload(&mut stage));
     assert_eq!(problem(&stage), None);
+    // The same file that was gone for a moment is not followed anew.
+    std::fs::remove_file(&path).unwrap();
+    assert!(!reload(&mut stage) && problem(&stage).is_some());
+    std::fs::write(&path, CAT).unwrap();
+    assert!(!reload(&mut stage));
+    assert_eq!(problem(&stage), None);
+}
+
+#[test]
+fn a_reader_that_panics_leaves_the_old_mind() {
+    let path = file("panics.ron");
+    std::fs::write(&path, CAT).unwrap();
+    let library = library();
+    let read = move |text: &str| {
+        assert!(text.starts_with('('), "this is no machine");
+        Machine::parse(text, &library)
+    };
+    let mind = MindFile::load(&path, read).unwrap();
+    let mut stage = Stage::new(
+        |world: &mut World, agent| {
+            FsmAgent::drive(world, agent, mind.mind()).unwrap();
+            world.insert_resource(mind);
+        },
+        |minds| minds.add(follow.as_mind()),
+    );
+    std::fs::write(&path, "?").unwrap();
+    for _ in 0..2 {
+        let panics = std::panic::AssertUnwindSafe(|| reload(&mut stage));
+        assert!(std::panic::catch_unwind(panics).is_err());
+    }
+    stage.ticks(1);
+    assert_eq!(state(&stage), "playing");
+    std::fs::write(&path, reordered()).unwrap();
+    assert!(reload(&mut stage));
 }
 
 fn think(mut minds: UtilityAgents<&'static Senses>, file: Res<MindFile<Reasoner>>) {
