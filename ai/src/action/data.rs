@@ -317,8 +317,17 @@ fn unlike(one: &str, other: &str) -> usize {
     count.max(other_count) - start - ends.take_while(|(one, other)| one == other).count()
 }
 
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The text of a file, without a byte order mark.
 pub(crate) fn read_file(path: &Path) -> Result<String, LoadError> {
-    fs::read_to_string(path).map_err(|error| LoadError::Io { path: path.into(), error })
+    let read = fs::read_to_string(path);
+    let mut text = read.map_err(|error| LoadError::Io { path: path.into(), error })?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.remove(0);
+    }
+    Ok(text)
 }
 
 impl ActionSet {

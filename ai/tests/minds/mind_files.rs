@@ -291,6 +291,15 @@ fn a_reader_that_panics_leaves_the_old_mind() {
     assert!(reload(&mut stage));
 }
 
+#[test]
+fn the_mark_that_windows_puts_before_a_text_is_passed_over() {
+    let path = file("mark.ron");
+    std::fs::write(&path, format!("\u{feff}{CAT}").replace('\n', "\r\n")).unwrap();
+    let library = library();
+    let machine = formic_ai::action::load_file(&path, |text| Machine::parse(text, &library));
+    assert_eq!(machine.unwrap().state_count(), 4);
+}
+
 fn think(mut minds: UtilityAgents<&'static Senses>, file: Res<MindFile<Reasoner>>) {
     minds.decide(file.mind(), |senses| senses.inputs);
 }
