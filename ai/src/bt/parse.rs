@@ -132,6 +132,16 @@ impl Node {
         Ok(())
     }
 
+    /// What is wrong if some of the nodes lie too deep. One at a time: they may lie deeper than the stack.
+    pub(super) fn check_depth(&self) -> Result<(), String> {
+        let mut open = vec![(self, 1)];
+        while let Some((node, depth)) = open.pop() {
+            Self::check_size(depth, 0)?;
+            open.extend(node.children.iter().map(|child| (child, depth + 1)));
+        }
+        Ok(())
+    }
+
     /// How deep nodes may lie, subtrees in their places.
     pub const DEPTH_MAX: usize = 64;
     /// How many nodes a tree may have.

@@ -445,6 +445,17 @@ fn what_is_exported_and_imported_is_the_same_tree() {
 }
 
 #[test]
+fn nodes_that_lie_deeper_than_the_stack_are_not_exported() {
+    let deep = (0..1_000_000).fold(Node::action("ActionA"), |node, _| node.invert());
+    let error = deep.to_btcpp(TICK).unwrap_err().to_string();
+    assert_eq!(error, "the nodes lie more than 64 deep");
+    let wide = Node::parallel(1, 2, [deep, Node::action("ActionB")]);
+    assert!(wide.to_btcpp(TICK).is_err());
+    let deepest = (1..Node::DEPTH_MAX).fold(Node::action("ActionA"), |node, _| node.invert());
+    assert!(deepest.to_btcpp(TICK).is_ok());
+}
+
+#[test]
 fn damaged_files_are_errors_with_a_place_or_trees() {
     let library = library(&Shared::default());
     let mut random = RandomStream::new(7);

@@ -16,9 +16,11 @@ impl Node {
     ///
     /// # Errors
     /// Returns an error if BehaviorTree.CPP has no such node, or gives the name of a leaf to a node of
-    /// its own, or if a tick is shorter than a millisecond.
+    /// its own, if nodes lie deeper than [`DEPTH_MAX`](Self::DEPTH_MAX), or if a tick is shorter than a
+    /// millisecond.
     pub fn to_btcpp(&self, tick: Duration) -> Result<String, MindError> {
         check_tick(tick)?;
+        self.check_depth().map_err(MindError::new)?;
         let mut export = Export { text: String::new(), leaves: BTreeMap::new(), tick };
         export.node(self, 2)?;
         let mut text = String::from(
