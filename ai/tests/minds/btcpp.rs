@@ -445,6 +445,18 @@ fn what_is_exported_and_imported_is_the_same_tree() {
 }
 
 #[test]
+fn line_breaks_in_the_code_of_a_script_are_exported() {
+    let set = ActionSet::new().action("ActionA", Deed("ActionA"));
+    let name = "Script code=\"a:=1;\n\tb:=2;\r\"";
+    let library = Library::<()>::new(&set).effect(name, |()| {});
+    let xml = main_tree("<Script code=\"a:=1;&#10;&#9;b:=2;&#13;\"/>");
+    let node = Node::parse_btcpp(&file(&xml), &library, TICK).unwrap();
+    assert_eq!(node, Node::effect(name));
+    let exported = node.to_btcpp(TICK).unwrap();
+    assert_eq!(Node::parse_btcpp(&exported, &library, TICK).unwrap(), node, "{exported}");
+}
+
+#[test]
 fn nodes_that_lie_deeper_than_the_stack_are_not_exported() {
     let deep = (0..1_000_000).fold(Node::action("ActionA"), |node, _| node.invert());
     let error = deep.to_btcpp(TICK).unwrap_err().to_string();

@@ -40,7 +40,12 @@ impl Node {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+    without_breaks(&text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;"))
+}
+
+/// In an attribute each of these would be read as a blank.
+fn without_breaks(text: &str) -> String {
+    text.replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;")
 }
 
 /// The ID of a leaf and its ports, as [`named_ports`] puts them together; escaped.
@@ -147,7 +152,7 @@ impl Export {
         let of_theirs = ["Script", "ScriptCondition", "SetBlackboard", "UnsetBlackboard"];
         let mut model = BTreeMap::new();
         for (port, value) in ports {
-            _ = write!(tag, " {port}=\"{value}\"");
+            _ = write!(tag, " {port}=\"{}\"", without_breaks(value));
             let direction = if value.starts_with('{') { "inout_port" } else { "input_port" };
             model.insert(port.into(), direction);
         }
