@@ -531,6 +531,28 @@ fn trees_too_deep_or_too_large_are_refused() {
 }
 
 #[test]
+fn the_main_tree_is_named_or_is_the_only_one_that_no_other_uses() {
+    let library = library(&Shared::default());
+    let parse = |trees: &str| {
+        let text = format!("<root BTCPP_format=\"4\">{trees}</root>");
+        Node::parse_btcpp(&text, &library, TICK).map_err(|error| error.to_string())
+    };
+    // As its tutorials have them: their programs name the tree.
+    let trees = CROSSDOOR.replace("\"Main\"", "\"MainTree\"");
+    let named = Node::parse_btcpp(&file(CROSSDOOR), &library, TICK).unwrap();
+    assert_eq!(parse(&trees), Ok(named));
+    let two = main_tree("<ActionA/>") + "<BehaviorTree ID=\"Other\"><ActionB/></BehaviorTree>";
+    let none = "<BehaviorTree ID=\"A\"><SubTree ID=\"B\"/></BehaviorTree>\
+                <BehaviorTree ID=\"B\"><SubTree ID=\"A\"/></BehaviorTree>";
+    for trees in [&two, none] {
+        let said = "line 1, column 1: expected main_tree_to_execute, found 2 trees";
+        assert_eq!(parse(trees), Err(said.into()));
+    }
+    let error = parse(&main_tree("<SubTree ID=\"Main\"/>")).unwrap_err();
+    assert!(error.ends_with("contains itself: Main > Main"), "{error}");
+}
+
+#[test]
 fn the_use_of_a_subtree_is_no_node_of_its_own() {
     // Each tree is the use of the next one, in these tags.
     let nested = |uses: usize, open: &str, close: &str| {

@@ -1,7 +1,7 @@
 //! Trees from XML.
 
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{Display, Write};
 
 use formic_ecs::QueryData;
@@ -37,6 +37,9 @@ impl Node {
     /// Reads the main tree of an XML file of BehaviorTree.CPP, version 4. Times are rounded up to
     /// whole ticks of this length. What cannot be said with our nodes is an error: `docs/ai.md` has
     /// the table.
+    ///
+    /// The main tree is the one that `main_tree_to_execute` names, or else the only one that no other
+    /// uses.
     ///
     /// A leaf is the action, condition or effect of the library that has its name. Ports are part of
     /// the name, sorted and written as in the file, those of subtrees replaced by what they stand for
@@ -178,12 +181,19 @@ impl<'a, 'x> Import<'a, 'x> {
                 other => return Err(self.unknown(element, other)),
             }
         }
-        let main = match (root.attribute("main_tree_to_execute"), &first[..]) {
-            (Some(id), _) => self.tree(root, id)?,
-            (None, [only]) => *only,
-            (None, found) => {
-                let found = format!("{} trees", found.len());
-                return Err(self.expected(root, "main_tree_to_execute", found));
+        let main = match root.attribute("main_tree_to_execute") {
+            Some(id) => self.tree(root, id)?,
+            None => {
+                let uses = root.descendants().filter(|it| it.has_tag_name("SubTree"));
+                let used: HashSet<&str> = uses.filter_map(|it| it.attribute("ID")).collect();
+                let is_used =
+                    |it: &Element<'_, '_>| it.attribute("ID").is_some_and(|id| used.contains(id));
+                let mut unused = first.iter().filter(|it| first.len() == 1 || !is_used(it));
+                let (Some(&only), None) = (unused.next(), unused.next()) else {
+                    let found = format!("{} trees", first.len());
+                    return Err(self.expected(root, "main_tree_to_execute", found));
+                };
+                only
             }
         };
         self.tree_root(main, HashMap::new(), false)
