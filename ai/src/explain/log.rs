@@ -53,7 +53,7 @@ pub struct DecisionLog {
 struct Watched {
     kind: Label,
     decisions_max: usize,
-    /// Locked for a moment only. What an agent is at on its lanes may be noted on several threads at
+    /// Locked for a moment only. What an agent is at in its parallel activities may be noted on several threads at
     /// the same time: which records there are afterwards does not depend on who comes first.
     ring: Mutex<Ring>,
 }

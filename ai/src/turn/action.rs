@@ -148,7 +148,7 @@ impl<T: Component + Clone> AnyColumn for Column<T> {
         for (entity, value) in self.changes.drain(..) {
             let Some(value) = value else { continue };
             journal.save::<T>(world, entity);
-            // A watcher of an earlier change may have despawned the entity: then it gets nothing.
+            // An observer of an earlier change may have despawned the entity: then it gets nothing.
             drop(world.insert(entity, value));
         }
     }

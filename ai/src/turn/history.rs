@@ -28,7 +28,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// `None` if no turn is remembered.
     ///
     /// # Panics
-    /// Panics if a watcher of a component does. The turn has been taken back by then.
+    /// Panics if an observer of a component does. The turn has been taken back by then.
     pub fn undo(&mut self, world: &mut World) -> Option<LoggedTurn<K>> {
         let record = self.records.pop_back()?;
         let turn = self.log.turns.pop()?;

@@ -59,7 +59,7 @@ trait AnySaved: Send + Sync {
     fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError>;
     /// A column of the same component with the values that were written.
     fn read(&self, bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError>;
-    /// Gives an entity back what it had. The value is off the list before any watcher runs.
+    /// Gives an entity back what it had. The value is off the list before any observer runs.
     fn restore_last(&mut self, world: &mut World) -> Option<Entity>;
     fn forget_first(&mut self);
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -105,10 +105,10 @@ impl<T: Component + Clone> AnySaved for Saved<T> {
                 let insert = || drop(world.insert(entity, value));
                 let inserted = catch_unwind(AssertUnwindSafe(insert));
                 if T::ENABLEABLE {
-                    // A watcher may have taken the component at once: then there is no bit to set.
+                    // An observer may have taken the component at once: then there is no bit to set.
                     world.set_enabled::<T>(entity, enabled).unwrap_or_default();
                 }
-                // A watcher has panicked: the value is there all the same, and its bit is now.
+                // An observer has panicked: the value is there all the same, and its bit is now.
                 inserted.unwrap_or_else(|panic| resume_unwind(panic));
             }
             None if world.has::<T>(entity) => drop(world.remove::<T>(entity)),

@@ -11,7 +11,7 @@ use super::turns::{Record, Turns};
 impl<K: TurnActionKind> Turns<K> {
     /// Takes back everything since the beginning of a turn, the last first.
     ///
-    /// A watcher that panics does not stop it. The first panic is given back, for the caller to go on
+    /// An observer that panics does not stop it. The first panic is given back, for the caller to go on
     /// with.
     pub(super) fn roll_back(
         &mut self,
@@ -29,7 +29,7 @@ impl<K: TurnActionKind> Turns<K> {
             self.graves.pop_back();
         }
         if outcome.is_err() {
-            // The cells were not told of the change whose watcher has panicked.
+            // The cells were not told of the change whose observer has panicked.
             self.cells.rebuild(world);
         }
         outcome

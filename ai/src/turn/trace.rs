@@ -54,7 +54,7 @@ pub enum Fate {
     Rewritten,
     /// It never came before the rules.
     Refused(Refusal),
-    /// The panic of a rule or of a watcher ended the turn.
+    /// The panic of a rule or of an observer ended the turn.
     Unfinished,
 }
 

@@ -299,7 +299,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// they are counted and found without a look at the others in the cell.
     ///
     /// # Panics
-    /// Beyond 64 components.
+    /// Panics if there are more than 64 components.
     #[must_use]
     pub fn set<T: Component + Clone>(mut self) -> Self {
         self.turns.cells.add_aggregate::<T>();
