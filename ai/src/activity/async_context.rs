@@ -13,8 +13,8 @@ use super::inbox::{NoEvent, Told};
 use super::mailbox::{Closing, Mailbox, Waiter};
 use super::tick::{Effects, Tick};
 
-/// What an `async` activity has in hand: the way to its world, and to what it waits for. It is for
-/// the future of its own activity alone; without that, no question is answered.
+/// The context handed to an `async` activity: by it the future reads the world and waits for events. It
+/// belongs to the future of its own activity; anywhere else its futures never complete.
 pub struct AsyncContext<G: ActivityDomain>(pub(super) Arc<Mailbox<G>>);
 
 impl<G: ActivityDomain> Clone for AsyncContext<G> {

@@ -45,8 +45,8 @@ pub trait ActivityDomain: Sized + 'static {
     /// Why they can fail.
     type Failure: fmt::Debug + Send + Sync + 'static;
 
-    /// How a reason is saved with a game, for what has [`Finished`](super::Finished) is told for a
-    /// while. Without this a game with such activities cannot be saved.
+    /// How a reason is saved with a game, which has what [`Finished`](super::Finished) of late. Without
+    /// this a game with such activities cannot be saved.
     const FAILURE: Codec<Self::Failure> = Codec::UNSAVED;
 
     /// A reason in words, for [records](crate::explain): `the door is locked`.
