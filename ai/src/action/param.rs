@@ -224,8 +224,8 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
         for index in range {
             let Some(chunk) = chunks.take(index) else { continue };
             let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
-            processor.before_chunk(ActionChunk { ordinal, action_count });
             shared.with_slots(slot, index, |(reports, out)| {
+                processor.before_chunk(ActionChunk { ordinal, action_count }, *out);
                 chunk.for_each(|row| {
                     let report = |owner, report| reports.push(owner, report);
                     carry::<TIDIES_UP, T, X, _, _>(processor, row, *out, report);
@@ -247,7 +247,7 @@ fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
     fetched::<Query<'static, Row<T, X>, F>>(state, context).query().chunks(|chunk| {
         let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
         if action_count > 0 {
-            processor.before_chunk(ActionChunk { ordinal, action_count });
+            processor.before_chunk(ActionChunk { ordinal, action_count }, &mut ());
         }
         chunk.for_each(|row| {
             let report = |owner, report| reports.push(owner, report);

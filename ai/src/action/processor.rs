@@ -89,9 +89,10 @@ pub trait WideProcessor<X: Extras = (), O = ()> {
     /// The filter component.
     type Action: Component;
 
-    /// See [`Processor::before_chunk`].
-    fn before_chunk(&self, chunk: ActionChunk) {
-        let _ = chunk;
+    /// See [`Processor::before_chunk`]. Here it may prepare what the calls for this chunk need, in `out`:
+    /// with a [`ParallelSink`](formic_jobs::ParallelSink) of your own that is whatever its slots keep.
+    fn before_chunk(&self, chunk: ActionChunk, out: &mut O) {
+        let _ = (chunk, out);
     }
 
     /// See [`Processor::start`].
@@ -137,7 +138,7 @@ pub trait WideProcessor<X: Extras = (), O = ()> {
 impl<X: Extras, P: Processor> WideProcessor<X> for P {
     type Action = P::Action;
 
-    fn before_chunk(&self, chunk: ActionChunk) {
+    fn before_chunk(&self, chunk: ActionChunk, (): &mut ()) {
         Processor::before_chunk(self, chunk);
     }
 

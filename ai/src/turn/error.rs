@@ -39,7 +39,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// The same in [records](crate::explain), where `name` is what an entity is called.
-    pub(super) fn described(&self, name: impl Fn(Entity) -> String) -> String {
+    pub(super) fn described(&self, name: &dyn Fn(Entity) -> String) -> String {
         match *self {
             Self::Dead(entity) => format!("{} is not alive", name(entity)),
             Self::Missing { entity, component } => {

@@ -52,7 +52,7 @@ impl<K: TurnActionKind> Trace<K> {
                 while let Some(number) = at {
                     if let Fate::Refused(why) = &self.actions()[number].fate {
                         let what = self.actions()[number].kind.describe(&name);
-                        let why = why.described(name);
+                        let why = why.described(&name);
                         decision.stopped.push(Stopped::new(what, Ended::Failed).because(why));
                     }
                     let rulings = self.rulings(number).iter();

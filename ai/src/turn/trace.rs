@@ -1,11 +1,12 @@
 //! The trace of a turn: actions, rules, verdicts and reactions as a tree.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
 use formic_ecs::Entity;
 
+use super::draft::TurnActionKind;
 use super::error::Refusal;
 use super::rule::{Answer, Checking};
 
@@ -222,76 +223,111 @@ impl<K> Trace<K> {
     }
 }
 
-impl<K: fmt::Debug> Trace<K> {
+impl<K: TurnActionKind> Trace<K> {
+    /// The tree as a text in which `name` is what an entity is called, such as
+    /// [`DecisionLog::name`](crate::explain::DecisionLog::name). Printing says `entity 12`.
+    #[must_use]
+    pub fn described(&self, name: &dyn Fn(Entity) -> String) -> String {
+        let mut text = String::new();
+        // A string takes all that is written.
+        _ = self.write(&mut text, name);
+        text
+    }
+
+    fn write(&self, text: &mut dyn Write, name: &dyn Fn(Entity) -> String) -> fmt::Result {
+        for (number, action) in self.actions.iter().enumerate() {
+            if let Cause::Decision(_) | Cause::RealTime { .. } = action.cause {
+                self.write_tree(text, name, number)?;
+            }
+        }
+        for point in &self.points {
+            let (changes, requests) =
+                (count(point.changes, "change"), count(point.requests, "request"));
+            writeln!(
+                text,
+                "{} at {}: {changes}, {requests}",
+                self.hook_name(point.hook),
+                point.time
+            )?;
+        }
+        match self.left_out {
+            0 => Ok(()),
+            left_out => writeln!(text, "and {left_out} more"),
+        }
+    }
+
     /// Writes an action and all that followed from it. The way down is a list of what is still to
     /// be written, not recursion: a chain of reactions can be long.
-    fn write_tree(&self, f: &mut fmt::Formatter<'_>, root: usize) -> fmt::Result {
+    fn write_tree(
+        &self,
+        text: &mut dyn Write,
+        name: &dyn Fn(Entity) -> String,
+        root: usize,
+    ) -> fmt::Result {
         let mut open = vec![(root, 0)];
         while let Some((number, depth)) = open.pop() {
-            self.write_action(f, number, depth)?;
+            self.write_action(text, name, (number, depth))?;
             let children: Vec<usize> = self.children(number).collect();
             open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
         }
         Ok(())
     }
 
-    fn write_action(&self, f: &mut fmt::Formatter<'_>, number: usize, depth: usize) -> fmt::Result {
+    fn write_action(
+        &self,
+        text: &mut dyn Write,
+        name: &dyn Fn(Entity) -> String,
+        (number, depth): (usize, usize),
+    ) -> fmt::Result {
         let action = &self.actions[number];
         let depth = depth.min(DEPTH_MAX);
-        write!(f, "{:indent$}", "", indent = 4 * depth)?;
+        write!(text, "{:indent$}", "", indent = 4 * depth)?;
         match action.cause {
-            Cause::Reaction { rule, .. } => write!(f, "{} -> ", self.rule_name(rule))?,
-            Cause::Rewrite { rule, .. } => write!(f, "{} => ", self.rule_name(rule))?,
-            Cause::RealTime { hook } => write!(f, "{} -> ", self.hook_name(hook))?,
+            Cause::Reaction { rule, .. } => write!(text, "{} -> ", self.rule_name(rule))?,
+            Cause::Rewrite { rule, .. } => write!(text, "{} => ", self.rule_name(rule))?,
+            Cause::RealTime { hook } => write!(text, "{} -> ", self.hook_name(hook))?,
             Cause::Decision(_) => {}
         }
-        write!(f, "{:?}", action.kind)?;
+        text.write_str(&action.kind.describe(name))?;
         if action.time > 0 {
-            write!(f, " at {}", action.time)?;
+            write!(text, " at {}", action.time)?;
         }
         match &action.fate {
-            Fate::Committed { changes } => writeln!(f, ": committed, {changes} changes")?,
-            Fate::Rejected { rule } => writeln!(f, ": rejected by {}", self.rule_name(*rule))?,
-            Fate::Rewritten => writeln!(f, ": rewritten")?,
-            Fate::Refused(why) => writeln!(f, ": refused, {why}")?,
-            Fate::Unfinished => writeln!(f, ": unfinished")?,
+            Fate::Committed { changes } => {
+                writeln!(text, ": committed, {}", count(*changes, "change"))?;
+            }
+            Fate::Rejected { rule } => writeln!(text, ": rejected by {}", self.rule_name(*rule))?,
+            Fate::Rewritten => writeln!(text, ": rewritten")?,
+            Fate::Refused(why) => writeln!(text, ": refused, {}", why.described(name))?,
+            Fate::Unfinished => writeln!(text, ": unfinished")?,
         }
         for ruling in self.rulings(number) {
-            let name = self.rule_name(ruling.rule);
-            write!(f, "{:indent$}| {name}: ", "", indent = 4 * depth + 2)?;
-            f.write_str(match ruling.said {
+            let rule = self.rule_name(ruling.rule);
+            write!(text, "{:indent$}| {rule}: ", "", indent = 4 * depth + 2)?;
+            text.write_str(match ruling.said {
                 Answer::Accept => "accept",
                 Answer::Reject => "reject",
                 Answer::Rewrite(()) => "rewrite",
             })?;
             if ruling.checking == Checking::StopChecking {
-                f.write_str(", stop checking")?;
+                text.write_str(", stop checking")?;
             }
             match ruling.reactions {
-                0 => writeln!(f)?,
-                1 => writeln!(f, ", 1 reaction")?,
-                count => writeln!(f, ", {count} reactions")?,
+                0 => writeln!(text)?,
+                reactions => writeln!(text, ", {}", count(reactions, "reaction"))?,
             }
         }
         Ok(())
     }
 }
 
-impl<K: fmt::Debug> fmt::Display for Trace<K> {
+/// So many things of a noun in the singular: "1 change", "2 changes".
+fn count(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+impl<K: TurnActionKind> fmt::Display for Trace<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, action) in self.actions.iter().enumerate() {
-            if let Cause::Decision(_) | Cause::RealTime { .. } = action.cause {
-                self.write_tree(f, number)?;
-            }
-        }
-        for point in &self.points {
-            let TracedPoint { time, changes, requests, .. } = point;
-            let hook = self.hook_name(point.hook);
-            writeln!(f, "{hook} at {time}: {changes} changes, {requests} requests")?;
-        }
-        match self.left_out {
-            0 => Ok(()),
-            count => writeln!(f, "and {count} more"),
-        }
+        self.write(f, &|entity| format!("entity {}", entity.index()))
     }
 }

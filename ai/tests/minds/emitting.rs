@@ -1,9 +1,11 @@
 //! Actions that put commands and events somewhere: the same on any number of threads.
 
-use formic_ai::action::{self, Ended, WideProcessor};
+use std::sync::Mutex;
+
+use formic_ai::action::{self, ActionChunk, Ended, WideProcessor};
 use formic_ai::prelude::*;
 use formic_ecs::CommandBuffer;
-use formic_jobs::GatherSlot;
+use formic_jobs::{GatherSlot, ParallelSink};
 
 /// An action that fires so many shots, one per tick.
 #[derive(Component, Clone)]
@@ -135,5 +137,66 @@ fn what_actions_put_somewhere_does_not_depend_on_threads() {
         for count in 1..=3 {
             assert!(play(Threads::Own(count), with_events) == alone, "{count} workers");
         }
+    }
+}
+
+/// How many actions of a chunk were announced, and how many were carried out since.
+#[derive(Default)]
+struct Window {
+    announced: usize,
+    carried: usize,
+}
+
+/// Something of a user's own to write to: what is prepared for a chunk is there for its actions.
+#[derive(Default)]
+struct Windows(Vec<Mutex<Window>>);
+
+impl ParallelSink for Windows {
+    type Slot = Window;
+
+    fn begin_loop(&mut self, batch_count: usize) {
+        self.0.resize_with(batch_count, Mutex::default);
+    }
+
+    fn with_slot<R>(&self, _: usize, batch: usize, body: impl FnOnce(&mut Window) -> R) -> R {
+        body(&mut self.0[batch].lock().unwrap())
+    }
+}
+
+struct Counting;
+
+impl WideProcessor<(), Window> for Counting {
+    type Action = Fire;
+
+    fn before_chunk(&self, chunk: ActionChunk, window: &mut Window) {
+        window.announced += chunk.action_count;
+    }
+
+    fn start(&self, _: Agent<'_>, _: &mut Fire, (): (), window: &mut Window) -> ActionResult {
+        assert!(window.carried < window.announced, "it was prepared before");
+        window.carried += 1;
+        ActionResult::Success
+    }
+}
+
+#[test]
+fn what_is_prepared_for_a_chunk_is_there_for_its_actions() {
+    fn count(mut actions: Actions<Fire>, mut windows: ResMut<Windows>) {
+        actions.process_with(&mut *windows, &Counting);
+    }
+    for threads in [Threads::None, Threads::Own(3)] {
+        let mut world = World::new();
+        for number in 0..3000 {
+            let fire = Sequence::new().then_with(Fire { shots: 1, left: 0 }, Calibre(number));
+            fire.spawn(&mut world, ()).unwrap();
+        }
+        world.insert_resource(Windows::default());
+        let mut schedule =
+            action::add(Schedule::builder()).add(count.as_action()).build(&mut world).unwrap();
+        schedule.run(&mut world, &Pool::new(threads).unwrap());
+        let Windows(windows) = world.remove_resource().unwrap();
+        let windows: Vec<Window> = windows.into_iter().map(|it| it.into_inner().unwrap()).collect();
+        assert!(windows.len() > 1 && windows.iter().all(|it| it.announced == it.carried));
+        assert_eq!(windows.iter().map(|it| it.carried).sum::<usize>(), 3000);
     }
 }

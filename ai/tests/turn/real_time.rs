@@ -61,8 +61,8 @@ fn the_trace_shows_what_a_hook_did_and_asked_for() {
         trace.points().iter().map(|it| (it.time, it.changes, it.requests)).collect();
     assert_eq!(points, [(10, 1, 0), (20, 1, 0), (30, 1, 0), (40, 1, 2)]);
     let text = trace.to_string();
-    assert!(text.contains("fly -> Hurt("), "{text}");
-    assert!(text.ends_with("fly at 40: 1 changes, 2 requests\n"), "{text}");
+    assert!(text.contains("fly -> hurt"), "{text}");
+    assert!(text.ends_with("fly at 40: 1 change, 2 requests\n"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! The turn actions of the dungeon.
 
-use std::fmt;
-
 use formic_ai::turn::{Draft, Refusal, TurnActionKind};
 use formic_ecs::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -16,8 +14,8 @@ use super::things::{
 /// How far flames reach, in cells.
 const BLAST: i32 = 2;
 
-/// Everything that can be done in the dungeon. Its `Debug` is what traces and reasons call it.
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// Everything that can be done in the dungeon.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Deed {
     /// Goes to a cell beside, or does what bumping into it does.
     Step { who: Entity, way: Cell },
@@ -45,19 +43,6 @@ pub(super) enum Deed {
     Escape(Entity),
 }
 
-impl fmt::Debug for Deed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self {
-            Self::Open(_) => "door ",
-            Self::Fly(_) => "arrow ",
-            Self::Burst(_) => "barrel ",
-            Self::Drink { .. } => "potion ",
-            _ => "",
-        };
-        f.write_str(&self.describe(&|entity| format!("{kind}{entity}")))
-    }
-}
-
 impl TurnActionKind for Deed {
     type Cell = Cell;
 
@@ -68,12 +53,12 @@ impl TurnActionKind for Deed {
             Self::Open(it) => format!("open {}", name(it)),
             Self::Close { way, .. } => format!("close the door {}", direction_name(way)),
             Self::Shoot { way, .. } => format!("shoot {}", direction_name(way)),
-            Self::Fly(it) => format!("let {} fly on", name(it)),
+            Self::Fly(_) => String::from("let an arrow fly on"),
             Self::Wound { who, blow } => format!("take {blow} health from {}", name(who)),
-            Self::Burst(it) => format!("burst {}", name(it)),
+            Self::Burst(_) => String::from("burst a barrel"),
             Self::End(it) => format!("put an end to {}", name(it)),
             Self::Wake(it) => format!("wake {}", name(it)),
-            Self::Drink { potion, .. } => format!("drink {}", name(potion)),
+            Self::Drink { .. } => String::from("drink a potion"),
             Self::Escape(_) => String::from("escape"),
         }
     }

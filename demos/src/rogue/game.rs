@@ -437,7 +437,7 @@ impl Play {
         if let Ok(log) = world.resource::<DecisionLog>() {
             self.turns.trace().note(log, self.turns.log().turns.len() as u64);
         }
-        let trace = self.turns.trace();
+        let trace = self.turns.trace().described(&|entity| self::name(world, entity));
         match before.saturating_sub(health(world, self.hero)) {
             0 => self.progress.why.push(format!("{name}\n{trace}")),
             lost => self
