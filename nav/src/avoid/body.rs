@@ -169,7 +169,8 @@ impl Avoid {
             return;
         }
         let got_on = (self.least_left - self.left).max(0.0);
-        let made_up = got_on / (speed * PROGRESS_MIN);
+        // One that stands, at a speed of zero, has got on by nothing: not by 0 / 0.
+        let made_up = if got_on > 0.0 { got_on / (speed * PROGRESS_MIN) } else { 0.0 };
         self.least_left = self.least_left.min(self.left);
         self.blocked_seconds =
             (self.blocked_seconds + seconds - made_up).clamp(0.0, BLOCKED_SECONDS_MAX);

@@ -227,6 +227,21 @@ fn one_whose_way_becomes_longer_is_not_blocked() {
 }
 
 #[test]
+fn one_that_is_stopped_on_its_way_is_blocked_for_a_number_of_seconds() {
+    let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
+    let agent = add(&mut sim, Vec2::new(0.5, 0.5), Vec2::new(29.5, 0.5), 2.0, 0.3);
+    sim.ticks(10);
+    // It is told nothing any more, so that the last wish stands.
+    sim.world.remove::<PathRequest>(agent).unwrap();
+    sim.world.get_mut::<Speed>(agent).unwrap().0 = 0.0;
+    for _ in 0..10 {
+        sim.tick();
+        let blocked = sim.world.get::<Avoid>(agent).unwrap().blocked_seconds();
+        assert!((0.0..1.0).contains(&blocked), "{blocked}");
+    }
+}
+
+#[test]
 fn a_step_of_no_time_or_less_moves_none() {
     for seconds in [0.0, -0.05, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut sim = Sim::of(&["......", "......", "@@@@@@"]);
