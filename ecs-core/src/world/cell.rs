@@ -155,7 +155,7 @@ impl Turns<'_> {
     /// Has a user, which touches no more than `declared`, take a turn.
     ///
     /// # Panics
-    /// Panics if there are not so many turns.
+    /// Panics if there are not so many turns, or `declared` names a component that this world has not.
     #[inline]
     pub fn take<R>(
         &mut self,
@@ -165,10 +165,23 @@ impl Turns<'_> {
     ) -> R {
         // A cell of its own: the exclusive borrow shows that no guard of an earlier turn is in use.
         self.0.borrows.set_written(declared.components(), true);
-        let cell = WorldCell { world: self.0, version: self.0.cell_version, rights: None };
-        let result = user(cell.turn(turn));
-        self.0.borrows.set_written(declared.components(), false);
-        result
+        let turn_of_one = TurnOfOne { world: &mut *self.0, declared };
+        let world = &*turn_of_one.world;
+        let cell = WorldCell { world, version: world.cell_version, rights: None };
+        user(cell.turn(turn))
+    }
+}
+
+/// A turn that is being taken. Its end, by a panic as well, is that of the right to write.
+struct TurnOfOne<'a> {
+    world: &'a mut World,
+    declared: &'a DeclaredAccess,
+}
+
+impl Drop for TurnOfOne<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.world.borrows.set_written(self.declared.components(), false);
     }
 }
 

@@ -323,6 +323,26 @@ fn in_a_turn_of_its_own_a_user_meets_nothing_that_earlier_turns_hold() {
 }
 
 #[test]
+fn what_a_turn_that_panics_was_to_write_is_read_only_in_the_next_one() {
+    let (mut world, _) = world(10);
+    let (mut read, mut write) = (world.plan::<&A>(), world.plan::<&mut A>());
+    let [reads, writes] = [read.access(), write.access()]
+        .map(|access| DeclaredAccess::new("one of them", access.clone()));
+    let mut turns = world.turns_for(&writes, 2);
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        turns.take(0, &writes, |cell| {
+            std::mem::forget(cell.query(&mut write));
+            panic!("on purpose");
+        });
+    }));
+    assert!(outcome.is_err());
+    turns.take(1, &reads, |cell| {
+        assert!(cell.query(&mut read).is_ok(), "what the other one held is free");
+        assert!(cell.query(&mut write).is_err(), "it has not said so");
+    });
+}
+
+#[test]
 #[should_panic(expected = "turn 2 of a cell with 2 turns")]
 fn there_are_no_more_turns_than_asked_for() {
     let mut world = World::new();
