@@ -62,8 +62,11 @@ copied!([Q: QueryData] Lookups<'_, Q>);
 type Found<'w, Q> = (&'w CachedOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
+    /// The plan is of the world of the source: callers see to it, for two worlds may have had as many
+    /// changes.
+    ///
     /// # Panics
-    /// Panics if the plan was not just extended over the source.
+    /// Panics if the plan was not extended since a chunk came, went or moved.
     pub(super) fn new(source: Source<'w>, plan: &'w KeptViewOf<Q>) -> Self {
         // No chunk has come, gone or moved since then, and the source is borrowed (I-23).
         assert_eq!(plan.known, source.directory.changes(), "the plan is out of date");
