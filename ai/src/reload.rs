@@ -129,15 +129,41 @@ impl<M: Reload> MindFile<M> {
             return false;
         }
         let Some(mut file) = world.remove_resource::<Self>() else { return false };
-        if let Some(mind) = file.next.take() {
-            let old = std::mem::replace(&mut file.mind, mind);
-            // Once each, and in about the order in which they lie in memory.
-            let mut agents = agents.to_vec();
-            agents.sort_unstable();
-            agents.dedup();
-            file.mind.take_over(&old, world, &agents);
-        }
+        let is_followed = file.follow(world, agents);
         world.insert_resource(file);
+        is_followed
+    }
+
+    /// As [`reload`](Self::reload), for a file that is not a resource itself: of several minds of one type a game
+    /// keeps a list or a map, and each has agents of its own.
+    ///
+    /// ```no_run
+    /// use std::collections::BTreeMap;
+    /// # use formic_ai::fsm::Machine;
+    /// # use formic_ai::prelude::*;
+    /// # use formic_ai::reload::MindFile;
+    /// /// Each with those who follow it.
+    /// struct Minds(BTreeMap<String, (MindFile<Machine<()>>, Vec<Entity>)>);
+    ///
+    /// fn reload(world: &mut World) {
+    ///     let Some(mut minds) = world.remove_resource::<Minds>() else { return };
+    ///     for (file, agents) in minds.0.values_mut() {
+    ///         file.follow(world, agents);
+    ///     }
+    ///     world.insert_resource(minds);
+    /// }
+    /// ```
+    pub fn follow(&mut self, world: &mut World, agents: &[Entity]) -> bool {
+        if self.next.is_none() {
+            self.look();
+        }
+        let Some(mind) = self.next.take() else { return false };
+        let old = std::mem::replace(&mut self.mind, mind);
+        // Once each, and in about the order in which they lie in memory.
+        let mut agents = agents.to_vec();
+        agents.sort_unstable();
+        agents.dedup();
+        self.mind.take_over(&old, world, &agents);
         true
     }
 }

@@ -18,6 +18,25 @@ use std::fmt;
 /// assert_eq!(guard.to_string(), "selector { sequence { enemy_near? attack } patrol }");
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
+///
+/// Decorators are methods of what they decorate, the innermost first:
+///
+/// ```
+/// # use formic_ai::bt::Node;
+/// // Knocks, and not again for 100 ticks; then throws itself against the door, three times for at most 20 ticks
+/// // each, for as long as it is shut; and waits for a while.
+/// let enter = Node::selector_memory([
+///     Node::action("knock").cooldown(100),
+///     Node::action("push").timeout(20).retry(3).guard("door_shut"),
+///     Node::wait(50).force_failure(),
+/// ]);
+/// assert_eq!(Node::parse(&enter.to_string())?, enter);
+/// // The first that is worth most at the moment, and goes on until it is dark.
+/// let work = Node::priority([("hunger", Node::action("fish")), ("cold", Node::action("chop"))]);
+/// let day = work.until_failure().stay_until("is_dark");
+/// assert_eq!(Node::parse(&day.to_string())?, day);
+/// # Ok::<(), formic_ai::action::LoadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub(super) op: Op,

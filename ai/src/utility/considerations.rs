@@ -71,6 +71,23 @@ pub enum Combine {
 /// assert_eq!(play.score(&[0.0, 0.0]), 1.0);
 /// assert_eq!(play.score(&[0.0, 1.0]), 0.4);
 /// ```
+///
+/// How an option competes with the others, and with itself once it is chosen, is said beside:
+///
+/// ```
+/// # use formic_ai::utility::{Curve, Input, Utility};
+/// let [danger, wounds] = Input::named(["danger", "wounds"]);
+/// // Worth as much as the weaker reason. It goes before all options of a lower rank; once chosen it counts a fifth
+/// // more, and once left it is not to be had for three decisions.
+/// let flee = Utility::minimum()
+///     .and(danger, Curve::step(0.5))
+///     .and(wounds, Curve::linear(1.0, 0.0))
+///     .rank(1)
+///     .momentum(1.2)
+///     .cooldown(3);
+/// assert_eq!(flee.score(&[0.9, 0.5]), 0.5);
+/// assert_eq!(flee.score(&[0.1, 0.5]), 0.0);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utility {
     considerations: Vec<Consideration>,

@@ -14,6 +14,11 @@ use std::fmt;
 /// assert_eq!(Curve::fast_then_slow(2.0).at(0.5), 0.75);
 /// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(0.25), 0.75);
 /// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(f32::NAN), 0.0);
+/// // Shaped like an S, like a bell, all or nothing, and drawn point by point:
+/// assert_eq!(Curve::logistic(10.0, 0.5).at(0.5), 0.5);
+/// assert_eq!(Curve::normal(0.5, 0.2).at(0.5), 1.0);
+/// assert_eq!(Curve::step(0.3).at(0.2), 0.0);
+/// assert_eq!(Curve::piecewise([(0.0, 1.0), (0.5, 0.25), (1.0, 0.75)]).at(0.75), 0.5);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {

@@ -197,6 +197,33 @@ fn an_agent_whose_state_is_no_more_begins_anew_and_a_state_with_another_action_t
 }
 
 #[test]
+fn of_several_files_of_one_type_each_has_agents_of_its_own() {
+    let paths = ["several_one", "several_other"].map(file);
+    let mut world = World::new();
+    let mut minds = paths.each_ref().map(|path| {
+        std::fs::write(path, CAT).unwrap();
+        let library = library();
+        MindFile::load(path, move |text| Machine::parse(text, &library)).unwrap()
+    });
+    let cats = minds.each_ref().map(|file| {
+        let cat = world.spawn(Senses { inputs: [0.0; 3], end: None });
+        actions().attach(&mut world, cat).unwrap();
+        FsmAgent::drive(&mut world, cat, file.mind()).unwrap();
+        cat
+    });
+    let first = |minds: &[MindFile<Machine<&'static Senses>>; 2]| {
+        minds.each_ref().map(|file| file.mind().name(0).to_owned())
+    };
+    let before = first(&minds);
+    std::fs::write(&paths[1], reordered()).unwrap();
+    let mut follow = || [0, 1].map(|place| minds[place].follow(&mut world, &[cats[place]]));
+    assert_eq!([follow(), follow()], [[false, true], [false, false]]);
+    let after = first(&minds);
+    assert_eq!(after[0], before[0]);
+    assert_ne!(after[1], before[1]);
+}
+
+#[test]
 fn a_file_that_was_looked_at_is_followed_from_the_next_reload_on() {
     let (mut stage, path) = cat("looked_at.ron");
     let look = |stage: &mut Stage| {
