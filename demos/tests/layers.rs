@@ -6,8 +6,8 @@ use std::path::Path;
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
 const BELOW: [&str; 20] = [
-    "failure",
     "text",
+    "failure",
     "files",
     "interrupt",
     "raster",
