@@ -19,7 +19,7 @@
 //!
 //! Long searches run over a copy of the terrain that follows the edits between searches and never
 //! during one, so no edit disturbs them, and each ends after as many expansions as without edits.
-//! (Only where there are more edits during one search than the grid remembers, or the terrain is
+//! (Only where there are more edits in one tick than the grid remembers, or the terrain is
 //! replaced, it begins anew.)
 //! A result is compared with the terrain as it is then: an agent whose path was broken
 //! meanwhile is given the part before the break, walks it, and asks again. So is one that asks for
@@ -284,19 +284,19 @@ impl SearchState {
     /// Waits for the long searches that are under way, and hands their answers out. Returns who asked
     /// for the one that is to go on.
     ///
-    /// They are forgotten, and begin anew, if the terrain is not known to be that of the copy.
+    /// They are forgotten, and begin anew, if the terrain is not known to be that of the tick before.
     fn take_answers(&mut self, tick: &mut Tick, report: &mut SearchReport) -> Option<Entity> {
         let Self { tickets, estimate, background, .. } = self;
         let mut workshop = background.finish();
         let workshop = &mut *workshop;
-        let version = workshop.copy.as_ref()?.version();
+        workshop.copy.as_ref()?;
         if std::mem::take(&mut workshop.stage) != Stage::Done {
             return None;
         }
         let cost: u64 = workshop.jobs().iter().map(|job| job.charge).sum();
         report.expansions += cost;
         report.expansions_max = report.expansions_max.max(workshop.slice.spent + cost);
-        let _known = tick.terrain.grid().changes_since(version)?;
+        let _known = tick.terrain.grid().changes_since(workshop.slice.seen)?;
         let mut unfinished = None;
         for place in 0..workshop.slice.questions.len() {
             let question = workshop.slice.questions[place];
@@ -401,6 +401,7 @@ impl SearchState {
             return;
         }
         (workshop.slice.allotment, workshop.slice.spent) = (tick.left, tick.spent);
+        workshop.slice.seen = tick.terrain.version();
         workshop.stage = Stage::Waiting;
         for question in &workshop.slice.questions {
             if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {

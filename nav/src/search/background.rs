@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use formic_jobs::Pool;
 
 use crate::bytes::{Saved, get, get_count, put};
+use crate::grid::change::GridVersion;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome};
 use crate::search::batch::{Job, Question, open};
@@ -24,6 +25,8 @@ pub(crate) struct Slice {
     /// What the first search has cost in slices before, and what it was allowed in each.
     pub(crate) charge: u64,
     pub(crate) allotments: Vec<u64>,
+    /// The version of the terrain in the tick before, which tells an edited one from another one.
+    pub(crate) seen: GridVersion,
 }
 
 impl Slice {
@@ -33,6 +36,7 @@ impl Slice {
         [self.allotment, self.spent, self.charge].into_iter().for_each(|number| put(out, number));
         put(out, self.allotments.len() as u64);
         self.allotments.iter().for_each(|&allotment| put(out, allotment));
+        self.seen.write(out);
     }
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
@@ -41,7 +45,8 @@ impl Slice {
         let (allotment, spent, charge) = (get(bytes)?, get(bytes)?, get(bytes)?);
         let count = get_count(bytes, 8)?;
         let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
-        Ok(Self { questions, allotment, spent, charge, allotments })
+        let seen = GridVersion::read(bytes)?;
+        Ok(Self { questions, allotment, spent, charge, allotments, seen })
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use formic_ecs::{Entity, StateHash, World};
 use formic_jobs::{Pool, Save, Schedule, Threads};
 use formic_nav::{
-    AgentClass, Cell, ClassId, Grid, Link, MoveRule, PathRequest, PathStats, RequestStatus,
-    SearchBudget, SearchReport, Terrain, Weight, systems,
+    AgentClass, CHANGES_MAX, Cell, ClassId, Grid, Link, MoveRule, PathRequest, PathStats,
+    RequestStatus, SearchBudget, SearchReport, Terrain, Weight, systems,
 };
 
 use crate::rng::Rng;
@@ -249,4 +249,30 @@ fn a_goal_that_an_edit_has_opened_meanwhile_is_not_called_unreachable() {
         assert!(!matches!(sim.status(agent), RequestStatus::Unreachable(_)));
     }
     assert_eq!(sim.status(agent), RequestStatus::Found);
+}
+
+#[test]
+fn a_long_search_ends_whatever_is_edited_meanwhile() {
+    // The last rows are a place of their own, where edits touch nothing that is searched.
+    let is_open =
+        |cell: Cell| cell.y != 200 && (cell.y > 200 || cell.x % 4 != 0 || cell.y % 9 == 0);
+    let mut sim = crate::sim::Sim::new(Grid::from_fn(200, 210, is_open).unwrap());
+    let agent = sim.spawn(1.5, 0.5, 1.0);
+    sim.set_budget(100);
+    sim.ask(agent, 198.5, 198.5);
+    let edits = CHANGES_MAX / 8;
+    let mut ticks = 0;
+    while sim.status(agent) == RequestStatus::Pending {
+        for place in 0..edits {
+            let [x, y] = [place % 200, 201 + place / 200].map(|at| u16::try_from(at).unwrap());
+            let cell = Cell::new(x, y);
+            let terrain = sim.terrain_mut();
+            assert!(if ticks % 2 == 0 { terrain.fill(cell) } else { terrain.dig(cell) });
+        }
+        sim.tick();
+        ticks += 1;
+        assert!(ticks < 400, "{:?}", sim.report());
+    }
+    assert_eq!(sim.status(agent), RequestStatus::Found);
+    assert!(ticks > 10, "it is answered after {ticks} ticks, before the first edits are forgotten");
 }
