@@ -98,8 +98,10 @@ struct Batch {
 /// On top of the paper, since mazes of cells are tighter than plazas:
 ///
 /// * those whose goal is taken by others who rest there are content with being next to
-///   them, if they get no nearer for half a second;
-/// * those who rest step aside for one that they have blocked for a second;
+///   them, if they get no nearer for half a second; one at rest that has been pushed farther than
+///   two cells is none of these any longer;
+/// * those who rest step aside for one that they have blocked for a second, and do not go back by
+///   themselves: they have arrived, and to ask for the same goal once more sends them there;
 /// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
 ///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it
 ///   walks in two seconds, it and the others take no notice of each other. That is the emergency
@@ -162,6 +164,7 @@ pub fn avoid(
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
             wish: body.wish,
             is_squeezing: body.is_squeezing(),
+            is_away: body.is_away(position.0),
             is_obstacle: false,
         });
     });
@@ -182,7 +185,7 @@ pub fn avoid(
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
         let is_narrow = || position.cell().is_some_and(|cell| is_narrow(grid, cell));
-        body.moved(walked, chosen.touches_crowd, is_narrow, speed.per_second(), seconds);
+        body.moved(place, walked, chosen.touches_crowd, is_narrow, speed.per_second(), seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
             facing.0 = direction;
@@ -234,6 +237,7 @@ fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
         is_blocked: false,
         wish: obstacle.velocity(),
         is_squeezing: false,
+        is_away: false,
         is_obstacle: true,
     }
 }
@@ -288,7 +292,7 @@ impl Surroundings<'_> {
                 let has_same_goal = is_same_cell(other.goal, body.goal);
                 if gap < TOUCH && other_rests {
                     let is_in_place = disc.position.distance(goal) < own.radius + disc.radius;
-                    touches_crowd |= has_same_goal || is_in_place;
+                    touches_crowd |= (has_same_goal && !other.is_away) || is_in_place;
                 }
                 if gap < TOUCH && rests && other.is_blocked && !has_same_goal {
                     let away = (own.position - disc.position).normalize_or(Vec2::X * side);

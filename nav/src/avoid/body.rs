@@ -41,6 +41,8 @@ pub struct Avoid {
     squeeze_until: f32,
     /// The part of the last motion that rounding has left to be walked.
     carry: Vec2,
+    /// Where it was when it last wished to go somewhere.
+    place: Vec2,
     /// One if it touches others that rest at its goal, or in its place.
     touches_crowd: u32,
 }
@@ -72,6 +74,7 @@ impl Avoid {
             blocked_seconds: 0.0,
             squeeze_until: f32::INFINITY,
             carry: Vec2::ZERO,
+            place: NOWHERE,
             touches_crowd: 0,
         }
     }
@@ -146,6 +149,12 @@ impl Avoid {
         self.touches_crowd == 1 && self.blocked_seconds > CROWDED_OUT_SECONDS
     }
 
+    /// Whether it has been taken away from where it came to rest, so that it is none of the crowd
+    /// at its goal any longer.
+    pub(crate) fn is_away(&self, position: Vec2) -> bool {
+        position.distance_squared(self.place) > AWAY * AWAY
+    }
+
     /// Whether it has been blocked for so long that it squeezes past others: it and they overlap
     /// for a while.
     #[must_use]
@@ -153,10 +162,11 @@ impl Avoid {
         self.squeeze_until < self.least_left
     }
 
-    /// What came of the wish in a tick of `seconds`. In a `narrow` place two that meet have no
-    /// other way than through each other.
+    /// What came of the wish in a tick of `seconds`, and where the body is then. In a `narrow` place
+    /// two that meet have no other way than through each other.
     pub(crate) fn moved(
         &mut self,
+        position: Vec2,
         velocity: Vec2,
         touches_crowd: bool,
         is_narrow: impl Fn() -> bool,
@@ -168,6 +178,7 @@ impl Avoid {
         if self.wish == Vec2::ZERO {
             return;
         }
+        self.place = position;
         let got_on = (self.least_left - self.left).max(0.0);
         // One that stands, at a speed of zero, has got on by nothing: not by 0 / 0.
         let made_up = if got_on > 0.0 { got_on / (speed * PROGRESS_MIN) } else { 0.0 };
@@ -193,6 +204,8 @@ impl Default for Avoid {
 /// least that was, for one that circles, or that a stream pushes back whenever it has got on for a
 /// moment, moves and gets nowhere.
 const PROGRESS_MIN: f32 = 0.2;
+/// Farther than this from where it came to rest a body is away, in cells.
+const AWAY: f32 = 2.0;
 /// If so many cells more are left than in the tick before, it is another way: no body is pushed
 /// so far in a tick.
 const OTHER_WAY: f32 = 4.0;

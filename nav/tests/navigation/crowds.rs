@@ -375,3 +375,16 @@ fn one_that_waits_for_a_way_is_no_crowd_at_its_goal() {
     assert_eq!(sim.status(waiter), RequestStatus::Pending);
     assert_eq!(sim.status(agent), RequestStatus::Arrived);
 }
+
+#[test]
+fn one_that_was_taken_away_from_its_goal_is_no_crowd_there() {
+    let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
+    let goal = Vec2::new(29.5, 0.5);
+    let first = add(&mut sim, Vec2::new(27.5, 0.5), goal, 2.0, 0.3);
+    sim.ticks_until(100, |sim| sim.status(first) == RequestStatus::Arrived);
+    sim.world.get_mut::<Position>(first).unwrap().0 = Vec2::new(12.5, 0.5);
+    let agent = add(&mut sim, Vec2::new(8.5, 0.5), goal, 2.0, 0.3);
+    sim.ticks_until(2_000, |sim| sim.status(agent) == RequestStatus::Arrived);
+    assert_eq!([agent, first].map(|agent| sim.status(agent)), [RequestStatus::Arrived; 2]);
+    assert!(sim.position(agent).distance(goal) < 1.0, "it is told so at {}", sim.position(agent));
+}
