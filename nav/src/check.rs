@@ -26,7 +26,7 @@ use crate::grid::Grid;
 /// ```
 ///
 /// # Errors
-/// The first fault along the path.
+/// Returns [`PathFault`] if the path is not legal: the first fault along it.
 pub fn path_cost(grid: &Grid, rule: MoveRule, path: &[Cell]) -> Result<Cost, PathFault> {
     let Some(&first) = path.first() else { return Err(PathFault::Empty) };
     if !grid.is_open(first) {

@@ -32,7 +32,7 @@ const WINGS: (u16, u16) = (3, 2);
 /// ```
 ///
 /// # Errors
-/// The size is not one that a grid can have.
+/// Returns [`GridSizeError`] if no grid can have this size.
 pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
     let mut canvas = Canvas::new(width, height)?;
     let mut rng = RandomStream::new(seed);
@@ -65,7 +65,7 @@ pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError
 /// ```
 ///
 /// # Errors
-/// The size is not one that a grid can have.
+/// Returns [`GridSizeError`] if no grid can have this size.
 pub fn cavern(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
     const OPEN_PERCENT: u16 = 56;
     const SMOOTHING_ROUNDS: usize = 4;

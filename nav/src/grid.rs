@@ -57,8 +57,8 @@ impl Grid {
     /// A grid of solid cells of weight one.
     ///
     /// # Errors
-    /// A side is zero or longer than [`SIDE_MAX`], or there are more cells than
-    /// [`CELL_COUNT_MAX`].
+    /// Returns [`GridSizeError`] if a side is zero or longer than [`SIDE_MAX`], or if there are
+    /// more cells than [`CELL_COUNT_MAX`].
     pub fn solid(width: u32, height: u32) -> Result<Self, GridSizeError> {
         let (width, height) = check_size(width, height)?;
         let cell_count = usize::from(width) * usize::from(height);
@@ -88,7 +88,7 @@ impl Grid {
     /// ```
     ///
     /// # Errors
-    /// As [`Grid::solid`].
+    /// Returns [`GridSizeError`] if [`Grid::solid`] does.
     pub fn from_fn(
         width: u32,
         height: u32,

@@ -24,7 +24,7 @@ impl Grid {
     /// Reads a map file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a map: as [`Grid::parse`].
+    /// Returns [`LoadError`] if the file cannot be read, or if [`Grid::parse`] does.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let (file, bytes) = read(path.as_ref())?;
         Self::parse(&file, &bytes)
@@ -45,7 +45,7 @@ impl Grid {
     /// ```
     ///
     /// # Errors
-    /// Anything that [`LoadReason`] lists for maps, with its line.
+    /// Returns [`LoadError`] if the file is no map: with the line, and any [`LoadReason`] of maps.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let mut lines = lines(bytes);
         let header = Header::parse(file, &mut lines)?;

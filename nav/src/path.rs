@@ -206,7 +206,7 @@ impl PathScratch {
     /// ```
     ///
     /// # Panics
-    /// If the last search was not given up.
+    /// Panics if the last search did not end with [`PathOutcome::OutOfBudget`].
     pub fn resume(
         &mut self,
         terrain: &Terrain,

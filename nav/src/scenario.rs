@@ -37,7 +37,7 @@ impl Scenario {
     /// Reads all problems of a scenario file.
     ///
     /// # Errors
-    /// The file cannot be read, or is broken: as [`Scenario::parse`].
+    /// Returns [`LoadError`] if the file cannot be read, or if [`Scenario::parse`] does.
     pub fn load(path: impl AsRef<Path>) -> Result<Vec<Self>, LoadError> {
         let (file, bytes) = read(path.as_ref())?;
         Self::parse(&file, &bytes)
@@ -55,7 +55,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// Anything that [`LoadReason`] lists for scenarios, with its line.
+    /// Returns [`LoadError`] if the file is broken: with the line, and any [`LoadReason`] of scenarios.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<Self>, LoadError> {
         let mut lines = lines(bytes);
         let first = lines.next().map(|(_, line)| line.trim_ascii());
@@ -82,7 +82,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// [`LoadReason::OtherMap`], with the line of this problem in `file`.
+    /// Returns [`LoadReason::OtherMap`] if it is of another map, with its line in `file`.
     pub fn check_size(&self, file: &str, grid: &Grid) -> Result<(), LoadError> {
         let (found, expected) = ((self.width, self.height), (grid.width(), grid.height()));
         if found == expected {

@@ -347,7 +347,7 @@ impl Terrain {
     /// Reads a map file; the rule is the default, that of the benchmarks.
     ///
     /// # Errors
-    /// As [`Grid::load`].
+    /// Returns [`LoadError`] if [`Grid::load`] does.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         Ok(Self::new(Grid::load(path)?, MoveRule::default()))
     }
@@ -507,7 +507,7 @@ impl Terrain {
     /// A pass over the whole map, for tests and tools.
     ///
     /// # Errors
-    /// The first cell that is wrong, which would be a bug of this crate.
+    /// Returns [`RegionFault`] if a cell is wrong: the first one. It would be a bug of this crate.
     pub fn check(&self) -> Result<(), RegionFault> {
         self.regions.check(&self.grid)?;
         self.check_landmarks()?;

@@ -169,8 +169,8 @@ impl Path {
     /// ```
     ///
     /// # Errors
-    /// The first step that has become illegal, counted from the start of the
-    /// path; [`PathFault::Empty`] if there are no cells from `from` on.
+    /// Returns [`PathFault`] if a step has become illegal: the first such one, counted from the
+    /// start of the path. Returns [`PathFault::Empty`] if there are no cells from `from` on.
     pub fn revalidate(&mut self, terrain: &Terrain, from: usize) -> Result<(), PathFault> {
         let rest = self.cells.get(from..).unwrap_or_default();
         if rest.is_empty() {
