@@ -133,6 +133,7 @@ impl Node {
     }
 
     /// What is wrong if some of the nodes lie too deep. One at a time: they may lie deeper than the stack.
+    #[cfg(feature = "btcpp")]
     pub(super) fn check_depth(&self) -> Result<(), String> {
         let mut open = vec![(self, 1)];
         while let Some((node, depth)) = open.pop() {
