@@ -3,6 +3,7 @@
 use clap::{ArgMatches, Command, FromArgMatches};
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::text::grouped;
@@ -42,7 +43,19 @@ impl Demo {
     pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
-        (self.build)(setup, &matches)
+        self.start(setup, &matches)
+    }
+
+    /// Builds the world by arguments that clap has read; Ctrl-C does not wait for it.
+    ///
+    /// # Errors
+    /// Whatever the demo finds wrong with its numbers or arguments.
+    pub fn start(
+        &self,
+        setup: &Setup,
+        matches: &ArgMatches,
+    ) -> Result<Box<dyn Simulation>, Failure> {
+        interrupt::building(|| (self.build)(setup, matches))
     }
 
     /// The lines of the summary as they are now, and those that are about no counter.

@@ -29,7 +29,7 @@ pub fn run_of(
     let (demo, matches) =
         origin.read(DEMOS).map_err(|what| Failure::on_file("replay", path, what))?;
     let setup = origin.setup(recording.ticks(), threads.unwrap_or_else(Setup::threads_default));
-    let simulation = (demo.build)(&setup, &matches)?;
+    let simulation = demo.start(&setup, &matches)?;
     let mut plan = Plan::new(demo, setup, Results::default());
     plan.replay = Some(recording);
     Ok((plan, simulation))
@@ -47,7 +47,7 @@ pub fn build(
     let origin = &game.header.origin;
     let (demo, matches) =
         origin.read(DEMOS).map_err(|what| Failure::on_file("load", path, what))?;
-    (demo.build)(&origin.setup(game.header.ticks, threads), &matches)
+    demo.start(&origin.setup(game.header.ticks, threads), &matches)
 }
 
 /// The world of a saved game as it was when it was saved; beside it, in lines, what of the save did

@@ -75,7 +75,7 @@ fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
         (None, Some(file)) => resume::of_save(command, file)?,
         (None, None) => {
             let plan = Plan::of_command(command)?;
-            let simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
+            let simulation = plan.demo.start(&plan.setup, &command.matches)?;
             (plan, simulation)
         }
     };

@@ -211,3 +211,19 @@ fn ctrl_c_ends_a_run_with_its_results_and_a_recording_that_is_whole() {
         assert!(out.starts_with("miners: "), "{out}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_does_not_wait_for_a_world_that_is_being_built() {
+    use std::process::Command;
+    let child = demos(&["fleet", "--agents", "2000000", "--ticks", "0", "--quiet"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    std::thread::sleep(Duration::from_millis(300));
+    let (id, start) = (child.id().to_string(), Instant::now());
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("a shell").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
