@@ -1,6 +1,7 @@
 //! `--explain`: why some of the agents did what they did.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use formic::inspect::View;
 use formic_ai::action::Action;
@@ -22,6 +23,13 @@ const DECISIONS_MAX: usize = 32;
 pub struct Wanted {
     index: u32,
     generation: Option<u32>,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.index)?;
+        self.generation.map_or(Ok(()), |generation| write!(f, "v{generation}"))
+    }
 }
 
 impl Wanted {
@@ -47,11 +55,14 @@ impl Wanted {
     /// The agent that is meant, who may be named by one of its actions.
     fn find(self, world: &World) -> Result<Entity, Failure> {
         let Some(entity) = world.entities().find(|&entity| self.is(entity)) else {
-            let count = grouped(world.len() as u64);
-            return Err(Failure::Usage(format!(
-                "there is no entity {}: there are {count} at the start, from 0 on",
-                self.index
-            )));
+            let same = world.entities().find(|entity| entity.index() == self.index);
+            let why = match same {
+                Some(same) => format!("that number has {same} at the start"),
+                None => {
+                    format!("there are {} at the start, from 0 on", grouped(world.len() as u64))
+                }
+            };
+            return Err(Failure::Usage(format!("there is no entity {self}: {why}")));
         };
         Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
     }
@@ -152,6 +163,9 @@ const EXAMPLES_MAX: usize = 10;
 pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
     let mut marks = Vec::new();
     simulation.view().marks(&mut marks);
+    // Stones can be asked as well, but have little to say.
+    let kinds = simulation.view().scene().kinds;
+    marks.retain(|mark| kinds.get(usize::from(mark.kind)).is_none_or(|kind| !kind.is_thing));
     let of_world = |((name, world), number): (&(&str, &World), u8)| {
         let deciding = world.query_ref::<&Action>().into_iter().map(|action| action.agent());
         let shown = marks.iter().filter(|mark| mark.world == number).map(|mark| mark.entity);
@@ -177,6 +191,32 @@ pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_is_not_there_is_named_as_it_was_asked_for() {
+        let mut world = World::new();
+        world.spawn_batch([(), ()]);
+        let refused = |text| match Wanted::parse(text).expect("it can be read").find(&world) {
+            Err(Failure::Usage(why)) => why,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(refused("7"), "there is no entity 7: there are 2 at the start, from 0 on");
+        assert_eq!(refused("1v9"), "there is no entity 1v9: that number has 1v1 at the start");
+        assert!(refused("7v9").starts_with("there is no entity 7v9: there are 2"));
+    }
+
+    #[test]
+    fn who_can_be_asked_is_no_stone() {
+        let setup = crate::setup::Setup { agents: 3, ticks: 0, seed: 1, threads: 1 };
+        let demo = crate::catalogue::DEMOS.iter().find(|it| it.name == "villagers");
+        let demo = demo.expect("it is there");
+        let village = demo.open(&setup).expect("small numbers are allowed");
+        let list = whom_to_ask(&*village, demo);
+        let (_, first) = list.trim().rsplit_once(' ').expect("an example");
+        let first = Wanted::parse(first).expect("a number").find(village.world());
+        let first = first.expect("it is there");
+        assert_ne!(village.view().noun(first), Some("stone"), "{list}");
+    }
 
     #[test]
     fn an_entity_is_a_number_with_or_without_its_generation() {
