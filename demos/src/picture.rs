@@ -212,6 +212,10 @@ fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
 
 fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
     if let Some(letter) = kind.letter {
+        // On what surrounds it, or a few red letters vanish among many orange discs.
+        for (x, y) in (-1..=1).flat_map(|x| (-1..=1).map(move |y| (x, y))) {
+            raster.letter(at + Point::new(x, y), radius, letter, Colour::BLACK);
+        }
         return raster.letter(at, radius, letter, kind.colour);
     }
     if radius >= 3 {
@@ -264,6 +268,18 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_is_set_off_from_what_lies_under_it() {
+        let (orange, red) = (Colour([250, 170, 60]), Colour::RED);
+        let mut raster = Raster::new(40, 40, orange);
+        draw_kind(&mut raster, Point::new(20, 20), 4, Kind::letter("wolves", red, 'W'));
+        let pixels = || (1..39).flat_map(|y| (1..39).map(move |x| (x, y)));
+        assert!(pixels().any(|(x, y)| raster.get(x, y) == Some(red)));
+        let beside = |x, y| [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
+        let touches = |(x, y)| beside(x, y).iter().any(|&(x, y)| raster.get(x, y) == Some(orange));
+        assert!(pixels().filter(|&(x, y)| raster.get(x, y) == Some(red)).all(|it| !touches(it)));
+    }
+
+    #[test]
     fn what_is_far_away_is_drawn_as_if_it_were_nearer() {
         let map = Map { scale: 32.0, width: 64, height: 64 };
         let mut raster = Raster::new(200, 100, PAPER);
@@ -289,5 +305,7 @@ mod tests {
         }
         assert!(!says(&cats, "110"), "what is not written is not found");
         assert!(says(&raster("miners"), "x (metre)"));
+        let minds = raster("minds");
+        assert!(says(&minds, "tick") && says(&minds, "0 to 100 % of those with a mind"));
     }
 }

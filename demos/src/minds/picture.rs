@@ -62,4 +62,7 @@ fn draw_time(raster: &mut Raster, (left, width): (u32, u32), top: u32, crowds: &
     }
     let end = Point::new(pixel(left + width), pixel(top + 38));
     raster.text(end, "tick", Alignment::Right, INK);
+    // A strip is as high as all of a crowd together.
+    let begin = Point::new(8, end.y);
+    raster.text(begin, "0 to 100 % of those with a mind", Alignment::Left, INK);
 }
