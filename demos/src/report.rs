@@ -106,9 +106,10 @@ impl Report<'_> {
         if self.lived.is_played {
             return format!("{run}, played in {elapsed}");
         }
-        let each = self.ns_per_agent_tick();
+        let each = Duration::from_secs_f64(self.ns_per_agent_tick() / 1e9).as_nanos();
+        let each = grouped(u64::try_from(each).unwrap_or(u64::MAX));
         let threads = counted(setup.threads as u64, "threads");
-        format!("{run} in {elapsed} on {threads} ({each:.0} ns per agent and tick)")
+        format!("{run} in {elapsed} on {threads} ({each} ns per agent and tick)")
     }
 
     /// The time of one tick of one agent; 0 for a run without ticks, and for one that was played.

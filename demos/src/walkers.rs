@@ -13,6 +13,7 @@ use formic_nav::{
 use glam::Vec2;
 
 use crate::engine::Engine;
+use crate::text::counted;
 
 /// What an agent looked like a tick ago, and what it did wrong so far.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
@@ -136,6 +137,7 @@ pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
 pub fn doing(world: &World, agent: Entity, rest_seconds: f32) -> Option<String> {
     let request = world.get::<PathRequest>(agent).ok()?;
     let ahead = world.get::<Route>(agent).map_or(0, |route| route.rest().len());
+    let ahead = counted(ahead as u64, "cells");
     let goal = request.last_goal().unwrap_or_default().floor();
     let goal = format!("({:.0}, {:.0})", goal.x, goal.y);
     let rests = format!("It rests for {rest_seconds:.1} s more, ");
@@ -147,10 +149,10 @@ pub fn doing(world: &World, agent: Entity, rest_seconds: f32) -> Option<String> 
              yet: the budget of a tick goes to those who asked before."
         ),
         RequestStatus::Found => {
-            format!("It goes to {goal}, {ahead} cells ahead, because it chose that place.")
+            format!("It goes to {goal}, {ahead} ahead, because it chose that place.")
         }
         RequestStatus::Partial(why) => format!(
-            "It goes as near to {goal} as it can, {ahead} cells ahead, because it cannot get there: \
+            "It goes as near to {goal} as it can, {ahead} ahead, because it cannot get there: \
              {why}."
         ),
         RequestStatus::Nearby(why) | RequestStatus::Unreachable(why) => {

@@ -43,7 +43,7 @@ pub const DEMO: Demo = Demo {
         (
             "agents",
             "{goblins} goblins, {porters} porters with the key, {boats} boats, {trolls} trolls; \
-             {upstairs} of them are upstairs",
+             {upstairs} of them upstairs",
         ),
         (
             "errands",

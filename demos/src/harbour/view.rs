@@ -10,6 +10,7 @@ use super::map::{HEIGHT, KINDS, Kind, WIDTH, symbol};
 use super::traffic::{Cart, Errand};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
+use crate::text::counted;
 use crate::walkers;
 
 const CART: Colour = Colour([170, 120, 70]);
@@ -119,9 +120,9 @@ impl Harbour {
             b'+' => "is too wide for the door",
             _ => "is too wide for the passage",
         };
-        let steps = path.steps().len();
+        let cells = counted(path.steps().len() as u64, "cells");
         Some(format!(
-            "It does not take the way of {steps} cells that a porter would, because it {why} at ({}, {}).",
+            "It does not take the way of {cells} that a porter would, because it {why} at ({}, {}).",
             place.x, place.y
         ))
     }

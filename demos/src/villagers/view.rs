@@ -11,7 +11,7 @@ use super::parts::{Block, Books, Position, Walk, Wolf};
 use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
-use crate::text::called;
+use crate::text::{called, counted};
 
 const KINDS: [Kind; 6] = [
     Kind::thing("stones", Colour([112, 108, 104])),
@@ -100,7 +100,8 @@ impl View for Villagers {
             return vec![match block.carrier() {
                 Some(carrier) => format!("It is in the arms of {}.", called(self, carrier)),
                 None => {
-                    format!("It lies in the rock, and takes {} ticks to break out.", block.ticks)
+                    let ticks = counted(block.ticks.into(), "ticks");
+                    format!("It lies in the rock, and takes {ticks} to break out.")
                 }
             }];
         }
@@ -112,11 +113,7 @@ impl View for Villagers {
         let Some(chore) = doing.activity() else {
             return vec!["It is at nothing: its mind has its turn every tenth tick.".to_owned()];
         };
-        let done = format!(
-            "So far it hauled {} stones home, dropped {}, had {} meals and fled {} times.",
-            books.hauled, books.dropped, books.meals, books.flights
-        );
-        vec![format!("It is {doing}, because {}.", chore.reason()), waiting(doing), done]
+        vec![format!("It is {doing}, because {}.", chore.reason()), waiting(doing), done(books)]
     }
 
     /// The stone that it is about.
@@ -148,6 +145,15 @@ fn kind(doing: &ActivitySlot<Chore>) -> u8 {
     }
 }
 
+/// What it did since the world began.
+fn done(books: &Books) -> String {
+    let [stones, meals, flights] =
+        [(books.hauled, "stones"), (books.meals, "meals"), (books.flights, "times")]
+            .map(|(count, noun)| counted(count.into(), noun));
+    let dropped = books.dropped;
+    format!("So far it hauled {stones} home, dropped {dropped}, had {meals} and fled {flights}.")
+}
+
 /// What it waits for, if it does.
 fn waiting(doing: &ActivitySlot<Chore>) -> String {
     match doing.state() {
@@ -157,5 +163,18 @@ fn waiting(doing: &ActivitySlot<Chore>) -> String {
         }
         State::Active => "It is awake, and asked in every tick.".to_owned(),
         State::Idle => "It has nothing to do.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_once_is_told_in_the_singular() {
+        let said = |hauled, flights| done(&Books { hauled, flights, ..Books::default() });
+        let once = "So far it hauled 1 stone home, dropped 0, had 0 meals and fled 1 time.";
+        assert_eq!(said(1, 1), once);
+        assert!(said(2, 3).contains("2 stones home") && said(2, 3).ends_with("fled 3 times."));
     }
 }

@@ -94,3 +94,21 @@ fn a_link_is_crossed_in_its_direction_and_by_those_alone_who_can() {
     assert_eq!(check(ClassId(1), (7.5, 1.5), (1.5, 1.5)), (0, 1), "the wrong way");
     assert_eq!(check(ClassId(1), (0.5, 1.5), (7.5, 1.5)), (0, 1), "from beside it");
 }
+
+#[test]
+fn one_cell_is_not_one_cells() {
+    let grid = Grid::from_fn(4, 1, |_| true).expect("a small grid");
+    let mut world = World::new();
+    formic_nav::systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+    let agent = world.spawn(formic_nav::systems::agent(Vec2::new(0.5, 0.5), 1.0));
+    world.get_mut::<PathRequest>(agent).expect("it has one").ask(Vec2::new(3.5, 0.5));
+    let schedule = formic_nav::systems::add(Schedule::builder()).build(&mut world);
+    let mut schedule = schedule.expect("systems in order");
+    let pool = Pool::new(Threads::None).expect("no threads");
+    let mut said = String::new();
+    for _ in 0..200 {
+        schedule.run(&mut world, &pool);
+        said += &doing(&world, agent, 0.0).expect("it asks for paths");
+    }
+    assert!(said.contains(", 3 cells ahead,") && said.contains(", 1 cell ahead,"), "{said}");
+}
