@@ -208,8 +208,14 @@ impl Term {
             return Err(format!("there is no value after {sign} in {text}"));
         }
         let is_order = !matches!(compare, Compare::Equal | Compare::NotEqual);
-        if is_order && with.parse::<f64>().is_err() {
-            return Err(format!("{with} is no number, and {sign} compares numbers"));
+        if is_order && with.parse::<f64>().map_or(true, f64::is_nan) {
+            return Err(match with.split_once(' ') {
+                Some((value, rest)) if value.parse::<f64>().is_ok() => {
+                    let rest = rest.strip_prefix("and ").unwrap_or(rest).trim_start();
+                    format!("put a comma between two terms: {left} {sign} {value}, {rest}")
+                }
+                _ => format!("{with} is no number, and {sign} compares numbers"),
+            });
         }
         // A component's path may have no dot, so the last one is in front of a field.
         let (of, field) = match left.rsplit_once('.') {
@@ -558,6 +564,10 @@ mod tests {
             ("without", "no component after `without`"),
             ("Hunger >", "no value"),
             ("Hunger > much", "much is no number"),
+            ("Hunger > nan", "nan is no number"),
+            ("Hunger > 0.7 without Asleep", "two terms: Hunger > 0.7, without Asleep"),
+            ("Hunger>0.7 and Mood = Calm", "two terms: Hunger > 0.7, Mood = Calm"),
+            ("hunger < 1 and Asleep", "two terms: hunger < 1, Asleep"),
             ("\"open", "not closed"),
             ("\"a\"b", "comma"),
             ("12x", "no entity"),
