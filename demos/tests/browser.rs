@@ -471,6 +471,27 @@ fn what_keys_do_in_the_roguelike(browser: &Browser) {
     browser.wait_until("document.getElementById('note').textContent.includes('Taken back')");
     browser.wait_until("document.querySelector('#legend .letter').textContent === '>'");
     browser.wait_until("[...marks.kind].includes(10)");
+    // A narrow page keeps room for the map.
+    browser.call("POST", "/window/rect", &json!({ "width": 500, "height": 1100 }));
+    browser.wait_until("innerWidth < 560 && document.getElementById('legend').offsetHeight < 60");
+    browser.wait_until("camera.scale * head.width > map.width / 2");
+    browser.call("POST", "/window/rect", &json!({ "width": 1400, "height": 860 }));
+    browser.wait_until("innerWidth > 1000");
+    // From agent to agent, and no door between; with AltGr, where brackets need it.
+    browser.script(
+        "window.key = new KeyboardEvent('keydown', { key: ']', bubbles: true, ctrlKey: true,
+             altKey: true, modifierAltGraph: true });
+         document.body.dispatchEvent(key);",
+    );
+    browser.wait_until(
+        "pickBeside.last !== undefined && !kinds[marks.kind[pickBeside.last]].is_thing",
+    );
+    browser
+        .wait_until("/hero|rat|goblin|archer/.test(document.querySelector('#agent h2').innerText)");
+    // The white hero of the legend is seen on a white panel.
+    browser.wait_until(
+        "getComputedStyle(document.querySelector('#legend .letter')).backgroundColor === 'rgb(12, 15, 20)'",
+    );
     browser.keep_screenshot("page-rogue.png");
 }
 

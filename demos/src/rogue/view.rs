@@ -80,7 +80,10 @@ const CHEATS: [Cheat; 13] = [
 impl View for Rogue {
     fn scene(&self) -> Scene {
         let Window { width, height, .. } = Window::around_hero(&self.game);
-        let kind = |(letter, name, colour)| Kind::letter(name, colour, letter);
+        let kind = |(letter, name, colour)| Kind {
+            is_thing: ">!+/o*-".contains(letter),
+            ..Kind::letter(name, colour, letter)
+        };
         Scene {
             size: Vec2::new(number(width), number(height)),
             unit: "cell",

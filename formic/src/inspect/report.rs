@@ -148,7 +148,14 @@ fn scene_json(view: &dyn View) -> Value {
     let kinds: Vec<_> = scene
         .kinds
         .iter()
-        .map(|kind| json!({ "name": kind.name, "colour": kind.colour.0, "letter": kind.letter }))
+        .map(|kind| {
+            json!({
+                "name": kind.name,
+                "colour": kind.colour.0,
+                "letter": kind.letter,
+                "is_thing": kind.is_thing,
+            })
+        })
         .collect();
     let cheats: Vec<_> = view
         .cheats()
