@@ -43,10 +43,10 @@ impl Demo {
     pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
-        self.start(setup, &matches)
+        (self.build)(setup, &matches)
     }
 
-    /// Builds the world by arguments that clap has read; Ctrl-C does not wait for it.
+    /// Builds the world by arguments that clap has read, for a command line: Ctrl-C does not wait for it.
     ///
     /// # Errors
     /// Whatever the demo finds wrong with its numbers or arguments.

@@ -74,14 +74,14 @@ pub fn run(
     writeln!(out, "{} is at http://{}/ (Ctrl-C ends)", demo.name, inspector.address())
         .and_then(|()| out.flush())
         .map_err(Failure::Stdout)?;
-    let mut live = Live::open(demos, demo, arguments.numbers.setup(demo, 0))?;
     end_long_ticks();
+    let mut live = Live::open(demos, demo, arguments.numbers.setup(demo, 0))?;
     inspector.run(&mut live, interrupt::asked);
     writeln!(out, "\nstopped").map_err(Failure::Stdout)
 }
 
-/// Ends the program soon after Ctrl-C, also in a tick of a world that takes its time: nothing of a
-/// page is to be saved.
+/// Ends the program soon after Ctrl-C, also while a world is built or in a tick that takes its time:
+/// nothing of a page is to be saved.
 fn end_long_ticks() {
     let watch = || {
         while !interrupt::asked() {

@@ -125,7 +125,7 @@ impl Live {
             )));
         }
         let setup = origin.setup(recording.ticks(), self.setup.threads);
-        let simulation = demo.start(&setup, &matches);
+        let simulation = (demo.build)(&setup, &matches);
         let simulation = simulation.map_err(|failure| refused(failure.to_string()))?;
         let replay = Some(Replay { recording, fault: None });
         *self = Self { demos: self.demos, demo, setup, simulation, replay };

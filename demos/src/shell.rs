@@ -13,7 +13,8 @@ use crate::{catalogue, diff, files, interrupt, proofs, resume, runner, serve};
 /// results on stdout and at most one line of complaint on stderr.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::listen();
-    let mut stdout = io::stdout().lock();
+    // Not locked: the thread that ends a long tick after Ctrl-C writes as well.
+    let mut stdout = io::stdout();
     match run(arguments, &mut stdout) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
