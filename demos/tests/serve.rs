@@ -465,7 +465,7 @@ fn a_port_that_is_taken_is_one_line_that_says_what_to_do() {
 fn an_interrupt_does_not_wait_for_a_world_that_is_being_built() {
     let (mut program, _) = program(&["serve", "fleet", "--port", "0", "--agents", "2000000"]);
     let process = program.0.id().to_string();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let killed = std::process::Command::new("kill").args(["-INT", &process]).status();
     assert!(killed.expect("every Unix has kill").success());
     assert_eq!(program.0.wait().expect("it ends").code(), Some(0));
