@@ -188,7 +188,7 @@ pub(crate) fn with_starts<P: Parts, R>(
     f(&starts[..P::COUNT])
 }
 
-// Of no bundle's own: most have few components, and none of this in their code.
+// Not generic: few bundles have so many components, and their code is made once for all.
 fn many_starts(count: usize, start: &dyn Fn(usize) -> NonNull<u8>) -> ColumnStarts {
     (0..count).map(start).collect()
 }
