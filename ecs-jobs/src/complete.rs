@@ -2,9 +2,9 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{Main, run_job};
+use crate::run_job::run_job;
 use crate::shared::Shared;
-use crate::sleep::Tag;
+use crate::sleep::{Pinned, Tag};
 use crate::slots::{Claimed, JobId};
 use crate::sync::Deadline;
 use crate::task_group::Reach;
@@ -33,7 +33,7 @@ pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result
 pub(crate) fn wait_for_job(
     shared: &Shared,
     id: JobId,
-    main: Main,
+    pinned: Pinned,
     deadline: Option<&Deadline>,
 ) -> Result<(), JobError> {
     if shared.slots.is_done(id) {
@@ -41,8 +41,8 @@ pub(crate) fn wait_for_job(
     }
     WorkerContext::with(shared, |context| {
         let wait = || {
-            let walk = Walk::new(shared, id, main == Main::Run);
-            let mut goal = JobGoal { shared, context, id, main, walk, deadline };
+            let walk = Walk::new(shared, id, pinned);
+            let mut goal = JobGoal { shared, context, id, pinned, walk, deadline };
             one_deeper(context, || wait(shared, context, &mut goal))
         };
         let slots = (shared.number, &shared.slots);
@@ -55,7 +55,7 @@ struct JobGoal<'pool> {
     shared: &'pool Shared,
     context: &'pool WorkerContext,
     id: JobId,
-    main: Main,
+    pinned: Pinned,
     walk: Walk<'pool>,
     deadline: Option<&'pool Deadline>,
 }
@@ -108,9 +108,9 @@ impl<'pool> JobGoal<'pool> {
     }
 
     /// Runs what is for this thread alone, as far as the time goes.
-    fn run_main(&self) -> bool {
+    fn run_pinned(&self) -> bool {
         let mut has_run = false;
-        while self.main.run_one(self.shared, self.context) {
+        while self.pinned.run_one(self.shared, self.context) {
             has_run = true;
             if self.is_late() {
                 break;
@@ -139,7 +139,7 @@ impl Goal for JobGoal<'_> {
 
     /// Helps as long as there is anything to do.
     fn help(&mut self) -> bool {
-        if self.run_main() {
+        if self.run_pinned() {
             return true;
         }
         let mut has_helped = false;
@@ -154,7 +154,7 @@ impl Goal for JobGoal<'_> {
                 Found::Running(id) => self.help_inside(id),
             };
             // Others may wait inside a job for one of these.
-            has_helped |= self.run_main();
+            has_helped |= self.run_pinned();
         }
         has_helped
     }
@@ -164,13 +164,11 @@ impl Goal for JobGoal<'_> {
     }
 
     fn has_news(&mut self) -> bool {
-        self.is_reached()
-            || self.main != Main::Leave && !self.shared.main.is_empty()
-            || self.finds_any()
+        self.is_reached() || self.pinned.has_any(self.shared) || self.finds_any()
     }
 
     fn tag(&self) -> Tag {
-        Tag { job: self.id.to_bits(), runs_main: self.main == Main::Run, ..Tag::default() }
+        Tag { job: self.id.to_bits(), pinned: self.pinned, ..Tag::default() }
     }
 
     fn deadline(&self) -> Option<&Deadline> {
@@ -203,8 +201,9 @@ mod tests {
         let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         add_job::<JobId>(shared, Kind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
-            let (main, walk) = (Main::Leave, Walk::new(shared, id, false));
-            let mut goal = JobGoal { shared, context, id, main, walk, deadline: None };
+            let pinned = Pinned::Leave;
+            let walk = Walk::new(shared, id, pinned);
+            let mut goal = JobGoal { shared, context, id, pinned, walk, deadline: None };
             look(&mut goal, &ran);
         });
     }

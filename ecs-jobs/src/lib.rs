@@ -113,7 +113,7 @@ mod loom_models;
 pub use crate::future::FutureTask;
 pub use crate::handle::{JobError, JobHandle, JobPanic};
 pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
-pub use crate::pool::{JobBuilder, Pool, PoolBuilder, PoolError, Threads};
+pub use crate::pool::{Gate, JobBuilder, Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
 pub use crate::static_graph::Sharing;

@@ -2,20 +2,22 @@
 
 mod builder;
 mod futures;
+mod gate;
 mod handles;
 mod hosting;
 mod job_builder;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
+pub use self::gate::Gate;
 pub use self::job_builder::JobBuilder;
 
 use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::future::Futures;
 use crate::join;
-use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
+use crate::sleep::Pinned;
 use crate::spans::OpenSpan;
 use crate::sync::{Arc, Mutex, thread};
 use crate::worker::wait_for_all;
@@ -268,8 +270,9 @@ impl Drop for Pool {
         // A job may have the last reference to its own pool.
         let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
         if !is_inside {
-            let main = if shared.is_main_thread() { Main::Run } else { Main::Cancel };
-            wait_for_all(shared, main);
+            let is_main = shared.is_main_thread();
+            let pinned = if is_main { Pinned::Run(0) } else { Pinned::CancelMain };
+            wait_for_all(shared, pinned);
         }
         shared.close();
         for thread in self.threads.drain(..).filter(|_| !is_inside) {

@@ -1,8 +1,10 @@
 //! Running jobs with handles: one, and those that are ready for it.
 
 use crate::context::WorkerContext;
+use crate::job_queue::JobQueue;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
+use crate::sleep::Pinned;
 use crate::slots::{Added, Claimed, Few, JobId, Kind};
 use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
@@ -31,12 +33,16 @@ pub(crate) fn run_chain<'pool>(
     }
 }
 
-/// Publishes a job that is ready, and queues it for the threads that may run it. The caller tells the
-/// sleepers.
-fn queue(shared: &Shared, job: Claimed<'_>) {
-    let (is_main, is_background) = (job.slot().is_on_main(), job.slot().is_background());
-    let queue = if is_main { &shared.main } else { &shared.ready };
+/// Publishes a job that is ready, and queues it for the threads that may run it. Returns whether that
+/// is any: then the caller tells the sleepers.
+fn queue(shared: &Shared, job: Claimed<'_>) -> bool {
+    let (pinned, is_background) = (job.slot().pinned(), job.slot().is_background());
+    let queue = pinned.map_or(&shared.ready, |thread| &shared.pinned[thread as usize]);
     queue.push(job.publish(), is_background, |id| shared.slots.is_ready(id));
+    if let Some(thread) = pinned {
+        shared.announce_pinned(thread);
+    }
+    pinned.is_none()
 }
 
 /// Runs a job, ends it, and queues the jobs that are ready for it, but for the first that the thread
@@ -49,15 +55,12 @@ pub(crate) fn run_job<'pool>(
 ) -> Option<Claimed<'pool>> {
     context.note_fed(shared, 0, None);
     let failed = run_closure(shared, context, &mut claimed);
-    let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
+    let (mut kept, mut queued_count) = (None, 0);
     let ready = |job: Claimed<'pool>| {
-        let is_main = job.slot().is_on_main();
-        if !is_main && kept.is_none() && goes_on(job.id()) {
+        if job.slot().pinned().is_none() && kept.is_none() && goes_on(job.id()) {
             kept = Some(job);
         } else {
-            queue(shared, job);
-            is_main_wanted |= is_main;
-            queued_count += usize::from(!is_main);
+            queued_count += usize::from(queue(shared, job));
         }
     };
     let awaited = |id: JobId| {
@@ -68,9 +71,6 @@ pub(crate) fn run_job<'pool>(
     shared.slots.end(claimed, failed, ready, awaited);
     if queued_count > 0 {
         shared.announce_ready(queued_count, true);
-    }
-    if is_main_wanted {
-        shared.announce_main();
     }
     context.note_ended_job(shared);
     kept
@@ -125,39 +125,37 @@ pub(crate) fn take_any(shared: &Shared) -> Option<Claimed<'_>> {
     std::iter::from_fn(|| shared.ready.pop()).find_map(|id| shared.slots.claim(id))
 }
 
-/// What a thread does about the jobs that are for the main thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Main {
-    /// Nothing: it is another thread.
-    Leave,
-    /// Runs them: it is the main thread.
-    Run,
-    /// Cancels them: the pool ends on another thread, and no thread will run them.
-    Cancel,
-}
-
-impl Main {
-    /// What the calling thread does in the life of the pool.
+impl Pinned {
+    /// What the calling thread does in a wait: workers run theirs between other jobs only.
     pub(crate) fn of_this_thread(shared: &Shared) -> Self {
-        if shared.is_main_thread() { Self::Run } else { Self::Leave }
+        if shared.is_main_thread() { Self::Run(0) } else { Self::Leave }
+    }
+
+    fn queue(self, shared: &Shared) -> Option<&JobQueue> {
+        match self {
+            Self::Leave => None,
+            Self::Run(thread) => Some(&shared.pinned[thread as usize]),
+            Self::CancelMain => Some(&shared.pinned[0]),
+        }
+    }
+
+    /// Whether any of them is ready.
+    pub(crate) fn has_any(self, shared: &Shared) -> bool {
+        self.queue(shared).is_some_and(|queue| !queue.is_empty())
     }
 
     /// Does it to the oldest of them that is ready. Returns whether there was one.
     pub(crate) fn run_one(self, shared: &Shared, context: &WorkerContext) -> bool {
-        if self == Self::Leave {
-            return false;
+        let Some(queue) = self.queue(shared) else { return false };
+        // A wait of this very thread may have claimed some of them before.
+        let mut ids = std::iter::from_fn(|| queue.pop());
+        let Some(claimed) = ids.find_map(|id| shared.slots.claim(id)) else { return false };
+        if self == Self::CancelMain {
+            claimed.slot().cancel(claimed.id());
         }
-        while let Some(id) = shared.main.pop() {
-            // A wait of this very thread may have claimed it before.
-            let Some(claimed) = shared.slots.claim(id) else { continue };
-            if self == Self::Cancel {
-                claimed.slot().cancel(claimed.id());
-            }
-            // What comes after it is not for the main thread.
-            run_only(shared, context, claimed);
-            return true;
-        }
-        false
+        // What comes after it may be for other threads.
+        run_only(shared, context, claimed);
+        true
     }
 }
 
@@ -178,6 +176,26 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
     add(shared, kind, after, shared.is_inline, job)
+}
+
+/// Adds a job that is ready, and that no thread claims before it is opened or cancelled.
+pub(crate) fn add_gate(shared: &Shared) -> JobId {
+    let after = shared.slots.gather::<JobId>(&[]);
+    let mut claimed = shared.slots.take();
+    claimed.with_job(|cell| cell.put(|&()| ()));
+    match shared.slots.add(claimed, Kind::GATE, after) {
+        Added::Claimed(claimed) => claimed.publish(),
+        Added::Waiting(_) => unreachable!("it waits for nothing"),
+    }
+}
+
+/// Makes of it a job like any other, after these, unless it was cancelled.
+pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
+    let few = shared.slots.gather(after);
+    if let Some(claimed) = shared.slots.claim(id) {
+        add_claimed(shared, claimed, (Kind::Anywhere, shared.is_inline), few);
+        shared.announce_opened();
+    }
 }
 
 /// Adds a job that runs in no case before this returns.
@@ -210,12 +228,11 @@ fn add_claimed<'pool>(
     let id = added.id();
     match added {
         Added::Waiting(_) => {}
-        Added::Claimed(claimed) if is_inline && kind != Kind::OnMain => run_inline(shared, claimed),
+        Added::Claimed(claimed) if is_inline && claimed.slot().pinned().is_none() => {
+            run_inline(shared, claimed);
+        }
         Added::Claimed(claimed) => {
-            queue(shared, claimed);
-            if kind == Kind::OnMain {
-                shared.announce_main();
-            } else {
+            if queue(shared, claimed) {
                 shared.announce_ready(1, false);
             }
         }

@@ -162,8 +162,8 @@ pub(crate) struct Shared {
     pub(crate) slots: Slots,
     /// Those of them that are ready.
     pub(crate) ready: JobQueue,
-    /// Those that are ready, for the main thread.
-    pub(crate) main: JobQueue,
+    /// Those that are ready, for one thread alone: the main thread, then each worker.
+    pub(crate) pinned: Box<[JobQueue]>,
     /// Which of these waits for which.
     pub(crate) wait_graph: WaitGraph,
     /// Which pool this is, among all of the process.
@@ -207,7 +207,7 @@ impl Shared {
             host_places: Mutex::new(Vec::new()),
             slots: Slots::new(),
             ready: JobQueue::new(),
-            main: JobQueue::new(),
+            pinned: (0..=worker_count).map(|_| JobQueue::new()).collect(),
             wait_graph: WaitGraph::new(),
             number: unique_number(),
             main_thread: thread_id(),
@@ -296,9 +296,14 @@ impl Shared {
         }
     }
 
-    /// Tells the main thread that there is a job for it.
-    pub(crate) fn announce_main(&self) {
-        self.sleepers.tell(1, |tag| tag.runs_main && is_kept("announce_main"));
+    /// Tells the thread of this number that there is a job for it alone.
+    pub(crate) fn announce_pinned(&self, thread: u32) {
+        self.sleepers.tell(1, |tag| tag.pinned.is_of(thread) && is_kept("announce_pinned"));
+    }
+
+    /// Tells all threads that wait for a job that there may be something on the way to it now.
+    pub(crate) fn announce_opened(&self) {
+        self.sleepers.tell(usize::MAX, |tag| tag.job != 0 && is_kept("announce_opened"));
     }
 
     /// Has those look again that sleep until a condition of their own comes true.
@@ -471,10 +476,10 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::Listed;
+    use crate::sleep::{Listed, Pinned};
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

@@ -31,6 +31,25 @@ pub(crate) enum Takes {
     Anything,
 }
 
+/// What a thread does about jobs that are for one thread alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pinned {
+    /// Nothing: there are none for it.
+    #[default]
+    Leave,
+    /// Runs those for the thread of this number, which it is.
+    Run(u32),
+    /// Cancels those for the main thread: the pool ends on another one, and no thread will run them.
+    CancelMain,
+}
+
+impl Pinned {
+    /// Whether that is something about the jobs of this thread.
+    pub(crate) fn is_of(self, thread: u32) -> bool {
+        self == Self::Run(thread) || self == Self::CancelMain && thread == 0
+    }
+}
+
 /// What wakes a sleeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -43,8 +62,8 @@ pub(crate) struct Tag {
     pub(crate) job: u64,
     /// Whether it has a condition of its own, which the end of any job may make true.
     pub(crate) watches: bool,
-    /// Whether it runs the jobs for the main thread.
-    pub(crate) runs_main: bool,
+    /// Which of the jobs for one thread alone it comes for.
+    pub(crate) pinned: Pinned,
 }
 
 #[derive(Debug)]
@@ -203,7 +222,7 @@ mod tests {
     use super::*;
 
     const WORKER: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
 
     #[test]
     fn a_sleeper_that_left_is_not_woken() {

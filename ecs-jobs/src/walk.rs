@@ -5,6 +5,7 @@
 //! led to, so that all the jobs of one wait cost it one step per dependency.
 
 use crate::shared::Shared;
+use crate::sleep::Pinned;
 use crate::slots::{JobId, State};
 use crate::sync::{thread_local, unique_number};
 use std::cell::RefCell;
@@ -32,16 +33,16 @@ pub(crate) struct Walk<'pool> {
     shared: &'pool Shared,
     from: JobId,
     number: u64,
-    is_main: bool,
+    pinned: Pinned,
     way: Vec<Step>,
 }
 
 impl<'pool> Walk<'pool> {
-    /// A walk from the job `from`, by the pool's main thread or another one.
-    pub(crate) fn new(shared: &'pool Shared, from: JobId, is_main: bool) -> Self {
+    /// A walk from the job `from`, by a thread that may run these of the jobs for one alone.
+    pub(crate) fn new(shared: &'pool Shared, from: JobId, pinned: Pinned) -> Self {
         let way =
             SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
-        Self { shared, from, number: 0, is_main, way }
+        Self { shared, from, number: 0, pinned, way }
     }
 
     /// Begins again at the job itself.
@@ -69,7 +70,7 @@ impl<'pool> Walk<'pool> {
                 }
                 Some(State::Ready) => {
                     self.way.pop();
-                    if self.is_main || !slot.is_on_main() {
+                    if slot.pinned().is_none_or(|thread| self.pinned.is_of(thread)) {
                         return Some(Found::Ready(id));
                     }
                 }

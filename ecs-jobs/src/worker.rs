@@ -4,10 +4,10 @@
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
-use crate::run_job::{IN_A_ROW_MAX, Main, run_chain, take_any};
+use crate::run_job::{IN_A_ROW_MAX, run_chain, take_any};
 use crate::shared::{LocalQueues, Shared};
-use crate::sleep::{Tag, Takes};
-use crate::slots::JobId;
+use crate::sleep::{Pinned, Tag, Takes};
+use crate::slots::{JobId, Kind};
 use crate::task_group::Reach;
 use crate::wait::{Goal, help_once, wait};
 use std::panic::resume_unwind;
@@ -17,12 +17,13 @@ use std::panic::resume_unwind;
 /// Jobs keep their panics inside. If the pool itself has a bug and panics here, that is a crash: a
 /// worker that merely ended would leave a group counting it, and the group's owner waiting for ever.
 pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
+    let pinned = Pinned::Run(Kind::thread_of(queues.place));
     never_unwinding(|| {
         WorkerContext::with_worker(shared, queues, |context| {
             // What is ready when the pool closes is not left behind.
             let has_any = || shared.has_work(Reach::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
-            work_until(shared, context, (true, false, Main::Leave), None, is_over);
+            work_until(shared, context, (true, false, pinned), None, is_over);
         });
     });
 }
@@ -35,7 +36,7 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
         // In the middle of a job or of a call a thread that took on whatever there is could get
         // into that same call again.
         let is_worker = context.is_free_worker(shared);
-        let main = Main::of_this_thread(shared);
+        let pinned = Pinned::of_this_thread(shared);
         // A panic ends the wait as if the condition held, and goes on behind it.
         let mut panic = None;
         let is_over = |_has_job| {
@@ -44,7 +45,7 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
                 true
             })
         };
-        work_until(shared, context, (is_worker, true, main), job, is_over);
+        work_until(shared, context, (is_worker, true, pinned), job, is_over);
         if let Some(payload) = panic {
             resume_unwind(payload);
         }
@@ -52,12 +53,12 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
 }
 
 /// Returns when no job is unfinished.
-pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
+pub(crate) fn wait_for_all(shared: &Shared, pinned: Pinned) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
             // The sums cost more than a job, before each of which this is asked.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
-            work_until(shared, context, (false, true, main), None, is_over);
+            work_until(shared, context, (false, true, pinned), None, is_over);
         });
     }
 }
@@ -65,13 +66,13 @@ pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
 fn work_until(
     shared: &Shared,
     context: &WorkerContext,
-    (is_worker, watches, main): (bool, bool, Main),
+    (is_worker, watches, pinned): (bool, bool, Pinned),
     job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
 ) {
     let is_reached = false;
     let mut goal =
-        WorkGoal { shared, context, job, is_worker, watches, main, condition, is_reached };
+        WorkGoal { shared, context, job, is_worker, watches, pinned, condition, is_reached };
     one_deeper(context, || wait(shared, context, &mut goal))
         .unwrap_or_else(|error| panic!("{error}"));
 }
@@ -85,7 +86,7 @@ struct WorkGoal<'a, C> {
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
     watches: bool,
-    main: Main,
+    pinned: Pinned,
     /// Told whether this thread has come upon work that it is about to begin.
     condition: C,
     is_reached: bool,
@@ -105,7 +106,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 
     fn help(&mut self) -> bool {
         let Self { shared, context, .. } = *self;
-        if self.main.run_one(shared, context) {
+        if self.pinned.run_one(shared, context) {
             return true;
         }
         let mut stop = || {
@@ -113,14 +114,14 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             self.is_reached
         };
         if self.is_worker {
-            return work_once(shared, context, &mut stop);
+            return work_once(shared, context, self.pinned, &mut stop);
         }
         let job = take_any(shared);
         job.map(|job| run_chain(shared, context, job, &mut stop)).is_some()
     }
 
     fn is_worth_a_look(&mut self) -> bool {
-        self.main != Main::Leave && !self.shared.main.is_empty()
+        self.pinned.has_any(self.shared)
             || !self.shared.ready.is_empty()
             || self.is_worker && self.shared.has_news()
     }
@@ -136,7 +137,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
             watches: self.watches,
-            runs_main: self.main != Main::Leave,
+            pinned: self.pinned,
         }
     }
 
@@ -152,10 +153,12 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 pub(crate) fn work_once(
     shared: &Shared,
     context: &WorkerContext,
+    pinned: Pinned,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     let in_a_row = &context.group_jobs_in_a_row;
-    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
+    let has_job = || !shared.ready.is_empty() || pinned.has_any(shared);
+    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && has_job();
     let mut leaves = || {
         in_a_row.set(in_a_row.get().saturating_add(1));
         context.note_crowd();
@@ -188,12 +191,11 @@ mod tests {
     use crate::run_job::add_job;
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
-    use crate::slots::{JobId, Kind};
     use crate::task_group::Work;
     use std::process::Command;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
@@ -207,7 +209,7 @@ mod tests {
                 let work = || {
                     WorkerContext::with_worker(&shared, place, |context| {
                         context.is_woken.set(true);
-                        assert!(work_once(&shared, context, &mut || false));
+                        assert!(work_once(&shared, context, Pinned::Leave, &mut || false));
                     });
                 };
                 threads.spawn(work).join().expect("it ends well");
@@ -254,7 +256,7 @@ mod tests {
                     assert_eq!(idle.each_ref().map(Listed::is_listed), [true, false]);
                     let work = |place| {
                         WorkerContext::with_worker(&shared, place, |context| {
-                            assert!(work_once(&shared, context, &mut || false));
+                            assert!(work_once(&shared, context, Pinned::Leave, &mut || false));
                         });
                     };
                     std::thread::scope(|threads| {

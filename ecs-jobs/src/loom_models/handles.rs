@@ -7,8 +7,9 @@ use super::groups::open_for_others;
 use super::{explore, explore_within};
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
-use crate::run_job::{Main, add_job, cancel_job, run_job, take_any};
+use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
 use crate::shared::Shared;
+use crate::sleep::Pinned;
 use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
 use crate::stored_job::StoredJob;
 use crate::sync::Deadline;
@@ -228,7 +229,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
             move || run_by_hand(&shared, first)
         });
         cancel_job(&shared, after);
-        wait_for_job(&shared, last, Main::Leave, None).unwrap();
+        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
         runner.join().unwrap();
         let has_failed = shared.slots.failures.panic_of(after).is_some();
         assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed));
@@ -285,7 +286,7 @@ fn run_by_hand(shared: &Shared, job: JobId) {
 
 /// A job that is ready, and that only a thread which claims it by hand runs.
 fn on_main(shared: &Shared) -> JobId {
-    match add(&shared.slots, Kind::OnMain, &[], || ()) {
+    match add(&shared.slots, Kind::MAIN, &[], || ()) {
         Added::Claimed(claimed) => claimed.publish(),
         Added::Waiting(_) => unreachable!("it waits for nothing"),
     }
@@ -297,8 +298,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
         let shared = hosted();
         let deed = Deed::new();
         let inside = deed.clone();
-        let Added::Claimed(job) = add(&shared.slots, Kind::OnMain, &[], move || inside.act())
-        else {
+        let Added::Claimed(job) = add(&shared.slots, Kind::MAIN, &[], move || inside.act()) else {
             panic!("it waits for nothing")
         };
         let id = job.publish();
@@ -307,7 +307,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
             move || run_by_hand(&shared, id)
         });
         // On the way it finds nothing that it may run.
-        wait_for_job(&shared, id, Main::Leave, None).unwrap();
+        wait_for_job(&shared, id, Pinned::Leave, None).unwrap();
         deed.see();
         runner.join().unwrap();
     });
@@ -324,7 +324,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
             // What is ready for it, it leaves to others.
             move || run_by_hand(&shared, first)
         });
-        wait_for_job(&shared, after, Main::Leave, None).unwrap();
+        wait_for_job(&shared, after, Pinned::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -341,9 +341,9 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
             move || run_by_hand(&shared, first)
         });
         let deadline = Deadline::after(Duration::ZERO);
-        let outcome = wait_for_job(&shared, after, Main::Leave, Some(&deadline));
+        let outcome = wait_for_job(&shared, after, Pinned::Leave, Some(&deadline));
         assert_eq!(outcome.is_ok(), shared.slots.is_done(after));
-        wait_for_job(&shared, after, Main::Leave, None).unwrap();
+        wait_for_job(&shared, after, Pinned::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -356,14 +356,68 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
         let other = thread::spawn({
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
-                let shown = add_job::<JobId>(&shared, Kind::OnMain, &[], || ());
-                wait_for_job(&shared, shown, Main::Leave, None).unwrap();
+                let shown = add_job::<JobId>(&shared, Kind::MAIN, &[], || ());
+                wait_for_job(&shared, shown, Pinned::Leave, None).unwrap();
                 flag.store(1, Ordering::Relaxed);
                 shared.announce_condition();
             }
         });
         run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
+    explore("gate against wait", || {
+        let shared = hosted();
+        let (gate, deed) = (add_gate(&shared), Deed::new());
+        let inside = deed.clone();
+        let last = add_job(&shared, Kind::Anywhere, &[gate], move || inside.act());
+        let opener = thread::spawn({
+            let shared = Arc::clone(&shared);
+            // None but the waiting thread runs what it opens.
+            move || open_gate::<JobId>(&shared, gate, &[])
+        });
+        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        deed.see();
+        opener.join().unwrap();
+    });
+}
+
+#[test]
+fn a_gate_is_opened_or_cancelled_once() {
+    explore("gate against cancel", || {
+        let shared = hosted();
+        let gate = add_gate(&shared);
+        let first = on_main(&shared);
+        let last = added(&shared.slots, &[gate]).id();
+        let opener = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || open_gate(&shared, gate, &[first])
+        });
+        cancel_job(&shared, gate);
+        run_by_hand(&shared, first);
+        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        opener.join().unwrap();
+        assert!(shared.slots.failures.panic_of(last).is_some(), "what is behind it is cancelled");
+        assert!(shared.slots.all_ended());
+    });
+}
+
+#[test]
+fn a_job_for_one_worker_is_not_missed_by_it() {
+    explore_within(0..=2, "worker's own job against its sleep", || {
+        let ran = Arc::new(AtomicUsize::new(0));
+        with_worker(|shared| {
+            let inside = Arc::clone(&ran);
+            let kind = Kind::Pinned(Kind::thread_of(0));
+            let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
+            let own = add_job::<JobId>(shared, kind, &[], job);
+            // It leaves it to the worker.
+            wait_for_job(shared, own, Pinned::Run(0), None).unwrap();
+            assert_eq!(ran.load(Ordering::Relaxed), 1);
+        });
     });
 }
 
@@ -401,9 +455,9 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
             let (first, second) = (deed.clone(), deed.clone());
             let first = add_job::<JobId>(shared, Kind::Anywhere, &[], move || first.act());
             let second = add_job(shared, Kind::Anywhere, &[first], move || second.act());
-            wait_for_job(shared, second, Main::Run, None).unwrap();
+            wait_for_job(shared, second, Pinned::Run(0), None).unwrap();
             deed.see();
-            wait_for_all(shared, Main::Run);
+            wait_for_all(shared, Pinned::Run(0));
         });
     });
 }
@@ -425,7 +479,7 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
                 assert!(take_any(&shared).is_none(), "nothing is ready");
             }
         });
-        wait_for_all(&shared, Main::Leave);
+        wait_for_all(&shared, Pinned::Leave);
         other.join().unwrap();
     });
 }
@@ -454,7 +508,7 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
         let flag = Arc::new(AtomicUsize::new(0));
         let inside = Arc::clone(&flag);
         // Only a thread that claims it by hand runs it, and then leaves the pool.
-        let job = add(&shared.slots, Kind::OnMain, &[], move || inside.store(1, Ordering::Relaxed));
+        let job = add(&shared.slots, Kind::MAIN, &[], move || inside.store(1, Ordering::Relaxed));
         let Added::Claimed(job) = job else { panic!("it waits for nothing") };
         let id = job.publish();
         let runner = thread::spawn({
@@ -606,7 +660,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
                 });
             }
         });
-        wait_for_job(&shared, id, Main::Leave, None).unwrap();
+        wait_for_job(&shared, id, Pinned::Leave, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -623,11 +677,11 @@ fn a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread() {
             move || {
                 let Some(id) = JobId::from_bits(queued.load(Ordering::Relaxed)) else { return };
                 if slots.is_ready(id) {
-                    assert!(slots.get(id).is_on_main(), "another thread would run it");
+                    assert!(slots.get(id).pinned() == Some(0), "another thread would run it");
                 }
             }
         });
-        let Added::Claimed(job) = add(&slots, Kind::OnMain, &[], || ()) else {
+        let Added::Claimed(job) = add(&slots, Kind::MAIN, &[], || ()) else {
             panic!("it waits for nothing")
         };
         queued.store(job.publish().to_bits(), Ordering::Relaxed);

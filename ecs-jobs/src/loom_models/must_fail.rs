@@ -125,6 +125,18 @@ fn work_inside_a_job_has_to_wake_who_waits_for_the_job() {
 }
 
 #[test]
+fn who_opens_a_gate_has_to_tell_who_waits_behind_it() {
+    let model = "handles::a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it";
+    must_fail_without("announce_opened", model, "deadlock");
+}
+
+#[test]
+fn who_brings_a_job_for_one_worker_has_to_wake_it() {
+    let model = "handles::a_job_for_one_worker_is_not_missed_by_it";
+    must_fail_without("announce_pinned", model, "deadlock");
+}
+
+#[test]
 fn a_look_at_a_slot_needs_the_order_of_both_sides() {
     let model = "handles::a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread";
     must_fail_without("state", model, "another thread");

@@ -3,10 +3,12 @@
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
+use crate::panic_slot::catch;
 use crate::pool::{JobBuilder, Pool};
-use crate::run_job::{Main, cancel_job};
+use crate::run_job::cancel_job;
+use crate::sleep::Pinned;
 use crate::slots::Kind;
-use crate::sync::Deadline;
+use crate::sync::{Arc, Deadline, Mutex};
 use crate::worker::wait_for_all;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -132,7 +134,54 @@ impl Pool {
     /// pool.complete(show);
     /// ```
     pub fn on_main(&self) -> JobBuilder<'_> {
-        JobBuilder::new(self, Kind::OnMain)
+        JobBuilder::new(self, Kind::MAIN)
+    }
+
+    /// Calls `body` once on each worker thread, with the number of the worker, waits until all have
+    /// returned, and returns what they did, by worker.
+    ///
+    /// For what a thread has for itself: to fill or empty its caches, set its rounding or its priority,
+    /// collect what it has counted. A worker calls it between two jobs, so this may take as long as the
+    /// longest of those that run. In a pool without threads of its own there are no workers to call it.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `body` on the first worker on which it panicked, when all have ended. If the
+    /// calling thread is in a job or in another call of this pool, which a worker may be waiting for.
+    ///
+    /// ```
+    /// # use formic_jobs::{Pool, Threads};
+    /// # use std::cell::Cell;
+    /// thread_local!(static SEEN: Cell<u64> = const { Cell::new(0) });
+    ///
+    /// let pool = Pool::new(Threads::Own(3))?;
+    /// pool.broadcast(|worker| SEEN.set(worker as u64));
+    /// assert_eq!(pool.broadcast(|_worker| SEEN.get()), [0, 1, 2]);
+    /// # Ok::<(), formic_jobs::PoolError>(())
+    /// ```
+    pub fn broadcast<R: Send + 'static>(
+        &self,
+        body: impl Fn(usize) -> R + Send + Sync + 'static,
+    ) -> Vec<R> {
+        let is_inside = WorkerContext::with_any(&self.shared, |context| context.is_some());
+        assert!(!is_inside, "a job that waits for all workers would wait for itself");
+        let body = Arc::new(body);
+        let results = Arc::new(Mutex::new(Vec::new()));
+        let jobs: Vec<JobHandle> = (0..self.threads.len())
+            .map(|worker| {
+                let (body, results) = (Arc::clone(&body), Arc::clone(&results));
+                let kind = Kind::Pinned(Kind::thread_of(worker));
+                JobBuilder::new(self, kind).schedule(move || {
+                    let result = catch(|| body(worker));
+                    results.lock().push((worker, result));
+                })
+            })
+            .collect();
+        self.complete(self.combine(&jobs));
+        let mut results = std::mem::take(&mut *results.lock());
+        results.sort_by_key(|&(worker, _)| worker);
+        let all: Result<_, _> = results.into_iter().map(|(_, result)| result).collect();
+        all.unwrap_or_else(|payload| resume_unwind(payload))
     }
 
     /// Drops a job instead of running it, and all that come after it, unless it has begun.
@@ -284,8 +333,8 @@ impl Pool {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        let main = Main::of_this_thread(&self.shared);
-        wait_for_job(&self.shared, job.id, main, deadline)?;
+        let pinned = Pinned::of_this_thread(&self.shared);
+        wait_for_job(&self.shared, job.id, pinned, deadline)?;
         let panic = self.shared.slots.failures.panic_of(job.id);
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic(panic))))
     }
@@ -302,7 +351,7 @@ impl Pool {
             context.is_some_and(|context| context.job.get().is_some())
         });
         assert!(!is_inside, "a job that waits for all jobs would wait for itself");
-        wait_for_all(&self.shared, Main::of_this_thread(&self.shared));
+        wait_for_all(&self.shared, Pinned::of_this_thread(&self.shared));
         if let Some(payload) = self.shared.slots.failures.take_any() {
             resume_unwind(payload);
         }

@@ -3,7 +3,8 @@
 use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
-use crate::run_job::{Main, run_only, take_any};
+use crate::run_job::{run_only, take_any};
+use crate::sleep::Pinned;
 use crate::worker::run_until;
 use std::time::Duration;
 
@@ -93,7 +94,7 @@ impl Pool {
     pub fn try_run_one(&self) -> bool {
         let shared = &*self.shared;
         WorkerContext::with(shared, |context| {
-            if Main::of_this_thread(shared).run_one(shared, context) {
+            if Pinned::of_this_thread(shared).run_one(shared, context) {
                 return true;
             }
             let Some(job) = take_any(shared) else { return false };
@@ -105,9 +106,9 @@ impl Pool {
     /// Runs the jobs for the main thread that are ready, and returns how many
     /// there were. On any other thread that is none.
     pub fn run_main_thread_jobs(&self) -> usize {
-        let main = Main::of_this_thread(&self.shared);
+        let pinned = Pinned::of_this_thread(&self.shared);
         WorkerContext::with(&self.shared, |context| {
-            std::iter::from_fn(|| main.run_one(&self.shared, context).then_some(())).count()
+            std::iter::from_fn(|| pinned.run_one(&self.shared, context).then_some(())).count()
         })
     }
 

@@ -80,7 +80,7 @@ impl Slots {
     ) -> Added<'slots> {
         let (id, slot) = (claimed.id, claimed.slot());
         // Relaxed: the state, the links or the queue publish these.
-        slot.kind.store(kind as u32, Ordering::Relaxed);
+        slot.kind.store(kind.number(), Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
         let mut count = 0;
         for &dependency in &after.few[..after.count] {
@@ -156,7 +156,7 @@ impl Slots {
                     continue;
                 }
                 // Relaxed: came with the decrement.
-                if slot.kind.load(Ordering::Relaxed) == Kind::Joint as u32 {
+                if slot.kind.load(Ordering::Relaxed) == Kind::Joint.number() {
                     slot.next_joint.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {

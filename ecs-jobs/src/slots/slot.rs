@@ -104,10 +104,33 @@ pub(crate) enum Kind {
     Anywhere,
     /// Any thread, after more urgent ones.
     Background,
-    /// The thread that made the pool.
-    OnMain,
     /// No thread: there is nothing to run, it only waits for others.
     Joint,
+    /// This thread alone.
+    Pinned(u32),
+}
+
+impl Kind {
+    /// The thread that made the pool.
+    pub(crate) const MAIN: Self = Self::Pinned(0);
+    /// No thread, before a call makes it another kind.
+    pub(crate) const GATE: Self = Self::Pinned(u32::MAX - Self::PINNED);
+    /// The number of the first of those that are pinned.
+    const PINNED: u32 = 3;
+
+    /// The number that a worker has among the threads that jobs are pinned to, behind the main thread.
+    pub(crate) fn thread_of(worker: usize) -> u32 {
+        u32::try_from(worker).expect("there are few workers") + 1
+    }
+
+    pub(super) const fn number(self) -> u32 {
+        match self {
+            Self::Anywhere => 0,
+            Self::Background => 1,
+            Self::Joint => 2,
+            Self::Pinned(thread) => Self::PINNED + thread,
+        }
+    }
 }
 
 /// A place for one job at a time.
@@ -136,7 +159,7 @@ pub(crate) struct Slot {
     external: AtomicU64,
     /// The generation of the last job that was cancelled by a call.
     cancelled: AtomicU32,
-    /// A [`Kind`], as a number.
+    /// The number of a [`Kind`].
     pub(super) kind: AtomicU32,
     /// The next joint that is ready, while one of those before it ends.
     pub(super) next_joint: AtomicU32,
@@ -335,16 +358,16 @@ impl Slot {
         false
     }
 
-    /// Whether only the pool's main thread runs the job.
-    pub(crate) fn is_on_main(&self) -> bool {
+    /// The thread that alone runs the job, if it is not any.
+    pub(crate) fn pinned(&self) -> Option<u32> {
         // Relaxed: came with the state.
-        self.kind.load(Ordering::Relaxed) == Kind::OnMain as u32
+        self.kind.load(Ordering::Relaxed).checked_sub(Kind::PINNED)
     }
 
     /// Whether jobs of the frame are more urgent.
     pub(crate) fn is_background(&self) -> bool {
         // Relaxed: came with the state.
-        self.kind.load(Ordering::Relaxed) == Kind::Background as u32
+        self.kind.load(Ordering::Relaxed) == Kind::Background.number()
     }
 
     /// One of the jobs that `id` waits for or waited for; `None` after the last

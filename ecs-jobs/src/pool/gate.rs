@@ -1,0 +1,82 @@
+//! Jobs whose dependencies are named later.
+
+use crate::handle::JobHandle;
+use crate::pool::Pool;
+use crate::run_job::{add_gate, cancel_job, open_gate};
+use crate::shared::Shared;
+use crate::sync::{Weak, downgrade};
+
+/// Keeps jobs that are scheduled after it from starting, until it is said what else they wait for.
+///
+/// Made by [`Pool::gate`]. It is done when it has been [opened](Self::open_after), and the jobs that are
+/// named then are done. One that is dropped before is cancelled, and so are the jobs after it, as by
+/// [`Pool::cancel`]: what they were to wait for will never be known.
+///
+/// Nothing but the call opens it. So a thread that has it must not wait for a job after it, nor for
+/// all jobs with [`Pool::flush`] or by dropping the pool.
+///
+/// ```
+/// # use formic_jobs::{Pool, Threads};
+/// # use std::sync::Mutex;
+/// # static EATEN: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+/// # let eat = |what| move || EATEN.lock().unwrap().push(what);
+/// # let pool = Pool::new(Threads::Own(1)).unwrap();
+/// let gate = pool.gate();
+/// let rest = pool.after(&[gate.handle()]).schedule(eat("rest"));
+/// let ants: Vec<_> = (0..3).map(|_| pool.schedule(eat("leaf"))).collect();
+/// gate.open_after(&ants);
+/// pool.complete(rest);
+/// assert_eq!(*EATEN.lock().unwrap(), ["leaf", "leaf", "leaf", "rest"]);
+/// ```
+#[must_use = "a gate that is dropped cancels the jobs after it"]
+pub struct Gate {
+    /// Of a gate that is not open. Not the pool itself: a job of it may have the gate.
+    shared: Option<Weak<Shared>>,
+    handle: JobHandle,
+}
+
+impl Gate {
+    /// What jobs are scheduled after, and threads can wait for.
+    #[must_use]
+    pub fn handle(&self) -> JobHandle {
+        self.handle
+    }
+
+    /// Lets the jobs after it start once all of `jobs` are done; of none, at once. Nothing happens if the
+    /// gate was cancelled.
+    ///
+    /// # Panics
+    ///
+    /// If one of `jobs` is of another pool, or if there are more than sixteen million unfinished jobs. The
+    /// gate is cancelled then.
+    pub fn open_after(mut self, jobs: &[JobHandle]) {
+        if let Some(shared) = self.shared.as_ref().and_then(Weak::upgrade) {
+            let are_ours = jobs.iter().all(|job| job.pool == self.handle.pool);
+            assert!(are_ours, "a handle is of another pool");
+            open_gate(&shared, self.handle.id, jobs);
+            self.shared = None;
+        }
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.take().and_then(|shared| shared.upgrade()) {
+            cancel_job(&shared, self.handle.id);
+        }
+    }
+}
+
+debug_fields!([] Gate:; handle = |it| it.handle);
+
+impl Pool {
+    /// Makes something that jobs can be scheduled after before it is known what it waits for.
+    ///
+    /// # Panics
+    ///
+    /// Like [`schedule`](Self::schedule).
+    pub fn gate(&self) -> Gate {
+        let handle = JobHandle { pool: self.shared.number, id: add_gate(&self.shared) };
+        Gate { shared: Some(downgrade(&self.shared)), handle }
+    }
+}
