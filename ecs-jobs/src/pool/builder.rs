@@ -189,8 +189,8 @@ impl PoolBuilder {
     /// [graph](crate::JobGraph) and each turn of a system, on the thread that runs it: for a profiler, such
     /// as `tracing`, Tracy or puffin.
     ///
-    /// Both get the name of the system or of the graph's job, or the name of the type of the closure,
-    /// which tells where it was written. Spans of one thread lie one inside the other, and end also if
+    /// Both get the name of the system or of the job; of one that was not [named](crate::Pool::named), the
+    /// name of the type of its closure, which tells where it was written. Spans of one thread lie one inside the other, and end also if
     /// the job panics. A hook that panics ends the process.
     ///
     /// ```
@@ -207,9 +207,10 @@ impl PoolBuilder {
     ///     .build()?;
     /// fn bake() {}
     /// pool.complete(pool.schedule(bake));
+    /// pool.complete(pool.named("boil").schedule(|| ()));
     /// let log = log.lock().unwrap();
     /// assert!(log[0].starts_with("begin ") && log[0].ends_with("::bake"));
-    /// assert!(log[1].starts_with("end ") && log.len() == 2);
+    /// assert!(log[1].starts_with("end ") && log[2..] == ["begin boil", "end boil"]);
     /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn on_span(

@@ -99,6 +99,11 @@ impl Pool {
         JobBuilder::new(self, Kind::Anywhere).after(jobs)
     }
 
+    /// Schedules what a [profiler](crate::PoolBuilder::on_span) is to know by this name.
+    pub fn named(&self, name: &'static str) -> JobBuilder<'_> {
+        JobBuilder::new(self, Kind::Anywhere).named(name)
+    }
+
     /// Schedules what may take several frames, such as loading, baking or saving: threads take all other
     /// jobs, those of the frame, first.
     ///

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The jobs that another one comes after, and the threads that run it.
 ///
-/// Made by [`Pool::after`], [`Pool::in_background`] and [`Pool::on_main`]. Each of its calls
+/// Made by [`Pool::after`], [`Pool::named`], [`Pool::in_background`] and [`Pool::on_main`]. Each of its calls
 /// schedules one job, and it can be used again.
 ///
 /// # Panics
@@ -23,7 +23,7 @@ use std::ops::Range;
 /// # use formic_jobs::{Pool, Threads};
 /// # let pool = Pool::new(Threads::Own(1)).unwrap();
 /// let load = pool.schedule(|| ());
-/// let bake = pool.in_background().after(&[load]).parallel_for(0..100, |_index| ());
+/// let bake = pool.in_background().after(&[load]).named("bake").parallel_for(0..100, |_index| ());
 /// pool.complete(bake);
 /// ```
 #[must_use = "nothing is scheduled yet"]
@@ -32,16 +32,22 @@ pub struct JobBuilder<'a> {
     pool: &'a Pool,
     kind: Kind,
     after: &'a [JobHandle],
+    name: Option<&'static str>,
 }
 
 impl<'a> JobBuilder<'a> {
     pub(super) const fn new(pool: &'a Pool, kind: Kind) -> Self {
-        Self { pool, kind, after: &[] }
+        Self { pool, kind, after: &[], name: None }
     }
 
     /// Has the job start once all of `jobs` are done, in place of those that were named before.
     pub const fn after(self, jobs: &'a [JobHandle]) -> Self {
         Self { after: jobs, ..self }
+    }
+
+    /// The name that a profiler is told, see [`PoolBuilder::on_span`](crate::PoolBuilder::on_span).
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
     }
 
     /// Schedules a job, like [`Pool::schedule`].
@@ -51,7 +57,7 @@ impl<'a> JobBuilder<'a> {
         let id = match &shared.spans {
             None => add_job(shared, self.kind, self.after, job),
             Some(spans) => {
-                let (spans, name) = (Arc::clone(spans), name_of(&job));
+                let (spans, name) = (Arc::clone(spans), self.name.unwrap_or_else(|| name_of(&job)));
                 let job = move || {
                     let _span = spans.open(name);
                     job();
