@@ -109,6 +109,23 @@ fn relating_the_dead_or_in_a_circle_is_refused() {
     check(&world);
 }
 
+/// A walk up the chain for each child would be 5,000,000,000 steps, a minute or more.
+#[test]
+#[cfg_attr(miri, ignore = "many entities")]
+fn a_chain_that_grows_at_its_end_is_not_walked_for_each_child() {
+    let mut world = World::new();
+    let chain = world.spawn_batch((0..100_000).map(Number));
+    for pair in chain.windows(2) {
+        world.set_parent(pair[1], pair[0]).expect("no circle");
+    }
+    assert!(world.set_parent(chain[0], chain[99_999]).is_err(), "a circle is still one");
+    let copy = world.instantiate(chain[0], 1).expect("there")[0];
+    check(&world);
+    world.despawn(chain[0]).expect("there");
+    assert_eq!(world.descendants(copy).count(), 99_999);
+    check(&world);
+}
+
 #[test]
 fn nobody_gets_the_lists_to_write_by_their_ids() {
     let mut world = World::new();

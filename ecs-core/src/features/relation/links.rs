@@ -168,6 +168,10 @@ impl World {
 
     /// Whether one goes from `from` to `goal` by going to targets, any number of times.
     fn leads_to<R: Relation>(&self, from: Entity, goal: Entity) -> bool {
+        // Nothing leads to an entity without sources: a chain that grows at its end is not walked each time.
+        if from != goal && self.sources::<R>(goal).is_empty() {
+            return false;
+        }
         let mut seen = EntitySet::default();
         let mut ahead = alloc::vec![from];
         while let Some(entity) = ahead.pop() {
