@@ -118,6 +118,23 @@ fn what_parameters_are_about_is_named() {
 }
 
 #[test]
+fn what_is_no_component_bundle_or_reader_is_one_error_that_says_what_to_do() {
+    let ask = |name, call: &str, expected: &[&str]| {
+        let program =
+            format!("fn t<T: Component>(w: &mut World, one: T, e: Entity) {{ _ = {call}; }}");
+        check(name, &format!("struct Gold(u32); {program}"), expected);
+    };
+    let derive = "add `#[derive(Component)]` to";
+    ask("spawn", "w.spawn(Gold(1))", &["`Gold` is not a bundle", derive]);
+    ask("insert", "w.insert(e, (one, Gold(1)))", &["`(T, Gold)` is not a bundle", derive]);
+    ask("number", "w.spawn((one, 5_u32))", &["`(T, u32)` is not a bundle"]);
+    ask("get", "w.get::<Gold>(e)", &["`Gold` is not a component", derive]);
+    let writes = "may write, where only reading is allowed";
+    ask("reader", "w.query_ref::<&mut T>()", &[writes, "ask for `&T` in place of `&mut T`"]);
+    ask("reader_of_two", "w.query_ref::<(Entity, &mut T)>()", &[writes]);
+}
+
+#[test]
 fn too_many_arguments_and_a_result_are_said_to_be_the_reason() {
     let arguments: String = (0..14).map(|number| format!("a{number}: Res<u32>,")).collect();
     check(

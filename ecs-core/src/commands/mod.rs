@@ -239,12 +239,12 @@ impl CommandBuffer {
 
     /// Makes the changes, and leaves the buffer empty.
     ///
-    /// A command that cannot be applied is passed over and reported. Commands on one entity that
-    /// follow one another are made in one step, from its first archetype to its last; apart from
-    /// the order of rows, the world is what it would be had each been made by itself.
+    /// A command that cannot be applied is passed over and reported. Commands of one kind on entities
+    /// of one archetype that follow one another are made together; apart from the order of rows, the
+    /// world is what it would be had each been made by itself.
     ///
     /// Should user code panic (the drop of a component that is replaced, say), the commands before
-    /// it have been applied (of a stored call, what it did until then), with all others on the same entity that follow one another, and those
+    /// it have been applied, and so has the one that panics (of a stored call, what it did until then); those
     /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
     /// first, none has been applied.
     ///

@@ -301,11 +301,17 @@ pub trait ColumnParts: QueryParts {
 }
 
 /// Query data that changes nothing: its access names no writes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may write, where only reading is allowed",
+    label = "not read-only",
+    note = "ask for `&T` in place of `&mut T`, or use the call that borrows the world mutably"
+)]
 pub trait ReadOnly: QueryData<Parts: ReadOnlyParts> {}
 
 impl<Q: QueryData<Parts: ReadOnlyParts>> ReadOnly for Q {}
 
 /// Query data whose access names no writes. Unsafe code relies on it.
+// The compiler shows this one for what is inside of a tuple.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may write, where only reading is allowed",
     label = "not read-only",
