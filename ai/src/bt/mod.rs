@@ -59,12 +59,18 @@
 //! | `sequence` | children from the first, until one is not S: what that one gave; S if all are S | - |
 //! | `selector` | children from the first, until one is not F: what that one gave; F if all are F | - |
 //! | `sequence_memory`, `selector_memory` | the same, from the child that was running | that child |
+//! | `sequence_async`, `selector_async` | the same; but where a child gives S, or F, in the tick in which it began: R, and the next child in the next tick | that child |
+//! | `sequence_persistent` | as `sequence_async`, but from the child that it was at, also when it failed there or was halted | that child, also when it failed or was halted |
+//! | `if_else` | the first child; if it is S the second, if it is F the third: what that one gave | - |
+//! | `if_else_memory` | the same, from the child that was running | that child |
 //! | `parallel(s, f)` | asks all children that have not ended; then S if s have succeeded, F if f have failed or fewer than s can still succeed, else R. Children still running then are halted | who has ended, and how |
+//! | `parallel_all(f)` | asks all children that have not ended; R until all have, then F if f have failed, else S | who has ended, and how |
 //! | `random`, `weighted` | the child that was running, or one drawn of those not tried; the next draw if it is F; F if all were tried. Weight 0 is never drawn | who was tried; the random numbers stay for ever |
 //! | `priority` | children by falling score, asked for each tick, equals in their order, until one is not F | - |
 //! | `invert` | S for F, F for S | - |
 //! | `force_success`, `force_failure` | S, or F, for both | - |
 //! | `repeat(n)` | child; R after S until it was S n times, then S; F is F. Without n for ever | how often |
+//! | `repeat_while(c)` | asks c before each time: S if it does not hold; child; R after S; F is F | whether it begins again |
 //! | `retry(n)` | child; R after F until it was F n times, then F; S is S | how often |
 //! | `until_success` | child; R for F | - |
 //! | `until_failure` | child; R for S, and S for F | - |

@@ -56,7 +56,13 @@ pub(super) enum Op {
     Selector,
     SequenceMemory,
     SelectorMemory,
+    SequenceAsync,
+    SelectorAsync,
+    SequencePersistent,
+    IfElse,
+    IfElseMemory,
     Parallel,
+    ParallelAll,
     Random,
     Weighted,
     Priority,
@@ -65,6 +71,7 @@ pub(super) enum Op {
     ForceFailure,
     /// 0 times is for ever.
     Repeat,
+    RepeatWhile,
     Retry,
     UntilSuccess,
     UntilFailure,
@@ -82,12 +89,18 @@ pub(super) enum Op {
 }
 
 /// The words that stand for nodes in a text, in the order of [`Op`].
-const WORDS: [(&str, Op); 24] = [
+const WORDS: [(&str, Op); 31] = [
     ("sequence", Op::Sequence),
     ("selector", Op::Selector),
     ("sequence_memory", Op::SequenceMemory),
     ("selector_memory", Op::SelectorMemory),
+    ("sequence_async", Op::SequenceAsync),
+    ("selector_async", Op::SelectorAsync),
+    ("sequence_persistent", Op::SequencePersistent),
+    ("if_else", Op::IfElse),
+    ("if_else_memory", Op::IfElseMemory),
     ("parallel", Op::Parallel),
+    ("parallel_all", Op::ParallelAll),
     ("random", Op::Random),
     ("weighted", Op::Weighted),
     ("priority", Op::Priority),
@@ -95,6 +108,7 @@ const WORDS: [(&str, Op); 24] = [
     ("force_success", Op::ForceSuccess),
     ("force_failure", Op::ForceFailure),
     ("repeat", Op::Repeat),
+    ("repeat_while", Op::RepeatWhile),
     ("retry", Op::Retry),
     ("until_success", Op::UntilSuccess),
     ("until_failure", Op::UntilFailure),
@@ -116,6 +130,11 @@ impl Op {
         WORDS.iter().find(|(other, _)| *other == word).map(|&(_, op)| op)
     }
 
+    /// The word for it in a text; conditions and actions have none.
+    pub(super) fn word(self) -> &'static str {
+        WORDS.get(self as usize).map_or("", |(word, _)| word)
+    }
+
     /// The words for nodes with any number of children.
     pub(super) fn composites() -> impl Iterator<Item = &'static str> {
         WORDS.iter().filter(|(_, op)| op.is_composite()).map(|&(word, _)| word)
@@ -133,7 +152,20 @@ impl Op {
 
     /// Whether it has one number.
     pub(super) const fn is_counted(self) -> bool {
-        matches!(self, Self::Repeat | Self::Retry | Self::Timeout | Self::Cooldown | Self::Wait)
+        matches!(
+            self,
+            Self::ParallelAll
+                | Self::Repeat
+                | Self::Retry
+                | Self::Timeout
+                | Self::Cooldown
+                | Self::Wait
+        )
+    }
+
+    /// Whether it is a decorator with a condition.
+    pub(super) const fn has_condition(self) -> bool {
+        matches!(self, Self::RepeatWhile | Self::Guard | Self::StayUntil)
     }
 }
 
@@ -198,6 +230,37 @@ impl Node {
         Self::of(Op::SelectorMemory, children)
     }
 
+    /// A sequence with memory that goes on in the next tick where a child succeeds in its first one.
+    #[must_use]
+    pub fn sequence_async(children: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(Op::SequenceAsync, children)
+    }
+
+    /// A selector with memory that goes on in the next tick where a child fails in its first one.
+    #[must_use]
+    pub fn selector_async(children: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(Op::SelectorAsync, children)
+    }
+
+    /// A [`sequence_async`](Self::sequence_async) that begins with the child that it was at when it
+    /// failed or was halted.
+    #[must_use]
+    pub fn sequence_persistent(children: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(Op::SequencePersistent, children)
+    }
+
+    /// Asks the first node each tick; if it succeeds the second one decides, if it fails the third.
+    #[must_use]
+    pub fn if_else(ask: Self, then: Self, otherwise: Self) -> Self {
+        Self::of(Op::IfElse, [ask, then, otherwise])
+    }
+
+    /// An [`if_else`](Self::if_else) that does not ask again until the branch that it took has ended.
+    #[must_use]
+    pub fn if_else_memory(ask: Self, then: Self, otherwise: Self) -> Self {
+        Self::of(Op::IfElseMemory, [ask, then, otherwise])
+    }
+
     /// All children at a time; it succeeds when so many have succeeded, and fails when so many have
     /// failed, or when too few are left to succeed.
     #[must_use]
@@ -209,6 +272,12 @@ impl Node {
         let mut node = Self::of(Op::Parallel, children);
         node.numbers = [successes, failures];
         node
+    }
+
+    /// All children at a time; when all have ended it fails if so many have failed, or else succeeds.
+    #[must_use]
+    pub fn parallel_all(failures: u32, children: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(Op::ParallelAll, children).counted(failures)
     }
 
     /// The children in an order that is drawn by chance, until one does not fail.
@@ -265,6 +334,13 @@ impl Node {
     #[must_use]
     pub fn repeat(self, times: u32) -> Self {
         Self::over(Op::Repeat, self).counted(times)
+    }
+
+    /// Again after each success for as long as a condition holds, which is asked before each time; it
+    /// succeeds then.
+    #[must_use]
+    pub fn repeat_while(self, condition: impl Into<String>) -> Self {
+        Self::over(Op::RepeatWhile, self).named(condition)
     }
 
     /// Again after each failure, with so many tries in all.
@@ -361,7 +437,7 @@ impl fmt::Display for Node {
         match self.op {
             Op::Effect => write!(f, " {}", self.names[0])?,
             Op::Parallel => write!(f, "({number}, {second})")?,
-            Op::Guard | Op::StayUntil => write!(f, "({}?)", self.names[0])?,
+            op if op.has_condition() => write!(f, "({}?)", self.names[0])?,
             Op::Repeat if number == 0 => {}
             op if op.is_counted() => write!(f, "({number})")?,
             _ => {}

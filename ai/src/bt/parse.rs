@@ -155,12 +155,14 @@ impl Node {
     /// | `attack` | the action of this name |
     /// | `enemy_near?` | the condition of this name |
     /// | `do shout` | the effect of this name |
-    /// | `sequence { .. }`, `selector`, `sequence_memory`, `selector_memory`, `random` | composites |
+    /// | `sequence { .. }`, `selector`, `sequence_memory`, `selector_memory`, `sequence_async`, `selector_async`, `sequence_persistent`, `random` | composites |
+    /// | `if_else { enemy_near? attack patrol }`, `if_else_memory` | composites of three: what is asked, and a branch for either answer |
+    /// | `parallel_all(1) { .. }` | how many failures make it fail when all have ended |
     /// | `parallel(all, one) { .. }` | how many successes and failures decide: `all`, `one`, or a number |
     /// | `weighted { 3: NODE 0.5: NODE }`, `priority { score: NODE .. }` | composites with a value per child |
     /// | `invert NODE` or `not NODE`, `force_success`, `force_failure`, `until_success`, `until_failure`, `once` | decorators |
     /// | `repeat NODE`, `repeat(3) NODE`, `retry(3)`, `timeout(20)`, `cooldown(20)` | decorators with a number, of times or ticks |
-    /// | `guard(safe?) NODE`, `stay_until(hurt?) NODE` | decorators with a condition |
+    /// | `guard(safe?) NODE`, `stay_until(hurt?) NODE`, `repeat_while(hungry?) NODE` | decorators with a condition |
     /// | `wait(5)`, `succeed`, `fail` | leaves |
     /// | `use NAME` | the subtree of this name |
     ///
@@ -382,7 +384,7 @@ impl<'a> Parser<'a> {
         let mut counts = [None; 2];
         match op {
             Op::Effect => node.names.push(self.name()?.text.into()),
-            Op::Guard | Op::StayUntil => node.names.push(self.in_brackets(Self::condition)?),
+            _ if op.has_condition() => node.names.push(self.in_brackets(Self::condition)?),
             Op::Parallel => {
                 counts = self.in_brackets(|parser| {
                     let successes = parser.how_many()?;

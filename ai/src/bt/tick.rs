@@ -159,6 +159,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             }
             Op::Succeed => Success,
             Op::Fail => Failed,
+            Op::IfElse => self.branch(at, at + 1).1,
             Op::Invert => match self.node(at + 1) {
                 Success => Failed,
                 Failed => Success,
@@ -247,11 +248,21 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         let slot = usize::from(node.slot);
         let is_fresh = !self.was_active.has(slot);
         let result = match node.op {
-            Op::SequenceMemory => self.resume(at, end, slot, is_fresh, Success),
-            Op::SelectorMemory => self.resume(at, end, slot, is_fresh, Failed),
-            Op::Parallel => self.parallel(at, end, slot, is_fresh),
+            Op::SequenceMemory
+            | Op::SelectorMemory
+            | Op::SequenceAsync
+            | Op::SelectorAsync
+            | Op::SequencePersistent => self.resume(at, end, slot, is_fresh),
+            Op::IfElseMemory => {
+                let known = if is_fresh { at + 1 } else { low(self.memories[slot]) as usize };
+                let (child, result) = self.branch(at, known);
+                self.memories[slot] = child as u64;
+                result
+            }
+            Op::Parallel | Op::ParallelAll => self.parallel(at, end, slot, is_fresh),
             Op::Random | Op::Weighted => self.drawn(at, end, slot, is_fresh),
             Op::Repeat | Op::Retry => self.again(at, slot, is_fresh),
+            Op::RepeatWhile => self.again_while(at, slot, is_fresh),
             Op::Timeout | Op::Wait => {
                 if is_fresh {
                     self.memories[slot] = u64::from(self.ticks);
@@ -273,33 +284,59 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         result
     }
 
-    fn resume(
-        &mut self,
-        at: usize,
-        end: usize,
-        slot: usize,
-        is_fresh: bool,
-        next: ActionResult,
-    ) -> ActionResult {
-        let known = low(self.memories[slot]) as usize;
-        let is_known = !is_fresh && (at + 1..end).contains(&known);
-        let mut child = if is_known { known } else { at + 1 };
+    /// The memory has the child to go on with, and a bit above if that was running. That of a
+    /// persistent one stays when it fails or is left.
+    fn resume(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        const WAS_RUNNING: u64 = 1 << 32;
+        let op = self.tree.nodes[at].op;
+        let next = match op {
+            Op::SelectorMemory | Op::SelectorAsync => Failed,
+            _ => Success,
+        };
+        let is_async = !matches!(op, Op::SequenceMemory | Op::SelectorMemory);
+        let begins = is_fresh && op != Op::SequencePersistent;
+        let memory = if begins { 0 } else { self.memories[slot] };
+        let known = low(memory) as usize;
+        let mut child = if (at + 1..end).contains(&known) { known } else { at + 1 };
+        let mut was_running = !is_fresh && memory & WAS_RUNNING != 0;
         while child < end {
             let result = self.node(child);
             if result != next {
-                self.memories[slot] = child as u64;
+                self.memories[slot] = child as u64 | WAS_RUNNING;
                 return result;
             }
             child = usize::from(self.tree.nodes[child].end);
+            if is_async && !was_running && child < end {
+                self.memories[slot] = child as u64;
+                return Running;
+            }
+            was_running = false;
         }
+        self.memories[slot] = 0;
         next
+    }
+
+    /// One of three children and what it gives: the second or the third one, by what the first gives
+    /// if it is known of neither that it runs.
+    fn branch(&mut self, at: usize, known: usize) -> (usize, ActionResult) {
+        let then = usize::from(self.tree.nodes[at + 1].end);
+        let otherwise = usize::from(self.tree.nodes[then].end);
+        let child = if known == then || known == otherwise {
+            known
+        } else {
+            match self.node(at + 1) {
+                Running => return (at + 1, Running),
+                Success => then,
+                Failed => otherwise,
+            }
+        };
+        (child, self.node(child))
     }
 
     /// The memory has a bit for each child that has succeeded, and 32 places above for each that has
     /// failed.
     fn parallel(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
         let node = self.tree.nodes[at];
-        let span = self.tree.spans[usize::from(node.extra)];
         let mut ended = if is_fresh { 0 } else { self.memories[slot] };
         let (mut child, mut bit, mut count) = (at + 1, 1_u64, 0_u32);
         while child < end {
@@ -316,6 +353,11 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         self.memories[slot] = ended;
         let successes = (ended & u64::from(u32::MAX)).count_ones();
         let failures = (ended >> 32).count_ones();
+        if node.op == Op::ParallelAll {
+            let have_ended = successes + failures == count;
+            return if have_ended { of(failures < node.argument) } else { Running };
+        }
+        let span = self.tree.spans[usize::from(node.extra)];
         let result = if successes >= node.argument {
             Success
         } else if failures >= span.failures || count - failures < node.argument {
@@ -410,6 +452,16 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             _ if is_last => counted,
             _ => Running,
         }
+    }
+
+    /// The memory is 1 if the child has succeeded.
+    fn again_while(&mut self, at: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        if (is_fresh || self.memories[slot] == 1) && !self.ask(self.tree.nodes[at].argument) {
+            return Success;
+        }
+        let result = self.node(at + 1);
+        self.memories[slot] = u64::from(result == Success);
+        if result == Success { Running } else { result }
     }
 
     /// The memory has the tick in which it ended, with a bit above to say that there is one. It stays

@@ -90,6 +90,13 @@ impl Jumps {
                 }
                 Some(next)
             }
+            Op::IfElse => {
+                let then = usize::from(nodes[at + 1].end);
+                let otherwise = usize::from(nodes[then].end);
+                let then = self.link(nodes, then, success, failure)?;
+                let otherwise = self.link(nodes, otherwise, success, failure)?;
+                self.link(nodes, at + 1, then, otherwise)
+            }
             Op::Invert => self.link(nodes, at + 1, failure, success),
             Op::ForceSuccess => self.link(nodes, at + 1, success, success),
             Op::ForceFailure => self.link(nodes, at + 1, failure, failure),
@@ -234,7 +241,8 @@ impl<Q: QueryData> Tree<Q> {
         for child in &node.children {
             let child_span = self.add(child, depth + 1)?;
             let shared = span.actions.first_shared(&child_span.actions);
-            if let Some(shared) = shared.filter(|_| op == Op::Parallel) {
+            let at_once = matches!(op, Op::Parallel | Op::ParallelAll);
+            if let Some(shared) = shared.filter(|_| at_once) {
                 let name = &self.library.actions[shared];
                 let problem =
                     format!("branches that run at the same time share the action {name:?}");
@@ -256,7 +264,8 @@ impl<Q: QueryData> Tree<Q> {
     fn argument(&mut self, node: &Node) -> Result<u32, MindError> {
         match node.op {
             Op::Action => self.place("action", &node.names[0]),
-            Op::Condition | Op::Guard | Op::StayUntil => self.place("condition", &node.names[0]),
+            Op::Condition => self.place("condition", &node.names[0]),
+            op if op.has_condition() => self.place("condition", &node.names[0]),
             Op::Effect => self.place("effect", &node.names[0]),
             Op::Weighted => {
                 self.weights.extend(&node.weights);
@@ -300,8 +309,14 @@ const fn slots(op: Op) -> usize {
     match op {
         Op::SequenceMemory
         | Op::SelectorMemory
+        | Op::SequenceAsync
+        | Op::SelectorAsync
+        | Op::SequencePersistent
+        | Op::IfElseMemory
         | Op::Parallel
+        | Op::ParallelAll
         | Op::Repeat
+        | Op::RepeatWhile
         | Op::Retry
         | Op::Timeout
         | Op::Cooldown
@@ -313,22 +328,27 @@ const fn slots(op: Op) -> usize {
     }
 }
 
-fn check_children(node: &Node) -> Result<(), MindError> {
+pub(super) fn check_children(node: &Node) -> Result<(), MindError> {
     let count = node.children.len();
     let most = match node.op {
-        Op::Parallel | Op::Random | Op::Weighted | Op::Priority => 32,
+        Op::Parallel | Op::ParallelAll | Op::Random | Op::Weighted | Op::Priority => 32,
         _ => usize::MAX,
     };
     if node.op.is_composite() && count == 0 || count > most {
         return Err(MindError::new(format!("a composite has {count} children")));
     }
     match node.op {
-        Op::Parallel => {
+        Op::IfElse | Op::IfElseMemory => (count == 3).then_some(()).ok_or_else(|| {
+            let word = node.op.word();
+            let problem = format!("{word} has what it asks and two branches, not {count} children");
+            MindError::about("", word, problem)
+        }),
+        Op::Parallel | Op::ParallelAll => {
             let is_possible = |wanted: u32| (1..=count).contains(&(wanted as usize));
-            let are_possible = node.numbers.into_iter().all(is_possible);
-            are_possible.then_some(()).ok_or_else(|| {
+            let wanted = if node.op == Op::Parallel { 2 } else { 1 };
+            node.numbers[..wanted].iter().copied().all(is_possible).then_some(()).ok_or_else(|| {
                 let problem = "a parallel asks for none of its children, or for more than it has";
-                MindError::about("", "parallel", problem)
+                MindError::about("", node.op.word(), problem)
             })
         }
         Op::Weighted => {

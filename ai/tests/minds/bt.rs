@@ -433,6 +433,11 @@ fn trees_that_make_no_sense_are_refused() {
     let impossible = "a parallel asks for none of its children, or for more than it has";
     assert_eq!(error("parallel(3, 1) { a0 a1 }"), impossible);
     assert_eq!(error("parallel(0, 1) { a0 a1 }"), impossible);
+    assert_eq!(error("parallel_all(3) { a0 a1 }"), impossible);
+    let shared = "branches that run at the same time share the action \"a0\"";
+    assert_eq!(error("parallel_all(1) { a0 a0 }"), shared);
+    let branches = "if_else has what it asks and two branches, not 2 children";
+    assert_eq!(error("if_else { c0? a0 }"), branches);
     let bad_weights = "weights are positive numbers, and not all of them 0";
     assert_eq!(error("weighted { 0: a0 0: a1 }"), bad_weights);
     let waits = format!("sequence {{ {} }}", "wait(1) ".repeat(1025));

@@ -189,8 +189,21 @@ impl RefNode {
         let own_slot = *slot;
         *slot += match word.as_str() {
             "random" | "weighted" => 2,
-            "sequence_memory" | "selector_memory" | "parallel" | "repeat" | "retry" | "timeout"
-            | "cooldown" | "once" | "wait" => 1,
+            "sequence_memory"
+            | "selector_memory"
+            | "sequence_async"
+            | "selector_async"
+            | "sequence_persistent"
+            | "if_else_memory"
+            | "parallel"
+            | "parallel_all"
+            | "repeat"
+            | "repeat_while"
+            | "retry"
+            | "timeout"
+            | "cooldown"
+            | "once"
+            | "wait" => 1,
             _ => 0,
         };
         let is_leaf = ["do", "condition", "action", "wait"].contains(&word.as_str());
@@ -350,6 +363,45 @@ impl RefNode {
                 let first = if is_fresh { 0 } else { self.at };
                 self.in_order(first..count, Failed, env, board)
             }
+            "sequence_async" | "selector_async" | "sequence_persistent" => {
+                let next = if self.word == "selector_async" { Failed } else { Success };
+                if is_fresh && self.word != "sequence_persistent" {
+                    self.at = 0;
+                }
+                loop {
+                    let begins = !self.children[self.at].is_running;
+                    let result = self.child(self.at, env, board);
+                    if result != next {
+                        return result;
+                    }
+                    self.at += 1;
+                    if self.at == count {
+                        self.at = 0;
+                        return next;
+                    }
+                    if begins {
+                        return Running;
+                    }
+                }
+            }
+            "if_else" | "if_else_memory" => {
+                if is_fresh || self.word == "if_else" {
+                    self.at = 0;
+                }
+                if self.at == 0 {
+                    match self.child(0, env, board) {
+                        Running => {
+                            self.forget([1, 2]);
+                            return Running;
+                        }
+                        Success => self.at = 1,
+                        Failed => self.at = 2,
+                    }
+                }
+                let other = 3 - self.at;
+                self.forget([0, other]);
+                self.child(self.at, env, board)
+            }
             "priority" => {
                 let score = |place: usize| {
                     let score = board.scores[number(&self.names[place])];
@@ -359,7 +411,7 @@ impl RefNode {
                 order.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).unwrap());
                 self.in_order(order, Failed, env, board)
             }
-            "parallel" => self.parallel(is_fresh, env, board),
+            "parallel" | "parallel_all" => self.parallel(is_fresh, env, board),
             "random" | "weighted" => self.drawn(is_fresh, env, board),
             "invert" => match self.child(0, env, board) {
                 Success => Failed,
@@ -388,6 +440,13 @@ impl RefNode {
                 self.count += 1;
                 let is_endless = self.word == "repeat" && argument(self) == 0;
                 if !is_endless && self.count >= argument(self) { counted } else { Running }
+            }
+            "repeat_while" => {
+                if !self.children[0].is_running && !board.holds(&self.names[0]) {
+                    return Success;
+                }
+                let result = self.child(0, env, board);
+                if result == Success { Running } else { result }
             }
             "timeout" => {
                 if is_fresh {
@@ -452,6 +511,13 @@ impl RefNode {
         }
         let ended_with = |result| self.ended.iter().filter(|&&it| it == Some(result)).count();
         let (successes, failures) = (ended_with(Success), ended_with(Failed));
+        if self.word == "parallel_all" {
+            return match self.ended.contains(&None) {
+                true => Running,
+                false if failures >= self.numbers[0] as usize => Failed,
+                false => Success,
+            };
+        }
         let [need, limit] = [0, 1].map(|place| self.numbers[place] as usize);
         let result = if successes >= need {
             Success

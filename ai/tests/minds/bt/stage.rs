@@ -178,7 +178,7 @@ pub(crate) fn random_tree(random: &mut RandomStream, depth: u64) -> Node {
     }
     if random.below(5) < 2 {
         let child = random_tree(random, depth - 1);
-        return match random.below(12) {
+        return match random.below(13) {
             0 => child.invert(),
             1 => child.force_success(),
             2 => child.force_failure(),
@@ -190,20 +190,32 @@ pub(crate) fn random_tree(random: &mut RandomStream, depth: u64) -> Node {
             8 => child.cooldown(small(random)),
             9 => child.guard(condition(random)),
             10 => child.once(),
+            11 => child.repeat_while(condition(random)),
             _ => child.stay_until(condition(random)),
+        };
+    }
+    if random.below(6) == 0 {
+        let [ask, then, otherwise] = [(); 3].map(|()| random_tree(random, depth - 1));
+        return match random.below(2) {
+            0 => Node::if_else(ask, then, otherwise),
+            _ => Node::if_else_memory(ask, then, otherwise),
         };
     }
     let count = 1 + random.below(3);
     let children: Vec<_> = (0..count).map(|_| random_tree(random, depth - 1)).collect();
     let count = u32::try_from(count).unwrap();
-    match random.below(8) {
+    match random.below(12) {
         0 => Node::sequence(children),
         1 => Node::selector(children),
         2 => Node::sequence_memory(children),
         3 => Node::selector_memory(children),
         4 => Node::parallel(small(random).min(count), small(random).min(count), children),
         5 => Node::random(children),
-        6 => Node::weighted(children.into_iter().map(|child| (random.between(0.1, 2.0), child))),
+        6 => Node::sequence_async(children),
+        7 => Node::selector_async(children),
+        8 => Node::sequence_persistent(children),
+        9 => Node::parallel_all(small(random).min(count), children),
+        10 => Node::weighted(children.into_iter().map(|child| (random.between(0.1, 2.0), child))),
         _ => Node::priority(
             children.into_iter().map(|child| (format!("s{}", random.below(3)), child)),
         ),
@@ -222,10 +234,15 @@ pub(crate) fn plain_tree(random: &mut RandomStream, depth: u64) -> Node {
     }
     let count = 1 + random.below(4);
     let mut children = (0..count).map(|_| plain_tree(random, depth - 1)).collect::<Vec<_>>();
-    match random.below(8) {
+    match random.below(9) {
         0..3 => Node::sequence(children),
         3..6 => Node::selector(children),
         6 => children.remove(0).guard(format!("c{}", random.below(4))),
+        7 if children.len() > 2 => {
+            let mut three = children.drain(..3);
+            let mut next = || three.next().unwrap();
+            Node::if_else(next(), next(), next())
+        }
         _ => [Node::invert, Node::force_success, Node::force_failure][random.below(3) as usize](
             children.remove(0),
         ),
