@@ -4,34 +4,44 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use roxmltree::Document;
+
 use super::table::{
-    NODES, check_tick, is_keep_running, no_counterpart, parallel_differs, why_refused,
+    LEAVES, LOOPS, NODES, check_tick, is_keep_running, name_of_leaf, no_counterpart,
+    parallel_differs, why_refused,
 };
 use crate::action::MindError;
 use crate::bt::node::{Node, Op};
+use crate::bt::tree::check_children;
 
 impl Node {
     /// Writes it as an XML file of BehaviorTree.CPP, version 4, that Groot2 opens: with a model of
     /// each leaf. Effects are actions there.
     ///
     /// # Errors
-    /// Returns an error if BehaviorTree.CPP has no such node, or gives the name of a leaf to a node of
-    /// its own, if nodes lie deeper than [`DEPTH_MAX`](Self::DEPTH_MAX), or if a tick is shorter than a
-    /// millisecond.
+    /// Returns an error if BehaviorTree.CPP has no such node or counts no further, if it allows no such
+    /// name, or gives the name of a leaf to a node of its own, if a composite has too few children, if
+    /// nodes lie deeper than [`DEPTH_MAX`](Self::DEPTH_MAX), or if a tick is shorter than a millisecond.
     pub fn to_btcpp(&self, tick: Duration) -> Result<String, MindError> {
         check_tick(tick)?;
         self.check_depth().map_err(MindError::new)?;
         let mut export = Export { text: String::new(), leaves: BTreeMap::new(), tick };
         export.node(self, 2)?;
-        let mut text = String::from(
-            "<root BTCPP_format=\"4\" main_tree_to_execute=\"Main\">\n  <BehaviorTree ID=\"Main\">\n",
+        // The tree is to have another name than every leaf.
+        let mut main = String::from("Main");
+        while export.leaves.contains_key(&main) {
+            main += "_";
+        }
+        let mut text = format!(
+            "<root BTCPP_format=\"4\" main_tree_to_execute=\"{main}\">\n  <BehaviorTree ID=\"{main}\">\n",
         );
         text += &export.text;
         text += "  </BehaviorTree>\n  <TreeNodesModel>\n";
         for (id, (kind, ports)) in export.leaves {
-            text += &format!("    <{kind} ID=\"{}\">\n", escaped(&id));
-            for (port, direction) in ports {
-                text += &format!("      <{direction} name=\"{}\"/>\n", escaped(&port));
+            text += &format!("    <{kind} ID=\"{id}\">\n");
+            for (port, is_entry) in ports {
+                let direction = if is_entry { "inout_port" } else { "input_port" };
+                text += &format!("      <{direction} name=\"{port}\"/>\n");
             }
             text += &format!("    </{kind}>\n");
         }
@@ -39,36 +49,112 @@ impl Node {
     }
 }
 
-fn escaped(text: &str) -> String {
-    without_breaks(&text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;"))
+/// What BehaviorTree.CPP calls a node or a port may have none of these, nor be empty.
+fn is_allowed(name: &str) -> bool {
+    let is_bad = |c: char| c.is_ascii_control() || " <>&\"'/\\:*?|.".contains(c);
+    !name.is_empty() && !name.contains(is_bad)
 }
 
-/// In an attribute each of these would be read as a blank.
-fn without_breaks(text: &str) -> String {
-    text.replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;")
-}
+/// Words of the file itself, which no node may have for a name.
+const RESERVED: [&str; 10] = [
+    "root",
+    "Root",
+    "BehaviorTree",
+    "TreeNodesModel",
+    "include",
+    "SubTree",
+    "Action",
+    "Condition",
+    "Control",
+    "Decorator",
+];
 
-/// The ID of a leaf and its ports, as [`named_ports`] puts them together; escaped.
-fn split_name(name: &str) -> Option<(&str, Vec<(&str, &str)>)> {
-    let (id, mut rest) = name.split_once(' ').unwrap_or((name, ""));
-    let mut ports = Vec::new();
-    while !rest.is_empty() {
-        let (port, after) = rest.split_once("=\"")?;
-        let (value, after) = after.split_once('"')?;
-        let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        if port.is_empty() || !port.chars().all(is_name) || value.contains('<') {
-            return None;
+/// A chain of `if_else` that ask for cases of one variable: the name of a Switch with its ports, and
+/// its children.
+fn switch(mut node: &Node) -> Option<(String, Vec<&Node>)> {
+    let (mut cases, mut branches, mut variable) = (String::new(), Vec::new(), None);
+    while let (Op::IfElse, [ask, then, otherwise]) = (node.op, &node.children[..]) {
+        let name = ask.names.first().filter(|_| ask.op == Op::Condition && branches.len() < 6);
+        let ports = name.and_then(|name| name.strip_prefix("SwitchCase case=\""));
+        let Some((case, of)) = ports.and_then(|ports| ports.split_once('"')) else { break };
+        if *variable.get_or_insert(of) != of {
+            break;
         }
-        ports.push((port, value));
-        rest = after.trim_start();
+        branches.push(then);
+        _ = write!(cases, " case_{}=\"{case}\"", branches.len());
+        node = otherwise;
     }
-    Some((id, ports))
+    let name = format!("Switch{}{cases}{}", branches.len(), variable.unwrap_or_default());
+    branches.push(node);
+    (branches.len() > 2).then_some((name, branches))
+}
+
+/// A loop over a queue: its name with its ports, which is that of what takes something out, and its
+/// child.
+fn queue_loop(node: &Node) -> Option<(&str, &Node)> {
+    let body = node.children.first().filter(|_| node.op == Op::RepeatWhile)?;
+    let (Op::SequenceMemory, [next, child]) = (body.op, &body.children[..]) else { return None };
+    let name = next.names.first().filter(|_| next.op == Op::Effect)?;
+    let is_one = LOOPS.contains(&name.split(' ').next()?);
+    (is_one && name.starts_with(&node.names[0])).then_some((name, child))
+}
+
+/// The tag of an element, its ID, and its ports, each with whether an entry of the blackboard is in it.
+struct Tag {
+    text: String,
+    id: String,
+    ports: Vec<(String, bool)>,
+}
+
+impl Tag {
+    /// That of a name as it would be read again.
+    fn new(name: &str) -> Result<Self, MindError> {
+        // In an attribute each of these would be read as a blank, or as a tag.
+        let text = name.replace('<', "&lt;").replace('\n', "&#10;");
+        let text = text.replace('\r', "&#13;").replace('\t', "&#9;");
+        let element = format!("<{text}/>");
+        let document = Document::parse(&element);
+        let found = document.as_ref().ok().map(Document::root_element).map(|root| {
+            let ports = root.attributes().map(|port| (port.name(), port.value()));
+            let mut ports: Vec<_> = ports.collect();
+            ports.sort_unstable();
+            (root.tag_name().name(), ports)
+        });
+        let Some((id, ports)) = found.filter(|(id, ports)| name_of_leaf(id, ports) == name) else {
+            let why = "a name is an ID, and then ports, sorted, as in XML";
+            return Err(no_counterpart(name, why));
+        };
+        let is_port = |port: &str| port.starts_with(|c: char| c.is_ascii_alphabetic());
+        let are_ports = ports
+            .iter()
+            .all(|(port, _)| is_port(port) && is_allowed(port) && !["name", "ID"].contains(port));
+        if !is_allowed(id) || !are_ports {
+            let why = "BehaviorTree.CPP allows no such name of a node or a port";
+            return Err(no_counterpart(name, why));
+        }
+        let ports = ports.iter().map(|(port, value)| ((*port).into(), value.starts_with('{')));
+        Ok(Self { id: id.into(), ports: ports.collect(), text })
+    }
+
+    /// That of a node of BehaviorTree.CPP that has these ports.
+    fn with_ports(name: &str, known: &[&str]) -> Result<Self, MindError> {
+        let tag = Self::new(name)?;
+        let are_known = tag.ports.iter().all(|(port, _)| known.contains(&&port[..]));
+        let why = "that node of BehaviorTree.CPP has other ports";
+        are_known.then_some(tag).ok_or_else(|| no_counterpart(name, why))
+    }
+}
+
+/// The ports of a node of BehaviorTree.CPP that has no counterpart here but by its ports.
+fn ports_of(name: &str) -> &'static [&'static str] {
+    let id = name.split(' ').next();
+    NODES.iter().find(|(other, ..)| Some(*other) == id).map_or(&[], |(_, ports, _)| ports)
 }
 
 struct Export {
     text: String,
-    /// The kind of each leaf, and the kinds of its ports.
-    leaves: BTreeMap<String, (&'static str, BTreeMap<String, &'static str>)>,
+    /// The kind of each leaf, and its ports: which are entries of the blackboard.
+    leaves: BTreeMap<String, (&'static str, BTreeMap<String, bool>)>,
     tick: Duration,
 }
 
@@ -81,9 +167,22 @@ impl Export {
         if is_keep_running(node) {
             return self.over("KeepRunningUntilFailure", node.children[0].children.iter(), level);
         }
+        check_children(node)?;
+        if let Some((name, branches)) = switch(node) {
+            return self.over(&Tag::with_ports(&name, ports_of(&name))?.text, branches, level);
+        }
+        if let Some((name, child)) = queue_loop(node) {
+            return self.over(&Tag::with_ports(name, ports_of(name))?.text, [child], level);
+        }
         let [number, failures] = node.numbers;
         let refused = |why| no_counterpart(&node.to_string(), why);
         let same = NODES.iter().find(|(.., op)| *op == Some(node.op)).map(|(id, ..)| *id);
+        let is_counted = matches!(node.op, Op::Repeat | Op::Retry) && number > i32::MAX as u32
+            || matches!(node.op, Op::Timeout | Op::Wait)
+                && self.milliseconds(number) > u128::from(u32::MAX);
+        if is_counted {
+            return Err(refused("BehaviorTree.CPP does not count that far"));
+        }
         let tag: String = match (node.op, same) {
             (Op::Guard, _) => "ReactiveSequence".into(),
             (Op::UntilFailure, _) => "Inverter".into(),
@@ -104,6 +203,7 @@ impl Export {
                 Some(why) => return Err(refused(why)),
                 None => format!("{id} success_count=\"{number}\" failure_count=\"{failures}\""),
             },
+            (Op::ParallelAll, Some(id)) => format!("{id} max_failures=\"{number}\""),
             (_, Some(id)) => id.into(),
         };
         match node.op {
@@ -141,28 +241,23 @@ impl Export {
     }
 
     fn leaf(&mut self, kind: &'static str, name: &str) -> Result<String, MindError> {
-        let refused = |why| Err(no_counterpart(name, why));
-        let Some((id, ports)) = split_name(name) else {
-            return refused("a name is an ID, and then ports as in XML");
-        };
-        if NODES.iter().any(|(other, ..)| *other == id) || why_refused(id).is_some() {
-            return refused("BehaviorTree.CPP has a node of its own of this name");
+        let tag = Tag::new(name)?;
+        if let Some((_, ports)) = LEAVES.iter().find(|(id, _)| *id == tag.id) {
+            return Ok(Tag::with_ports(name, ports)?.text);
         }
-        let mut tag = format!("{kind} ID=\"{}\"", escaped(id));
-        let of_theirs = ["Script", "ScriptCondition", "SetBlackboard", "UnsetBlackboard"];
-        let mut model = BTreeMap::new();
-        for (port, value) in ports {
-            _ = write!(tag, " {port}=\"{}\"", without_breaks(value));
-            let direction = if value.starts_with('{') { "inout_port" } else { "input_port" };
-            model.insert(port.into(), direction);
+        let is = |id: &str| id == tag.id;
+        let mut theirs = NODES.iter().map(|(id, ..)| *id).chain(RESERVED);
+        if theirs.any(is) || why_refused(&tag.id).is_some() {
+            let why = "BehaviorTree.CPP has a node of its own of this name";
+            return Err(no_counterpart(name, why));
         }
-        if !of_theirs.contains(&id) {
-            let known = self.leaves.entry(id.into()).or_insert((kind, BTreeMap::new()));
-            if known.0 != kind {
-                return refused("a condition and an action have one ID");
-            }
-            known.1.extend(model);
+        let known = self.leaves.entry(tag.id).or_insert((kind, BTreeMap::new()));
+        if known.0 != kind {
+            return Err(no_counterpart(name, "a condition and an action have one ID"));
         }
-        Ok(tag)
+        for (port, is_entry) in tag.ports {
+            *known.1.entry(port).or_default() |= is_entry;
+        }
+        Ok(tag.text)
     }
 }

@@ -2,13 +2,13 @@
 
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
 use formic_ecs::QueryData;
 use roxmltree::{Attribute, Document, Node as Element};
 
 use super::table::{
-    NODES, check_tick, has, is_keep_running, no_counterpart, node_count, parallel_differs,
+    LOOPS, NODES, check_tick, is_keep_running, name_of_leaf, no_counterpart, parallel_differs,
     why_refused,
 };
 use crate::action::{LoadError, MindError, error_at_line};
@@ -309,11 +309,7 @@ impl<'a, 'x> Import<'a, 'x> {
                 ports.insert(port, self.resolve(at, port, value)?);
             }
         }
-        let remaps_all = match at.attribute("_autoremap") {
-            None | Some("false" | "0") => false,
-            Some("true" | "1") => true,
-            Some(other) => return Err(self.expected(at, "true or false", other)),
-        };
+        let remaps_all = self.is_set(at, "_autoremap", false)?;
         self.tree_root(tree, ports, remaps_all)
     }
 
@@ -334,6 +330,15 @@ impl<'a, 'x> Import<'a, 'x> {
             }
         }
         Ok(format!("{{{entry}}}"))
+    }
+
+    fn is_set(&self, at: Element<'_, '_>, port: &str, default: bool) -> Parsed<bool> {
+        match at.attribute(port) {
+            None => Ok(default),
+            Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(other) => Err(self.expected(at, "true or false", other)),
+        }
     }
 
     /// A number of times or children that stands in a port, or its default.
@@ -375,19 +380,21 @@ impl<'a, 'x> Import<'a, 'x> {
         self.attributes(at, &known)?;
         let Some(op) = *op else {
             return match id {
-                "IfThenElse" => self.if_then(at),
-                "WhileDoElse" => self.while_do_else(at),
+                "TryCatch" => self.try_catch(at),
                 "KeepRunningUntilFailure" => Ok(self.child(at)?.until_failure().invert()),
                 "Delay" => {
                     let wait = Node::wait(self.ticks(at, "delay_msec")?);
                     Ok(Node::sequence_memory([wait, self.child(at)?]))
                 }
+                "Precondition" => self.precondition(at),
+                _ if LOOPS.contains(&id) => self.queue_loop(at, id),
                 _ => self.switch(at, id),
             };
         };
         let mut node = Node::new(op);
         match op {
-            Op::Parallel => return self.parallel(at),
+            Op::Parallel | Op::ParallelAll => return self.parallel(at, id, op),
+            Op::IfElse | Op::IfElseMemory => return self.if_else(at, id, op),
             Op::Repeat => node.numbers[0] = self.times(at, "num_cycles")?.unwrap_or(0),
             Op::Retry => match self.times(at, "num_attempts")? {
                 Some(tries) => node.numbers[0] = tries,
@@ -398,7 +405,7 @@ impl<'a, 'x> Import<'a, 'x> {
                 ticks => node.numbers[0] = ticks,
             },
             Op::Wait => node.numbers[0] = self.ticks(at, "msec")?,
-            Op::Once if at.attribute("then_skip") != Some("false") => {
+            Op::Once if self.is_set(at, "then_skip", true)? => {
                 return Err(self.refused(at, id, "it skips: say then_skip=\"false\""));
             }
             _ => {}
@@ -423,13 +430,71 @@ impl<'a, 'x> Import<'a, 'x> {
         Ok(child)
     }
 
-    fn if_then(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
-        if elements(at).count() == 3 {
-            let why = "no node here remembers which branch it took: WhileDoElse asks again";
-            return Err(self.refused(at, "IfThenElse", why));
+    /// With two children it fails if the first one does.
+    fn if_else(&mut self, at: Element<'a, 'x>, id: &str, op: Op) -> Parsed<Node> {
+        let children = self.all_children(at)?;
+        let of_two = if op == Op::IfElse { Op::Sequence } else { Op::SequenceMemory };
+        let mut node = Node::new(match children.len() {
+            2 => of_two,
+            3 => op,
+            count => {
+                let found = format!("{count} nodes");
+                return Err(self.expected(at, "two or three children", found));
+            }
+        });
+        if op == Op::IfElse && !takes_no_time(&children[0]) {
+            let why = "its first child takes time, and is not begun again there each tick";
+            return Err(self.refused(at, id, why));
         }
-        let branch: [Node; 2] = self.children(at, "two children")?;
-        Ok(Node::sequence_memory(branch))
+        node.children = children;
+        Ok(node)
+    }
+
+    fn try_catch(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        if self.is_set(at, "catch_on_halt", false)? {
+            return Err(self.refused(at, "catch_on_halt", "no node is asked when it is halted"));
+        }
+        let mut children = self.all_children(at)?;
+        match children.pop().filter(|_| !children.is_empty()) {
+            Some(catch) => {
+                let attempt = Node::sequence_memory(children);
+                Ok(Node::selector_memory([attempt, catch.force_failure()]))
+            }
+            None => Err(self.expected(at, "two children or more", "less")),
+        }
+    }
+
+    fn precondition(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
+        let code = at.attribute("if").ok_or_else(|| self.expected(at, "if", "none"))?;
+        let ask =
+            self.leaf_with_ports(at, "ScriptCondition", &[("code", code)], Some("Condition"))?;
+        let child = self.child(at)?;
+        match at.attribute("else").unwrap_or("FAILURE") {
+            "FAILURE" => Ok(Node::sequence_memory([ask, child])),
+            "SUCCESS" => Ok(Node::if_else_memory(ask, child, Node::succeed())),
+            "RUNNING" => Ok(Node::sequence_memory([ask.until_success(), child])),
+            _ => Err(self.refused(at, "else", "no node is skipped")),
+        }
+    }
+
+    /// The library says whether there is something in the queue, and takes it out.
+    fn queue_loop(&mut self, at: Element<'a, 'x>, id: &'a str) -> Parsed<Node> {
+        let queue = at.attribute("queue").unwrap_or_default();
+        if !queue.trim().starts_with('{') {
+            let why = "a list in a port begins anew each time: give an entry with the queue";
+            return Err(self.refused(at, id, why));
+        }
+        let value = at.attribute("value").map(|value| ("value", value));
+        let ports: Vec<_> = [("queue", queue)].into_iter().chain(value).collect();
+        let has_next =
+            self.leaf_with_ports(at, id, &ports[..1], Some("Condition"))?.names[0].clone();
+        let next = self.leaf_with_ports(at, id, &ports, Some("Effect"))?;
+        let looped = Node::sequence_memory([next, self.child(at)?]).repeat_while(has_next);
+        match at.attribute("if_empty").unwrap_or("SUCCESS") {
+            "SUCCESS" => Ok(looped),
+            "FAILURE" => Ok(Node::sequence_memory([looped, Node::fail()])),
+            _ => Err(self.refused(at, "if_empty", "no node is skipped")),
+        }
     }
 
     fn some_children(&mut self, at: Element<'a, 'x>) -> Parsed<Vec<Node>> {
@@ -440,45 +505,27 @@ impl<'a, 'x> Import<'a, 'x> {
         Ok(children)
     }
 
-    fn parallel(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
-        let children = self.some_children(at)?;
-        let count = children.len() as u64;
-        let mut counts = [0; 2];
-        for (place, (port, default)) in
-            [("success_count", "-1"), ("failure_count", "1")].into_iter().enumerate()
-        {
-            counts[place] = match self.number(at, port, default)? {
+    fn parallel(&mut self, at: Element<'a, 'x>, id: &str, op: Op) -> Parsed<Node> {
+        let mut node = Node::new(op);
+        node.children = self.some_children(at)?;
+        let count = node.children.len() as u64;
+        let ports: &[_] = match op {
+            Op::Parallel => &[("success_count", "-1"), ("failure_count", "1")],
+            _ => &[("max_failures", "1")],
+        };
+        for (place, (port, default)) in ports.iter().enumerate() {
+            let number = match self.number(at, port, default)? {
                 -1 => u32::try_from(count).unwrap_or(u32::MAX),
                 number => u32::try_from(number).unwrap_or_default(),
             };
-            if !(1..=count).contains(&u64::from(counts[place])) {
-                return Err(self.expected(
-                    at,
-                    "a count of its children",
-                    counts[place].to_string(),
-                ));
+            if !(1..=count).contains(&u64::from(number)) {
+                return Err(self.expected(at, "a count of its children", number));
             }
+            node.numbers[place] = number;
         }
-        let node = Node::parallel(counts[0], counts[1], children);
         match parallel_differs(&node) {
-            Some(why) => Err(self.refused(at, "Parallel", why)),
+            Some(why) => Err(self.refused(at, id, why)),
             None => Ok(node),
-        }
-    }
-
-    fn while_do_else(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
-        let mut children = self.some_children(at)?;
-        let otherwise = if children.len() == 3 { children.pop() } else { None };
-        let Ok([ask, then]) = <[Node; 2]>::try_from(children) else {
-            return Err(self.expected(at, "two or three children", "another number"));
-        };
-        if !is_pure(&ask) {
-            let why = "its first child is to be made of conditions, which take no time";
-            return Err(self.refused(at, "WhileDoElse", why));
-        }
-        match otherwise {
-            None => Ok(Node::sequence([ask, then])),
-            Some(otherwise) => self.choice(at, vec![(ask, then)], otherwise),
         }
     }
 
@@ -490,66 +537,49 @@ impl<'a, 'x> Import<'a, 'x> {
             return Err(self.expected(at, "a child for each case and one more", "another number"));
         };
         let variable = at.attribute("variable").unwrap_or_default();
-        let variable = self.resolve(at, "variable", variable)?;
-        let mut branches = Vec::new();
-        for (place, child) in children.into_iter().enumerate() {
+        let mut node = otherwise;
+        for (place, child) in children.into_iter().enumerate().rev() {
             let port = format!("case_{}", place + 1);
             let Some(case) = at.attribute(&port[..]) else {
                 return Err(self.expected(at, "a value for each case", "none"));
             };
-            let case = self.resolve(at, &port, case)?;
-            let name = named_ports("SwitchCase", [("case", &case), ("variable", &variable)]);
-            branches.push((self.found(at, name, Some("Condition"))?, child));
+            let ports = [("case", case), ("variable", variable)];
+            let ask = self.leaf_with_ports(at, "SwitchCase", &ports, Some("Condition"))?;
+            node = Node::if_else(ask, child, node);
         }
-        self.choice(at, branches, otherwise)
-    }
-
-    /// The first branch whose condition holds. As a branch that fails is followed by asking again, no
-    /// effect in it may change the answer.
-    fn choice(
-        &mut self,
-        at: Element<'_, '_>,
-        branches: Vec<(Node, Node)>,
-        otherwise: Node,
-    ) -> Parsed<Node> {
-        // What a branch asks is asked again, and inverted, in each one behind it.
-        for (place, (ask, _)) in branches.iter().enumerate() {
-            self.count += 1 + (branches.len() - place) * (1 + node_count(ask));
-        }
-        Node::check_size(self.depth, self.count).map_err(|problem| self.error(at, problem))?;
-        let mut before: Vec<Node> = Vec::new();
-        let mut all = Vec::new();
-        for (ask, then) in branches {
-            if has(&then, &[Op::Effect]) {
-                let why = "a branch with an effect could change its own condition";
-                return Err(self.refused(at, at.tag_name().name(), why));
-            }
-            let not = ask.clone().invert();
-            all.push(Node::sequence(before.iter().cloned().chain([ask, then])));
-            before.push(not);
-        }
-        all.push(Node::sequence(before.into_iter().chain([otherwise])));
-        Ok(Node::selector(all))
+        Ok(node)
     }
 
     fn leaf(&mut self, at: Element<'a, 'x>, id: &'a str, kind: Option<&str>) -> Parsed<Node> {
         if at.has_children() && elements(at).next().is_some() || why_refused(id).is_some() {
             return Err(self.unknown(at, id));
         }
+        let ports: Vec<_> = self
+            .attributes(at, &[])?
+            .iter()
+            .map(|port| (port.name(), port.value()))
+            .filter(|port| port.0 != "ID" || kind.is_none())
+            .collect();
+        let model = self.models.get(id).map(|model| model.tag_name().name());
+        self.leaf_with_ports(at, id, &ports, kind.or(model))
+    }
+
+    /// The leaf that is named by its ID and its ports, with what they are in the main tree.
+    fn leaf_with_ports(
+        &self,
+        at: Element<'_, '_>,
+        id: &str,
+        ports: &[(&str, &str)],
+        kind: Option<&str>,
+    ) -> Parsed<Node> {
         if self.open.len() > 1 && ["Script", "ScriptCondition"].contains(&id) {
             let why = "its names are those of a subtree: let a leaf with ports do it";
             return Err(self.refused(at, id, why));
         }
-        let mut ports = Vec::new();
-        for port in self.attributes(at, &[])? {
-            if port.name() == "ID" && kind.is_some() {
-                continue;
-            }
-            ports.push((port.name(), self.resolve(at, port.name(), port.value())?));
-        }
-        let name = named_ports(id, ports.iter().map(|(port, value)| (*port, value)));
-        let model = self.models.get(id).map(|model| model.tag_name().name());
-        self.found(at, name, kind.or(model))
+        let resolved =
+            ports.iter().map(|&(port, value)| Ok((port, self.resolve(at, port, value)?)));
+        let resolved = resolved.collect::<Parsed<Vec<_>>>()?;
+        self.found(at, name_of_leaf(id, &resolved), kind)
     }
 
     /// The leaf of the library that has this name.
@@ -558,6 +588,7 @@ impl<'a, 'x> Import<'a, 'x> {
             None => [true; 3],
             Some("Condition") => [false, true, false],
             Some("Action") => [true, false, true],
+            Some("Effect") => [false, false, true],
             Some(_) => [false; 3],
         };
         let mut places =
@@ -583,17 +614,21 @@ fn elements<'a, 'x>(at: Element<'a, 'x>) -> impl Iterator<Item = Element<'a, 'x>
     at.children().filter(Element::is_element)
 }
 
-/// Whether it takes no time and changes nothing.
-fn is_pure(node: &Node) -> bool {
-    use Op::{Condition, Fail, ForceFailure, ForceSuccess, Invert, Selector, Sequence, Succeed};
-    let pure = [Condition, Succeed, Fail, Invert, ForceSuccess, ForceFailure, Sequence, Selector];
-    pure.contains(&node.op) && node.children.iter().all(is_pure)
-}
-
-/// The name of a leaf with ports: `MoveBase goal="{home}"`.
-fn named_ports<'p>(id: &str, ports: impl IntoIterator<Item = (&'p str, &'p String)>) -> String {
-    ports.into_iter().fold(id.into(), |mut name, (port, value)| {
-        _ = write!(name, " {port}=\"{}\"", value.replace('&', "&amp;").replace('"', "&quot;"));
-        name
-    })
+/// Whether it ends in the tick in which it begins.
+fn takes_no_time(node: &Node) -> bool {
+    let is_leaf = matches!(node.op, Op::Condition | Op::Effect | Op::Succeed | Op::Fail);
+    let hands_on = matches!(
+        node.op,
+        Op::Sequence
+            | Op::Selector
+            | Op::SequenceMemory
+            | Op::SelectorMemory
+            | Op::IfElse
+            | Op::IfElseMemory
+            | Op::Invert
+            | Op::ForceSuccess
+            | Op::ForceFailure
+            | Op::Once
+    );
+    is_leaf || hands_on && node.children.iter().all(takes_no_time)
 }

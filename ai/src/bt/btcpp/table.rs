@@ -1,20 +1,26 @@
 //! The nodes of BehaviorTree.CPP, and what they are here.
 
 use core::time::Duration;
+use std::fmt::Write;
 
 use crate::action::MindError;
 use crate::bt::node::{Node, Op};
 
 /// The nodes of BehaviorTree.CPP that are read: the ports of each, and the node here that is the
 /// same, or differs by what the ports say.
-pub(super) const NODES: [(&str, &[&str], Option<Op>); 24] = [
+pub(super) const NODES: [(&str, &[&str], Option<Op>); 34] = [
     ("Sequence", &[], Some(Op::SequenceMemory)),
     ("ReactiveSequence", &[], Some(Op::Sequence)),
     ("Fallback", &[], Some(Op::SelectorMemory)),
     ("ReactiveFallback", &[], Some(Op::Selector)),
+    ("AsyncSequence", &[], Some(Op::SequenceAsync)),
+    ("AsyncFallback", &[], Some(Op::SelectorAsync)),
+    ("SequenceWithMemory", &[], Some(Op::SequencePersistent)),
     ("Parallel", &["success_count", "failure_count"], Some(Op::Parallel)),
-    ("IfThenElse", &[], None),
-    ("WhileDoElse", &[], None),
+    ("ParallelAll", &["max_failures"], Some(Op::ParallelAll)),
+    ("IfThenElse", &[], Some(Op::IfElseMemory)),
+    ("WhileDoElse", &[], Some(Op::IfElse)),
+    ("TryCatch", &["catch_on_halt"], None),
     ("Switch2", &["variable", "case_1", "case_2"], None),
     ("Switch3", &["variable", "case_1", "case_2", "case_3"], None),
     ("Switch4", &["variable", "case_1", "case_2", "case_3", "case_4"], None),
@@ -26,6 +32,11 @@ pub(super) const NODES: [(&str, &[&str], Option<Op>); 24] = [
     ("Repeat", &["num_cycles"], Some(Op::Repeat)),
     ("RetryUntilSuccessful", &["num_attempts"], Some(Op::Retry)),
     ("KeepRunningUntilFailure", &[], None),
+    ("Precondition", &["if", "else"], None),
+    ("LoopInt", &["queue", "if_empty", "value"], None),
+    ("LoopBool", &["queue", "if_empty", "value"], None),
+    ("LoopDouble", &["queue", "if_empty", "value"], None),
+    ("LoopString", &["queue", "if_empty", "value"], None),
     ("Delay", &["delay_msec"], None),
     ("Timeout", &["msec"], Some(Op::Timeout)),
     ("RunOnce", &["then_skip"], Some(Op::Once)),
@@ -34,20 +45,38 @@ pub(super) const NODES: [(&str, &[&str], Option<Op>); 24] = [
     ("AlwaysFailure", &[], Some(Op::Fail)),
 ];
 
+/// The nodes of BehaviorTree.CPP that are leaves here as well, and their ports.
+pub(super) const LEAVES: [(&str, &[&str]); 4] = [
+    ("Script", &["code"]),
+    ("ScriptCondition", &["code"]),
+    ("SetBlackboard", &["value", "output_key"]),
+    ("UnsetBlackboard", &["key"]),
+];
+
+/// The nodes that take one value after the other out of a queue.
+pub(super) const LOOPS: [&str; 4] = ["LoopInt", "LoopBool", "LoopDouble", "LoopString"];
+
+/// The name of a leaf with ports: `MoveBase goal="{home}"`.
+pub(super) fn name_of_leaf(id: &str, ports: &[(&str, impl AsRef<str>)]) -> String {
+    ports.iter().fold(id.into(), |mut name, (port, value)| {
+        let value = value.as_ref().replace('&', "&amp;").replace('"', "&quot;");
+        _ = write!(name, " {port}=\"{value}\"");
+        name
+    })
+}
+
 /// Nodes of BehaviorTree.CPP that no tree here can stand for, and why.
-pub(super) const REFUSED: [(&[&str], &str); 11] = [
-    (
-        &["SequenceWithMemory", "SequenceStar"],
-        "it goes on behind the child that failed, also after a halt",
-    ),
-    (&["AsyncSequence", "AsyncFallback"], "it leaves the tick after each child"),
-    (&["ParallelAll"], "no parallel here goes on when its result is certain"),
-    (&["TryCatch"], "no sequence here has a branch for its failure alone"),
+pub(super) const REFUSED: [(&[&str], &str); 6] = [
     (&["ManualSelector"], "no tree here asks a person"),
-    (&["Precondition"], "scripts are not run: write a condition and a ReactiveSequence"),
-    (&["SkipUnlessUpdated"], "no node here is skipped"),
-    (&["WaitValueUpdate", "WasEntryUpdated"], "the entries of a blackboard have no versions"),
-    (&["ConsumeQueue", "LoopInt", "LoopBool", "LoopDouble", "LoopString"], "there are no queues"),
+    (
+        &["SkipUnlessUpdated", "WaitValueUpdate", "WasEntryUpdated"],
+        "the entries of a blackboard have no versions",
+    ),
+    (
+        &["ConsumeQueue"],
+        "it asks its child again and again in one tick: write a LoopInt or the like",
+    ),
+    (&["SequenceStar"], "this is version 3: write SequenceWithMemory"),
     (&["SubTreePlus"], "this is version 3: write SubTree"),
     (&["include"], "other files are not read: put their trees into this one"),
 ];
@@ -69,21 +98,21 @@ pub(super) fn is_keep_running(node: &Node) -> bool {
     node.op == Op::Invert && node.children[0].op == Op::UntilFailure
 }
 
-pub(super) fn has(node: &Node, ops: &[Op]) -> bool {
+fn has(node: &Node, ops: &[Op]) -> bool {
     ops.contains(&node.op) || node.children.iter().any(|child| has(child, ops))
-}
-
-pub(super) fn node_count(node: &Node) -> usize {
-    1 + node.children.iter().map(node_count).sum::<usize>()
 }
 
 /// Theirs ends with the first child that decides, ours asks the others as well. Why that shows.
 pub(super) fn parallel_differs(node: &Node) -> Option<&'static str> {
+    if node.op == Op::ParallelAll {
+        return None;
+    }
     let [successes, failures] = node.numbers.map(u64::from);
     if successes + failures <= node.children.len() as u64 {
         return Some("which count is reached first would depend on the order within a tick");
     }
-    let is_seen = node.children.iter().skip(1).any(|child| has(child, &[Op::Effect, Op::Once]));
+    let lasting = [Op::Effect, Op::Once, Op::SequencePersistent];
+    let is_seen = node.children.iter().skip(1).any(|child| has(child, &lasting));
     is_seen.then_some("an effect behind its first child is left out there if one before decides")
 }
 
