@@ -21,8 +21,8 @@
 //! Two things are on top of the paper, since mazes of cells are tighter than plazas.
 //! Agents whose goal is taken by others who rest there are content with being next to
 //! them, if they get no nearer for a while. Those who rest step aside for one that they
-//! block. And one that has been blocked for seconds squeezes past: until it has got on, it
-//! and the others take no notice of each other.
+//! block, and go back when they are let be. And one that has been blocked for seconds squeezes
+//! past: until it has got on, it and the others take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod body;
@@ -98,10 +98,12 @@ struct Batch {
 /// On top of the paper, since mazes of cells are tighter than plazas:
 ///
 /// * those whose goal is taken by others who rest there are content with being next to
-///   them, if they get no nearer for half a second; one at rest that has been pushed farther than
-///   two cells is none of these any longer;
-/// * those who rest step aside for one that they have blocked for a second, and do not go back by
-///   themselves: they have arrived, and to ask for the same goal once more sends them there;
+///   them, if they get no nearer for half a second; one at rest that has been pushed away by more
+///   than a cell is none of these any longer;
+/// * those who rest step aside for one that they have blocked for a second, and go back as soon as
+///   they are let be if that was by more than a cell: their request is pending again, and their
+///   arrival counts once more. They give all of the way to those who stand at rest, so each walk back
+///   leaves one less away from its goal, and crowds come to rest;
 /// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
 ///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it
 ///   walks in two seconds, it and the others take no notice of each other. That is the emergency
@@ -161,9 +163,10 @@ pub fn avoid(
             class,
             speed: speed.per_second(),
             goal: body.goal,
-            is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
+            is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS && !body.goes_back(),
             wish: body.wish,
             is_squeezing: body.is_squeezing(),
+            goes_back: body.goes_back(),
             is_away: body.is_away(position.0),
             is_obstacle: false,
         });
@@ -185,7 +188,7 @@ pub fn avoid(
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
         let is_narrow = || position.cell().is_some_and(|cell| is_narrow(grid, cell));
-        body.moved(place, walked, chosen.touches_crowd, is_narrow, speed.per_second(), seconds);
+        body.moved(walked, chosen.touches_crowd, is_narrow, speed.per_second(), seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
             facing.0 = direction;
@@ -237,6 +240,7 @@ fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
         is_blocked: false,
         wish: obstacle.velocity(),
         is_squeezing: false,
+        goes_back: false,
         is_away: false,
         is_obstacle: true,
     }
@@ -302,6 +306,9 @@ impl Surroundings<'_> {
                     continue;
                 }
                 share = match (rests, other_rests) {
+                    // One that goes back moves none that stands, so that crowds come to rest.
+                    (true, false) if other.goes_back && own.velocity == Vec2::ZERO => 0.0,
+                    (false, true) if body.goes_back && disc.velocity == Vec2::ZERO => 1.0,
                     (true, false) if has_same_goal => SHARE_AT_REST,
                     (false, true) if has_same_goal => 1.0 - SHARE_AT_REST,
                     _ => 0.5,

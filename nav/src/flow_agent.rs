@@ -73,7 +73,7 @@ pub enum FlowStatus {
     /// It is on its way.
     Going,
     /// It has come to a goal, or, giving way to others, to those who rest there. It goes
-    /// on if the field is given other goals.
+    /// on if the field is given other goals, or others have pushed it away.
     Arrived,
     /// No goal can be reached from where it stands. It goes on once an edit changes that.
     Unreachable,
@@ -244,8 +244,9 @@ fn direct(
             return status;
         }
     };
-    // An agent that has arrived stays so, even if others push it aside.
-    let was_there = status == FlowStatus::Arrived && body.goal == goal;
+    // An agent that has arrived stays so while others push it aside.
+    let was_there =
+        status == FlowStatus::Arrived && body.goal == goal && !body.is_left_behind(position.0);
     // At a link, from anywhere in its cell: where many wait to cross, none comes to the very middle.
     if target != end && !was_there {
         position.0 = end;
@@ -254,8 +255,12 @@ fn direct(
     }
     let offset = target - position.0;
     let is_there = is_home && offset.length() < ARRIVAL_DISTANCE;
-    if is_there || was_there || body.is_crowded_out() {
+    if was_there {
         body.rest();
+        return FlowStatus::Arrived;
+    }
+    if is_there || body.is_crowded_out() {
+        body.arrive(position.0, goal);
         return FlowStatus::Arrived;
     }
     let left = Cell::containing(end).and_then(|next| field.left(next));

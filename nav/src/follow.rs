@@ -141,7 +141,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
             let Some(goal) = request.goal() else {
                 route.clear();
                 if let Some(body) = body {
-                    stand(request, body);
+                    stand(*position, request, body);
                 }
                 return;
             };
@@ -173,12 +173,13 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                     stats.paths_broken += u32::from(matches!(done, Done::Broken));
                     route.clear();
                     // Those who wait for a way have been stuck for as long as before.
-                    body.into_iter().for_each(Avoid::hold);
+                    body.iter_mut().for_each(|body| body.hold());
                     request.reopen();
                 }
             }
             if request.status() == RequestStatus::Pending {
                 if is_at_goal(position.0, goal) {
+                    body.into_iter().for_each(|body| body.arrive(position.0, goal));
                     arrive(request, route, stats);
                 } else {
                     pending.set(true);
@@ -228,7 +229,7 @@ fn direct(
         }
     };
     match done {
-        Done::Arrived => body.rest(),
+        Done::Arrived => body.arrive(position.0, goal),
         // Those who are pushed about have been blocked for as long as before.
         _ => body.hold(),
     }
@@ -236,8 +237,11 @@ fn direct(
 }
 
 /// Lets an agent stand that has nowhere to go.
-fn stand(request: &PathRequest, body: &mut Avoid) {
+fn stand(position: Position, request: &mut PathRequest, body: &mut Avoid) {
     match request.status() {
+        RequestStatus::Arrived | RequestStatus::Nearby(_) if body.is_left_behind(position.0) => {
+            request.reopen();
+        }
         RequestStatus::Arrived | RequestStatus::Nearby(_) => body.rest(),
         _ => body.pause(),
     }

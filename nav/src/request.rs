@@ -10,7 +10,8 @@
 //!                   │  an edit broke  │                                │
 //!                   │  the path       │                                │
 //!                   └─────────────────┴────────────────────────────────┘
-//!                     an edit made the goal reachable, and the request keeps trying
+//!                     an edit made the goal reachable, and the request keeps trying;
+//!                     or others pushed the agent away from where it had arrived
 //! ```
 //!
 //! Every answer is final: a request that is found unreachable is not looked at
@@ -92,7 +93,8 @@ pub enum RequestStatus {
     Pending,
     /// There is a path, and the agent is on it.
     Found,
-    /// The agent has come to its goal.
+    /// The agent has come to its goal. One that gives way ([`Avoid`](crate::Avoid)) and is pushed away by
+    /// others is [pending](Self::Pending) once more when they let it be, and goes back.
     Arrived,
     /// The goal cannot be reached, for this reason, but there is a path to the
     /// reachable cell that is nearest to it, and the agent is on it.

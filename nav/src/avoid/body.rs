@@ -33,6 +33,8 @@ pub struct Avoid {
     pub(crate) wish: Vec2,
     /// Where it goes, or came to last.
     pub(crate) goal: Vec2,
+    /// The goal that it came to last.
+    home: Vec2,
     /// How much of its way is left, in cells, and the least that was; infinite before it is known.
     left: f32,
     least_left: f32,
@@ -41,7 +43,7 @@ pub struct Avoid {
     squeeze_until: f32,
     /// The part of the last motion that rounding has left to be walked.
     carry: Vec2,
-    /// Where it was when it last wished to go somewhere.
+    /// Where it came to rest.
     place: Vec2,
     /// One if it touches others that rest at its goal, or in its place.
     touches_crowd: u32,
@@ -69,6 +71,7 @@ impl Avoid {
             velocity,
             wish,
             goal: NOWHERE,
+            home: NOWHERE,
             left: f32::INFINITY,
             least_left: f32::INFINITY,
             blocked_seconds: 0.0,
@@ -111,6 +114,12 @@ impl Avoid {
         self.left = left;
     }
 
+    /// Has come to its goal, or as near as others let it.
+    pub(crate) fn arrive(&mut self, position: Vec2, goal: Vec2) {
+        (self.goal, self.home, self.place) = (goal, goal, position);
+        self.rest();
+    }
+
     /// Stands where it wants to be.
     pub(crate) fn rest(&mut self) {
         self.wish = Vec2::ZERO;
@@ -123,6 +132,7 @@ impl Avoid {
     pub(crate) fn pause(&mut self) {
         self.rest();
         self.hold();
+        self.home = NOWHERE;
     }
 
     /// Stands for a tick, until there is a way again. It is none of those that rest at its goal.
@@ -152,7 +162,17 @@ impl Avoid {
     /// Whether it has been taken away from where it came to rest, so that it is none of the crowd
     /// at its goal any longer.
     pub(crate) fn is_away(&self, position: Vec2) -> bool {
-        position.distance_squared(self.place) > AWAY * AWAY
+        position.distance(self.home) > self.place.distance(self.home) + AWAY
+    }
+
+    /// Whether it has been taken away from where it came to rest, and no other pushes it now.
+    pub(crate) fn is_left_behind(&self, position: Vec2) -> bool {
+        self.is_away(position) && self.velocity.length_squared() < LET_BE * LET_BE
+    }
+
+    /// Whether it was at rest at its goal before, and only goes back there.
+    pub(crate) fn goes_back(&self) -> bool {
+        self.goal == self.home && self.goal != NOWHERE
     }
 
     /// Whether it has been blocked for so long that it squeezes past others: it and they overlap
@@ -162,11 +182,10 @@ impl Avoid {
         self.squeeze_until < self.least_left
     }
 
-    /// What came of the wish in a tick of `seconds`, and where the body is then. In a `narrow` place
+    /// What came of the wish in a tick of `seconds`. In a `narrow` place
     /// two that meet have no other way than through each other.
     pub(crate) fn moved(
         &mut self,
-        position: Vec2,
         velocity: Vec2,
         touches_crowd: bool,
         is_narrow: impl Fn() -> bool,
@@ -178,7 +197,6 @@ impl Avoid {
         if self.wish == Vec2::ZERO {
             return;
         }
-        self.place = position;
         let got_on = (self.least_left - self.left).max(0.0);
         // One that stands, at a speed of zero, has got on by nothing: not by 0 / 0.
         let made_up = if got_on > 0.0 { got_on / (speed * PROGRESS_MIN) } else { 0.0 };
@@ -204,8 +222,10 @@ impl Default for Avoid {
 /// least that was, for one that circles, or that a stream pushes back whenever it has got on for a
 /// moment, moves and gets nowhere.
 const PROGRESS_MIN: f32 = 0.2;
-/// Farther than this from where it came to rest a body is away, in cells.
-const AWAY: f32 = 2.0;
+/// Farther from its goal than where it came to rest by more than this a body is away, in cells.
+const AWAY: f32 = 1.0;
+/// One at rest that is slower than this is pushed by no other, in cells per second.
+const LET_BE: f32 = 0.05;
 /// If so many cells more are left than in the tick before, it is another way: no body is pushed
 /// so far in a tick.
 const OTHER_WAY: f32 = 4.0;

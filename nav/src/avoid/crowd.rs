@@ -49,6 +49,8 @@ pub(crate) struct Member {
     /// Whether it has got no nearer to its goal for a while.
     pub(crate) is_blocked: bool,
     pub(crate) is_squeezing: bool,
+    /// Whether it was at rest at its goal before, and goes back there.
+    pub(crate) goes_back: bool,
     /// Whether it has been taken away from where it came to rest.
     pub(crate) is_away: bool,
     /// Whether it gives way to none.

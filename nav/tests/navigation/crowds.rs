@@ -388,3 +388,80 @@ fn one_that_was_taken_away_from_its_goal_is_no_crowd_there() {
     assert_eq!([agent, first].map(|agent| sim.status(agent)), [RequestStatus::Arrived; 2]);
     assert!(sim.position(agent).distance(goal) < 1.0, "it is told so at {}", sim.position(agent));
 }
+
+/// Runs until all agents have been at rest for five seconds. Returns how far each was from its goal at most since it
+/// had first arrived, and is now.
+fn run_until_calm(sim: &mut Sim, agents: &[(Entity, Vec2)], ticks_max: u32) -> Vec<(f32, f32)> {
+    let mut farthest = vec![None; agents.len()];
+    let mut calm_ticks = 0;
+    for _ in 0..ticks_max {
+        sim.tick();
+        calm_ticks += 1;
+        for (&(agent, goal), farthest) in agents.iter().zip(&mut farthest) {
+            let is_there = sim.status(agent) == RequestStatus::Arrived;
+            if is_there || farthest.is_some() {
+                let distance = sim.position(agent).distance(goal);
+                *farthest = Some(distance.max(farthest.unwrap_or(0.0)));
+            }
+            let velocity = sim.world.get::<Avoid>(agent).unwrap().velocity();
+            if !is_there || velocity.length() > 0.05 {
+                calm_ticks = 0;
+            }
+        }
+        if calm_ticks == 100 {
+            let now = agents.iter().map(|&(agent, goal)| sim.position(agent).distance(goal));
+            return farthest.into_iter().flatten().zip(now).collect();
+        }
+    }
+    panic!("they do not come to rest in {ticks_max} ticks");
+}
+
+#[test]
+fn one_that_made_way_in_a_corridor_goes_back_to_its_goal() {
+    let mut sim = Sim::new(Grid::from_fn(20, 1, |_| true).unwrap());
+    let goals = [Vec2::new(8.5, 0.5), Vec2::new(16.5, 0.5)];
+    let first = add(&mut sim, Vec2::new(7.5, 0.5), goals[0], 2.0, 0.3);
+    sim.ticks_until(100, |sim| sim.status(first) == RequestStatus::Arrived);
+    let second = add(&mut sim, Vec2::new(0.5, 0.5), goals[1], 2.0, 0.3);
+    let ways = run_until_calm(&mut sim, &[(first, goals[0]), (second, goals[1])], 2_000);
+    assert!(ways[0].0 > 2.0, "it was pushed by no more than {} cells", ways[0].0);
+    assert!(ways.iter().all(|way| way.1 < 1.2), "{ways:?}");
+}
+
+#[test]
+fn one_that_goes_back_does_not_send_away_another_that_rests_on_its_way() {
+    // The second has its goal between that of the first and the end of the corridor, so that it pushes the first
+    // in there.
+    let mut sim = Sim::new(Grid::from_fn(12, 1, |_| true).unwrap());
+    let goals = [Vec2::new(5.5, 0.5), Vec2::new(8.5, 0.5)];
+    let first = add(&mut sim, Vec2::new(4.5, 0.5), goals[0], 2.0, 0.45);
+    sim.ticks_until(100, |sim| sim.status(first) == RequestStatus::Arrived);
+    let second = add(&mut sim, Vec2::new(0.5, 0.5), goals[1], 2.0, 0.45);
+    let ways = run_until_calm(&mut sim, &[(first, goals[0]), (second, goals[1])], 2_000);
+    assert!(ways[0].0 > 3.0 && ways[0].1 < 1.2, "{ways:?}");
+    assert!(ways[1].0 < 1.2, "it was pushed by {} cells", ways[1].0);
+}
+
+#[test]
+fn crowds_in_narrow_places_come_to_rest_near_their_goals() {
+    let mut pushed_count = 0;
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed);
+        let width = 1 + u16::try_from(rng.below(3)).unwrap();
+        let is_open = |cell: Cell| (5..5 + width).contains(&cell.y) || cell.x % 9 == 4;
+        let mut sim = Sim::new(Grid::from_fn(28, 11, is_open).unwrap());
+        let open = |sim: &Sim| sim.terrain().grid().cells().filter(|&it| is_open(it)).collect();
+        let (mut starts, mut goals): (Vec<Cell>, Vec<Cell>) = (open(&sim), open(&sim));
+        let mut agents = Vec::new();
+        for _ in 0..16 {
+            let start = starts.swap_remove(rng.below(starts.len())).centre();
+            let goal = goals.swap_remove(rng.below(goals.len())).centre();
+            agents.push((add(&mut sim, start, goal, 2.0, 0.3), goal));
+        }
+        for (farthest, now) in run_until_calm(&mut sim, &agents, 4_000) {
+            pushed_count += u32::from(farthest > 3.5);
+            assert!(now < 3.5, "seed {seed}: {now} cells away, and {farthest} before");
+        }
+    }
+    assert!(pushed_count > 10, "only {pushed_count} were pushed");
+}

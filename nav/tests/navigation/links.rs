@@ -371,7 +371,7 @@ fn followers_of_a_field_cross_links() {
 }
 
 #[test]
-fn who_has_arrived_is_not_carried_over_a_link() {
+fn a_follower_that_was_pushed_away_from_its_goal_goes_back_over_a_link() {
     let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
     let terrain = house();
     let link = terrain.links()[0];
@@ -384,11 +384,11 @@ fn who_has_arrived_is_not_carried_over_a_link() {
     sim.ticks(50);
     // Pushed to where the field leads over the link.
     sim.world.get_mut::<Position>(agent).unwrap().0 = link.from.centre();
-    sim.ticks(5);
+    sim.ticks(50);
     let status = sim.world.get::<FlowFollower>(agent).unwrap().status();
     assert_eq!(
         (status, Cell::containing(sim.position(agent))),
-        (FlowStatus::Arrived, Some(link.from))
+        (FlowStatus::Arrived, Some(link.to))
     );
 }
 

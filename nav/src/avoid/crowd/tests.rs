@@ -17,6 +17,7 @@ fn member(entity: Entity, position: Vec2, half_span: f32) -> Member {
         goal: Vec2::ZERO,
         is_blocked: false,
         is_squeezing: false,
+        goes_back: false,
         is_away: false,
         is_obstacle: false,
     }
