@@ -81,7 +81,7 @@ pub struct ActionSet {
 
 /// The most composites that may lie in each other. An agent ends with all of them, and the hooks that
 /// do this may not cause each other much deeper.
-const DEPTH_MAX: usize = 64;
+pub(super) const DEPTH_MAX: usize = 64;
 
 #[derive(Clone)]
 struct ActionSpec {

@@ -10,7 +10,7 @@ use ron::value::RawValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::action_set::{ActionSet, SpawnAction, spawn_action};
+use super::action_set::{ActionSet, ActionSetError, DEPTH_MAX, SpawnAction, spawn_action};
 use super::composite::Composite;
 use super::sequence::{OnFailure, Sequence};
 
@@ -338,7 +338,8 @@ impl ActionSet {
     /// # Errors
     /// Returns an error if the text is no plan; see [`Kinds`] for what an error looks like.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
-        let file: ActionSetFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
+        let file: ActionSetFile<'_> =
+            plan_format().from_str(text).map_err(|error| spanned(&error))?;
         read_whole_plan(text, kinds, &file.actions)
     }
 }
@@ -350,9 +351,18 @@ impl Sequence {
     /// # Errors
     /// Returns an error if the text is no sequence.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
-        let file: SequenceFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
+        let file: SequenceFile<'_> =
+            plan_format().from_str(text).map_err(|error| spanned(&error))?;
         Ok(Self::from(read_whole_plan(text, kinds, &file.actions)?).on_failure(file.on_failure))
     }
+}
+
+/// Composites in files may lie in each other as deep as others. Each is four levels to the parser; a
+/// few more are for what lies in the innermost one.
+fn plan_format() -> ron::Options {
+    let format = ron::Options::default();
+    let levels = 4 * (DEPTH_MAX + 4);
+    format.with_recursion_limit(levels)
 }
 
 fn spanned(error: &SpannedError) -> LoadError {
@@ -372,7 +382,7 @@ fn read_whole_plan(
     kinds: &Kinds,
     entries: &[ActionEntry<'_>],
 ) -> Result<ActionSet, LoadError> {
-    let plan = read_plan(text, kinds, entries)?;
+    let plan = read_plan(text, kinds, entries, 1)?;
     for entry in entries {
         exclusive_in(text, kinds, entry)?;
     }
@@ -416,6 +426,7 @@ fn read_plan(
     text: &str,
     kinds: &Kinds,
     entries: &[ActionEntry<'_>],
+    depth: usize,
 ) -> Result<ActionSet, LoadError> {
     let mut plan = ActionSet::new();
     let mut names = HashSet::new();
@@ -437,8 +448,11 @@ fn read_plan(
             (Some(_), _) if entry.parts.is_empty() => {
                 return Err(problem(format!("{kind} needs the field `parts`")));
             }
+            (Some(_), _) if depth > DEPTH_MAX => {
+                return Err(problem(ActionSetError::TooDeep.to_string()));
+            }
             (Some(&(_, composite)), _) => {
-                plan.composite(name, composite, read_plan(text, kinds, &entry.parts)?)
+                plan.composite(name, composite, read_plan(text, kinds, &entry.parts, depth + 1)?)
             }
             (None, None) => {
                 let known = kinds.by_name.keys().map(String::as_str);

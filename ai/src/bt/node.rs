@@ -37,7 +37,6 @@ use std::fmt;
 /// assert_eq!(Node::parse(&day.to_string())?, day);
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub(super) op: Op,
     /// How many successes and failures, times, tries or ticks.
@@ -169,7 +168,10 @@ impl Op {
     }
 }
 
-/// One node at a time: they may lie deeper than the stack.
+debug_as_text!(Node);
+
+// What goes through all nodes has a list of those that are open: they may lie deeper than the stack.
+
 impl Drop for Node {
     fn drop(&mut self) {
         let mut open = std::mem::take(&mut self.children);
@@ -179,10 +181,68 @@ impl Drop for Node {
     }
 }
 
+impl Clone for Node {
+    fn clone(&self) -> Self {
+        let alone = |node: &Self| {
+            let mut copy = Self::new(node.op);
+            copy.numbers = node.numbers;
+            copy.weights.clone_from(&node.weights);
+            copy.names.clone_from(&node.names);
+            copy
+        };
+        let mut open = vec![(self, alone(self))];
+        loop {
+            let (node, copy) = open.last().expect("the first one is the last to go");
+            if let Some(child) = node.children.get(copy.children.len()) {
+                open.push((child, alone(child)));
+                continue;
+            }
+            let (_, copy) = open.pop().expect("it was just looked at");
+            match open.last_mut() {
+                Some((_, parent)) => parent.children.push(copy),
+                None => return copy,
+            }
+        }
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        let alone = |node: &Self| (node.op, node.numbers, node.children.len());
+        let mut open = vec![(self, other)];
+        while let Some((a, b)) = open.pop() {
+            if alone(a) != alone(b) || a.weights != b.weights || a.names != b.names {
+                return false;
+            }
+            open.extend(a.children.iter().zip(&b.children));
+        }
+        true
+    }
+}
+
 impl Node {
     pub(super) fn new(op: Op) -> Self {
         let (weights, names, children) = (Vec::new(), Vec::new(), Vec::new());
         Self { op, numbers: [0; 2], weights, names, children }
+    }
+
+    /// Its text up to its children.
+    fn fmt_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((word, _)) = WORDS.get(self.op as usize) else {
+            let mark = if self.op == Op::Condition { "?" } else { "" };
+            return write!(f, "{}{mark}", self.names[0]);
+        };
+        f.write_str(word)?;
+        let [number, second] = self.numbers;
+        match self.op {
+            Op::Effect => write!(f, " {}", self.names[0])?,
+            Op::Parallel => write!(f, "({number}, {second})")?,
+            op if op.has_condition() => write!(f, "({}?)", self.names[0])?,
+            Op::Repeat if number == 0 => {}
+            op if op.is_counted() => write!(f, "({number})")?,
+            _ => {}
+        }
+        f.write_str(if self.op.is_composite() { " {" } else { "" })
     }
 
     fn counted(mut self, number: u32) -> Self {
@@ -428,31 +488,23 @@ impl Node {
 
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((word, _)) = WORDS.get(self.op as usize) else {
-            let mark = if self.op == Op::Condition { "?" } else { "" };
-            return write!(f, "{}{mark}", self.names[0]);
-        };
-        f.write_str(word)?;
-        let [number, second] = self.numbers;
-        match self.op {
-            Op::Effect => write!(f, " {}", self.names[0])?,
-            Op::Parallel => write!(f, "({number}, {second})")?,
-            op if op.has_condition() => write!(f, "({}?)", self.names[0])?,
-            Op::Repeat if number == 0 => {}
-            op if op.is_counted() => write!(f, "({number})")?,
-            _ => {}
-        }
-        if !self.op.is_composite() {
-            return self.children.iter().try_for_each(|child| write!(f, " {child}"));
-        }
-        f.write_str(" {")?;
-        for (place, child) in self.children.iter().enumerate() {
-            match self.op {
-                Op::Weighted => write!(f, " {}: {child}", self.weights[place])?,
-                Op::Priority => write!(f, " {}: {child}", self.names[place])?,
-                _ => write!(f, " {child}")?,
+        self.fmt_alone(f)?;
+        let mut open = vec![(self, 0)];
+        while let Some((node, place)) = open.last_mut() {
+            let (op, Some(child)) = (node.op, node.children.get(*place)) else {
+                f.write_str(if node.op.is_composite() { " }" } else { "" })?;
+                open.pop();
+                continue;
+            };
+            match op {
+                Op::Weighted => write!(f, " {}: ", node.weights[*place])?,
+                Op::Priority => write!(f, " {}: ", node.names[*place])?,
+                _ => f.write_str(" ")?,
             }
+            *place += 1;
+            child.fmt_alone(f)?;
+            open.push((child, 0));
         }
-        f.write_str(" }")
+        Ok(())
     }
 }

@@ -410,6 +410,10 @@ fn a_large_subtree_is_read_once_however_many_others_use_it() {
 fn a_node_that_lies_too_deep_for_the_stack_is_refused_and_dropped() {
     let deep = (0..1_000_000).fold(Node::action("a0"), |node, _| node.invert());
     assert_eq!(Tree::new(&deep, &library()).unwrap_err().to_string(), TOO_DEEP);
+    let copy = deep.clone();
+    assert!(copy == deep && copy.clone().invert() != deep);
+    assert_eq!(copy.to_string(), format!("{}a0", "invert ".repeat(1_000_000)));
+    assert_eq!(format!("{copy:?}").len(), copy.to_string().len());
 }
 
 #[test]

@@ -139,3 +139,24 @@ fn brackets_without_end_are_an_error_that_a_designer_can_read() {
         assert!(error.ends_with(": too many brackets lie in each other"), "{error}");
     }
 }
+
+#[test]
+fn composites_in_files_lie_in_each_other_as_deep_as_others() {
+    let deep = |depth: usize| {
+        let open = "(name: \"both\", kind: \"Join\", parts: [\n".repeat(depth);
+        let inner = "(name: \"out\", kind: \"MoveTo\", with: (place: Mine))";
+        let text = format!("(actions: [\n{open}{inner}{}])", "])".repeat(depth));
+        ActionSet::parse(&text, &kinds()).map_err(|error| error.to_string())
+    };
+    let mut world = World::new();
+    let agent = deep(64).unwrap().spawn(&mut world, ()).unwrap();
+    assert_eq!(world.len(), 1 + 64 + 1);
+    world.despawn(agent).unwrap();
+    // The 65th.
+    let said = "line 66, column 22: composites lie in each other more than 64 deep (in the action \"both\")";
+    for depth in [65, 66] {
+        assert_eq!(deep(depth).unwrap_err(), said);
+    }
+    let error = deep(10_000).unwrap_err();
+    assert!(error.ends_with("too many brackets lie in each other"), "{error}");
+}
