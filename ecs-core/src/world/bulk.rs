@@ -99,8 +99,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
         matches.iter().map(|found| self.world.remove_all::<B::Parts, F>(found)).sum()
     }
 
-    /// Takes each entity out of the world and drops its components; returns how many there were. Where
-    /// they go one by one, the last one goes first.
+    /// Takes each entity out of the world and drops its components; returns how many there were.
     ///
     /// Should a drop panic, all entities of the same archetype are gone, and each of their
     /// components was dropped once; where they go one by one, all entities up to that one.
@@ -108,9 +107,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn despawn(self) -> usize {
         let matches = self.matches();
         if self.tells(&matches) {
-            // The last one first: sources were related in order, and leave the end of their target's list.
-            let leaving = self.all_of(&matches).into_iter().rev();
-            return leaving.filter(|&entity| self.world.despawn(entity).is_ok()).count();
+            return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
         }
         matches.iter().map(|found| self.world.despawn_all::<F>(found)).sum()
     }
@@ -165,11 +162,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
         matches: &[Found<F>],
         mut change: impl FnMut(&mut World, Entity) -> bool,
     ) -> usize {
-        let all = self.all_of(matches).into_iter();
-        all.filter(|&entity| change(self.world, entity)).count()
-    }
-
-    fn all_of(&self, matches: &[Found<F>]) -> Vec<Entity> {
         let mut all = Vec::new();
         for found in matches {
             let mut archetype = self.world.archetypes.get(found.archetype);
@@ -183,7 +175,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
                 },
             );
         }
-        all
+        all.into_iter().filter(|&entity| change(self.world, entity)).count()
     }
 }
 

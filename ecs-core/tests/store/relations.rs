@@ -126,20 +126,6 @@ fn a_chain_that_grows_at_its_end_is_not_walked_for_each_child() {
     check(&world);
 }
 
-/// To look for each in the list of its parent from the wrong end would take a minute.
-#[test]
-#[cfg_attr(miri, ignore = "many entities")]
-fn the_children_of_one_parent_are_despawned_in_bulk_without_searching() {
-    let mut world = World::new();
-    let parent = world.spawn(());
-    for child in world.spawn_batch((0..300_000).map(Number)) {
-        world.set_parent(child, parent).expect("no circle");
-    }
-    assert_eq!(world.bulk::<With<Number>>().despawn(), 300_000);
-    assert!(world.children(parent).is_empty());
-    check(&world);
-}
-
 #[test]
 fn nobody_gets_the_lists_to_write_by_their_ids() {
     let mut world = World::new();
