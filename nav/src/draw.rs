@@ -10,16 +10,19 @@ use crate::cost::Weight;
 use crate::flow::Known;
 use crate::flow_agent::fields::{FlowFields, FlowId};
 use crate::grid::Grid;
+use crate::region::event::RegionId;
 use crate::request::{PathRequest, Route};
 use crate::terrain::Terrain;
 
-/// A picture in memory: pixels of red, green and blue, row by row from the top left.
+/// A picture in memory: pixels of the colours of a palette, row by row from the top left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picture {
     /// The number of columns.
     pub width: u32,
-    /// All pixels, a whole number of rows.
-    pub pixels: Vec<[u8; 3]>,
+    /// Up to 256 colours: red, green and blue.
+    pub palette: Vec<[u8; 3]>,
+    /// The place in the palette of each pixel, a whole number of rows.
+    pub pixels: Vec<u8>,
 }
 
 /// What [`debug_draw`] draws.
@@ -46,15 +49,31 @@ impl Default for DrawOptions {
     }
 }
 
-const ROCK: [u8; 3] = [38, 35, 42];
+/// Places in the palette, and the colours there.
+const ROCK: u8 = 0;
+/// Rock whose side to the south is seen.
+const FACE: u8 = 1;
+const LINK: u8 = 2;
+const AGENT: u8 = 3;
+const ARROW: u8 = 4;
+const COLOURS: [[u8; 3]; 5] =
+    [[30, 28, 34], [66, 60, 70], [255, 90, 255], [255, 255, 255], [250, 250, 160]];
+/// Routes have one of so many colours.
+const FIRST_ROUTE: u8 = 5;
+const ROUTE_COUNT: u8 = 8;
+const FIRST_GROUND: u8 = FIRST_ROUTE + ROUTE_COUNT;
+/// Regions that are so many numbers apart look the same, and weights beyond the last step.
+const REGION_COUNT: u8 = 48;
+const WEIGHT_STEPS: u8 = 5;
+const WEIGHTS_PER_STEP: u8 = 3;
+/// The heavier the ground is, the more it looks like this.
 const HEAVY: [u8; 3] = [24, 84, 190];
-const LINK: [u8; 3] = [255, 90, 255];
-const AGENT: [u8; 3] = [255, 255, 255];
-const ARROW: [u8; 3] = [250, 250, 160];
 
 /// Draws the terrain of a world, with what lives on it, into a picture.
 ///
-/// Regions have colours of their own; ground is the bluer the heavier it is, and solid cells are dark.
+/// Regions have colours of their own; ground is the bluer the heavier it is, and solid cells are dark, those above
+/// open ones a little less. With a pixel for each cell, and without agents, it is the map of the page that
+/// `formic::inspect` serves.
 /// A route is a line from its agent to its goal, a link one that ends in a dot. The same world
 /// gives the same picture.
 ///
@@ -77,14 +96,17 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
     let all = world.resource::<Terrain>().expect("the world has a terrain");
     let terrain = all.for_class(options.class).expect("the terrain has the class");
     let (grid, side) = (terrain.grid(), usize::from(options.cell_pixels.max(1)));
-    let mut picture = Picture::new(grid, side);
-    for (cell, clearance) in grid.cells().zip(clearances(grid)) {
-        let colour = match terrain.region(cell) {
-            None => ROCK,
-            Some(_) if options.clearance => [40 + clearance * (208 / SIZE_MAX); 3],
-            Some(region) => region_colour(region.slot(), grid.weight_inside(cell)),
+    let mut picture = Picture::new(grid, side, options.clearance);
+    let clearances = options.clearance.then(|| clearances(grid));
+    for (place, cell) in grid.cells().enumerate() {
+        let below = Cell::new(cell.x, cell.y.saturating_add(1));
+        let colour = match (terrain.region(cell), &clearances) {
+            (None, _) if terrain.is_open(below) => FACE,
+            (None, _) => ROCK,
+            (Some(_), Some(clearances)) => FIRST_GROUND + clearances[place] - 1,
+            (Some(region), None) => ground_place(region, grid.weight_inside(cell)),
         };
-        picture.square(cell.centre(), side, colour, side);
+        picture.fill_cell(cell, colour, side);
     }
     let field = options
         .field
@@ -110,23 +132,27 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
     picture
 }
 
-/// The colour in which [`debug_draw`] draws the ground of a region: red, green and blue.
-///
-/// It is always the same, and that of neighbours in the numbering is another. None is as dark as
-/// rock or as light as an agent. Heavy ground is bluer. `region` is a
-/// [`RegionId::slot`](crate::RegionId::slot).
-#[must_use]
-pub fn region_colour(region: usize, weight: Weight) -> [u8; 3] {
+/// The place in the palette of the ground of a region.
+fn ground_place(region: RegionId, weight: Weight) -> u8 {
+    #[expect(clippy::cast_possible_truncation, reason = "of a few regions")]
+    let region = (region.slot() % usize::from(REGION_COUNT)) as u8;
+    let step = (weight.get() - 1).div_ceil(WEIGHTS_PER_STEP).min(WEIGHT_STEPS - 1);
+    FIRST_GROUND + region * WEIGHT_STEPS + step
+}
+
+/// The colour of the ground of a region, at a step of weights: that of neighbours in the numbering is another, and
+/// none is as dark as rock or as light as an agent.
+fn ground_colour(region: u8, weight_step: u8) -> [u8; 3] {
     // The golden ratio spreads any number of hues evenly; the first one is calm.
-    let hue = (region % 48) as f32 * 0.618_034 + 0.52;
-    let bright = [0.62, 0.42, 0.8, 0.52][region % 4];
+    let hue = f32::from(region) * 0.618_034 + 0.52;
+    let bright = [0.62, 0.42, 0.8, 0.52][usize::from(region % 4)];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a byte")]
     let channel = |shift: f32| {
         let away = ((hue + shift).fract() * 6.0 - 3.0).abs() - 1.0;
         (255.0 * bright * (0.25 + 0.75 * away.clamp(0.0, 1.0))) as u8
     };
     let floor = [0.0, 2.0 / 3.0, 1.0 / 3.0].map(channel);
-    let part = u16::from((weight.get() - 1).min(12)) * 20;
+    let part = u16::from(weight_step * WEIGHTS_PER_STEP) * 20;
     let mix = |place: usize| {
         (u16::from(floor[place]) * (256 - part) + u16::from(HEAVY[place]) * part) / 256
     };
@@ -149,10 +175,18 @@ fn clearances(grid: &Grid) -> Vec<u8> {
 }
 
 impl Picture {
-    fn new(grid: &Grid, side: usize) -> Self {
+    fn new(grid: &Grid, side: usize, clearance: bool) -> Self {
+        let routes = (0..ROUTE_COUNT).map(|place| ground_colour(place, 0).map(|it| it | 0x60));
+        let mut palette: Vec<_> = COLOURS.into_iter().chain(routes).collect();
+        if clearance {
+            palette.extend((1..=SIZE_MAX).map(|size| [40 + size * (208 / SIZE_MAX); 3]));
+        } else {
+            let steps = |region| (0..WEIGHT_STEPS).map(move |step| ground_colour(region, step));
+            palette.extend((0..REGION_COUNT).flat_map(steps));
+        }
         let [width, height] = [grid.width(), grid.height()].map(|cells| usize::from(cells) * side);
         let width_pixels = u32::try_from(width).expect("at most 255 pixels a cell");
-        Self { width: width_pixels, pixels: vec![ROCK; width * height] }
+        Self { width: width_pixels, palette, pixels: vec![ROCK; width * height] }
     }
 
     /// The number of rows.
@@ -165,12 +199,19 @@ impl Picture {
     #[must_use]
     pub fn ppm(&self) -> Vec<u8> {
         let mut bytes = format!("P6 {} {} 255\n", self.width, self.height()).into_bytes();
-        bytes.extend(self.pixels.iter().flatten());
+        bytes.extend(self.pixels.iter().flat_map(|&place| self.palette[usize::from(place)]));
         bytes
     }
 
+    fn fill_cell(&mut self, cell: Cell, colour: u8, side: usize) {
+        let (left, top) = (usize::from(cell.x) * side, usize::from(cell.y) * side);
+        for row in top..top + side {
+            self.pixels[row * self.width as usize + left..][..side].fill(colour);
+        }
+    }
+
     /// Fills a square of so many pixels a side around a place, as far as it is on the map.
-    fn square(&mut self, middle: Vec2, pixels: usize, colour: [u8; 3], side: usize) {
+    fn square(&mut self, middle: Vec2, pixels: usize, colour: u8, side: usize) {
         let corner = middle * side as f32 - pixels as f32 * 0.5;
         #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
         let [left, top] = [corner.x, corner.y].map(|at| i64::from(at.round() as i32));
@@ -185,7 +226,7 @@ impl Picture {
     }
 
     /// Draws a line. Ends beyond the map are moved to its border.
-    fn line(&mut self, from: Vec2, to: Vec2, colour: [u8; 3], side: usize) {
+    fn line(&mut self, from: Vec2, to: Vec2, colour: u8, side: usize) {
         let size = Vec2::new(self.width as f32, self.height() as f32) / side as f32;
         let [from, to] = [from, to].map(|end| end.clamp(Vec2::ZERO, size));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "on the map")]
@@ -204,15 +245,11 @@ impl Picture {
         }
         let routes = world.query_ref::<(Entity, &Position, &PathRequest, &Route)>();
         for (entity, position, request, route) in routes {
-            let Some((goal, rest)) = request.goal().zip(route.rest().split_last()) else {
-                continue;
-            };
-            let colour = region_colour(entity.index() as usize, Weight::ONE).map(|it| it | 0x60);
-            let middles = rest.1.iter().map(|cell: &Cell| cell.centre());
-            let mut from = position.0;
-            for to in middles.chain([goal]) {
-                self.line(from, to, colour, side);
-                from = to;
+            let Some(goal) = request.goal() else { continue };
+            #[expect(clippy::cast_possible_truncation, reason = "of a few colours")]
+            let colour = FIRST_ROUTE + (entity.index() % u32::from(ROUTE_COUNT)) as u8;
+            for ends in route.line(position.0, goal).windows(2) {
+                self.line(ends[0], ends[1], colour, side);
             }
         }
         for position in world.query_ref::<&Position>() {

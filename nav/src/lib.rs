@@ -121,7 +121,7 @@ pub use check::{PathFault, path_cost};
 pub use class::{AgentClass, ClassId, SIZE_MAX};
 pub use cost::{Cost, DIAGONAL, STRAIGHT, Weight};
 pub use direction::{Connectivity, Direction, MoveRule};
-pub use draw::{DrawOptions, Picture, debug_draw, region_colour};
+pub use draw::{DrawOptions, Picture, debug_draw};
 pub use flow::{FlowField, SettledFlow};
 pub use flow_agent::fields::{FlowFields, FlowId};
 pub use flow_agent::{FlowFollower, FlowStatus};

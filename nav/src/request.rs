@@ -356,6 +356,14 @@ impl Route {
         self.path.cells().get(self.next..).unwrap_or_default()
     }
 
+    /// The line along which an agent at `position` goes from cell to cell to its `goal`; empty if it has no path.
+    #[must_use]
+    pub fn line(&self, position: Vec2, goal: Vec2) -> Vec<Vec2> {
+        let Some((_, between)) = self.rest().split_last() else { return Vec::new() };
+        let middles = between.iter().map(|cell| cell.centre());
+        std::iter::once(position).chain(middles).chain([goal]).collect()
+    }
+
     /// The whole path, empty if there is none.
     #[must_use]
     pub const fn path(&self) -> &Path {

@@ -1,23 +1,12 @@
 //! The map of a world that has a terrain of `nav`.
 
 use formic_ecs::{Entity, World};
-use formic_nav::{
-    Cell, PathRequest, Position, RequestStatus, Route, Terrain, Weight, region_colour,
-};
+use formic_nav::{DrawOptions, PathRequest, Position, RequestStatus, Route, Terrain, debug_draw};
 use glam::Vec2;
 
 #[cfg(not(target_family = "wasm"))]
 use super::inspector::Attached;
 use super::{Colour, Ground, Kind, Mark, Scene, View};
-
-/// The side of rock that is turned towards us.
-const FACE: Colour = Colour([66, 60, 70]);
-const ROCK_TILE: usize = 0;
-const FACE_TILE: usize = 1;
-const FIRST_REGION_TILE: usize = 2;
-/// Regions that are so many numbers apart look the same, and weights beyond the last step.
-const REGION_TILES: usize = 48;
-const WEIGHT_STEPS: usize = 5;
 
 const RESTS: u8 = 0;
 const WALKS: u8 = 1;
@@ -37,20 +26,6 @@ impl<'w> TerrainMap<'w> {
     #[must_use]
     pub fn of(world: &'w World) -> Option<Self> {
         world.resource().ok().map(|terrain| Self { world, terrain })
-    }
-
-    /// The place of a cell in the palette.
-    fn tile(&self, cell: Cell) -> usize {
-        if let Some(region) = self.terrain.region(cell) {
-            let weight = self.terrain.grid().weight(cell).map_or(0, |weight| weight.get() - 1);
-            let step = usize::from(weight).div_ceil(3).min(WEIGHT_STEPS - 1);
-            return FIRST_REGION_TILE + region.slot() % REGION_TILES * WEIGHT_STEPS + step;
-        }
-        let below = cell.y.checked_add(1).map(|y| Cell::new(cell.x, y));
-        match below.is_some_and(|cell| self.terrain.is_open(cell)) {
-            true => FACE_TILE,
-            false => ROCK_TILE,
-        }
     }
 }
 
@@ -77,16 +52,13 @@ impl View for TerrainMap<'_> {
 
     fn ground(&self) -> Ground {
         let grid = self.terrain.grid();
-        let regions = (0..REGION_TILES * WEIGHT_STEPS).map(|tile| {
-            let weight = u8::try_from(1 + tile % WEIGHT_STEPS * 3).ok().and_then(Weight::new);
-            Colour(region_colour(tile / WEIGHT_STEPS, weight.unwrap_or_default()))
-        });
-        let tile = |cell| u8::try_from(self.tile(cell)).unwrap_or_default();
+        let options = DrawOptions { cell_pixels: 1, agents: false, ..DrawOptions::default() };
+        let picture = debug_draw(self.world, options);
         Ground {
             columns: grid.width(),
             rows: grid.height(),
-            palette: [Colour::ROCK, FACE].into_iter().chain(regions).collect(),
-            tiles: grid.cells().map(tile).collect(),
+            palette: picture.palette.into_iter().map(Colour).collect(),
+            tiles: picture.pixels,
             landmarks: Vec::new(),
         }
     }
@@ -115,11 +87,7 @@ impl View for TerrainMap<'_> {
         ) else {
             return Vec::new();
         };
-        let Some((goal, (_, between))) = request.goal().zip(route.rest().split_last()) else {
-            return Vec::new();
-        };
-        let middles = between.iter().map(|cell| cell.centre());
-        std::iter::once(position.0).chain(middles).chain([goal]).collect()
+        request.goal().map_or_else(Vec::new, |goal| route.line(position.0, goal))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use formic_nav::{
     AgentClass, Cell, ClassId, DrawOptions, FlowFields, Grid, Link, MoveRule, PathRequest, Picture,
-    Position, Terrain, Weight, debug_draw, region_colour,
+    Position, Terrain, Weight, debug_draw,
 };
 
 use glam::Vec2;
@@ -11,19 +11,22 @@ use crate::noise;
 use crate::rng::Rng;
 use crate::sim::Sim;
 
+const ROCK: [u8; 3] = [30, 28, 34];
+
 /// The colours in a cell.
 fn colours(picture: &Picture, options: DrawOptions, cell: Cell) -> Vec<[u8; 3]> {
     let (side, width) = (usize::from(options.cell_pixels), picture.width as usize);
     let (left, top) = (usize::from(cell.x) * side, usize::from(cell.y) * side);
     let pixels = (top..top + side).flat_map(|y| (left..left + side).map(move |x| (x, y)));
-    let mut all: Vec<_> = pixels.map(|(x, y)| picture.pixels[y * width + x]).collect();
+    let mut all: Vec<_> =
+        pixels.map(|(x, y)| picture.palette[usize::from(picture.pixels[y * width + x])]).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
 #[test]
-fn cells_of_one_region_and_weight_have_one_colour_and_rock_has_its_own() {
+fn cells_of_one_region_and_weight_have_one_colour_and_rock_has_two() {
     let mut rng = Rng::new(3);
     let sim = Sim::new(noise::noise(&mut rng, 21, 14, 60));
     let options = DrawOptions { cell_pixels: 3, ..DrawOptions::default() };
@@ -33,8 +36,12 @@ fn cells_of_one_region_and_weight_have_one_colour_and_rock_has_its_own() {
     for (a, b) in terrain.grid().cells().zip(terrain.grid().cells().skip(1)) {
         let [one, other] = [a, b].map(|cell| colours(&picture, options, cell));
         assert_eq!((one.len(), other.len()), (1, 1));
-        let slots = [a, b].map(|cell| terrain.region(cell).map(|region| region.slot() % 48));
-        assert_eq!(one == other, slots[0] == slots[1], "{a} and {b}");
+        let kinds = [a, b].map(|cell| {
+            // Rock above an open cell shows its side.
+            let region = terrain.region(cell).map(|region| region.slot() % 48);
+            (region, region.is_none() && terrain.is_open(Cell::new(cell.x, cell.y + 1)))
+        });
+        assert_eq!(one == other, kinds[0] == kinds[1], "{a} and {b}");
     }
     let ppm = picture.ppm();
     assert_eq!(ppm.len(), b"P6 63 42 255\n".len() + 63 * 42 * 3);
@@ -50,7 +57,9 @@ fn clearances_are_the_largest_squares_that_fit() {
     for cell in terrain.grid().cells() {
         let fits = |size: &u8| terrain.for_class(ClassId(*size)).unwrap().is_open(cell);
         let largest = (1..=8).rev().find(fits);
-        let expected = largest.map_or([38, 35, 42], |size| [40 + size * 26; 3]);
+        let is_above_open = terrain.is_open(Cell::new(cell.x, cell.y + 1));
+        let rock = if is_above_open { [66, 60, 70] } else { ROCK };
+        let expected = largest.map_or(rock, |size| [40 + size * 26; 3]);
         assert_eq!(colours(&picture, options, cell), [expected], "{cell}");
     }
 }
@@ -97,9 +106,14 @@ fn regions_are_told_apart_from_each_other_and_from_rock_and_agents() {
     let distance = |a: [u8; 3], b: [u8; 3]| -> u32 {
         a.iter().zip(b).map(|(&a, b)| u32::from(a.abs_diff(b))).sum()
     };
-    let regions: Vec<_> = (0..24).map(|region| region_colour(region, Weight::ONE)).collect();
+    let sim = Sim::new(Grid::from_fn(47, 1, |cell| cell.x % 2 == 0).unwrap());
+    let options = DrawOptions::default();
+    let picture = debug_draw(&sim.world, options);
+    let cells = sim.terrain().grid().cells().step_by(2);
+    let regions: Vec<_> = cells.map(|cell| colours(&picture, options, cell)[0]).collect();
+    assert_eq!(regions.len(), 24);
     for (index, &colour) in regions.iter().enumerate() {
-        assert!(distance(colour, [38, 35, 42]) > 80, "{index}: {colour:?} is as dark as rock");
+        assert!(distance(colour, ROCK) > 80, "{index}: {colour:?} is as dark as rock");
         assert!(distance(colour, [255; 3]) > 80, "{index}: {colour:?} is as light as an agent");
         for (other, &neighbour) in regions.iter().enumerate().skip(index + 1) {
             let apart = distance(colour, neighbour);
@@ -122,4 +136,17 @@ fn a_route_to_a_goal_far_beyond_the_map_is_drawn_to_its_border() {
     };
     // A line of that many pixels would never end.
     assert_eq!(draw(9.5), draw(1e30));
+}
+
+#[test]
+fn heavy_ground_is_bluer() {
+    let mut grid = Grid::from_fn(6, 1, |_| true).unwrap();
+    for (x, weight) in (0..).zip([1, 2, 4, 5, 13, 255]) {
+        grid.set_weight(Cell::new(x, 0), Weight::new(weight).unwrap());
+    }
+    let options = DrawOptions { cell_pixels: 1, ..DrawOptions::default() };
+    let picture = debug_draw(&Sim::new(grid).world, options);
+    let blue: Vec<u8> = (0..6).map(|x| colours(&picture, options, Cell::new(x, 0))[0][2]).collect();
+    assert!(blue[0] < blue[1] && blue[1] == blue[2] && blue[2] < blue[3], "{blue:?}");
+    assert!(blue[3] < blue[4] && blue[4] == blue[5], "{blue:?}");
 }
