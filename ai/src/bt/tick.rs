@@ -284,8 +284,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         result
     }
 
-    /// The memory has the child to go on with, and a bit above if that was running. That of a
-    /// persistent one stays when it fails or is left.
+    /// The memory has the child to go on with; that of those which leave the tick has a bit above if
+    /// that was running, and that of a persistent one stays when it fails or is left.
     fn resume(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
         const WAS_RUNNING: u64 = 1 << 32;
         let op = self.tree.nodes[at].op;
@@ -302,7 +302,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         while child < end {
             let result = self.node(child);
             if result != next {
-                self.memories[slot] = child as u64 | WAS_RUNNING;
+                self.memories[slot] = child as u64 | if is_async { WAS_RUNNING } else { 0 };
                 return result;
             }
             child = usize::from(self.tree.nodes[child].end);
@@ -312,7 +312,9 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             }
             was_running = false;
         }
-        self.memories[slot] = 0;
+        if op == Op::SequencePersistent {
+            self.memories[slot] = 0;
+        }
         next
     }
 
