@@ -5,7 +5,7 @@
 //! what that is.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ai::action::{Ended, load_file};
+use formic_ai::action::load_file;
 use formic_ai::prelude::*;
 use serde::Deserialize;
 
@@ -112,38 +112,28 @@ fn move_to(
     });
 }
 
-struct Performing<'a>(AgentAccess<'a, &'static mut Animator>);
-
-impl Processor for Performing<'_> {
-    type Action = PlayAnimation;
-
-    fn start(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
-        let animator = animator.get_mut();
-        animator.requests += 1;
-        action.request = animator.requests;
-        (animator.clip, animator.ticks_left) = (action.clip, 5);
-        ActionResult::Running
-    }
-
-    fn update(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
-        if animator.get_mut().finished >= action.request {
-            ActionResult::Success
-        } else {
-            ActionResult::Running
-        }
-    }
-
-    fn cleanup(&self, agent: Agent<'_>, _: &mut PlayAnimation, _: Ended) {
-        if let Ok(mut animator) = self.0.claim(agent) {
-            animator.get_mut().clip = Clip::Idle;
-        }
-    }
-}
-
 fn play_animation(mut actions: Actions<PlayAnimation>, animators: AgentAccess<&mut Animator>) {
-    actions.process(&Performing(animators));
+    actions.carry_out(
+        |agent, action| {
+            animators.act(agent, |animator| {
+                animator.requests += 1;
+                action.request = animator.requests;
+                (animator.clip, animator.ticks_left) = (action.clip, 5);
+                ActionResult::Running
+            })
+        },
+        |agent, action| {
+            animators.act(agent, |animator| match animator.finished >= action.request {
+                true => ActionResult::Success,
+                false => ActionResult::Running,
+            })
+        },
+        |agent, _, _| {
+            if let Ok(mut animator) = animators.claim(agent) {
+                animator.get_mut().clip = Clip::Idle;
+            }
+        },
+    );
 }
 
 /// The bodies move on.

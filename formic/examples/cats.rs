@@ -14,11 +14,6 @@ struct Needs {
 }
 #[derive(Component, Clone)]
 struct Pastime;
-struct Cats(Reasoner);
-
-fn think(mut minds: UtilityAgents<'_, &Needs>, cats: Res<'_, Cats>) {
-    minds.decide(&cats.0, |needs| [needs.hunger, needs.tiredness]);
-}
 
 /// Time makes hungry and tired, whatever a cat does.
 fn grow(mut cats: Query<'_, &mut Needs>) {
@@ -40,11 +35,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::new();
     let cat = actions.spawn(&mut world, Needs { hunger: 0.1, tiredness: 0.4 })?;
     UtilityAgent::drive(&mut world, cat, &cats, 1)?;
-    world.insert_resource(Cats(cats));
     world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
 
-    let systems = formic::ai::action::add(Schedule::builder()).add(think.as_mind());
-    let mut schedule = systems.add(grow.after(think)).build(&mut world)?;
+    let think = move |mut minds: UtilityAgents<'_, &Needs>| {
+        minds.decide(&cats, |needs| [needs.hunger, needs.tiredness]);
+    };
+    let systems = formic::ai::action::add(Schedule::builder());
+    let mut schedule = systems.add((think.as_mind(), grow).chain()).build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for _tick in 0..30 {
         schedule.run(&mut world, &pool);

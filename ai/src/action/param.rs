@@ -16,6 +16,7 @@ use super::lifetimes::link_kind;
 use super::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 use super::report::{Owner, Report, deliver};
 use super::systems::identify_parts;
+use crate::explain::Ended;
 
 type Row<T, X> = (
     Claimant<'static>,
@@ -185,19 +186,87 @@ impl<T: Component> Actions<'_, T> {
     /// # Panics
     /// Panics if the function panics.
     pub fn update(&mut self, update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync) {
-        self.process(&Updating(update, PhantomData));
+        self.carry_out(|_, _| ActionResult::Running, update, |_, _, _| ());
+    }
+
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by
+    /// functions that take the places of [`Processor::start`], [`Processor::update`] and
+    /// [`Processor::cleanup`].
+    ///
+    /// ```
+    /// use formic_ai::action::{self, Ended};
+    /// use formic_ai::prelude::*;
+    ///
+    /// #[derive(Component, Default)]
+    /// struct Face { clip: &'static str, ticks_left: u32 }
+    /// #[derive(Component, Clone)]
+    /// struct Play(&'static str);
+    ///
+    /// fn play(mut actions: Actions<Play>, faces: AgentAccess<&mut Face>) {
+    ///     actions.carry_out(
+    ///         |agent, play| faces.act(agent, |face| {
+    ///             *face = Face { clip: play.0, ticks_left: 2 };
+    ///             ActionResult::Running
+    ///         }),
+    ///         |agent, _| faces.act(agent, |face| {
+    ///             face.ticks_left -= 1;
+    ///             if face.ticks_left == 0 { ActionResult::Success } else { ActionResult::Running }
+    ///         }),
+    ///         // However it ends; the agent may be gone.
+    ///         |agent, _, ended| if let Ok(mut face) = faces.claim(agent) {
+    ///             face.get_mut().clip = if ended == Ended::Success { "content" } else { "startled" };
+    ///         },
+    ///     );
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let cat = Sequence::new().then(Play("yawn")).spawn(&mut world, Face::default())?;
+    /// let mut schedule =
+    ///     action::add(Schedule::builder()).add(play.as_action()).build(&mut world)?;
+    /// let pool = Pool::new(Threads::None)?;
+    /// let mut clip = || {
+    ///     schedule.run(&mut world, &pool);
+    ///     world.get::<Face>(cat).unwrap().clip
+    /// };
+    /// assert_eq!([clip(), clip()], ["yawn", "content"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if one of the functions panics.
+    pub fn carry_out(
+        &mut self,
+        start: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync,
+        update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync,
+        cleanup: impl Fn(Agent<'_>, &mut T, Ended) + Sync,
+    ) {
+        self.process(&Functions(start, update, cleanup, PhantomData));
     }
 }
 
-/// A processor that is a function.
-struct Updating<F, T>(F, PhantomData<fn(&mut T)>);
+/// A processor that is three functions.
+struct Functions<S, U, C, T>(S, U, C, PhantomData<fn(&mut T)>);
 
-impl<T: Component, F: Fn(Agent<'_>, &mut T) -> ActionResult> Processor for Updating<F, T> {
+impl<S, U, C, T: Component> Processor for Functions<S, U, C, T>
+where
+    S: Fn(Agent<'_>, &mut T) -> ActionResult,
+    U: Fn(Agent<'_>, &mut T) -> ActionResult,
+    C: Fn(Agent<'_>, &mut T, Ended),
+{
     type Action = T;
 
     #[inline]
-    fn update(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
+    fn start(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
         (self.0)(agent, action)
+    }
+
+    #[inline]
+    fn update(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
+        (self.1)(agent, action)
+    }
+
+    fn cleanup(&self, agent: Agent<'_>, action: &mut T, ended: Ended) {
+        (self.2)(agent, action, ended);
     }
 }
 

@@ -7,6 +7,8 @@ use crate::explain::Ended;
 
 /// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
 ///
+/// Where closures do, [`Actions::carry_out`](super::Actions::carry_out) takes them instead.
+///
 /// It is called from several threads at once; to write to its agent it holds an
 /// [`AgentAccess`](super::AgentAccess), to read from others a
 /// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, it is carried out

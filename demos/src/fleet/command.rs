@@ -48,38 +48,12 @@ impl Command {
             Order::Defend => 60,
         }
     }
-}
 
-/// What is scouted is true for so long, and so long ships stay together.
-const KNOWN_TICKS: u32 = 600;
-const MUSTERED_TICKS: u32 = 300;
-
-type Staff = (&'static mut Orders, &'static mut War, &'static Strength);
-
-struct Commanding<'a>(AgentAccess<'a, Staff>);
-
-impl Processor for Commanding<'_> {
-    type Action = Command;
-
-    fn start(&self, admiral: Agent<'_>, command: &mut Command) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
-        let (orders, ..) = claim.get_mut();
-        command.ticks_left = command.ticks();
-        match command.order {
-            Order::Reinforce | Order::Scout => {}
-            Order::Muster => orders.point = orders.base.lerp(orders.foe_base, 0.25),
-            Order::Strike => orders.point = orders.foe_base,
-            Order::Defend => orders.point = orders.base,
-        }
-        ActionResult::Running
-    }
-
-    fn update(&self, admiral: Agent<'_>, command: &mut Command) -> ActionResult {
-        let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
-        let (_, war, strength) = claim.get_mut();
-        command.ticks_left = command.ticks_left.saturating_sub(1);
-        let is_over = command.ticks_left == 0;
-        match command.order {
+    /// One tick of it.
+    fn go_on(&mut self, war: &mut War, strength: &Strength) -> ActionResult {
+        self.ticks_left = self.ticks_left.saturating_sub(1);
+        let is_over = self.ticks_left == 0;
+        match self.order {
             Order::Strike if war.is_beaten(strength) => return ActionResult::Success,
             Order::Strike if is_over || strength.ships * 3 < strength.ships_max => {
                 return ActionResult::Failed;
@@ -95,6 +69,27 @@ impl Processor for Commanding<'_> {
     }
 }
 
+/// What is scouted is true for so long, and so long ships stay together.
+const KNOWN_TICKS: u32 = 600;
+const MUSTERED_TICKS: u32 = 300;
+
+type Staff = (&'static mut Orders, &'static mut War, &'static Strength);
+
 pub(super) fn command(mut actions: Actions<Command>, staffs: AgentAccess<Staff>) {
-    actions.process(&Commanding(staffs));
+    actions.carry_out(
+        |admiral, command| {
+            command.ticks_left = command.ticks();
+            staffs.act(admiral, |(orders, ..)| {
+                match command.order {
+                    Order::Reinforce | Order::Scout => {}
+                    Order::Muster => orders.point = orders.base.lerp(orders.foe_base, 0.25),
+                    Order::Strike => orders.point = orders.foe_base,
+                    Order::Defend => orders.point = orders.base,
+                }
+                ActionResult::Running
+            })
+        },
+        |admiral, command| staffs.act(admiral, |(_, war, strength)| command.go_on(war, strength)),
+        |_, _, _| (),
+    );
 }

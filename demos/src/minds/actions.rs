@@ -3,7 +3,7 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ai::action::{AgentSystem, Ended};
+use formic_ai::action::AgentSystem;
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
 
@@ -53,69 +53,57 @@ pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
 
 type Gatherer = (&'static mut Basket, &'static mut Books);
 
-struct Gathering<'a>(AgentAccess<'a, Gatherer>);
-
-impl Processor for Gathering<'_> {
-    type Action = Gather;
-
-    fn start(&self, _: Agent<'_>, gather: &mut Gather) -> ActionResult {
-        gather.seconds_left = GATHER_SECONDS;
-        ActionResult::Running
-    }
-
-    fn update(&self, agent: Agent<'_>, gather: &mut Gather) -> ActionResult {
-        self.0.act(agent, |(basket, books)| {
-            books.ticks[GATHER] += 1;
-            gather.seconds_left -= TICK_SECONDS;
-            if gather.seconds_left > 0.0 {
-                return ActionResult::Running;
-            }
-            if basket.0 == Basket::FULL {
-                return ActionResult::Failed;
-            }
-            basket.0 += 1;
-            books.gathered += 1;
-            ActionResult::Success
-        })
-    }
-}
-
 fn gather(mut actions: Actions<Gather>, foragers: AgentAccess<Gatherer>) {
-    actions.process(&Gathering(foragers));
+    actions.carry_out(
+        |_, gather| {
+            gather.seconds_left = GATHER_SECONDS;
+            ActionResult::Running
+        },
+        |agent, gather| {
+            foragers.act(agent, |(basket, books)| {
+                books.ticks[GATHER] += 1;
+                gather.seconds_left -= TICK_SECONDS;
+                if gather.seconds_left > 0.0 {
+                    return ActionResult::Running;
+                }
+                if basket.0 == Basket::FULL {
+                    return ActionResult::Failed;
+                }
+                basket.0 += 1;
+                books.gathered += 1;
+                ActionResult::Success
+            })
+        },
+        |_, _, _| (),
+    );
 }
 
 type Eater = (&'static mut Needs, &'static mut Basket, &'static mut Books);
 
-struct Eating<'a>(AgentAccess<'a, Eater>);
-
-impl Processor for Eating<'_> {
-    type Action = Eat;
-
-    fn start(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
-        eat.seconds_left = EAT_SECONDS;
-        self.0.act(agent, |(_, basket, _)| match basket.0 {
-            0 => ActionResult::Failed,
-            _ => ActionResult::Running,
-        })
-    }
-
-    fn update(&self, agent: Agent<'_>, eat: &mut Eat) -> ActionResult {
-        self.0.act(agent, |(needs, basket, books)| {
-            books.ticks[EAT] += 1;
-            eat.seconds_left -= TICK_SECONDS;
-            if eat.seconds_left > 0.0 {
-                return ActionResult::Running;
-            }
-            basket.0 -= 1;
-            books.meals += 1;
-            needs.eat();
-            ActionResult::Success
-        })
-    }
-}
-
 fn eat(mut actions: Actions<Eat>, foragers: AgentAccess<Eater>) {
-    actions.process(&Eating(foragers));
+    actions.carry_out(
+        |agent, eat| {
+            eat.seconds_left = EAT_SECONDS;
+            foragers.act(agent, |(_, basket, _)| match basket.0 {
+                0 => ActionResult::Failed,
+                _ => ActionResult::Running,
+            })
+        },
+        |agent, eat| {
+            foragers.act(agent, |(needs, basket, books)| {
+                books.ticks[EAT] += 1;
+                eat.seconds_left -= TICK_SECONDS;
+                if eat.seconds_left > 0.0 {
+                    return ActionResult::Running;
+                }
+                basket.0 -= 1;
+                books.meals += 1;
+                needs.eat();
+                ActionResult::Success
+            })
+        },
+        |_, _, _| (),
+    );
 }
 
 fn sleep(
@@ -132,33 +120,25 @@ fn sleep(
 
 type Hider = (&'static Wolf, &'static mut Shelter, &'static mut Books);
 
-struct Hiding<'a>(AgentAccess<'a, Hider>);
-
-impl Processor for Hiding<'_> {
-    type Action = Hide;
-
-    fn start(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
-        self.0.act(agent, |(_, shelter, _)| {
-            shelter.0 = 1;
-            ActionResult::Running
-        })
-    }
-
-    fn update(&self, agent: Agent<'_>, _: &mut Hide) -> ActionResult {
-        self.0.act(agent, |(wolf, _, books)| {
-            books.ticks[HIDE] += 1;
-            if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
-        })
-    }
-
-    /// However it ends, it leaves the shelter.
-    fn cleanup(&self, agent: Agent<'_>, _: &mut Hide, _: Ended) {
-        if let Ok(mut claim) = self.0.claim(agent) {
-            claim.get_mut().1.0 = 0;
-        }
-    }
-}
-
 fn hide(mut actions: Actions<Hide>, foragers: AgentAccess<Hider>) {
-    actions.process(&Hiding(foragers));
+    actions.carry_out(
+        |agent, Hide| {
+            foragers.act(agent, |(_, shelter, _)| {
+                shelter.0 = 1;
+                ActionResult::Running
+            })
+        },
+        |agent, Hide| {
+            foragers.act(agent, |(wolf, _, books)| {
+                books.ticks[HIDE] += 1;
+                if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
+            })
+        },
+        // However it ends, it leaves the shelter.
+        |agent, Hide, _| {
+            if let Ok(mut claim) = foragers.claim(agent) {
+                claim.get_mut().1.0 = 0;
+            }
+        },
+    );
 }

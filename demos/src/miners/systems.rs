@@ -13,93 +13,75 @@ use super::{CASTLE, MINES, TICK_SECONDS};
 
 type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
-/// Walks along a straight line, at the speed that the agent had when it set out.
-struct Walking<'a> {
-    positions: AgentAccess<'a, &'static mut Position>,
-    walkers: ComponentLookup<'a, Walker>,
-}
-
-impl Processor for Walking<'_> {
-    type Action = MoveTo;
-
-    fn start(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
-        let Ok((speed, standing, workplace)) = self.walkers.get(agent.entity) else {
-            return ActionResult::Failed;
-        };
-        let place = match action.place {
-            Place::Castle => CASTLE,
-            Place::Mine => MINES[workplace.0 as usize],
-        };
-        self.positions.act(agent, |position| {
-            action.from = position.0;
-            action.to = place + standing.0;
-            if action.from == action.to {
-                return ActionResult::Success;
-            }
-            // A worker that cannot walk would be on the way for ever.
-            if speed.0 <= 0.0 {
-                return ActionResult::Failed;
-            }
-            action.seconds = 0.0;
-            action.seconds_total = action.from.distance(action.to) / speed.0;
-            ActionResult::Running
-        })
-    }
-
-    fn update(&self, agent: Agent<'_>, action: &mut MoveTo) -> ActionResult {
-        self.positions.act(agent, |position| {
-            action.seconds += TICK_SECONDS;
-            if action.seconds >= action.seconds_total {
-                position.0 = action.to;
-                return ActionResult::Success;
-            }
-            position.0 = action.from.lerp(action.to, action.seconds / action.seconds_total);
-            ActionResult::Running
-        })
-    }
-}
-
+/// They walk along a straight line, at the speed that they had when they set out.
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
     positions: AgentAccess<&'static mut Position>,
     walkers: ComponentLookup<Walker>,
 ) {
-    actions.process(&Walking { positions, walkers });
+    actions.carry_out(
+        |agent, action| {
+            let Ok((speed, standing, workplace)) = walkers.get(agent.entity) else {
+                return ActionResult::Failed;
+            };
+            let place = match action.place {
+                Place::Castle => CASTLE,
+                Place::Mine => MINES[workplace.0 as usize],
+            };
+            positions.act(agent, |position| {
+                action.from = position.0;
+                action.to = place + standing.0;
+                if action.from == action.to {
+                    return ActionResult::Success;
+                }
+                // A worker that cannot walk would be on the way for ever.
+                if speed.0 <= 0.0 {
+                    return ActionResult::Failed;
+                }
+                action.seconds = 0.0;
+                action.seconds_total = action.from.distance(action.to) / speed.0;
+                ActionResult::Running
+            })
+        },
+        |agent, action| {
+            positions.act(agent, |position| {
+                action.seconds += TICK_SECONDS;
+                if action.seconds >= action.seconds_total {
+                    position.0 = action.to;
+                    return ActionResult::Success;
+                }
+                position.0 = action.from.lerp(action.to, action.seconds / action.seconds_total);
+                ActionResult::Running
+            })
+        },
+        |_, _, _| (),
+    );
 }
 
-/// Asks the agent's animator for a clip and waits for its end.
-struct Performing<'a> {
-    animators: AgentAccess<'a, &'static mut Animator>,
-    playing: EnabledLookup<'a, Playing>,
-}
-
-impl Processor for Performing<'_> {
-    type Action = PlayAnimation;
-
-    fn start(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        self.animators.act(agent, |animator| {
-            action.request = animator.play(action.clip);
-            match self.playing.set(agent.entity, true) {
-                Ok(_) => ActionResult::Running,
-                Err(_) => ActionResult::Failed,
-            }
-        })
-    }
-
-    fn update(&self, agent: Agent<'_>, action: &mut PlayAnimation) -> ActionResult {
-        self.animators.act(agent, |animator| match animator.has_finished(action.request) {
-            true => ActionResult::Success,
-            false => ActionResult::Running,
-        })
-    }
-}
-
+/// They ask their animator for a clip and wait for its end.
 pub(super) fn play_animation(
     mut actions: Actions<PlayAnimation>,
     animators: AgentAccess<&'static mut Animator>,
     playing: EnabledLookup<Playing>,
 ) {
-    actions.process(&Performing { animators, playing });
+    actions.carry_out(
+        |agent, action| {
+            animators.act(agent, |animator| {
+                action.request = animator.play(action.clip);
+                match playing.set(agent.entity, true) {
+                    Ok(_) => ActionResult::Running,
+                    Err(_) => ActionResult::Failed,
+                }
+            })
+        },
+        |agent, action| {
+            animators.act(agent, |animator| match animator.has_finished(action.request) {
+                true => ActionResult::Success,
+                false => ActionResult::Running,
+            })
+        },
+        |_, _, _| (),
+    );
 }
 
 type Carrier = (&'static mut Inventory, &'static mut Books);
