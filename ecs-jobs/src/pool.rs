@@ -33,7 +33,7 @@ use std::ops::Range;
 ///
 /// It runs jobs of the call that it waits for, and of calls made by those jobs,
 /// never any other. So a lock may be held across a call, as long as the jobs of
-/// that very call do not want it.
+/// that very call do not want it; of [`broadcast`](Self::broadcast), no job.
 ///
 /// # Panics in jobs
 ///

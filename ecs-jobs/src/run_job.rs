@@ -141,7 +141,7 @@ impl Pinned {
 
     /// Whether any of them is ready.
     pub(crate) fn has_any(self, shared: &Shared) -> bool {
-        self.queue(shared).is_some_and(|queue| !queue.is_empty())
+        self.queue(shared).is_some_and(JobQueue::has_frame)
     }
 
     /// Does it to the oldest of them that is ready. Returns whether there was one.
@@ -163,8 +163,12 @@ impl Pinned {
 /// begin.
 pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     shared.slots.get(id).cancel(id);
-    if let Some(claimed) = shared.slots.claim(id) {
-        WorkerContext::with(shared, |context| run_only(shared, context, claimed));
+    match shared.slots.claim(id) {
+        None => {}
+        Some(claimed) if shared.is_inline => run_inline(shared, claimed),
+        Some(claimed) => {
+            WorkerContext::with(shared, |context| run_only(shared, context, claimed));
+        }
     }
 }
 
@@ -191,11 +195,15 @@ pub(crate) fn add_gate(shared: &Shared) -> JobId {
 
 /// Makes of it a job like any other, after these, unless it was cancelled.
 pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
-    let few = shared.slots.gather(after);
-    if let Some(claimed) = shared.slots.claim(id) {
-        add_claimed(shared, claimed, (Kind::Anywhere, shared.is_inline), few);
-        shared.announce_opened();
-    }
+    let all = shared.slots.join_up(after);
+    // A handle of what waits for the gate closes a circle.
+    shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
+        let few = shared.slots.gather(&[all]);
+        if let Some(claimed) = shared.slots.claim(id) {
+            add_claimed(shared, claimed, (Kind::Anywhere, shared.is_inline), few);
+            shared.announce_opened();
+        }
+    });
 }
 
 /// Adds a job that runs in no case before this returns.

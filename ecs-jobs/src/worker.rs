@@ -111,10 +111,10 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
         }
         let mut stop = || {
             self.is_reached = self.is_reached || (self.condition)(true);
-            self.is_reached
+            self.is_reached || self.pinned.has_any(shared)
         };
         if self.is_worker {
-            return work_once(shared, context, self.pinned, &mut stop);
+            return work_once(shared, context, &mut stop);
         }
         let job = take_any(shared);
         job.map(|job| run_chain(shared, context, job, &mut stop)).is_some()
@@ -153,12 +153,10 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 pub(crate) fn work_once(
     shared: &Shared,
     context: &WorkerContext,
-    pinned: Pinned,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     let in_a_row = &context.group_jobs_in_a_row;
-    let has_job = || !shared.ready.is_empty() || pinned.has_any(shared);
-    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && has_job();
+    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
     let mut leaves = || {
         in_a_row.set(in_a_row.get().saturating_add(1));
         context.note_crowd();
@@ -209,7 +207,7 @@ mod tests {
                 let work = || {
                     WorkerContext::with_worker(&shared, place, |context| {
                         context.is_woken.set(true);
-                        assert!(work_once(&shared, context, Pinned::Leave, &mut || false));
+                        assert!(work_once(&shared, context, &mut || false));
                     });
                 };
                 threads.spawn(work).join().expect("it ends well");
@@ -256,7 +254,7 @@ mod tests {
                     assert_eq!(idle.each_ref().map(Listed::is_listed), [true, false]);
                     let work = |place| {
                         WorkerContext::with_worker(&shared, place, |context| {
-                            assert!(work_once(&shared, context, Pinned::Leave, &mut || false));
+                            assert!(work_once(&shared, context, &mut || false));
                         });
                     };
                     std::thread::scope(|threads| {

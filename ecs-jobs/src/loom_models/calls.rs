@@ -8,7 +8,6 @@ use crate::flat_loop;
 use crate::join::join;
 use crate::scope::scope;
 use crate::shared::{LocalQueues, Shared};
-use crate::sleep::Pinned;
 use crate::static_graph::{Sharing, StaticGraph};
 use crate::worker::{run_worker, work_once};
 use loom::sync::Arc;
@@ -89,7 +88,7 @@ fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
 /// A worker that comes by once.
 pub(super) fn visit(shared: &Shared, place: LocalQueues) {
     WorkerContext::with_worker(shared, place, |context| {
-        work_once(shared, context, Pinned::Leave, &mut || false);
+        work_once(shared, context, &mut || false);
     });
 }
 

@@ -386,6 +386,54 @@ fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
 }
 
 #[test]
+fn a_gate_that_is_opened_while_what_it_waits_for_ends_is_not_missed() {
+    explore("gate against the end of what it is opened after", || {
+        let shared = hosted();
+        let (gate, deed) = (add_gate(&shared), Deed::new());
+        let inside = deed.clone();
+        let first = on_main(&shared);
+        let last = add_job(&shared, Kind::Anywhere, &[gate], move || inside.act());
+        let opener = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || open_gate(&shared, gate, &[first])
+        });
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || run_by_hand(&shared, first)
+        });
+        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        deed.see();
+        [opener, runner].into_iter().for_each(|other| other.join().unwrap());
+        assert!(shared.slots.all_ended());
+    });
+}
+
+#[test]
+fn what_is_behind_a_gate_runs_if_it_was_opened_before_it_was_cancelled() {
+    explore("gate against a call that cancels it and a wait", || {
+        let shared = hosted();
+        let (gate, ran) = (add_gate(&shared), Arc::new(AtomicUsize::new(0)));
+        let inside = Arc::clone(&ran);
+        let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
+        let last = add_job(&shared, Kind::Anywhere, &[gate], job);
+        let opener = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || open_gate::<JobId>(&shared, gate, &[])
+        });
+        let other = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || cancel_job(&shared, gate)
+        });
+        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        let has_failed = |job| shared.slots.failures.panic_of(job).is_some();
+        assert_eq!(has_failed(last), has_failed(gate));
+        assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed(last)));
+        [opener, other].into_iter().for_each(|other| other.join().unwrap());
+        assert!(shared.slots.all_ended());
+    });
+}
+
+#[test]
 fn a_gate_is_opened_or_cancelled_once() {
     explore("gate against cancel", || {
         let shared = hosted();

@@ -8,12 +8,15 @@ use crate::sync::{Weak, downgrade};
 
 /// Keeps jobs that are scheduled after it from starting, until it is said what else they wait for.
 ///
-/// Made by [`Pool::gate`]. It is done when it has been [opened](Self::open_after), and the jobs that are
-/// named then are done. One that is dropped before is cancelled, and so are the jobs after it, as by
+/// Made by [`Pool::gate`]. When it is [opened](Self::open_after) it becomes an empty job after those that
+/// are named then. One that is dropped before is cancelled, and so are the jobs after it, as by
 /// [`Pool::cancel`]: what they were to wait for will never be known.
 ///
-/// Nothing but the call opens it. So a thread that has it must not wait for a job after it, nor for
-/// all jobs with [`Pool::flush`] or by dropping the pool.
+/// Nothing but the call opens it, and a thread that waits for a job after it does not go and look for who is to
+/// do so. So who has the gate must not wait for a job after it; and where a job is to open it, a
+/// thread that waits may be the one that the job needs: it waits with
+/// [`run_until_done`](Pool::run_until_done), which runs any. A pool that is flushed or dropped
+/// waits for its gates as well, those that a future has or that were forgotten among them.
 ///
 /// ```
 /// # use formic_jobs::{Pool, Threads};
@@ -43,12 +46,13 @@ impl Gate {
     }
 
     /// Lets the jobs after it start once all of `jobs` are done; of none, at once. Nothing happens if the
-    /// gate was cancelled.
+    /// gate was cancelled, or the pool has gone.
     ///
     /// # Panics
     ///
-    /// If one of `jobs` is of another pool, or if there are more than sixteen million unfinished jobs. The
-    /// gate is cancelled then.
+    /// If one of `jobs` is of another pool, or if there are more than sixteen million unfinished jobs; in
+    /// debug builds also if one of `jobs` waits for the gate, which without a check is a wait without an end.
+    /// The gate is cancelled then.
     pub fn open_after(mut self, jobs: &[JobHandle]) {
         if let Some(shared) = self.shared.as_ref().and_then(Weak::upgrade) {
             let are_ours = jobs.iter().all(|job| job.pool == self.handle.pool);

@@ -3,7 +3,7 @@
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
-use crate::panic_slot::catch;
+use crate::panic_slot::{PanicSlot, catch, discard};
 use crate::pool::{JobBuilder, Pool};
 use crate::run_job::cancel_job;
 use crate::sleep::Pinned;
@@ -23,7 +23,7 @@ use std::time::Duration;
 ///
 /// **Order.** A job starts when all jobs that it was scheduled after are done,
 /// and sees what they did. Handles exist only of jobs that were scheduled before,
-/// so there are no circles.
+/// so there are no circles, unless a [gate](Pool::gate) closes one.
 ///
 /// **Cost.** Once warm, scheduling a job whose closure has no more than 64 bytes
 /// allocates nothing.
@@ -149,10 +149,15 @@ impl Pool {
     /// collect what it has counted. A worker calls it between two jobs, so this may take as long as the
     /// longest of those that run. In a pool without threads of its own there are no workers to call it.
     ///
+    /// Unlike other calls this one waits for strangers: a lock that any job wants must not be held
+    /// across it, and two pools must not do this in each other's bodies.
+    ///
     /// # Panics
     ///
     /// With the panic of `body` on the first worker on which it panicked, when all have ended. If the
-    /// calling thread is in a job or in another call of this pool, which a worker may be waiting for.
+    /// calling thread is in a job or in a call of this pool, which a worker may be waiting for (the first
+    /// indices of a loop, which its caller runs alone, count as outside of it). Like
+    /// [`schedule`](Self::schedule).
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -169,24 +174,32 @@ impl Pool {
         body: impl Fn(usize) -> R + Send + Sync + 'static,
     ) -> Vec<R> {
         let is_inside = WorkerContext::with_any(&self.shared, |context| context.is_some());
-        assert!(!is_inside, "a job that waits for all workers would wait for itself");
+        assert!(!is_inside, "a worker may wait for the call that this thread is in");
         let body = Arc::new(body);
         let results = Arc::new(Mutex::new(Vec::new()));
-        let jobs: Vec<JobHandle> = (0..self.threads.len())
-            .map(|worker| {
-                let (body, results) = (Arc::clone(&body), Arc::clone(&results));
-                let kind = Kind::Pinned(Kind::thread_of(worker));
-                JobBuilder::new(self, kind).schedule(move || {
-                    let result = catch(|| body(worker));
-                    results.lock().push((worker, result));
-                })
+        let schedule = |worker| {
+            let (body, results) = (Arc::clone(&body), Arc::clone(&results));
+            let kind = Kind::Pinned(Kind::thread_of(worker));
+            JobBuilder::new(self, kind).schedule(move || {
+                let result = catch(|| body(worker));
+                results.lock().push((worker, result));
             })
-            .collect();
+        };
+        // In one order on all workers: a body may wait for that of another worker.
+        let workers = 0..self.threads.len();
+        let jobs: Vec<_> = self.one_at_a_time(|| workers.map(schedule).collect());
         self.complete(self.combine(&jobs));
         let mut results = std::mem::take(&mut *results.lock());
         results.sort_by_key(|&(worker, _)| worker);
-        let all: Result<_, _> = results.into_iter().map(|(_, result)| result).collect();
-        all.unwrap_or_else(|payload| resume_unwind(payload))
+        let (mut all, panic) = (Vec::with_capacity(results.len()), PanicSlot::new());
+        for (_, result) in results {
+            result.map_or_else(|payload| panic.keep(payload), |result| all.push(result));
+        }
+        if let Some(payload) = panic.take() {
+            all.into_iter().for_each(discard);
+            resume_unwind(payload);
+        }
+        all
     }
 
     /// Drops a job instead of running it, and all that come after it, unless it has begun.

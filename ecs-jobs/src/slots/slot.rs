@@ -86,6 +86,8 @@ impl Edge {
 ///   Free -> Waiting -> Ready -> Running -> Free, one generation on
 ///              |                   ^
 ///              +-------------------+   run at once by who made it ready
+///
+///   a gate:    Ready -> Running -> Waiting, or on as any other, when it is opened
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {

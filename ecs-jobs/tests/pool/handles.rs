@@ -1,10 +1,10 @@
 //! Jobs with handles: order, waiting, failing.
 
 use crate::support::{pool, pools, wait_until, within};
-use formic_jobs::{JobError, JobHandle, Pool, Threads};
+use formic_jobs::{Gate, JobError, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 /// A list that jobs write down in what order they ran.
@@ -811,6 +811,114 @@ fn what_panics_on_several_workers_is_resumed_once_and_a_job_cannot_wait_for_all(
         // Not by this thread, which would be in the job as well.
         pool.run_until_done(job);
         let said = payload_of(|| pool.complete(job));
-        assert_eq!(said.as_deref(), Some("a job that waits for all workers would wait for itself"));
+        assert_eq!(said.as_deref(), Some("a worker may wait for the call that this thread is in"));
     });
+}
+
+#[test]
+fn bodies_on_all_workers_may_wait_for_each_other_whoever_else_broadcasts() {
+    within(Duration::from_secs(20), || {
+        let pool = pool(3);
+        std::thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for _ in 0..if cfg!(miri) { 2 } else { 100 } {
+                        let all_here = Barrier::new(3);
+                        pool.broadcast(move |_worker| all_here.wait().is_leader());
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_panic_on_one_worker_is_the_one_that_counts_whatever_results_do_when_they_are_dropped() {
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            fail("bomb")();
+        }
+    }
+
+    within(Duration::from_secs(20), || {
+        let pool = pool(4);
+        for bad in 0..4 {
+            let body = move |worker| {
+                if worker == bad {
+                    fail("first")();
+                }
+                Bomb
+            };
+            assert_eq!(
+                payload_of(|| pool.broadcast(body).into_iter().for_each(std::mem::forget))
+                    .as_deref(),
+                Some("first")
+            );
+        }
+        pool.flush();
+    });
+}
+
+#[test]
+fn a_worker_in_the_middle_of_a_chain_or_of_a_scope_comes_for_what_is_for_all() {
+    within(Duration::from_secs(20), || {
+        let pool = pool(1);
+        let mut last = pool.schedule(|| ());
+        let nap = || std::thread::sleep(Duration::from_millis(5));
+        let begun = Arc::new(AtomicUsize::new(0));
+        for _ in 0..40 {
+            let begun = Arc::clone(&begun);
+            last = pool.after(&[last]).schedule(move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                nap();
+            });
+        }
+        wait_until(|| begun.load(Ordering::SeqCst) > 0);
+        pool.broadcast(|_worker| ());
+        assert!(begun.load(Ordering::SeqCst) < 30, "it waited for the whole chain");
+        pool.complete(last);
+    });
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_gate_that_is_opened_after_what_waits_for_it_is_found() {
+    within(Duration::from_secs(20), || {
+        for pool in pools() {
+            let behind = |gate: &Gate| {
+                let first = pool.after(&[gate.handle()]).schedule(|| unreachable!("a circle"));
+                pool.after(&[first]).schedule(|| unreachable!("a circle"))
+            };
+            let said = |gate: Gate, after: &[JobHandle]| {
+                let text = payload_of(|| gate.open_after(after)).expect("it has no end");
+                assert!(text.starts_with("a wait without an end: "), "{text}");
+            };
+            let gate = pool.gate();
+            let itself = gate.handle();
+            said(gate, &[itself]);
+            let gate = pool.gate();
+            let last = behind(&gate);
+            said(gate, &[last, pool.schedule(|| ())]);
+            assert!(pool.try_complete(last).is_err(), "the gate was cancelled");
+            let (one, other) = (pool.gate(), pool.gate());
+            let handles = [one.handle(), other.handle()];
+            one.open_after(&handles[1..]);
+            said(other, &handles[..1]);
+            assert!(pool.try_complete(handles[0]).is_err());
+            pool.flush();
+        }
+    });
+}
+
+#[test]
+fn without_threads_what_is_behind_a_gate_that_is_dropped_goes_at_once() {
+    let pool = pool(0);
+    let owned = Arc::new(());
+    let inside = Arc::clone(&owned);
+    let gate = pool.gate();
+    let after = pool.after(&[gate.handle()]).schedule(move || drop(inside));
+    drop(gate);
+    assert!(pool.is_done(after) && Arc::strong_count(&owned) == 1);
 }
