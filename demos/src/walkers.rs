@@ -116,15 +116,18 @@ pub fn check(world: &World) -> Result<(), String> {
 /// What all agents together asked for and came to, and what their searches took.
 #[must_use]
 pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
-    let stats = PathStats::sum(engine.world.query_ref::<&PathStats>().map(|stats| *stats));
+    let sum = |count: fn(&PathStats) -> u32| {
+        let stats = engine.world.query_ref::<&PathStats>();
+        stats.map(|stats| u64::from(count(stats))).sum()
+    };
     let report: SearchReport = engine.world.resource().copied().unwrap_or_default();
     vec![
-        ("arrivals", stats.arrivals),
-        ("paths_found", stats.paths_found),
-        ("paths_partial", stats.paths_partial),
-        ("paths_unreachable", stats.paths_unreachable),
-        ("paths_broken", stats.paths_broken),
-        ("pushed_out", stats.pushed_out),
+        ("arrivals", sum(|it| it.arrivals)),
+        ("paths_found", sum(|it| it.paths_found)),
+        ("paths_partial", sum(|it| it.paths_partial)),
+        ("paths_unreachable", sum(|it| it.paths_unreachable)),
+        ("paths_broken", sum(|it| it.paths_broken)),
+        ("pushed_out", sum(|it| it.pushed_out)),
         ("cells_expanded", report.expansions),
         ("cells_expanded_max", report.expansions_max),
         ("interruptions", report.interruptions),

@@ -75,7 +75,7 @@ pub(crate) fn lost_to_rounding(intended: f32, moved: f32) -> f32 {
 /// Counts of what one agent has met with so far.
 ///
 /// Counted per agent and not in one place, so that agents can be handled on many
-/// threads and the sums are still the same; add them up with [`PathStats::sum`].
+/// threads and the sums are still the same.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct PathStats {
@@ -100,39 +100,6 @@ impl PathStats {
             + u64::from(self.paths_partial)
             + u64::from(self.paths_unreachable)
     }
-
-    /// The sum over many agents, in 64 bits.
-    ///
-    /// ```
-    /// use formic_nav::PathStats;
-    /// let (a, b) = (PathStats { arrivals: 2, ..PathStats::default() }, PathStats::default());
-    /// assert_eq!(PathStats::sum([a, b]).arrivals, 2);
-    /// ```
-    #[must_use]
-    pub fn sum(all: impl IntoIterator<Item = Self>) -> PathStatsSum {
-        let mut sum = PathStatsSum::default();
-        for stats in all {
-            sum.paths_found += u64::from(stats.paths_found);
-            sum.paths_partial += u64::from(stats.paths_partial);
-            sum.paths_unreachable += u64::from(stats.paths_unreachable);
-            sum.paths_broken += u64::from(stats.paths_broken);
-            sum.arrivals += u64::from(stats.arrivals);
-            sum.pushed_out += u64::from(stats.pushed_out);
-        }
-        sum
-    }
-}
-
-/// The counts of all agents together; the fields are those of [`PathStats`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "they are explained on the fields of the same name")]
-pub struct PathStatsSum {
-    pub paths_found: u64,
-    pub paths_partial: u64,
-    pub paths_unreachable: u64,
-    pub paths_broken: u64,
-    pub arrivals: u64,
-    pub pushed_out: u64,
 }
 
 /// How much time one tick stands for. A resource.

@@ -270,12 +270,6 @@ impl FlowField {
         self.wave.expansion_count
     }
 
-    /// How many sectors of 32 x 32 cells the wave has reached.
-    #[must_use]
-    pub fn sector_count(&self) -> usize {
-        self.wave.sector_count()
-    }
-
     /// Memory held, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -114,7 +114,7 @@ pub mod systems;
 mod terrain;
 mod wander;
 
-pub use agent::{Facing, PathStats, PathStatsSum, Position, Speed, TimeStep};
+pub use agent::{Facing, PathStats, Position, Speed, TimeStep};
 pub use avoid::body::Avoid;
 pub use cell::Cell;
 pub use check::{PathFault, path_cost};

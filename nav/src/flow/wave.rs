@@ -156,11 +156,6 @@ impl Wave {
         }
     }
 
-    /// Sectors that take memory.
-    pub(crate) fn sector_count(&self) -> usize {
-        self.store.sector_count()
-    }
-
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.store.bytes()

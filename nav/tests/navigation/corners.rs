@@ -6,7 +6,7 @@ use crate::sim::Sim;
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;
 use formic_nav::{
-    Cell, FlowFields, Grid, MoveRule, PathStats, Position, RequestStatus, Terrain, Wander, systems,
+    Cell, FlowFields, Grid, MoveRule, Position, RequestStatus, Terrain, Wander, systems,
 };
 use glam::Vec2;
 
@@ -42,8 +42,7 @@ fn wanderers_keep_walking_and_none_is_put_out_by_edits_far_away() {
         }
         sim.tick();
         let before: Vec<u32> = agents.iter().map(|&agent| sim.stats(agent).pushed_out).collect();
-        let arrivals =
-            |sim: &Sim| PathStats::sum(agents.iter().map(|&agent| sim.stats(agent))).arrivals;
+        let arrivals = |sim: &Sim| sim.total(&agents, |stats| stats.arrivals);
         for tick in 0..600 {
             if tick % 2 == 0 {
                 sim.terrain_mut().dig(far)

@@ -75,9 +75,9 @@ fn no_agent_is_ever_in_rock_or_walks_through_it_whatever_is_dug_and_filled() {
                 sim.world.check().unwrap();
             }
         }
-        let sum = PathStats::sum(agents.iter().map(|&agent| sim.stats(agent)));
-        assert!(sum.paths_found > 500 && sum.arrivals > 100, "{sum:?}");
-        assert!(sum.paths_broken > 50 && sum.pushed_out > 50, "{sum:?}");
+        let total = |count| sim.total(&agents, count);
+        assert!(total(|it| it.paths_found) > 500 && total(|it| it.arrivals) > 100);
+        assert!(total(|it| it.paths_broken) > 50 && total(|it| it.pushed_out) > 50);
     }
 }
 

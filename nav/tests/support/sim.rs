@@ -76,6 +76,11 @@ impl Sim {
         *self.world.get::<PathStats>(agent).unwrap()
     }
 
+    /// The sum of a count over some agents.
+    pub(crate) fn total(&self, agents: &[Entity], count: fn(&PathStats) -> u32) -> u32 {
+        agents.iter().map(|&agent| count(&self.stats(agent))).sum()
+    }
+
     pub(crate) fn report(&self) -> SearchReport {
         *self.world.resource::<SearchReport>().unwrap()
     }
