@@ -33,7 +33,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn what_is_allocated_is_counted() {
+fn the_counting_allocator_counts_allocations() {
     assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(5_u64)))), 1);
 }
 

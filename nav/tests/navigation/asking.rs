@@ -31,7 +31,7 @@ fn a_chaser_that_asks_in_every_tick_walks_in_every_tick() {
 }
 
 #[test]
-fn a_chaser_whose_searches_are_longer_than_a_tick_gets_there_and_starves_nobody() {
+fn a_chaser_whose_searches_are_longer_than_a_tick_arrives_and_others_are_answered() {
     let mut sim = Sim::new(pillars(60));
     let (chaser, other) = (sim.spawn(0.5, 0.5, 4.0), sim.spawn(0.5, 3.5, 4.0));
     sim.set_budget(20);

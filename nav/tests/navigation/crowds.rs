@@ -154,7 +154,7 @@ const CIRCLING: [&[(u16, u16, f32, f32, f32)]; 2] = [
 ];
 
 #[test]
-fn one_that_circles_beside_one_that_rests_arrives() {
+fn an_agent_that_circles_beside_another_at_rest_arrives() {
     for crowd in CIRCLING {
         let is_open = |cell: Cell| (4..6).contains(&cell.y) || (14..16).contains(&cell.x);
         let mut sim = Sim::new(Grid::from_fn(30, 11, is_open).unwrap());
@@ -201,7 +201,7 @@ fn crowds_arrive_in_mazes_of_one_wide_corridors() {
 }
 
 #[test]
-fn one_whose_way_becomes_longer_is_not_blocked() {
+fn an_agent_whose_way_becomes_longer_is_not_blocked() {
     let mut sim = Sim::of(&[
         "........................................",
         "@@@@@@@@@@@@@@@@@@@.@@@@@@@@@@@@@@@@@@@.",
@@ -227,7 +227,7 @@ fn one_whose_way_becomes_longer_is_not_blocked() {
 }
 
 #[test]
-fn one_that_is_stopped_on_its_way_is_blocked_for_a_number_of_seconds() {
+fn an_agent_without_speed_is_blocked_for_a_finite_number_of_seconds() {
     let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
     let agent = add(&mut sim, Vec2::new(0.5, 0.5), Vec2::new(29.5, 0.5), 2.0, 0.3);
     sim.ticks(10);
@@ -267,7 +267,7 @@ fn a_step_of_no_time_or_less_moves_none() {
 }
 
 #[test]
-fn one_that_fits_nowhere_may_be_anywhere_and_is_in_no_way() {
+fn an_agent_that_fits_nowhere_is_in_no_others_way() {
     for far in [-1e9, 70_000.0, 1e9, f32::MAX, f32::INFINITY, f32::NAN] {
         let mut sim = Sim::of(&["......", "......", "@@@@@@"]);
         let terrain = sim.terrain().clone().with_classes([AgentClass::new(8)]);
@@ -282,7 +282,7 @@ fn one_that_fits_nowhere_may_be_anywhere_and_is_in_no_way() {
 }
 
 #[test]
-fn what_is_slow_moves_far_from_the_origin_as_well() {
+fn slow_agents_move_far_from_the_origin_as_well() {
     let mut sim = Sim::new(Grid::from_fn(9_100, 3, |_| true).unwrap());
     sim.world.insert_resource(TimeStep { seconds: 1.0 / 240.0 });
     let terrain = sim.terrain().clone();
@@ -305,7 +305,7 @@ fn what_is_slow_moves_far_from_the_origin_as_well() {
 }
 
 #[test]
-fn one_that_streams_push_to_and_fro_squeezes_past_them() {
+fn an_agent_that_streams_push_to_and_fro_squeezes_past_them() {
     // A quay five cells wide, along which goblins and trolls go to and fro without end.
     let classes = [AgentClass::new(1), AgentClass::new(2)];
     let grid = Grid::from_fn(50, 5, |_| true).unwrap();
@@ -341,7 +341,7 @@ fn one_that_streams_push_to_and_fro_squeezes_past_them() {
 }
 
 #[test]
-fn one_that_waits_for_a_way_has_been_blocked_for_as_long_as_before() {
+fn an_agent_that_waits_for_a_path_keeps_its_blocked_seconds() {
     let mut sim = Sim::of(&["........", "@@@@@@@.", "........"]);
     let (west, east) = (Vec2::new(0.5, 0.5), Vec2::new(7.5, 0.5));
     let agent = add(&mut sim, west, east, 2.0, 0.45);
@@ -358,7 +358,7 @@ fn one_that_waits_for_a_way_has_been_blocked_for_as_long_as_before() {
 }
 
 #[test]
-fn one_that_waits_for_a_way_is_no_crowd_at_its_goal() {
+fn an_agent_that_waits_for_a_path_does_not_count_as_a_crowd_at_its_goal() {
     let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
     let goal = Vec2::new(29.5, 0.5);
     let waiter = add(&mut sim, Vec2::new(3.5, 0.5), goal, 2.0, 0.3);
@@ -377,7 +377,7 @@ fn one_that_waits_for_a_way_is_no_crowd_at_its_goal() {
 }
 
 #[test]
-fn one_that_was_taken_away_from_its_goal_is_no_crowd_there() {
+fn an_agent_that_was_moved_away_from_its_goal_does_not_count_as_a_crowd_there() {
     let mut sim = Sim::new(Grid::from_fn(30, 1, |_| true).unwrap());
     let goal = Vec2::new(29.5, 0.5);
     let first = add(&mut sim, Vec2::new(27.5, 0.5), goal, 2.0, 0.3);
@@ -417,7 +417,7 @@ fn run_until_calm(sim: &mut Sim, agents: &[(Entity, Vec2)], ticks_max: u32) -> V
 }
 
 #[test]
-fn one_that_made_way_in_a_corridor_goes_back_to_its_goal() {
+fn an_agent_that_made_way_in_a_corridor_goes_back_to_its_goal() {
     let mut sim = Sim::new(Grid::from_fn(20, 1, |_| true).unwrap());
     let goals = [Vec2::new(8.5, 0.5), Vec2::new(16.5, 0.5)];
     let first = add(&mut sim, Vec2::new(7.5, 0.5), goals[0], 2.0, 0.3);
@@ -429,7 +429,7 @@ fn one_that_made_way_in_a_corridor_goes_back_to_its_goal() {
 }
 
 #[test]
-fn one_that_goes_back_does_not_send_away_another_that_rests_on_its_way() {
+fn an_agent_that_goes_back_does_not_push_away_another_at_rest() {
     // The second has its goal between that of the first and the end of the corridor, so that it pushes the first
     // in there.
     let mut sim = Sim::new(Grid::from_fn(12, 1, |_| true).unwrap());

@@ -61,7 +61,7 @@ fn agents_beside_the_map_come_onto_it_and_go() {
 }
 
 #[test]
-fn several_cells_in_one_tick_are_no_problem() {
+fn a_fast_follower_walks_several_cells_in_one_tick() {
     let mut sim = open(40, 40);
     let field = add_field(&mut sim, &[Cell::new(0, 0)]);
     let agent = sim.world.spawn(systems::flow_agent(Vec2::new(39.5, 20.5), 1_000.0, field));
@@ -73,7 +73,7 @@ fn several_cells_in_one_tick_are_no_problem() {
 }
 
 #[test]
-fn who_cannot_reach_a_goal_stands_until_an_edit_lets_it() {
+fn a_follower_that_cannot_reach_a_goal_stands_until_an_edit_opens_a_way() {
     let mut sim = Sim::of(&["..@.."]);
     let field = add_field(&mut sim, &[Cell::new(4, 0)]);
     let agent = sim.world.spawn(systems::flow_agent(Vec2::new(0.5, 0.5), 4.0, field));
@@ -85,7 +85,7 @@ fn who_cannot_reach_a_goal_stands_until_an_edit_lets_it() {
 }
 
 #[test]
-fn other_goals_set_those_off_again_who_have_arrived() {
+fn followers_that_have_arrived_walk_on_when_the_field_is_given_other_goals() {
     let mut sim = open(12, 3);
     let field = add_field(&mut sim, &[Cell::new(0, 1)]);
     let plain = sim.world.spawn(systems::flow_agent(Vec2::new(2.5, 0.5), 4.0, field));
@@ -220,7 +220,7 @@ fn after_random_edits_every_step_comes_nearer_by_its_cost() {
 }
 
 #[test]
-fn who_stands_in_rock_has_no_way_and_costs_nothing() {
+fn a_follower_in_rock_has_no_way_and_costs_no_expansions() {
     let mut sim = Sim::of(&["....@....", "@@@@@@@@.", "........."]);
     let field = add_field(&mut sim, &[Cell::new(0, 2)]);
     // An agent that is caught by an edit is put out of the rock; these come later.
@@ -288,7 +288,7 @@ fn a_crowd_at_one_goal_does_not_pile_up() {
 }
 
 #[test]
-fn one_whose_field_is_not_there_yet_has_been_blocked_for_as_long_as_before() {
+fn a_follower_that_waits_for_its_field_keeps_its_blocked_seconds() {
     let mut sim = Sim::of(&["........"]);
     let [east, west] = [Cell::new(7, 0), Cell::new(0, 0)].map(|goal| add_field(&mut sim, &[goal]));
     let spawn = |sim: &mut Sim, cell: Cell, field| {

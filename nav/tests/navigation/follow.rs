@@ -42,7 +42,7 @@ fn a_goal_in_the_same_cell_is_walked_to() {
 }
 
 #[test]
-fn whoever_is_there_already_arrives_without_a_path() {
+fn an_agent_that_is_at_its_goal_arrives_without_a_path() {
     let mut sim = Sim::of(&[".."]);
     let agent = sim.spawn(0.5, 0.5, 1.0);
     sim.ask(agent, 0.5, 0.5);
@@ -179,7 +179,7 @@ fn an_agent_in_a_fresh_wall_is_put_aside_and_goes_on() {
 }
 
 #[test]
-fn an_agent_that_somebody_carries_off_asks_again_from_there() {
+fn an_agent_that_is_moved_off_its_path_asks_again_from_there() {
     let mut sim = Sim::of(&["...@...", "...@...", "......."]);
     let agent = sim.spawn(0.5, 0.5, 2.0);
     sim.ask(agent, 2.5, 0.5);

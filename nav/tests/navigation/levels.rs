@@ -85,7 +85,7 @@ fn an_interrupted_search_begins_anew_on_another_level() {
 }
 
 #[test]
-fn a_world_whose_level_is_replaced_goes_on_lawfully() {
+fn agents_make_legal_moves_after_the_level_is_replaced() {
     let pillars = |cell: Cell| cell.y % 3 != 1 || cell.x % 4 != 2;
     let mut sim = Sim::new(Grid::from_fn(60, 40, pillars).unwrap());
     let mut fields = FlowFields::default();

@@ -244,7 +244,7 @@ fn links_are_saved_and_edited_with_the_same_results() {
 }
 
 #[test]
-fn what_cannot_be_a_link_is_refused() {
+fn links_of_neighbours_beyond_the_map_or_of_no_cost_are_refused() {
     let cell = Cell::new;
     for link in [
         Link::new(cell(0, 0), cell(1, 1), 3),
@@ -325,7 +325,7 @@ fn an_agent_takes_the_drop_and_does_not_come_back_up() {
 }
 
 #[test]
-fn a_terrain_that_loses_its_last_links_is_another_one_to_whoever_was_to_cross_them() {
+fn agents_that_were_to_cross_a_link_are_stopped_when_the_terrain_loses_its_last_links() {
     let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
     let mut terrain = house();
     let mut fields = FlowFields::default();

@@ -361,7 +361,7 @@ fn every_cell_of_a_region_that_is_thin_in_its_sectors_can_be_chosen() {
 }
 
 #[test]
-fn events_that_nobody_drains_are_bounded_and_counted() {
+fn events_that_are_not_drained_are_bounded_and_counted() {
     let mut terrain = Terrain::new(Grid::solid(2, 2).unwrap(), MoveRule::BothFree);
     for _ in 0..formic_nav::EVENTS_MAX {
         terrain.dig(Cell::new(0, 0));

@@ -84,7 +84,7 @@ fn two_that_meet_head_on_pass_each_other() {
 }
 
 #[test]
-fn one_that_stands_in_the_way_is_passed_or_steps_aside() {
+fn an_agent_that_stands_in_the_way_is_passed_or_steps_aside() {
     let mut sim = open(12, 5);
     let standing = sim.world.spawn((systems::agent(Vec2::new(6.5, 2.5), 2.0), Avoid::new(0.3)));
     let walking = send(&mut sim, Vec2::new(0.5, 2.5), Vec2::new(11.5, 2.5), 2.0, 0.3);
