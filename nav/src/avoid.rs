@@ -19,8 +19,8 @@
 //! agents lie in memory.
 //!
 //! Two things are on top of the paper, since mazes of cells are tighter than plazas.
-//! Agents whose goal is taken by others who rest there are content with being next to
-//! them, if they get no nearer for a while. Those who rest step aside for one that they
+//! Agents whose goal is taken by others that rest there are content with being next to
+//! them, if they get no nearer for a while. Bodies at rest step aside for one that they
 //! block, and go back when they are let be. And one that has been blocked for seconds squeezes
 //! past: until it has got on, it and the others take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
@@ -59,8 +59,8 @@ const SHARE_AT_REST: f32 = 0.1;
 const MAKE_WAY_SECONDS: f32 = 1.0;
 /// How fast they do, as a part of their speed.
 const MAKE_WAY_SPEED: f32 = 0.5;
-/// Every body keeps a little to the right: those who meet head-on, in perfect symmetry,
-/// would otherwise stop and stare at each other. The part of the wish that is turned.
+/// Every body keeps a little to the right: two that meet head-on, in perfect symmetry,
+/// would otherwise stand still before each other. The part of the wish that is turned.
 const KEEP_RIGHT: f32 = 0.05;
 /// Slower than this an agent turns no more, in cells per second.
 const TURN_SPEED_MIN: f32 = 0.05;
@@ -97,12 +97,12 @@ struct Batch {
 ///
 /// On top of the paper, since mazes of cells are tighter than plazas:
 ///
-/// * those whose goal is taken by others who rest there are content with being next to
+/// * agents whose goal is taken by others that rest there are content with being next to
 ///   them, if they get no nearer for half a second; one at rest that has been pushed away by more
 ///   than a cell is none of these any longer;
-/// * those who rest step aside for one that they have blocked for a second, and go back as soon as
+/// * bodies at rest step aside for one that they have blocked for a second, and go back as soon as
 ///   they are let be if that was by more than a cell: their request is pending again, and their
-///   arrival counts once more. They give all of the way to those who stand at rest, so each walk back
+///   arrival counts once more. They give all of the way to bodies that stand at rest, so each walk back
 ///   leaves one less away from its goal, and crowds come to rest;
 /// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
 ///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it

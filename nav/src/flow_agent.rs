@@ -52,7 +52,7 @@ use crate::terrain::Terrain;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Snapshots have it, with the id of the field: the [`FlowFields`] are a resource, so who
+/// Snapshots have it, with the id of the field. The [`FlowFields`] are a resource: a program that
 /// restores a world puts those back that it had, or adds the same in the same order.
 #[derive(Component, Clone, Copy, PartialEq, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
@@ -72,7 +72,7 @@ pub enum FlowStatus {
     Waiting,
     /// It is on its way.
     Going,
-    /// It has come to a goal, or, giving way to others, to those who rest there. It goes
+    /// It has come to a goal, or, giving way to others, to those that rest there. It goes
     /// on if the field is given other goals, or others have pushed it away.
     Arrived,
     /// No goal can be reached from where it stands. It goes on once an edit changes that.

@@ -172,7 +172,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 Done::Arrived | Done::Broken | Done::Strayed => {
                     stats.paths_broken += u32::from(matches!(done, Done::Broken));
                     route.clear();
-                    // Those who wait for a way have been stuck for as long as before.
+                    // An agent that waits for a path stays blocked.
                     body.iter_mut().for_each(|body| body.hold());
                     request.reopen();
                 }
@@ -230,7 +230,7 @@ fn direct(
     };
     match done {
         Done::Arrived => body.arrive(position.0, goal),
-        // Those who are pushed about have been blocked for as long as before.
+        // An agent that is pushed about stays blocked.
         _ => body.hold(),
     }
     done

@@ -1,4 +1,4 @@
-//! Path requests as data: who wants to go where, and what came of it.
+//! Path requests as data: the goal of an agent, and the answer.
 //!
 //! ```text
 //!           ask                  search                  follow

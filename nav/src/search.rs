@@ -281,8 +281,8 @@ impl SearchState {
         }
     }
 
-    /// Waits for the long searches that are under way, and hands their answers out. Returns who asked
-    /// for the one that is to go on.
+    /// Waits for the long searches that are under way, and hands their answers out. Returns the agent
+    /// whose search is to go on.
     ///
     /// They are forgotten, and begin anew, if the terrain is not known to be that of the tick before.
     fn take_answers(&mut self, tick: &mut Tick, report: &mut SearchReport) -> Option<Entity> {

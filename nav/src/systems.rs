@@ -103,7 +103,7 @@ pub fn insert_resources(world: &mut World, terrain: Terrain) {
 }
 
 /// Says how what these systems keep beside components is saved with a game; part of
-/// [`insert_resources`], for those who insert the resources one by one.
+/// [`insert_resources`], for programs that insert the resources one by one.
 pub fn save(world: &mut World) {
     let numbers = |report: &SearchReport| {
         let &SearchReport { answers, expansions, waiting, expansions_max, interruptions } = report;

@@ -162,8 +162,8 @@ impl Terrain {
     /// are; after another one the distances around it are put right, which weakens estimates a little,
     /// and if these would be more than a thousand, the landmarks of the terrain are forgotten. So they
     /// are with new [links](Terrain::with_links), and new [classes](Terrain::with_classes) have none. To be
-    /// called again at a convenient time; to those who have derived something from the terrain it is
-    /// another one from then on.
+    /// called again at a convenient time. The terrain is another one from then on to everything that was
+    /// derived from it.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight};

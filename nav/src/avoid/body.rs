@@ -234,7 +234,7 @@ const CROWDED_OUT_SECONDS: f32 = 0.5;
 /// How long an agent is blocked before it squeezes past the others: queues before doors last for
 /// seconds and dissolve.
 const BLOCKED_SECONDS_MAX: f32 = 14.0;
-/// The same where two meet who are too wide for the corridor: neither would ever go on.
+/// The same where two meet in a corridor that is too narrow for both: neither would ever go on.
 const PATIENCE_NARROW_SECONDS: f32 = 2.0;
 /// It squeezes until it has got on by as much as it walks in so many seconds.
 const SQUEEZE_SECONDS: f32 = 2.0;

@@ -1,4 +1,4 @@
-//! The bodies of a tick, sorted by cell, and who is near whom.
+//! The bodies of a tick, sorted by cell, and the neighbours of each.
 
 #[cfg(test)]
 mod tests;
@@ -83,7 +83,7 @@ pub(crate) struct Seen {
     pub(crate) is_obstacle: bool,
 }
 
-/// All bodies, in an order that depends on where they are and who they are alone.
+/// All bodies, in an order that depends on their places and entities alone.
 ///
 /// They are sorted by strip, which is a few rows, column, row, part of the cell and entity, so that
 /// those near each other lie near each other in memory, and those of a few columns of a strip one

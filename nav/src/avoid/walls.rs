@@ -43,7 +43,7 @@ pub(crate) fn add_half_planes(
             let gap = |d: i16, at: f32| if d > 0 { 1.0 - at } else { at };
             (away, if dx != 0 { gap(dx, inside.x) } else { gap(dy, inside.y) })
         };
-        // Who is too near already may stay so, or there might be no way out of a corner.
+        // A body that is too near already may stay so, or there might be no way out of a corner.
         let least = ((radius - distance) / seconds).min(0.0);
         if least > -speed_max {
             planes.push(HalfPlane::beyond(normal, least));

@@ -51,7 +51,7 @@ impl GridVersion {
         self.count
     }
 
-    /// How it is saved with a game, by those who keep what they have derived from a grid.
+    /// How it is saved with a game, beside what was derived from a grid.
     pub const CODEC: Codec<Self> = Codec::custom(
         |version, out| {
             version.write(out);

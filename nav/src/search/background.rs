@@ -184,7 +184,7 @@ impl Background {
         let job = move || {
             let Some(workshop) = queued.0.take() else { return };
             let mut workshop = open(&workshop);
-            // Before the search: who waits for it begins with the next slice at once.
+            // Before the search: a thread that waits for it begins with the next slice at once.
             workshop.is_queued = false;
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
                 workshop.panic = Some(payload);

@@ -1,4 +1,4 @@
-//! Grids, regions, paths and those who follow them.
+//! Tests of grids, regions, paths and the agents that follow them.
 
 mod allocations;
 #[path = "../../../ecs-core/tests/support/allocator.rs"]

@@ -446,7 +446,7 @@ fn a_request_that_keeps_trying_is_searched_for_when_an_edit_opens_the_way_and_no
     sim.terrain_mut().fill(Cell::new(0, 2));
     sim.terrain_mut().fill(Cell::new(4, 2));
     sim.ticks(3);
-    assert_eq!(sim.report().answers, 1, "nobody searches in vain");
+    assert_eq!(sim.report().answers, 1, "no search is in vain");
     sim.terrain_mut().dig(Cell::new(2, 1));
     sim.tick();
     assert_eq!((sim.status(agent), sim.report().answers), (RequestStatus::Found, 2));

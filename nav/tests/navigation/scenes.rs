@@ -166,7 +166,7 @@ fn agents_with_one_goal_gather_around_it() {
     let farthest = agents.iter().map(|&agent| sim.position(agent).distance(goal));
     let farthest = farthest.fold(0.0, f32::max);
     // Forty discs of this size fill a disc of about 2.2 cells.
-    assert!(farthest < 6.5, "somebody has given up {farthest} cells away");
+    assert!(farthest < 6.5, "an agent has given up {farthest} cells away");
 }
 
 #[test]
