@@ -1,4 +1,4 @@
-//! What the parser of BehaviorTree.CPP demands of a file, as its `xml_parsing.cpp` and
+//! The demands of BehaviorTree.CPP's parser on a file, as its `xml_parsing.cpp` and
 //! `docs/name_validation_rules.md` have it.
 
 use std::collections::BTreeMap;
