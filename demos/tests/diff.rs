@@ -180,7 +180,7 @@ fn leaves_padding_as_it_was(world: &mut World) {
     let owner = world.query_filtered::<Entity, With<Gold>>().first().expect("there are some");
     let [low, ..] = MEMORY.fetch_add(1, Ordering::Relaxed).to_le_bytes();
     let padding = if is_due { low } else { 0 };
-    world.insert_by_id(owner, record, &[1, padding, 2, 0]).expect("it has four bytes");
+    world.by_id_mut().insert(owner, record, &[1, padding, 2, 0]).expect("it has four bytes");
 }
 
 /// A demo with a mistake in it.

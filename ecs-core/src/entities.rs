@@ -529,7 +529,7 @@ mod tests {
         };
         refuses(&mut |world| _ = world.spawn(value()));
         refuses(&mut |world| drop(world.spawn_batch([value()])));
-        refuses(&mut |world| drop(world.spawn_by_id(&[(byte, &[1])])));
+        refuses(&mut |world| drop(world.by_id_mut().spawn(&[(byte, &[1])])));
         refuses(&mut |world| drop(world.instantiate(alone, 1)));
         refuses(&mut |world| drop(world.instantiate(parent, 1)));
         refuses(&mut |world| drop(world.instantiate_with(alone, 1, |_| value())));

@@ -113,7 +113,7 @@ pub use error::{
     UnknownComponent,
 };
 pub use features::{
-    BorrowedDynamicRows, Buffer, BufferElement, ByIdError, ChildOf, CloneValueFn,
+    BorrowedDynamicRows, Buffer, BufferElement, ById, ByIdError, ByIdMut, ChildOf, CloneValueFn,
     ComponentDescriptor, Difference, DropValueFn, DroppedComponent, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,

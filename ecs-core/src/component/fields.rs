@@ -63,7 +63,7 @@ fn without_paths(type_name: &str) -> String {
     short
 }
 
-/// One field of a component, as [`World::fields_by_id`](crate::World::fields_by_id) gives it.
+/// One field of a component, as [`ById::fields`](crate::ById::fields) gives it.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -75,7 +75,7 @@ fn without_paths(type_name: &str) -> String {
 /// let mut world = World::new();
 /// let cat = world.spawn(Needs { hunger: 0.5 });
 /// let needs = world.component_id::<Needs>().expect("it is in use");
-/// let fields = world.fields_by_id(cat, needs)?;
+/// let fields = world.by_id().fields(cat, needs)?;
 /// assert_eq!((fields[0].name, fields[0].type_name, fields[0].is_editable), ("hunger", "f32", true));
 /// assert_eq!(fields[0].text.as_deref(), Some("0.5"));
 /// # Ok::<(), formic_ecs::ByIdError>(())

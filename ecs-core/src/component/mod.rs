@@ -64,7 +64,7 @@ pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 /// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).
 ///   For what is no part of the game's state, such as caches and handles of the system.
 /// * `editable`: a text may set its fields, private ones too, by
-///   [`World::set_field_by_id`](crate::World::set_field_by_id). Not for types that rely on what is in them.
+///   [`ByIdMut::set_field`](crate::ByIdMut::set_field). Not for types that rely on what is in them.
 /// * `buffer = N`: the type is the element of a [`Buffer`](crate::Buffer), with this many elements in the chunk.
 ///   It is no component itself then; the other options are those of the buffer.
 /// * `crate = path`: where this crate is, if the derive does not find it in the manifest. It finds

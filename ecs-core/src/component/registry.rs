@@ -99,7 +99,7 @@ impl ComponentInfo {
     }
 
     /// Whether it was registered at run time as plain bytes, which
-    /// [`World::insert_by_id`](crate::World::insert_by_id) and others ask for.
+    /// [`ByIdMut::insert`](crate::ByIdMut::insert) and others ask for.
     #[must_use]
     pub const fn is_bytes(&self) -> bool {
         matches!(self.kind, Kind::Bytes)
@@ -117,7 +117,7 @@ impl ComponentInfo {
         self.flags.any(ArchetypeFlags::CLEANUP)
     }
 
-    /// Whether [`World::insert_default_by_id`](crate::World::insert_default_by_id) can make a value.
+    /// Whether [`ByIdMut::insert_default`](crate::ByIdMut::insert_default) can make a value.
     #[must_use]
     pub const fn has_default(&self) -> bool {
         self.erased.default.is_some() && !self.managed

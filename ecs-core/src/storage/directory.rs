@@ -285,7 +285,7 @@ mod tests {
         });
         fails(&mut |world| _ = world.insert(all[0], Huge([2; 15_000])));
         fails(&mut |world| drop(world.instantiate(all[1], 1)));
-        fails(&mut |world| drop(world.insert_default_by_id(all[0], with_default)));
+        fails(&mut |world| drop(world.by_id_mut().insert_default(all[0], with_default)));
         assert_eq!(DEFAULTS.get(), 0, "a default value that was refused is dropped, or not made");
         assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
         world.despawn(all[1]).expect("alive");

@@ -67,16 +67,16 @@
 //! ```compile_fail,E0502
 //! # use formic_ecs::{ByIdError, ComponentId, Entity, World};
 //! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
-//!     let bytes = world.get_by_id(imp, gold)?;
-//!     world.remove_by_id(imp, gold)?;
+//!     let bytes = world.by_id().get(imp, gold)?;
+//!     world.by_id_mut().remove(imp, gold)?;
 //!     Ok(bytes.len())
 //! }
 //! ```
 //! ```
 //! # use formic_ecs::{ByIdError, ComponentId, Entity, World};
 //! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
-//!     let bytes = world.get_by_id(imp, gold)?.len();
-//!     world.remove_by_id(imp, gold)?;
+//!     let bytes = world.by_id().get(imp, gold)?.len();
+//!     world.by_id_mut().remove(imp, gold)?;
 //!     Ok(bytes)
 //! }
 //! ```

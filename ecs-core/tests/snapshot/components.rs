@@ -203,7 +203,7 @@ fn components_of_run_time_are_saved_if_they_are_bytes() {
     let id = world.register_dynamic(health()).expect("new");
     let all: Vec<Entity> = (0..100).map(|_| world.spawn(Tag)).collect();
     for (i, &entity) in (0_u32..).zip(&all) {
-        world.insert_by_id(entity, id, &i.to_ne_bytes()).expect("alive");
+        world.by_id_mut().insert(entity, id, &i.to_ne_bytes()).expect("alive");
     }
     let saved = world.snapshot().expect("bytes");
     let mut query = DynamicQuery::builder().read(id).build(&world).expect("well made");
@@ -217,7 +217,7 @@ fn components_of_run_time_are_saved_if_they_are_bytes() {
     world.clear();
     world.restore(&saved).expect("its own");
     assert_eq!(count(&mut world, &mut query), 4950, "the query begins again");
-    assert_eq!(world.get_by_id(all[77], id), Ok(&77_u32.to_ne_bytes()[..]));
+    assert_eq!(world.by_id().get(all[77], id), Ok(&77_u32.to_ne_bytes()[..]));
 
     let mut other = World::new();
     other.register::<Tag>();

@@ -148,10 +148,10 @@ fn the_tag_is_the_worlds_also_by_its_id() {
     let entity = world.spawn(Socket(1));
     world.despawn(entity).expect("alive");
     let tag = world.component_id::<Despawned>().expect("known");
-    assert!(matches!(world.remove_by_id(entity, tag), Err(ByIdError::Managed(_))));
-    assert!(matches!(world.insert_by_id(entity, tag, &[]), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.by_id_mut().remove(entity, tag), Err(ByIdError::Managed(_))));
+    assert!(matches!(world.by_id_mut().insert(entity, tag, &[]), Err(ByIdError::NotBytes(_))));
     let socket = world.component_id::<Socket>().expect("known");
-    world.remove_by_id(entity, socket).expect("it has one");
+    world.by_id_mut().remove(entity, socket).expect("it has one");
     assert!(!world.contains(entity), "the last was removed by its id");
     check(&world);
 }
@@ -266,7 +266,7 @@ fn an_entity_goes_with_its_last_cleanup_whatever_the_drop_does() {
     let bomb = world.register::<Bomb>();
     let entity = world.spawn(Bomb);
     world.despawn(entity).expect("alive");
-    assert!(panics_as_planned(|| world.remove_by_id(entity, bomb).expect("it has one")));
+    assert!(panics_as_planned(|| world.by_id_mut().remove(entity, bomb).expect("it has one")));
     assert!(!world.contains(entity));
     check(&world);
 }
@@ -278,7 +278,7 @@ fn an_entity_goes_with_its_last_cleanup_also_where_an_observer_panics() {
         |world, entity| drop(world.remove::<Socket>(entity)),
         |world, entity| {
             let socket = world.component_id::<Socket>().expect("it is in use");
-            world.remove_by_id(entity, socket).expect("it has one");
+            world.by_id_mut().remove(entity, socket).expect("it has one");
         },
         |world, entity| {
             let mut commands = CommandBuffer::new(world);

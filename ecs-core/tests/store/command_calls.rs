@@ -404,8 +404,8 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
     assert_eq!(commands.play(&mut world).failures(), []);
     let [house, room, chair] = *world.resource::<[Entity; 3]>().expect("put there");
     assert!(world.descendants(house).eq([room, chair]));
-    assert_eq!(world.get_by_id(house, gold), Ok(&300_u16.to_ne_bytes()[..]));
-    assert!(!world.has_id(room, gold));
+    assert_eq!(world.by_id().get(house, gold), Ok(&300_u16.to_ne_bytes()[..]));
+    assert!(!world.by_id().has(room, gold));
     assert_eq!(world.resource::<u8>(), Ok(&6));
     assert!(world.resource::<u16>().is_err());
     let mut commands = CommandBuffer::new(&world);

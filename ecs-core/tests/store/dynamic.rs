@@ -80,7 +80,7 @@ fn insert_counted(
     let mut value = ManuallyDrop::new(value);
     let address = NonNull::from(&mut *value).cast();
     // SAFETY: the component is one of `Counted`; the value is given up, unless it is refused.
-    let inserted = unsafe { world.insert_ptr_by_id(entity, id, address) };
+    let inserted = unsafe { world.by_id_mut().insert_ptr(entity, id, address) };
     if inserted.is_err() {
         drop(ManuallyDrop::into_inner(value));
     }
@@ -88,7 +88,7 @@ fn insert_counted(
 }
 
 fn counted_number(world: &World, entity: Entity, id: ComponentId) -> u64 {
-    let address = world.get_ptr_by_id(entity, id).expect("it has one");
+    let address = world.by_id().get_ptr(entity, id).expect("it has one");
     // SAFETY: a value of `Counted`, and the world is borrowed.
     unsafe { address.cast::<Counted>().as_ref() }.number()
 }
@@ -129,19 +129,19 @@ fn bytes_come_back_as_they_were_put_in() {
         (0..if cfg!(miri) { 60_u16 } else { 500 }).map(|_| world.spawn(Speed(1))).collect();
     let coded = |i: u16| [i.to_le_bytes()[0], i.to_le_bytes()[1], 7];
     for (i, &imp) in (0..).zip(&imps) {
-        world.insert_by_id(imp, gold, &coded(i)).expect("alive");
+        world.by_id_mut().insert(imp, gold, &coded(i)).expect("alive");
     }
     world.check().expect("consistent");
     for (i, &imp) in (0..).zip(&imps) {
-        assert_eq!(world.get_by_id(imp, gold), Ok(&coded(i)[..]));
+        assert_eq!(world.by_id().get(imp, gold), Ok(&coded(i)[..]));
         assert_eq!(world.get::<Speed>(imp), Ok(&Speed(1)), "what was there goes along");
     }
-    world.get_mut_by_id(imps[3], gold).expect("it has gold")[0] = 99;
-    world.insert_by_id(imps[4], gold, &[1, 2, 3]).expect("replaced");
-    assert_eq!(world.get_by_id(imps[3], gold), Ok(&[99, 0, 7][..]));
-    assert_eq!(world.get_by_id(imps[4], gold), Ok(&[1, 2, 3][..]));
-    world.remove_by_id(imps[5], gold).expect("it has gold");
-    assert!(!world.has_id(imps[5], gold) && world.has_id(imps[6], gold));
+    world.by_id_mut().get_mut(imps[3], gold).expect("it has gold")[0] = 99;
+    world.by_id_mut().insert(imps[4], gold, &[1, 2, 3]).expect("replaced");
+    assert_eq!(world.by_id().get(imps[3], gold), Ok(&[99, 0, 7][..]));
+    assert_eq!(world.by_id().get(imps[4], gold), Ok(&[1, 2, 3][..]));
+    world.by_id_mut().remove(imps[5], gold).expect("it has gold");
+    assert!(!world.by_id().has(imps[5], gold) && world.by_id().has(imps[6], gold));
     assert_eq!(world.get::<Speed>(imps[5]), Ok(&Speed(1)));
     world.check().expect("consistent");
 }
@@ -162,16 +162,16 @@ fn a_batch_by_id_is_the_same_as_entities_one_by_one() {
     let pairs = (0..count).flat_map(|i| [i.to_le_bytes()[0], 7]).collect::<Vec<_>>();
     let switches = (0..count).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
     let batch = [(pair, &pairs[..]), (switch, &switches[..]), (tag, &[][..])];
-    let spawned = world.spawn_batch_by_id(&batch, count as usize).expect("fits");
+    let spawned = world.by_id_mut().spawn_batch(&batch, count as usize).expect("fits");
     for i in 0..count as usize {
         let row = [(pair, &pairs[i * 2..][..2]), (switch, &switches[i * 4..][..4]), (tag, &[][..])];
-        assert_eq!(other.spawn_by_id(&row), Ok(spawned[i]));
+        assert_eq!(other.by_id_mut().spawn(&row), Ok(spawned[i]));
     }
     assert_eq!(world.state_hash(), other.state_hash());
-    assert_eq!(world.spawn_batch_by_id(&[(pair, &[])], 0), Ok(vec![]));
-    let short = world.spawn_batch_by_id(&[(pair, &pairs)], count as usize - 1);
+    assert_eq!(world.by_id_mut().spawn_batch(&[(pair, &[])], 0), Ok(vec![]));
+    let short = world.by_id_mut().spawn_batch(&[(pair, &pairs)], count as usize - 1);
     assert!(matches!(short, Err(ByIdError::WrongLength { expected: 9998, given: 10000, .. })));
-    let many = world.spawn_batch_by_id(&[(pair, &pairs)], usize::MAX);
+    let many = world.by_id_mut().spawn_batch(&[(pair, &pairs)], usize::MAX);
     assert!(matches!(many, Err(ByIdError::WrongLength { .. })));
     assert_eq!(world.len(), count as usize, "nothing came");
     world.check().expect("in order");
@@ -185,13 +185,13 @@ fn each_entity_of_a_batch_by_id_is_told_of_even_if_the_observer_changes_the_worl
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
     let observer = world.observe_by_id(EventKind::Add, told, move |world, event| {
-        world.insert_by_id(event.entity, other, &[1]).expect("it is there");
+        world.by_id_mut().insert(event.entity, other, &[1]).expect("it is there");
         hears.lock().expect("no panic").push(event.entity);
     });
     observer.expect("a component of this world");
-    let spawned = world.spawn_batch_by_id(&[(told, &[5; 100])], 100).expect("fits");
+    let spawned = world.by_id_mut().spawn_batch(&[(told, &[5; 100])], 100).expect("fits");
     assert_eq!(*heard.lock().expect("no panic"), spawned);
-    assert!(spawned.iter().all(|&entity| world.has_id(entity, other)));
+    assert!(spawned.iter().all(|&entity| world.by_id().has(entity, other)));
     world.check().expect("in order");
 }
 
@@ -208,23 +208,26 @@ fn wrong_use_is_an_error_and_changes_nothing() {
     let no_entity = || ByIdError::NoSuchEntity(NoSuchEntity(gone));
     let missing = || ByIdError::Missing { entity: imp, component: "gold".into() };
     let wrong = ByIdError::WrongLength { component: "gold".into(), expected: 2, given: 3 };
-    assert_eq!(world.insert_by_id(imp, gold, &[1, 2, 3]), Err(wrong.clone()));
-    assert_eq!(world.insert_by_id(gone, gold, &[1, 2]), Err(no_entity()));
+    assert_eq!(world.by_id_mut().insert(imp, gold, &[1, 2, 3]), Err(wrong.clone()));
+    assert_eq!(world.by_id_mut().insert(gone, gold, &[1, 2]), Err(no_entity()));
     assert_eq!(
-        world.insert_by_id(imp, counted, &[]),
+        world.by_id_mut().insert(imp, counted, &[]),
         Err(ByIdError::NotBytes("host.counted".into()))
     );
-    assert!(matches!(world.insert_by_id(imp, label, &[0; 24]), Err(ByIdError::NotBytes(_))));
-    assert_eq!(world.remove_by_id(imp, gold), Err(missing()));
-    assert_eq!(world.remove_by_id(gone, gold), Err(no_entity()));
-    assert_eq!(world.get_by_id(imp, gold), Err(missing()));
-    assert!(matches!(world.get_by_id(imp, label), Err(ByIdError::NotBytes(_))));
-    assert!(matches!(world.get_mut_by_id(imp, label), Err(ByIdError::NotBytes(_))));
-    assert_eq!(world.get_mut_by_id(imp, gold), Err(missing()));
-    assert_eq!(world.is_enabled_by_id(imp, gold), Err(missing()));
-    assert!(matches!(world.set_enabled_by_id(imp, label, false), Err(ByIdError::NotEnableable(_))));
-    assert_eq!(world.spawn_by_id(&[(gold, &[1, 2, 3])]), Err(wrong));
-    let twice = world.spawn_by_id(&[(gold, &[1, 2]), (gold, &[1, 2])]);
+    assert!(matches!(world.by_id_mut().insert(imp, label, &[0; 24]), Err(ByIdError::NotBytes(_))));
+    assert_eq!(world.by_id_mut().remove(imp, gold), Err(missing()));
+    assert_eq!(world.by_id_mut().remove(gone, gold), Err(no_entity()));
+    assert_eq!(world.by_id().get(imp, gold), Err(missing()));
+    assert!(matches!(world.by_id().get(imp, label), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.by_id_mut().get_mut(imp, label), Err(ByIdError::NotBytes(_))));
+    assert_eq!(world.by_id_mut().get_mut(imp, gold), Err(missing()));
+    assert_eq!(world.by_id().is_enabled(imp, gold), Err(missing()));
+    assert!(matches!(
+        world.by_id_mut().set_enabled(imp, label, false),
+        Err(ByIdError::NotEnableable(_))
+    ));
+    assert_eq!(world.by_id_mut().spawn(&[(gold, &[1, 2, 3])]), Err(wrong));
+    let twice = world.by_id_mut().spawn(&[(gold, &[1, 2]), (gold, &[1, 2])]);
     assert_eq!(twice, Err(ByIdError::Twice("gold".into())));
     assert_eq!(world.state_hash(), before);
     assert_eq!(world.len(), 1);
@@ -239,13 +242,13 @@ fn an_id_that_the_world_does_not_have_is_refused() {
     let mut world = World::new();
     let imp = world.spawn(Speed(1));
     let unknown = |result: Result<(), ByIdError>| matches!(result, Err(ByIdError::Unknown(error)) if error.index == foreign.index());
-    assert!(!world.has_id(imp, foreign));
-    assert!(unknown(world.insert_by_id(imp, foreign, &[0; 4])));
-    assert!(unknown(world.remove_by_id(imp, foreign)));
-    assert!(unknown(world.get_by_id(imp, foreign).map(|_| ())));
-    assert!(unknown(world.get_mut_by_id(imp, foreign).map(|_| ())));
-    assert!(unknown(world.set_enabled_by_id(imp, foreign, true).map(|_| ())));
-    assert!(unknown(world.spawn_by_id(&[(foreign, &[0; 4])]).map(|_| ())));
+    assert!(!world.by_id().has(imp, foreign));
+    assert!(unknown(world.by_id_mut().insert(imp, foreign, &[0; 4])));
+    assert!(unknown(world.by_id_mut().remove(imp, foreign)));
+    assert!(unknown(world.by_id().get(imp, foreign).map(|_| ())));
+    assert!(unknown(world.by_id_mut().get_mut(imp, foreign).map(|_| ())));
+    assert!(unknown(world.by_id_mut().set_enabled(imp, foreign, true).map(|_| ())));
+    assert!(unknown(world.by_id_mut().spawn(&[(foreign, &[0; 4])]).map(|_| ())));
     assert!(world.component_info(foreign).is_err());
     let query = DynamicQuery::builder().read(foreign).build(&world);
     assert!(matches!(query, Err(DynamicQueryError::Unknown(_))));
@@ -263,9 +266,9 @@ fn an_id_of_another_world_is_what_has_its_number_here_and_is_checked_as_such() {
     assert_eq!(label, foreign);
     let imp = world.spawn(Label("imp".into()));
     let bytes = [7; size_of::<String>()];
-    assert!(matches!(world.insert_by_id(imp, foreign, &bytes), Err(ByIdError::NotBytes(_))));
-    assert!(matches!(world.get_mut_by_id(imp, foreign), Err(ByIdError::NotBytes(_))));
-    assert!(matches!(world.spawn_by_id(&[(foreign, &bytes)]), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.by_id_mut().insert(imp, foreign, &bytes), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.by_id_mut().get_mut(imp, foreign), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.by_id_mut().spawn(&[(foreign, &bytes)]), Err(ByIdError::NotBytes(_))));
     let mut commands = CommandBuffer::new(&world);
     commands.insert_by_id(imp, foreign, &bytes);
     assert_eq!(commands.play(&mut world).failures().len(), 1);
@@ -284,16 +287,17 @@ fn several_components_by_id_are_one_archetype_with_their_typed_twin() {
     let speed = world.register::<Speed>();
     let gold = bytes_component(&mut world, "gold", 2);
     let silver = bytes_component(&mut world, "silver", 4);
-    let one = world.spawn_by_id(&[(silver, &[1, 2, 3, 4]), (gold, &[5, 6])]).expect("spawned");
+    let one =
+        world.by_id_mut().spawn(&[(silver, &[1, 2, 3, 4]), (gold, &[5, 6])]).expect("spawned");
     let two = world.spawn(());
-    world.insert_by_id(two, gold, &[5, 6]).expect("alive");
-    world.insert_by_id(two, silver, &[1, 2, 3, 4]).expect("alive");
+    world.by_id_mut().insert(two, gold, &[5, 6]).expect("alive");
+    world.by_id_mut().insert(two, silver, &[1, 2, 3, 4]).expect("alive");
     let archetypes = world.archetypes().iter().filter(|archetype| !archetype.is_empty());
     assert_eq!(archetypes.map(formic_ecs::Archetype::len).collect::<Vec<_>>(), [2]);
-    assert_eq!(world.get_by_id(one, gold), world.get_by_id(two, gold));
+    assert_eq!(world.by_id().get(one, gold), world.by_id().get(two, gold));
     world.insert(one, Speed(258)).expect("alive");
-    assert_eq!(world.get_by_id(one, speed), Ok(&258_u32.to_ne_bytes()[..]), "a type with bytes");
-    assert_eq!(world.get_by_id(one, silver), Ok(&[1, 2, 3, 4][..]));
+    assert_eq!(world.by_id().get(one, speed), Ok(&258_u32.to_ne_bytes()[..]), "a type with bytes");
+    assert_eq!(world.by_id().get(one, silver), Ok(&[1, 2, 3, 4][..]));
     assert_eq!(world.components_of(one).expect("alive").len(), 3);
     world.check().expect("consistent");
 }
@@ -302,19 +306,19 @@ fn several_components_by_id_are_one_archetype_with_their_typed_twin() {
 fn switching_by_id_follows_the_table_of_semantics() {
     let mut world = World::new();
     let burning = switch(&mut world, "burning");
-    let imp = world.spawn_by_id(&[(burning, &[0; 4])]).expect("spawned");
-    assert_eq!(world.is_enabled_by_id(imp, burning), Ok(true), "what is new comes enabled");
-    assert_eq!(world.set_enabled_by_id(imp, burning, false), Ok(true));
-    world.insert_by_id(imp, burning, &[1; 4]).expect("alive");
-    assert_eq!(world.is_enabled_by_id(imp, burning), Ok(false), "a replaced one keeps its bit");
-    assert_eq!(world.get_by_id(imp, burning), Ok(&[1; 4][..]), "disabled is still there");
+    let imp = world.by_id_mut().spawn(&[(burning, &[0; 4])]).expect("spawned");
+    assert_eq!(world.by_id().is_enabled(imp, burning), Ok(true), "what is new comes enabled");
+    assert_eq!(world.by_id_mut().set_enabled(imp, burning, false), Ok(true));
+    world.by_id_mut().insert(imp, burning, &[1; 4]).expect("alive");
+    assert_eq!(world.by_id().is_enabled(imp, burning), Ok(false), "a replaced one keeps its bit");
+    assert_eq!(world.by_id().get(imp, burning), Ok(&[1; 4][..]), "disabled is still there");
     world.insert(imp, Speed(1)).expect("alive");
-    assert_eq!(world.is_enabled_by_id(imp, burning), Ok(false), "the bit goes along");
+    assert_eq!(world.by_id().is_enabled(imp, burning), Ok(false), "the bit goes along");
     let copies = world.instantiate(imp, 3).expect("bytes can be copied");
-    assert_eq!(world.is_enabled_by_id(copies[2], burning), Ok(false), "copies copy the bit");
-    world.remove_by_id(imp, burning).expect("removed, whatever the bit says");
-    world.insert_by_id(imp, burning, &[2; 4]).expect("alive");
-    assert_eq!(world.is_enabled_by_id(imp, burning), Ok(true));
+    assert_eq!(world.by_id().is_enabled(copies[2], burning), Ok(false), "copies copy the bit");
+    world.by_id_mut().remove(imp, burning).expect("removed, whatever the bit says");
+    world.by_id_mut().insert(imp, burning, &[2; 4]).expect("alive");
+    assert_eq!(world.by_id().is_enabled(imp, burning), Ok(true));
     world.check().expect("consistent");
 }
 
@@ -328,8 +332,8 @@ fn the_state_hash_takes_in_bytes_and_not_the_order_of_ids() {
         let imp = world.spawn(());
         let id = |world: &World, name| world.component_by_name(name).expect("registered");
         let (a, b) = (id(&world, "gold"), id(&world, "tin"));
-        world.insert_by_id(imp, a, &gold).expect("alive");
-        world.insert_by_id(imp, b, &[9, 9]).expect("alive");
+        world.by_id_mut().insert(imp, a, &gold).expect("alive");
+        world.by_id_mut().insert(imp, b, &[9, 9]).expect("alive");
         world.state_hash()
     };
     assert_eq!(state("gold", "tin", [1, 2]), state("tin", "gold", [1, 2]));
@@ -348,7 +352,7 @@ fn values_with_functions_are_dropped_once_wherever_they_go() {
     assert_eq!(ledger.live(), 40);
     insert_counted(&mut world, imps[0], counted, ledger.value(100)).expect("replaced");
     assert_eq!((ledger.live(), counted_number(&world, imps[0], counted)), (40, 100));
-    world.remove_by_id(imps[1], counted).expect("it has one");
+    world.by_id_mut().remove(imps[1], counted).expect("it has one");
     world.despawn(imps[2]).expect("alive");
     assert_eq!(ledger.live(), 38);
     let copies = world.instantiate(imps[3], 5).expect("it can be cloned");
@@ -377,14 +381,14 @@ fn values_that_are_spawned_from_an_address_are_the_worlds() {
         [(counted, address(&mut values)), (number, NonNull::from(&mut numbers[..]).cast())];
     let twice = [columns[0], columns[0]];
     // SAFETY: nothing is moved out where it fails.
-    let refused = unsafe { world.spawn_batch_ptr_by_id(&twice, 3000) };
+    let refused = unsafe { world.by_id_mut().spawn_batch_ptr(&twice, 3000) };
     assert!(matches!(refused, Err(ByIdError::Twice(_))));
     // SAFETY: 3,000 values of each, which are not used afterwards nor dropped here.
-    let all = unsafe { world.spawn_batch_ptr_by_id(&columns, 3000) }.expect("two components");
+    let all = unsafe { world.by_id_mut().spawn_batch_ptr(&columns, 3000) }.expect("two components");
     assert_eq!((ledger.live(), all.len()), (3000, 3000));
     for i in [0_u16, 1234, 2999] {
         assert_eq!(counted_number(&world, all[usize::from(i)], counted), u64::from(i));
-        assert_eq!(world.get_by_id(all[usize::from(i)], number), Ok(&i.to_ne_bytes()[..]));
+        assert_eq!(world.by_id().get(all[usize::from(i)], number), Ok(&i.to_ne_bytes()[..]));
     }
     world.check().expect("in order");
     world.clear();
@@ -402,7 +406,7 @@ fn a_component_without_a_clone_function_refuses_instantiation() {
     let imp = world.spawn(());
     let mut value = 7_u64;
     // SAFETY: a number, as the descriptor says.
-    unsafe { world.insert_ptr_by_id(imp, handle, NonNull::from(&mut value).cast()) }
+    unsafe { world.by_id_mut().insert_ptr(imp, handle, NonNull::from(&mut value).cast()) }
         .expect("alive");
     let refused = world.instantiate(imp, 1);
     assert_eq!(
@@ -424,12 +428,12 @@ fn a_panicking_drop_function_leaves_the_world_in_order() {
         ledger.panic_at_drop(0);
         assert!(panics_as_planned(|| match operation {
             0 => insert_counted(&mut world, imps[0], counted, ledger.value(9)).expect("alive"),
-            1 => world.remove_by_id(imps[0], counted).expect("it has one"),
+            1 => world.by_id_mut().remove(imps[0], counted).expect("it has one"),
             _ => world.despawn(imps[0]).expect("alive"),
         }));
         world.check().expect("consistent");
         assert_eq!(ledger.live(), if nth == 0 { 3 } else { 2 });
-        assert_eq!(world.has_id(imps[0], counted), operation == 0);
+        assert_eq!(world.by_id().has(imps[0], counted), operation == 0);
         assert_eq!(counted_number(&world, imps[2], counted), 2);
     }
 }
@@ -454,12 +458,13 @@ fn a_large_and_coarsely_aligned_value_gets_its_room() {
     let mut world = World::new();
     let layout = Layout::from_size_align(40_960, 4096).expect("a valid layout");
     let map = world.register_dynamic(ComponentDescriptor::bytes("map", layout)).expect("new");
-    let maps: Vec<_> =
-        (0..3).map(|i| world.spawn_by_id(&[(map, &vec![i; 40_960])]).expect("spawned")).collect();
+    let maps: Vec<_> = (0..3)
+        .map(|i| world.by_id_mut().spawn(&[(map, &vec![i; 40_960])]).expect("spawned"))
+        .collect();
     for (i, &entity) in (0..).zip(&maps) {
-        let address = world.get_ptr_by_id(entity, map).expect("it has one");
+        let address = world.by_id().get_ptr(entity, map).expect("it has one");
         assert_eq!(address.as_ptr().align_offset(4096), 0);
-        assert!(world.get_by_id(entity, map).expect("bytes").iter().all(|&byte| byte == i));
+        assert!(world.by_id().get(entity, map).expect("bytes").iter().all(|&byte| byte == i));
     }
     world.check().expect("consistent");
 }
@@ -490,7 +495,7 @@ fn random_programs_agree_with_a_model() {
             match (random.below(9), picked) {
                 (0 | 1, _) | (_, None) => {
                     let burns = [byte; 4];
-                    let spawned = world.spawn_by_id(&[(burning, &burns), (gold, &[byte; 3])]);
+                    let spawned = world.by_id_mut().spawn(&[(burning, &burns), (gold, &[byte; 3])]);
                     let known = Known {
                         gold: Some([byte; 3]),
                         burning: Some((burns, true)),
@@ -503,16 +508,16 @@ fn random_programs_agree_with_a_model() {
                     model.remove(&entity);
                 }
                 (3, Some((entity, known))) => {
-                    world.insert_by_id(entity, gold, &[byte; 3]).expect("alive");
+                    world.by_id_mut().insert(entity, gold, &[byte; 3]).expect("alive");
                     known.gold = Some([byte; 3]);
                 }
                 (4, Some((entity, known))) => {
-                    world.insert_by_id(entity, burning, &[byte; 4]).expect("alive");
+                    world.by_id_mut().insert(entity, burning, &[byte; 4]).expect("alive");
                     let enabled = known.burning.is_none_or(|(_, enabled)| enabled);
                     known.burning = Some(([byte; 4], enabled));
                 }
                 (5, Some((entity, known))) => {
-                    let flipped = world.set_enabled_by_id(entity, burning, byte < 128);
+                    let flipped = world.by_id_mut().set_enabled(entity, burning, byte < 128);
                     assert_eq!(flipped.ok(), known.burning.map(|(_, enabled)| enabled));
                     known.burning = known.burning.map(|(bytes, _)| (bytes, byte < 128));
                 }
@@ -523,15 +528,15 @@ fn random_programs_agree_with_a_model() {
                 }
                 (7, Some((entity, known))) => match byte % 4 {
                     0 => assert_eq!(
-                        world.remove_by_id(entity, gold).is_ok(),
+                        world.by_id_mut().remove(entity, gold).is_ok(),
                         known.gold.take().is_some()
                     ),
                     1 => assert_eq!(
-                        world.remove_by_id(entity, burning).is_ok(),
+                        world.by_id_mut().remove(entity, burning).is_ok(),
                         known.burning.take().is_some()
                     ),
                     2 => assert_eq!(
-                        world.remove_by_id(entity, counted).is_ok(),
+                        world.by_id_mut().remove(entity, counted).is_ok(),
                         known.counted.take().is_some()
                     ),
                     _ => {
@@ -549,12 +554,12 @@ fn random_programs_agree_with_a_model() {
         }
         assert_eq!(world.len(), model.len());
         for (&entity, known) in &model {
-            assert_eq!(world.get_by_id(entity, gold).ok(), known.gold.as_ref().map(|b| &b[..]));
-            let burns = world.get_by_id(entity, burning).ok();
+            assert_eq!(world.by_id().get(entity, gold).ok(), known.gold.as_ref().map(|b| &b[..]));
+            let burns = world.by_id().get(entity, burning).ok();
             assert_eq!(burns, known.burning.as_ref().map(|(bytes, _)| &bytes[..]));
-            let enabled = world.is_enabled_by_id(entity, burning).ok();
+            let enabled = world.by_id().is_enabled(entity, burning).ok();
             assert_eq!(enabled, known.burning.map(|(_, enabled)| enabled));
-            assert_eq!(world.has_id(entity, counted), known.counted.is_some());
+            assert_eq!(world.by_id().has(entity, counted), known.counted.is_some());
             if let Some(number) = known.counted {
                 assert_eq!(counted_number(&world, entity, counted), number);
             }

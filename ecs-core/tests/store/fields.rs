@@ -77,7 +77,7 @@ fn text(fields: &[FieldText], name: &str) -> (Option<String>, bool) {
 fn each_field_is_written_as_its_type_allows() {
     let mut world = World::new();
     let (entity, id) = everything(&mut world);
-    let fields = world.fields_by_id(entity, id).expect("it has the component");
+    let fields = world.by_id().fields(entity, id).expect("it has the component");
     assert_eq!(text(&fields, "number"), (Some("-3".into()), true));
     assert_eq!(text(&fields, "name"), (Some("Ada".into()), true));
     assert_eq!(text(&fields, "place"), (Some("1.5, -2".into()), true));
@@ -98,7 +98,7 @@ fn a_text_sets_a_field_and_counts_as_a_change() {
     let mut changed = |world: &mut World| changed(world, &mut plan);
     assert_eq!(changed(&mut world), 1, "it is new");
     for (place, text) in [(0, "12"), (1, "Ida, \"the\" first"), (2, " 4 ,0.25")] {
-        world.set_field_by_id(entity, id, place, text).expect("it is a value of the field");
+        world.by_id_mut().set_field(entity, id, place, text).expect("it is a value of the field");
         assert_eq!(changed(&mut world), 1);
     }
     let value = world.get::<Everything>(entity).expect("it has it");
@@ -118,14 +118,17 @@ fn a_text_that_is_no_value_is_an_error_and_no_change() {
     for (place, text) in
         [(0, "99999"), (0, ""), (2, "1"), (2, "1, 2, 3"), (3, "1v1"), (4, "7"), (9, "7")]
     {
-        let error = world.set_field_by_id(entity, id, place, text);
+        let error = world.by_id_mut().set_field(entity, id, place, text);
         assert!(matches!(error, Err(ByIdError::NotSet { .. })), "{place} {text}: {error:?}");
     }
     assert_eq!(world.state_hash(), before);
     assert_eq!(changed(&mut world, &mut plan), 0, "nothing changed");
     world.despawn(entity).expect("it lives");
-    assert!(matches!(world.set_field_by_id(entity, id, 0, "1"), Err(ByIdError::NoSuchEntity(_))));
-    assert!(matches!(world.fields_by_id(entity, id), Err(ByIdError::NoSuchEntity(_))));
+    assert!(matches!(
+        world.by_id_mut().set_field(entity, id, 0, "1"),
+        Err(ByIdError::NoSuchEntity(_))
+    ));
+    assert!(matches!(world.by_id().fields(entity, id), Err(ByIdError::NoSuchEntity(_))));
 }
 
 #[test]
@@ -133,15 +136,15 @@ fn a_variant_without_fields_is_set_by_its_name() {
     let mut world = World::new();
     let cat = world.spawn(Mood::Angry(0.5));
     let id = id::<Mood>(&mut world);
-    world.set_field_by_id(cat, id, 1, "0.75").expect("the field of the variant");
+    world.by_id_mut().set_field(cat, id, 1, "0.75").expect("the field of the variant");
     assert_eq!(world.get(cat), Ok(&Mood::Angry(0.75)));
-    world.set_field_by_id(cat, id, 0, "Tired").expect("a variant without fields");
+    world.by_id_mut().set_field(cat, id, 0, "Tired").expect("a variant without fields");
     assert_eq!(world.get(cat), Ok(&Mood::Tired));
     for (place, text) in [(0, "Angry"), (0, "tired"), (1, "0.5")] {
-        assert!(world.set_field_by_id(cat, id, place, text).is_err(), "{place} {text}");
+        assert!(world.by_id_mut().set_field(cat, id, place, text).is_err(), "{place} {text}");
     }
-    assert_eq!(world.fields_by_id(cat, id).expect("it has it").len(), 1);
-    world.set_field_by_id(cat, id, 0, "Calm").expect("a variant without fields");
+    assert_eq!(world.by_id().fields(cat, id).expect("it has it").len(), 1);
+    world.by_id_mut().set_field(cat, id, 0, "Calm").expect("a variant without fields");
 }
 
 /// What unsafe code could rely on: no text reaches a private field of a type that does not say so.
@@ -160,11 +163,11 @@ fn a_component_that_is_not_editable_is_shown_and_not_set() {
     let ids = [id::<Sealed>(&mut world), id::<Either>(&mut world)];
     let before = world.state_hash();
     for (entity, id) in [(sealed, ids[0]), (one, ids[1]), (two, ids[1])] {
-        for field in world.fields_by_id(entity, id).expect("it has it") {
+        for field in world.by_id().fields(entity, id).expect("it has it") {
             assert!(field.text.is_some() && !field.is_editable, "{field:?}");
         }
         for (place, text) in [(0, "8"), (0, "One"), (1, "8")] {
-            let error = world.set_field_by_id(entity, id, place, text);
+            let error = world.by_id_mut().set_field(entity, id, place, text);
             assert!(matches!(error, Err(ByIdError::NotSet { .. })), "{place} {text}: {error:?}");
         }
     }
@@ -176,12 +179,15 @@ fn a_default_is_inserted_where_there_is_one() {
     let mut world = World::new();
     let entity = world.spawn(());
     let (tag, mood) = (id::<Tag>(&mut world), id::<Mood>(&mut world));
-    world.insert_default_by_id(entity, tag).expect("a tag needs no value");
+    world.by_id_mut().insert_default(entity, tag).expect("a tag needs no value");
     assert!(world.has::<Tag>(entity));
-    assert_eq!(world.fields_by_id(entity, tag).expect("it has it"), []);
-    assert!(matches!(world.insert_default_by_id(entity, mood), Err(ByIdError::NoDefault(_))));
+    assert_eq!(world.by_id().fields(entity, tag).expect("it has it"), []);
+    assert!(matches!(world.by_id_mut().insert_default(entity, mood), Err(ByIdError::NoDefault(_))));
     world.despawn(entity).expect("it lives");
-    assert!(matches!(world.insert_default_by_id(entity, tag), Err(ByIdError::NoSuchEntity(_))));
+    assert!(matches!(
+        world.by_id_mut().insert_default(entity, tag),
+        Err(ByIdError::NoSuchEntity(_))
+    ));
     assert_eq!(world.check(), Ok(()));
 }
 
@@ -198,7 +204,7 @@ fn a_tag_is_made_by_its_own_default() {
     }
     let mut world = World::new();
     let (entity, tag) = (world.spawn(()), id::<Counted>(&mut world));
-    world.insert_default_by_id(entity, tag).expect("it has a default");
+    world.by_id_mut().insert_default(entity, tag).expect("it has a default");
     assert!(world.has::<Counted>(entity));
     assert_eq!(MADE.get(), 1);
 }
@@ -209,8 +215,8 @@ fn components_without_known_fields_are_written_whole() {
     let layout = std::alloc::Layout::new::<u16>();
     let gold = formic_ecs::ComponentDescriptor::bytes("gold", layout);
     let gold = world.register_dynamic(gold).expect("the name is new");
-    let purse = world.spawn_by_id(&[(gold, &[1, 2])]).expect("it has two bytes");
-    let fields = world.fields_by_id(purse, gold).expect("it has it");
+    let purse = world.by_id_mut().spawn(&[(gold, &[1, 2])]).expect("it has two bytes");
+    let fields = world.by_id().fields(purse, gold).expect("it has it");
     assert_eq!(fields[0].text.as_deref(), Some("the bytes [01, 02]"));
-    assert!(world.set_field_by_id(purse, gold, 0, "3").is_err());
+    assert!(world.by_id_mut().set_field(purse, gold, 0, "3").is_err());
 }

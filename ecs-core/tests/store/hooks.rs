@@ -621,22 +621,22 @@ fn components_by_id_are_told_of_as_well() {
     for kind in kinds {
         let log = log.clone();
         let observer = move |world: &mut World, event: Event| {
-            let amount = world.get_by_id(event.entity, event.component).expect("it is there")[0];
+            let amount = world.by_id().get(event.entity, event.component).expect("it is there")[0];
             log.write(format!("{:?} {amount}", event.kind));
         };
         world.observe_by_id(kind, gold, observer).expect("of this world");
     }
     let entity = world.spawn(A(1));
-    world.insert_by_id(entity, gold, &[1]).expect("alive");
+    world.by_id_mut().insert(entity, gold, &[1]).expect("alive");
     assert_eq!(log.take(), ["Add 1", "Insert 1"]);
-    world.insert_by_id(entity, gold, &[2]).expect("alive");
+    world.by_id_mut().insert(entity, gold, &[2]).expect("alive");
     assert_eq!(log.take(), ["Replace 1", "Insert 2"]);
-    world.remove_by_id(entity, gold).expect("it has some");
+    world.by_id_mut().remove(entity, gold).expect("it has some");
     assert_eq!(log.take(), ["Replace 2", "Remove 2"]);
-    assert!(world.remove_by_id(entity, gold).is_err());
-    assert!(world.insert_by_id(entity, gold, &[1, 2]).is_err());
+    assert!(world.by_id_mut().remove(entity, gold).is_err());
+    assert!(world.by_id_mut().insert(entity, gold, &[1, 2]).is_err());
     assert_eq!(log.take(), [""; 0]);
-    let other = world.spawn_by_id(&[(gold, &[3])]).expect("plain bytes");
+    let other = world.by_id_mut().spawn(&[(gold, &[3])]).expect("plain bytes");
     assert_eq!(log.take(), ["Add 3", "Insert 3"]);
     world.despawn(other).expect("alive");
     assert_eq!(log.take(), ["Despawn 3", "Replace 3", "Remove 3"]);

@@ -30,12 +30,12 @@ fn crowd() -> Crowd {
     let gold = bytes_component(&mut world, "gold", 2);
     let burning = switch(&mut world, "burning");
     let imps: Vec<_> = (0..u16::try_from(IMPS).expect("few"))
-        .map(|i| world.spawn_by_id(&[(gold, &i.to_ne_bytes())]).expect("spawned"))
+        .map(|i| world.by_id_mut().spawn(&[(gold, &i.to_ne_bytes())]).expect("spawned"))
         .collect();
     for (i, &imp) in (0_u32..).zip(&imps) {
         if i % 2 == 0 {
-            world.insert_by_id(imp, burning, &i.to_ne_bytes()).expect("alive");
-            world.set_enabled_by_id(imp, burning, i % 3 != 0).expect("it burns");
+            world.by_id_mut().insert(imp, burning, &i.to_ne_bytes()).expect("alive");
+            world.by_id_mut().set_enabled(imp, burning, i % 3 != 0).expect("it burns");
         }
         if i % 5 == 0 {
             world.insert(imp, Speed(i)).expect("alive");
@@ -163,7 +163,7 @@ fn runs_are_cut_where_an_optional_term_begins_or_ends() {
     });
     assert_eq!(rows, IMPS);
     let imp = crowd.imps[17];
-    assert_eq!(crowd.world.get_by_id(imp, crowd.gold), Ok(&[1, 1][..]));
+    assert_eq!(crowd.world.by_id().get(imp, crowd.gold), Ok(&[1, 1][..]));
     crowd.world.check().expect("consistent");
 }
 
@@ -199,7 +199,7 @@ fn two_columns_at_once_are_two_columns() {
             gold.copy_from_slice(&u16::try_from(doubled).unwrap().to_ne_bytes());
         }
     });
-    let doubled = crowd.world.get_by_id(crowd.imps[50], crowd.gold);
+    let doubled = crowd.world.by_id().get(crowd.imps[50], crowd.gold);
     assert_eq!(doubled, Ok(&100_u16.to_ne_bytes()[..]));
 }
 
@@ -243,10 +243,10 @@ fn a_query_sees_archetypes_that_appear_after_it_was_asked() {
     let gold = bytes_component(&mut world, "gold", 1);
     let mut query = DynamicQuery::builder().read(gold).build(&world).expect("built");
     assert_eq!(world.query_by_id(&mut query).expect("this world's").count(), 0);
-    let imp = world.spawn_by_id(&[(gold, &[1])]).expect("spawned");
+    let imp = world.by_id_mut().spawn(&[(gold, &[1])]).expect("spawned");
     assert_eq!(world.query_by_id(&mut query).expect("this world's").count(), 1);
     world.insert(imp, Speed(1)).expect("alive");
-    world.spawn_by_id(&[(gold, &[1])]).expect("spawned");
+    world.by_id_mut().spawn(&[(gold, &[1])]).expect("spawned");
     assert_eq!(world.query_by_id(&mut query).expect("this world's").count(), 2);
 }
 
@@ -276,7 +276,7 @@ fn a_flip_in_the_chunk_being_visited_is_seen_by_the_next_pass() {
     let mut world = World::new();
     let burning = switch(&mut world, "burning");
     let imps: Vec<_> =
-        (0..4).map(|_| world.spawn_by_id(&[(burning, &[0; 4])]).expect("spawned")).collect();
+        (0..4).map(|_| world.by_id_mut().spawn(&[(burning, &[0; 4])]).expect("spawned")).collect();
     #[derive(Component)]
     #[component(enableable)]
     struct Awake;
@@ -305,7 +305,7 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
     let descriptor = ComponentDescriptor::bytes("health", Layout::new::<u8>()).tracked();
     let health = world.register_dynamic(descriptor).expect("a new name");
     let imps: Vec<_> =
-        (0..100).map(|i| world.spawn_by_id(&[(health, &[i])]).expect("spawned")).collect();
+        (0..100).map(|i| world.by_id_mut().spawn(&[(health, &[i])]).expect("spawned")).collect();
     let build = |builder: formic_ecs::DynamicQueryBuilder| builder.build(&world).expect("built");
     let mut changed = build(DynamicQuery::builder().changed(health));
     let mut added = build(DynamicQuery::builder().added(health));
@@ -316,14 +316,14 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
         (rows.count(), rows.into_iter().map(|row| row.entity()).collect::<Vec<_>>())
     };
     assert_eq!(count(&mut world, &mut changed), (0, vec![]));
-    world.get_mut_by_id(imps[7], health).expect("it has one")[0] = 0;
+    world.by_id_mut().get_mut(imps[7], health).expect("it has one")[0] = 0;
     for mut row in world.query_by_id(&mut writing).expect("this world's") {
         if row.entity() == imps[9] {
             row.bytes_mut(0).expect("written")[0] = 0;
         }
     }
     assert_eq!(count(&mut world, &mut changed), (2, vec![imps[7], imps[9]]));
-    let new = world.spawn_by_id(&[(health, &[1])]).expect("spawned");
+    let new = world.by_id_mut().spawn(&[(health, &[1])]).expect("spawned");
     assert_eq!(count(&mut world, &mut added), (1, vec![new]));
     assert_eq!(world.query_by_id(&mut added).expect("this world's").count(), 101);
 }
@@ -359,7 +359,7 @@ fn an_id_is_never_given_to_another_component() {
         known.push(id);
         queries.push(DynamicQuery::builder().read(id).build(&world).expect("known"));
         let entity = world.spawn(());
-        world.insert_by_id(entity, id, &[0; 8]).expect("of this size");
+        world.by_id_mut().insert(entity, id, &[0; 8]).expect("of this size");
         for (nth, query) in queries.iter_mut().enumerate() {
             let count = world.query_by_id(query).expect("this world").count();
             assert_eq!(count, usize::from(nth == round), "query {nth} in round {round}");

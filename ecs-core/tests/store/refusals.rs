@@ -105,19 +105,25 @@ fn what_is_an_error_leaves_the_world_as_it_was() {
         ("instantiate", |s| s.world.instantiate(s.stale, 3).is_err()),
         ("instantiate without Clone", |s| s.world.instantiate(s.child, 3).is_err()),
         ("resource", |s| s.world.resource_mut::<u32>().is_err()),
-        ("remove_by_id", |s| s.world.remove_by_id(s.plain, s.bytes).is_err()),
-        ("remove_by_id, unknown", |s| s.world.remove_by_id(s.plain, s.unknown).is_err()),
-        ("remove_by_id, stale", |s| s.world.remove_by_id(s.stale, s.a).is_err()),
-        ("insert_by_id", |s| s.world.insert_by_id(s.plain, s.bytes, &[0; 7]).is_err()),
-        ("insert_by_id, stale", |s| s.world.insert_by_id(s.stale, s.bytes, &[0; 8]).is_err()),
-        ("insert_by_id, unknown", |s| s.world.insert_by_id(s.plain, s.unknown, &[0]).is_err()),
-        ("insert_by_id, not bytes", |s| s.world.insert_by_id(s.plain, s.a, &[0; 4]).is_err()),
-        ("get_mut_by_id", |s| s.world.get_mut_by_id(s.plain, s.bytes).is_err()),
-        ("set_enabled_by_id", |s| s.world.set_enabled_by_id(s.plain, s.on, false).is_err()),
-        ("set_enabled_by_id, never", |s| s.world.set_enabled_by_id(s.plain, s.a, false).is_err()),
-        ("spawn_by_id", |s| s.world.spawn_by_id(&[(s.bytes, &[0; 9])]).is_err()),
-        ("spawn_by_id, unknown", |s| s.world.spawn_by_id(&[(s.unknown, &[0; 8])]).is_err()),
-        ("spawn_batch_by_id", |s| s.world.spawn_batch_by_id(&[(s.bytes, &[0; 23])], 3).is_err()),
+        ("remove_by_id", |s| s.world.by_id_mut().remove(s.plain, s.bytes).is_err()),
+        ("remove_by_id, unknown", |s| s.world.by_id_mut().remove(s.plain, s.unknown).is_err()),
+        ("remove_by_id, stale", |s| s.world.by_id_mut().remove(s.stale, s.a).is_err()),
+        ("insert_by_id", |s| s.world.by_id_mut().insert(s.plain, s.bytes, &[0; 7]).is_err()),
+        ("insert_by_id, stale", |s| s.world.by_id_mut().insert(s.stale, s.bytes, &[0; 8]).is_err()),
+        ("insert_by_id, unknown", |s| {
+            s.world.by_id_mut().insert(s.plain, s.unknown, &[0]).is_err()
+        }),
+        ("insert_by_id, not bytes", |s| s.world.by_id_mut().insert(s.plain, s.a, &[0; 4]).is_err()),
+        ("get_mut_by_id", |s| s.world.by_id_mut().get_mut(s.plain, s.bytes).is_err()),
+        ("set_enabled_by_id", |s| s.world.by_id_mut().set_enabled(s.plain, s.on, false).is_err()),
+        ("set_enabled_by_id, never", |s| {
+            s.world.by_id_mut().set_enabled(s.plain, s.a, false).is_err()
+        }),
+        ("spawn_by_id", |s| s.world.by_id_mut().spawn(&[(s.bytes, &[0; 9])]).is_err()),
+        ("spawn_by_id, unknown", |s| s.world.by_id_mut().spawn(&[(s.unknown, &[0; 8])]).is_err()),
+        ("spawn_batch_by_id", |s| {
+            s.world.by_id_mut().spawn_batch(&[(s.bytes, &[0; 23])], 3).is_err()
+        }),
         ("register_dynamic", |s| {
             let other = ComponentDescriptor::bytes("test.bytes", Layout::new::<u8>());
             s.world.register_dynamic(other).is_err()

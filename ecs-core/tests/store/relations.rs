@@ -135,9 +135,9 @@ fn nobody_gets_the_lists_to_write_by_their_ids() {
         (source, world.component_id::<Targets<Likes>>().expect("known")),
         (target, world.component_id::<Sources<Likes>>().expect("known")),
     ] {
-        assert!(matches!(world.get_mut_ptr_by_id(entity, id), Err(ByIdError::Managed(_))));
-        assert!(world.get_ptr_by_id(entity, id).is_ok(), "it may be read");
-        assert!(matches!(world.remove_by_id(entity, id), Err(ByIdError::Managed(_))));
+        assert!(matches!(world.by_id_mut().get_mut_ptr(entity, id), Err(ByIdError::Managed(_))));
+        assert!(world.by_id().get_ptr(entity, id).is_ok(), "it may be read");
+        assert!(matches!(world.by_id_mut().remove(entity, id), Err(ByIdError::Managed(_))));
     }
     check(&world);
 }

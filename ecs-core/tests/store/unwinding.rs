@@ -149,10 +149,10 @@ fn a_default_value_that_an_observer_keeps_from_its_row_is_not_leaked() {
             let id = world.register::<Counting>();
             let entity = world.spawn(());
             if there {
-                world.insert_default_by_id(entity, id).expect("it has a default value");
+                world.by_id_mut().insert_default(entity, id).expect("it has a default value");
             }
             _ = world.observe::<Counting>(kind, |_: &mut World, _| panic!("planned: an observer"));
-            let insert = || drop(world.insert_default_by_id(entity, id));
+            let insert = || drop(world.by_id_mut().insert_default(entity, id));
             _ = panics_as_planned(insert);
             assert_eq!(LIVE.get(), isize::from(world.has::<Counting>(entity)), "{there}");
             assert_eq!(world.check(), Ok(()));

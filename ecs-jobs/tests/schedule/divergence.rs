@@ -148,7 +148,10 @@ fn padding_that_no_field_is_written_into_is_found() {
             let padding = if is_due { [low, high, more] } else { [0; 3] };
             let [a, b, c] = padding;
             let [d, e, f, g, ..] = hunger.to_le_bytes();
-            world.insert_by_id(entity, record, &[1, a, b, c, d, e, f, g]).expect("eight bytes");
+            world
+                .by_id_mut()
+                .insert(entity, record, &[1, a, b, c, d, e, f, g])
+                .expect("eight bytes");
         }
     }
     let start = || {

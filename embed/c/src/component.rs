@@ -328,14 +328,14 @@ fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {
     state.world.place_of(entity)?;
     let mut said = String::new();
     for info in state.world.components() {
-        if !state.world.has_id(entity, info.id()) {
+        if !state.world.by_id().has(entity, info.id()) {
             continue;
         }
         state.expect_readable(info.id())?;
         let separator = if said.is_empty() { "" } else { "; " };
         _ = write!(said, "{separator}{}", info.name());
         if let Some(fields) = state.fields.get(&info.id()) {
-            let value = state.world.get_ptr_by_id(entity, info.id())?;
+            let value = state.world.by_id().get_ptr(entity, info.id())?;
             let value = NonNull::slice_from_raw_parts(value, info.layout().size());
             // SAFETY: a value of a component of the host, which it has said is all bytes; no lease
             // writes it.
@@ -350,7 +350,7 @@ fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {
                 said.push_str(" }");
             }
         }
-        if info.is_enableable() && !state.world.is_enabled_by_id(entity, info.id())? {
+        if info.is_enableable() && !state.world.by_id().is_enabled(entity, info.id())? {
             said.push_str(" (off)");
         }
     }

@@ -86,7 +86,7 @@ fn move_in(
     };
     // SAFETY: the id is of this world; the room has a value of the component, which the caller gave
     // up, aligned and outside of the world.
-    Ok(unsafe { state.world.insert_ptr_by_id(entity, id, scratch.room) }?)
+    Ok(unsafe { state.world.by_id_mut().insert_ptr(entity, id, scratch.room) }?)
 }
 
 /// Entities that are spawned at a time: their list stays in the cache, and beside the caller's there is
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn fm_spawn(
                 // SAFETY: the ids are of this world; there are as many values of each, as the caller
                 // says, who gives them up if they have a drop function.
                 let spawned =
-                    unsafe { state.world.spawn_batch_ptr_by_id(&columns, entities.len()) }?;
+                    unsafe { state.world.by_id_mut().spawn_batch_ptr(&columns, entities.len()) }?;
                 for (place, entity) in entities.iter_mut().zip(spawned) {
                     *place = entity.to_bits();
                 }
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn fm_remove(
         with(world, |state| {
             state.expect_no_lease()?;
             let id = state.component(component)?;
-            each(entities, |entity| Ok(state.world.remove_by_id(entity, id)?))
+            each(entities, |entity| Ok(state.world.by_id_mut().remove(entity, id)?))
         })
     })
 }
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn fm_set_enabled(
         with(world, |state| {
             let id = state.component(component)?;
             each(entities, |entity| {
-                state.world.set_enabled_by_id(entity, id, enabled)?;
+                state.world.by_id_mut().set_enabled(entity, id, enabled)?;
                 Ok(())
             })
         })
@@ -289,12 +289,12 @@ pub unsafe extern "C" fn fm_get(
             state.expect_readable(id)?;
             let (entity, info) = (entity_of(entity)?, state.world.component_info(id)?);
             let bytes = if is_hosts(info) {
-                let value = state.world.get_ptr_by_id(entity, id)?;
+                let value = state.world.by_id().get_ptr(entity, id)?;
                 // SAFETY: a value of a component of the host, which it has said is all bytes; no
                 // lease writes it.
                 unsafe { NonNull::slice_from_raw_parts(value, info.layout().size()).as_ref() }
             } else {
-                state.world.get_by_id(entity, id)?
+                state.world.by_id().get(entity, id)?
             };
             if bytes.len() != value.len() {
                 let text = format!("a value has {} bytes, not {size}", bytes.len());
@@ -331,7 +331,7 @@ pub unsafe extern "C" fn fm_set(
                 return Err(Failure::argument(text));
             }
             let entity = entity_of(entity)?;
-            state.world.get_ptr_by_id(entity, id)?;
+            state.world.by_id().get_ptr(entity, id)?;
             move_in(state, Ok(entity), id, &Scratch::new(layout)?, value)
         })
     })
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn fm_has(
         let has = with(world, |state| {
             let id = state.component(component)?;
             let found = Entity::from_bits(entity);
-            let on = found.and_then(|it| state.world.is_enabled_by_id(it, id).ok());
+            let on = found.and_then(|it| state.world.by_id().is_enabled(it, id).ok());
             Ok(on.map_or(0, |on| 1 + c_int::from(on)))
         })?;
         // SAFETY: the caller says that it may be written.

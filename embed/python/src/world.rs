@@ -112,7 +112,7 @@ impl World {
             columns.push((state.id(name)?, bytes.to_vec(py)?));
         }
         let columns: Vec<_> = columns.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
-        let entities = state.world.spawn_batch_by_id(&columns, count).map_err(by_id)?;
+        let entities = state.world.by_id_mut().spawn_batch(&columns, count).map_err(by_id)?;
         drop(state);
         Ok(PyByteArray::new(py, &bytes_of_entities(&entities)))
     }
@@ -151,7 +151,7 @@ impl World {
         }
         for (place, entity) in entities.into_iter().enumerate() {
             let value = &values[place * size..][..size];
-            state.world.insert_by_id(entity, id, value).map_err(by_id)?;
+            state.world.by_id_mut().insert(entity, id, value).map_err(by_id)?;
         }
         Ok(())
     }
@@ -162,11 +162,11 @@ impl World {
         let id = state.id(component)?;
         let entities = entities_of(py, &entities)?;
         for &entity in &entities {
-            state.world.is_enabled_by_id(entity, id).map_err(by_id)?;
+            state.world.by_id().is_enabled(entity, id).map_err(by_id)?;
         }
         for entity in entities {
             // One that stands in the list twice has lost it already.
-            _ = state.world.remove_by_id(entity, id);
+            _ = state.world.by_id_mut().remove(entity, id);
         }
         Ok(())
     }
@@ -183,10 +183,10 @@ impl World {
         let id = state.id(component)?;
         let entities = entities_of(py, &entities)?;
         for &entity in &entities {
-            state.world.is_enabled_by_id(entity, id).map_err(by_id)?;
+            state.world.by_id().is_enabled(entity, id).map_err(by_id)?;
         }
         for entity in entities {
-            state.world.set_enabled_by_id(entity, id, enabled).map_err(by_id)?;
+            state.world.by_id_mut().set_enabled(entity, id, enabled).map_err(by_id)?;
         }
         Ok(())
     }
@@ -194,14 +194,14 @@ impl World {
     fn is_enabled(&self, entity: u64, component: &str) -> PyResult<bool> {
         let state = self.lock();
         let id = state.id(component)?;
-        state.world.is_enabled_by_id(entity_of(entity)?, id).map_err(by_id)
+        state.world.by_id().is_enabled(entity_of(entity)?, id).map_err(by_id)
     }
 
     fn has(&self, entity: u64, component: &str) -> PyResult<bool> {
         let state = self.lock();
         let (id, entity) = (state.id(component)?, entity_of(entity)?);
         state.world.place_of(entity).map_err(no_entity)?;
-        Ok(state.world.has_id(entity, id))
+        Ok(state.world.by_id().has(entity, id))
     }
 
     fn get<'py>(
@@ -213,7 +213,7 @@ impl World {
         let state = self.lock();
         let id = state.id(component)?;
         state.book.expect_free(id, false, component)?;
-        let value = state.world.get_by_id(entity_of(entity)?, id).map_err(by_id)?.to_vec();
+        let value = state.world.by_id().get(entity_of(entity)?, id).map_err(by_id)?.to_vec();
         drop(state);
         Ok(PyBytes::new(py, &value))
     }
@@ -232,7 +232,7 @@ impl World {
         if value.len() != size {
             return Err(FormicError::new_err(format!("{component} has {size} bytes")));
         }
-        let place = state.world.get_mut_by_id(entity_of(entity)?, id).map_err(by_id)?;
+        let place = state.world.by_id_mut().get_mut(entity_of(entity)?, id).map_err(by_id)?;
         place.copy_from_slice(&value);
         Ok(())
     }

@@ -305,7 +305,7 @@ mod tests {
         let mut entities = Vec::new();
         for number in 0..SCATTERED_MIN {
             let id = script(&mut world, number);
-            entities.push(world.spawn_by_id(&[(id, &[0; 8])]).expect("it has eight bytes"));
+            entities.push(world.by_id_mut().spawn(&[(id, &[0; 8])]).expect("it has eight bytes"));
         }
         let found = advice(&world);
         let [Advice::Scattered { archetype_count, used_bytes, .. }] = &found[..] else {

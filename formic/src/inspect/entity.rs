@@ -133,8 +133,8 @@ impl Session {
     fn component_json(&self, world: &World, entity: Entity, id: ComponentId) -> Value {
         let Ok(info) = world.component_info(id) else { return Value::Null };
         let path: &str = info.name();
-        let enabled = world.is_enabled_by_id(entity, id).ok();
-        let fields = world.fields_by_id(entity, id).unwrap_or_default();
+        let enabled = world.by_id().is_enabled(entity, id).ok();
+        let fields = world.by_id().fields(entity, id).unwrap_or_default();
         let fields = fields.iter().map(|field| {
             json!({
                 "name": field.name,
@@ -201,13 +201,21 @@ fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> 
     let id = |world: &World, name: &str| component_of(world, entity, name);
     let done = match edit {
         Edit::Set { component, field, value, .. } => {
-            world.set_field_by_id(entity, id(world, component)?, *field, value)
+            let id = id(world, component)?;
+            world.by_id_mut().set_field(entity, id, *field, value)
         }
         Edit::Enable { component, enabled, .. } => {
-            world.set_enabled_by_id(entity, id(world, component)?, *enabled).map(drop)
+            let id = id(world, component)?;
+            world.by_id_mut().set_enabled(entity, id, *enabled).map(drop)
         }
-        Edit::Add { component, .. } => world.insert_default_by_id(entity, id(world, component)?),
-        Edit::Remove { component, .. } => world.remove_by_id(entity, id(world, component)?),
+        Edit::Add { component, .. } => {
+            let id = id(world, component)?;
+            world.by_id_mut().insert_default(entity, id)
+        }
+        Edit::Remove { component, .. } => {
+            let id = id(world, component)?;
+            world.by_id_mut().remove(entity, id)
+        }
         Edit::Despawn { .. } => world.despawn(entity).map_err(Into::into),
     };
     done.map_err(|error| short_name(&error.to_string()))

@@ -53,7 +53,7 @@ struct Sample {
 
 impl Sample {
     fn of(world: &World, entity: Entity, component: ComponentId, field: usize) -> Option<Self> {
-        let fields = world.fields_by_id(entity, component).ok()?;
+        let fields = world.by_id().fields(entity, component).ok()?;
         let field = fields.get(field)?;
         let mut sample = Self { numbers: [0.0; LINES_MAX], count: 0, name: field.name };
         for part in field.text.as_deref()?.split(',') {

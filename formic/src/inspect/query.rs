@@ -295,7 +295,7 @@ impl Named {
         let entities = archetypes.flat_map(entities_of);
         let rows = entities.flat_map(|it| self.of(world, it).map(move |id| (it, id)));
         for (entity, id) in rows.take(FIELDS_OF_MAX) {
-            for it in world.fields_by_id(entity, id).unwrap_or_default() {
+            for it in world.by_id().fields(entity, id).unwrap_or_default() {
                 // The fields of an enum are those of a variant, and others may come.
                 if it.name.eq_ignore_ascii_case(field) || it.name == "variant" {
                     return Ok(());
@@ -318,7 +318,7 @@ impl Named {
 
     /// Those of the components that an entity has.
     fn of(&self, world: &World, entity: Entity) -> impl Iterator<Item = ComponentId> {
-        self.ids.iter().copied().filter(move |&id| world.has_id(entity, id))
+        self.ids.iter().copied().filter(move |&id| world.by_id().has(entity, id))
     }
 
     /// Why an entity is not among those that have the component, if it is not.
@@ -327,7 +327,7 @@ impl Named {
         if own.peek().is_none() {
             return Some(format!("It has no {}.", self.name));
         }
-        let is_on = own.any(|id| world.is_enabled_by_id(entity, id) == Ok(true));
+        let is_on = own.any(|id| world.by_id().is_enabled(entity, id) == Ok(true));
         (!is_on).then(|| format!("Its {} is switched off.", self.name))
     }
 
@@ -341,7 +341,7 @@ impl Named {
     ) -> Option<String> {
         let mut fault = None;
         for id in self.of(world, entity) {
-            let fields = world.fields_by_id(entity, id).unwrap_or_default();
+            let fields = world.by_id().fields(entity, id).unwrap_or_default();
             let mut found = fields.iter().filter(|it| match field {
                 Some(name) => it.name.eq_ignore_ascii_case(name),
                 None => true,
@@ -415,7 +415,7 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
 fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool {
     components(world, entity).iter().any(|&id| {
         let name = world.component_info(id).map(|info| short_name(info.name()));
-        let fields = world.fields_by_id(entity, id).unwrap_or_default();
+        let fields = world.by_id().fields(entity, id).unwrap_or_default();
         name.is_ok_and(|name| is_it(&name))
             || fields.iter().flat_map(|it| &it.text).any(|it| is_it(it))
     })

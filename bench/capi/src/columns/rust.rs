@@ -31,7 +31,7 @@ impl Store for Rust {
         // Not timed: only the row of fragments has tags.
         if let Some(tag) = tag {
             for &entity in &self.spawned {
-                self.world.insert_by_id(entity, self.tags[tag], &[]).expect("alive");
+                self.world.by_id_mut().insert(entity, self.tags[tag], &[]).expect("alive");
             }
         }
     }

@@ -18,135 +18,36 @@ use crate::user_code::expected;
 use crate::world::{Finishing, Lifecycle, World};
 
 impl World {
+    /// Looks at components of entities by the ids of these.
+    #[must_use]
+    pub const fn by_id(&self) -> ById<'_> {
+        ById(self)
+    }
+
+    /// Changes components of entities by the ids of these, and spawns entities with such.
+    #[must_use]
+    pub const fn by_id_mut(&mut self) -> ByIdMut<'_> {
+        ByIdMut(self)
+    }
+}
+
+/// The components of a world by their ids, to be looked at: [`World::by_id`].
+#[derive(Clone, Copy, Debug)]
+pub struct ById<'w>(&'w World);
+
+/// The components of a world by their ids, to be changed: [`World::by_id_mut`].
+#[derive(Debug)]
+pub struct ByIdMut<'w>(&'w mut World);
+
+impl<'w> ById<'w> {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
     /// for an id of another world.
     #[must_use]
-    pub fn has_id(&self, entity: Entity, id: ComponentId) -> bool {
-        self.locate(entity).is_some_and(|location| {
-            self.archetypes.get(location.archetype).components().contains(id)
+    pub fn has(self, entity: Entity, id: ComponentId) -> bool {
+        let world = self.0;
+        world.locate(entity).is_some_and(|location| {
+            world.archetypes.get(location.archetype).components().contains(id)
         })
-    }
-
-    /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
-    /// keeps the enabled bit.
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the component is not plain
-    /// bytes, or the bytes are not as many as a value has.
-    pub fn insert_by_id(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-        bytes: &[u8],
-    ) -> Result<(), ByIdError> {
-        self.expect_bytes(id, bytes, 1)?;
-        // SAFETY: as many bytes as a value has, which may be copied, and are outside the world, which
-        // is borrowed exclusively. They are read only, since plain bytes have no drop (I-16).
-        unsafe { self.insert_ptr_by_id(entity, id, NonNull::from(bytes).cast()) }
-    }
-
-    /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
-    /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use core::{alloc::Layout, ptr::NonNull};
-    /// use formic_ecs::ComponentDescriptor;
-    /// let mut world = World::new();
-    /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
-    /// let imp = world.spawn(());
-    /// let mut value = 7_u32;
-    /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
-    /// unsafe { world.insert_ptr_by_id(imp, score, NonNull::from(&mut value).cast())? };
-    /// let at = world.get_ptr_by_id(imp, score)?;
-    /// // SAFETY: the address of a `u32` in a world that does not change meanwhile.
-    /// assert_eq!(unsafe { at.cast::<u32>().read() }, 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world; the value is still the
-    /// caller's then.
-    ///
-    /// # Safety
-    /// `id` was issued by this world. `value` points at an initialised value of that component: of
-    /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
-    /// the component, is aligned for it, is outside the world, and has no other owner; after success,
-    /// or a panic of an observer or of a drop, it must not be used, nor dropped.
-    pub unsafe fn insert_ptr_by_id(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-        value: NonNull<u8>,
-    ) -> Result<(), ByIdError> {
-        self.changeable(id)?;
-        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        let info = self.registry.info(id);
-        let (size, drop) = (info.layout.size(), info.erased.drop);
-        let put = |room: NonNull<u8>, replaces: bool| match drop {
-            Some(drop) if replaces => {
-                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
-                // caller's is outside the world and may be written.
-                unsafe { core::ptr::swap_nonoverlapping(room.as_ptr(), value.as_ptr(), size) };
-                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
-                // in the caller's memory now, which was given up.
-                unsafe { drop.call(value) };
-            }
-            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it may hold
-            // is nothing to drop; the caller's is outside the world.
-            _ => unsafe { room.copy_from_nonoverlapping(value, size) },
-        };
-        // SAFETY: a value of the component is put into the row (I-9, I-16).
-        unsafe { self.put_by_id(entity, from, id, put) };
-        Ok(())
-    }
-
-    /// Gives this entity the component by a function, which gets the row and whether the row has a
-    /// value already. There is room for the value before the function is called.
-    ///
-    /// # Safety
-    /// `put` initialises the row with a value of the component (I-9, I-16) where there is none, and
-    /// replaces and drops the one that is there; where it panics, the row is as it was, or has the
-    /// new value.
-    unsafe fn put_by_id(
-        &mut self,
-        entity: Entity,
-        from: Location,
-        id: ComponentId,
-        put: impl FnOnce(NonNull<u8>, bool),
-    ) {
-        if let Some(there) = self.open_row(from, id) {
-            put(there, true);
-        } else if let Some(row) = self.moves().locate(entity) {
-            // SAFETY: the caller vouches for the function; the entity was found not to have the
-            // component.
-            unsafe { row.insert_id(id, |room| put(room, false)) };
-        }
-        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
-        }
-    }
-
-    /// Takes a component of any kind from an entity and drops it.
-    ///
-    /// Should the drop panic, the component is gone all the same and everything is in order.
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
-    pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
-        self.changeable(id)?;
-        if self.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
-            self.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
-        }
-        let finishing = Finishing { world: self, entities: &[entity] };
-        let row = finishing.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
-        let Some(left) = row.remove_ids(&[id]) else {
-            let component = finishing.world.registry.info(id).name().clone();
-            return Err(ByIdError::Missing { entity, component });
-        };
-        drop(left);
-        Ok(())
     }
 
     /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
@@ -155,33 +56,12 @@ impl World {
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
     /// component, or its values have no bytes.
-    pub fn get_by_id(&self, entity: Entity, id: ComponentId) -> Result<&[u8], ByIdError> {
-        let (location, column) = self.find_by_id(entity, id)?;
-        let archetype = self.archetypes.get(location.archetype);
-        let name = || self.registry.info(id).name().clone();
+    pub fn get(self, entity: Entity, id: ComponentId) -> Result<&'w [u8], ByIdError> {
+        let world = self.0;
+        let (location, column) = world.find_by_id(entity, id)?;
+        let archetype = world.archetypes.get(location.archetype);
+        let name = || world.registry.info(id).name().clone();
         archetype.bytes(location.address, column).ok_or_else(|| ByIdError::NotBytes(name()))
-    }
-
-    /// The bytes of a component that was registered as plain bytes, to be written.
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, or it was not registered as plain bytes.
-    pub fn get_mut_by_id(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-    ) -> Result<&mut [u8], ByIdError> {
-        let info = self.registry.find(id)?;
-        if !info.is_bytes() {
-            return Err(ByIdError::NotBytes(info.name().clone()));
-        }
-        let size = info.layout.size();
-        let value = self.get_mut_ptr_by_id(entity, id)?;
-        let mut value = NonNull::slice_from_raw_parts(value, size);
-        // SAFETY: a row of plain bytes, all initialised (I-2, I-16); the world is borrowed
-        // exclusively for as long as the slice lives.
-        Ok(unsafe { value.as_mut() })
     }
 
     /// The fields of a component of an entity as text; of a component whose fields are not known,
@@ -198,7 +78,7 @@ impl World {
     /// let cat = world.spawn(Mood::Calm);
     /// let dog = world.spawn(Mood::Angry { at: cat });
     /// let mood = world.component_id::<Mood>().expect("it is in use");
-    /// let fields = world.fields_by_id(dog, mood)?;
+    /// let fields = world.by_id().fields(dog, mood)?;
     /// assert_eq!((fields[0].name, fields[0].text.as_deref()), ("variant", Some("Angry")));
     /// assert_eq!((fields[1].name, &fields[1].text), ("at", &Some(cat.to_string())));
     /// # Ok::<(), formic_ecs::ByIdError>(())
@@ -207,13 +87,10 @@ impl World {
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, or the entity lacks the
     /// component.
-    pub fn fields_by_id(
-        &self,
-        entity: Entity,
-        id: ComponentId,
-    ) -> Result<Vec<FieldText>, ByIdError> {
-        let (location, column) = self.find_by_id(entity, id)?;
-        let archetype = self.archetypes.get(location.archetype);
+    pub fn fields(self, entity: Entity, id: ComponentId) -> Result<Vec<FieldText>, ByIdError> {
+        let world = self.0;
+        let (location, column) = world.find_by_id(entity, id)?;
+        let archetype = world.archetypes.get(location.archetype);
         let info = &archetype.columns[column].info;
         let Some(known) = info.erased.fields else {
             let value = archetype.shown_value(location.address, column);
@@ -226,13 +103,151 @@ impl World {
         let mut fields = Vec::new();
         let value = archetype.chunks.row(location.address, column);
         // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
-        // seen to be there, is initialised (I-2); `&self` keeps writers out.
+        // seen to be there, is initialised (I-2); the borrow of the world keeps writers out.
         unsafe { (known.read)(value, &mut |field| fields.push(field)) };
         Ok(fields)
     }
 
+    /// The address of a component of any kind of an entity, for reading it while the world is
+    /// borrowed.
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn get_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
+        let world = self.0;
+        let (location, column) = world.find_by_id(entity, id)?;
+        Ok(world.archetypes.get(location.archetype).chunks.row(location.address, column))
+    }
+
+    /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn is_enabled(self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
+        let world = self.0;
+        let (location, column) = world.find_by_id(entity, id)?;
+        Ok(world.archetypes.get(location.archetype).is_enabled(location.address, column))
+    }
+}
+
+impl<'w> ByIdMut<'w> {
+    /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
+    /// keeps the enabled bit.
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the component is not plain
+    /// bytes, or the bytes are not as many as a value has.
+    pub fn insert(self, entity: Entity, id: ComponentId, bytes: &[u8]) -> Result<(), ByIdError> {
+        let world = self.0;
+        world.expect_bytes(id, bytes, 1)?;
+        // SAFETY: as many bytes as a value has, which may be copied, and are outside the world, which
+        // is borrowed exclusively. They are read only, since plain bytes have no drop (I-16).
+        unsafe { world.by_id_mut().insert_ptr(entity, id, NonNull::from(bytes).cast()) }
+    }
+
+    /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
+    /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use core::{alloc::Layout, ptr::NonNull};
+    /// use formic_ecs::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
+    /// let imp = world.spawn(());
+    /// let mut value = 7_u32;
+    /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
+    /// unsafe { world.by_id_mut().insert_ptr(imp, score, NonNull::from(&mut value).cast())? };
+    /// let at = world.by_id().get_ptr(imp, score)?;
+    /// // SAFETY: the address of a `u32` in a world that does not change meanwhile.
+    /// assert_eq!(unsafe { at.cast::<u32>().read() }, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world; the value is still the
+    /// caller's then.
+    ///
+    /// # Safety
+    /// `id` was issued by this world. `value` points at an initialised value of that component: of
+    /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
+    /// the component, is aligned for it, is outside the world, and has no other owner; after success,
+    /// or a panic of an observer or of a drop, it must not be used, nor dropped.
+    pub unsafe fn insert_ptr(
+        self,
+        entity: Entity,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) -> Result<(), ByIdError> {
+        let world = self.0;
+        world.changeable(id)?;
+        let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        let info = world.registry.info(id);
+        let (size, drop) = (info.layout.size(), info.erased.drop);
+        let put = |room: NonNull<u8>, replaces: bool| match drop {
+            Some(drop) if replaces => {
+                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
+                // caller's is outside the world and may be written.
+                unsafe { core::ptr::swap_nonoverlapping(room.as_ptr(), value.as_ptr(), size) };
+                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
+                // in the caller's memory now, which was given up.
+                unsafe { drop.call(value) };
+            }
+            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it may hold
+            // is nothing to drop; the caller's is outside the world.
+            _ => unsafe { room.copy_from_nonoverlapping(value, size) },
+        };
+        // SAFETY: a value of the component is put into the row (I-9, I-16).
+        unsafe { world.put_by_id(entity, from, id, put) };
+        Ok(())
+    }
+
+    /// Takes a component of any kind from an entity and drops it.
+    ///
+    /// Should the drop panic, the component is gone all the same and everything is in order.
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
+    pub fn remove(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
+        let world = self.0;
+        world.changeable(id)?;
+        if world.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
+            world.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
+        }
+        let finishing = Finishing { world, entities: &[entity] };
+        let row = finishing.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
+        let Some(left) = row.remove_ids(&[id]) else {
+            let component = finishing.world.registry.info(id).name().clone();
+            return Err(ByIdError::Missing { entity, component });
+        };
+        drop(left);
+        Ok(())
+    }
+
+    /// The bytes of a component that was registered as plain bytes, to be written.
+    ///
+    /// # Errors
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or it was not registered as plain bytes.
+    pub fn get_mut(self, entity: Entity, id: ComponentId) -> Result<&'w mut [u8], ByIdError> {
+        let world = self.0;
+        let info = world.registry.find(id)?;
+        if !info.is_bytes() {
+            return Err(ByIdError::NotBytes(info.name().clone()));
+        }
+        let size = info.layout.size();
+        let value = world.by_id_mut().get_mut_ptr(entity, id)?;
+        let mut value = NonNull::slice_from_raw_parts(value, size);
+        // SAFETY: a row of plain bytes, all initialised (I-2, I-16); the world is borrowed
+        // exclusively for as long as the slice lives.
+        Ok(unsafe { value.as_mut() })
+    }
+
     /// Sets a field of a component from a text: the one at this place among
-    /// [`fields_by_id`](Self::fields_by_id). The component counts as changed.
+    /// [`fields`](ById::fields). The component counts as changed.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -242,9 +257,9 @@ impl World {
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(7));
     /// let gold = world.component_id::<Gold>().expect("it is in use");
-    /// world.set_field_by_id(purse, gold, 0, "8")?;
+    /// world.by_id_mut().set_field(purse, gold, 0, "8")?;
     /// assert_eq!(world.get(purse), Ok(&Gold(8)));
-    /// let error = world.set_field_by_id(purse, gold, 0, "much").unwrap_err();
+    /// let error = world.by_id_mut().set_field(purse, gold, 0, "much").unwrap_err();
     /// assert!(error.to_string().ends_with("\"much\" is no u32"), "{error}");
     /// # Ok::<(), formic_ecs::ByIdError>(())
     /// ```
@@ -253,17 +268,18 @@ impl World {
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
     /// component, only the world changes it, it is not declared `#[component(editable)]`, or the text
     /// is no value of the field.
-    pub fn set_field_by_id(
-        &mut self,
+    pub fn set_field(
+        self,
         entity: Entity,
         id: ComponentId,
         field: usize,
         text: &str,
     ) -> Result<(), ByIdError> {
-        let info = self.changeable(id)?;
+        let world = self.0;
+        let info = world.changeable(id)?;
         let (known, component) = (info.erased.fields, info.name().clone());
-        let (location, column) = self.find_by_id(entity, id)?;
-        let value = self.archetypes.get(location.archetype).chunks.row(location.address, column);
+        let (location, column) = world.find_by_id(entity, id)?;
+        let value = world.archetypes.get(location.archetype).chunks.row(location.address, column);
         let written = match known {
             // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
             // seen to be there, is initialised (I-2); the world is borrowed exclusively.
@@ -271,7 +287,7 @@ impl World {
             None => not_editable(text),
         };
         written.map_err(|reason| ByIdError::NotSet { component, reason })?;
-        self.open_row(location, id);
+        world.open_row(location, id);
         Ok(())
     }
 
@@ -281,31 +297,17 @@ impl World {
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, only the world gives the
     /// component, or it has no default value.
-    pub fn insert_default_by_id(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-    ) -> Result<(), ByIdError> {
-        let info = self.changeable(id)?;
+    pub fn insert_default(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
+        let world = self.0;
+        let info = world.changeable(id)?;
         let default = info.erased.default;
         let put_default = default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
-        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
+        let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         // SAFETY: the function is that of the component's type (I-9), so the row is one of its column.
         let put = |room: NonNull<u8>, replaces| unsafe { put_default(room, replaces) };
         // SAFETY: the function puts a value of the component into the row (I-9), which is made before.
-        unsafe { self.put_by_id(entity, from, id, put) };
+        unsafe { world.put_by_id(entity, from, id, put) };
         Ok(())
-    }
-
-    /// The address of a component of any kind of an entity, for reading it while the world is
-    /// borrowed.
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
-    pub fn get_ptr_by_id(&self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
-        let (location, column) = self.find_by_id(entity, id)?;
-        Ok(self.archetypes.get(location.archetype).chunks.row(location.address, column))
     }
 
     /// The address of a component of any kind of an entity, for writing it while the world is
@@ -314,14 +316,11 @@ impl World {
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
     /// component, or only the world changes it, as the two sides of a relation.
-    pub fn get_mut_ptr_by_id(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-    ) -> Result<NonNull<u8>, ByIdError> {
-        let component = self.changeable(id)?.name().clone();
-        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        self.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
+    pub fn get_mut_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
+        let world = self.0;
+        let component = world.changeable(id)?.name().clone();
+        let location = world.locate(entity).ok_or(NoSuchEntity(entity))?;
+        world.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
     }
 
     /// Switches a component of an entity on or off; returns what it was.
@@ -329,28 +328,19 @@ impl World {
     /// # Errors
     /// Returns an error if the entity or the id is not of this world, the entity lacks the
     /// component, or the component is not enableable.
-    pub fn set_enabled_by_id(
-        &mut self,
+    pub fn set_enabled(
+        self,
         entity: Entity,
         id: ComponentId,
         enabled: bool,
     ) -> Result<bool, ByIdError> {
-        let (location, column) = self.find_by_id(entity, id)?;
-        let archetype = self.archetypes.get(location.archetype);
+        let world = self.0;
+        let (location, column) = world.find_by_id(entity, id)?;
+        let archetype = world.archetypes.get(location.archetype);
         let not_enableable =
             || ByIdError::NotEnableable(archetype.columns[column].info.name().clone());
         let bit = archetype.enabled_bit(location.address, column).ok_or_else(not_enableable)?;
         Ok(bit.set(enabled))
-    }
-
-    /// Whether a component of an entity is switched on. One that cannot be switched always is.
-    ///
-    /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
-    pub fn is_enabled_by_id(&self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
-        let (location, column) = self.find_by_id(entity, id)?;
-        Ok(self.archetypes.get(location.archetype).is_enabled(location.address, column))
     }
 
     /// A new entity with these components, which were registered as plain bytes.
@@ -361,11 +351,9 @@ impl World {
     ///
     /// # Panics
     /// Panics if the world has no handle left (see [`World`]).
-    pub fn spawn_by_id(
-        &mut self,
-        components: &[(ComponentId, &[u8])],
-    ) -> Result<Entity, ByIdError> {
-        Ok(self.spawn_batch_by_id(components, 1)?[0])
+    pub fn spawn(self, components: &[(ComponentId, &[u8])]) -> Result<Entity, ByIdError> {
+        let world = self.0;
+        Ok(world.by_id_mut().spawn_batch(components, 1)?[0])
     }
 
     /// Spawns `count` entities with the same components, which were registered as plain bytes: of
@@ -379,8 +367,8 @@ impl World {
     /// let mut world = World::new();
     /// let byte = Layout::new::<u8>();
     /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
-    /// let imps = world.spawn_batch_by_id(&[(team, &[1, 2, 3])], 3)?;
-    /// assert_eq!(world.get_by_id(imps[2], team)?, [3]);
+    /// let imps = world.by_id_mut().spawn_batch(&[(team, &[1, 2, 3])], 3)?;
+    /// assert_eq!(world.by_id().get(imps[2], team)?, [3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -390,19 +378,20 @@ impl World {
     ///
     /// # Panics
     /// Panics if the world has no handle left (see [`World`]); the entities before that are there.
-    pub fn spawn_batch_by_id(
-        &mut self,
+    pub fn spawn_batch(
+        self,
         components: &[(ComponentId, &[u8])],
         count: usize,
     ) -> Result<Vec<Entity>, ByIdError> {
+        let world = self.0;
         for &(id, bytes) in components {
-            self.expect_bytes(id, bytes, count)?;
+            world.expect_bytes(id, bytes, count)?;
         }
         let start = |&(id, bytes): &(ComponentId, &[u8])| (id, NonNull::from(bytes).cast());
         let values: Vec<_> = components.iter().map(start).collect();
         // SAFETY: plain bytes, of which there are as many as so many values have, as was checked
         // (I-16); they may be copied, and are outside the world.
-        unsafe { self.spawn_batch_ptr_by_id(&values, count) }
+        unsafe { world.by_id_mut().spawn_batch_ptr(&values, count) }
     }
 
     /// Spawns `count` entities with the same components, of any kind. Of each component the values
@@ -421,9 +410,9 @@ impl World {
     /// let name = world.register_dynamic(name)?;
     /// let mut names = ["Ada", "Bob"];
     /// // SAFETY: two values of the layout, which may be copied.
-    /// let two = unsafe { world.spawn_batch_ptr_by_id(&[(name, NonNull::from(&mut names).cast())], 2)? };
+    /// let two = unsafe { world.by_id_mut().spawn_batch_ptr(&[(name, NonNull::from(&mut names).cast())], 2)? };
     /// // SAFETY: the address of such a value in a world that does not change meanwhile.
-    /// assert_eq!(unsafe { world.get_ptr_by_id(two[1], name)?.cast::<&str>().read() }, "Bob");
+    /// assert_eq!(unsafe { world.by_id().get_ptr(two[1], name)?.cast::<&str>().read() }, "Bob");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -437,27 +426,28 @@ impl World {
     ///
     /// # Safety
     /// The ids were issued by this world. At each address lie `count` values of that component, as
-    /// [`insert_ptr_by_id`](Self::insert_ptr_by_id) asks for them; they are only read, and need not be
+    /// [`insert_ptr`](ByIdMut::insert_ptr) asks for them; they are only read, and need not be
     /// aligned.
-    pub unsafe fn spawn_batch_ptr_by_id(
-        &mut self,
+    pub unsafe fn spawn_batch_ptr(
+        self,
         components: &[(ComponentId, NonNull<u8>)],
         count: usize,
     ) -> Result<Vec<Entity>, ByIdError> {
+        let world = self.0;
         for (place, &(id, _)) in components.iter().enumerate() {
-            let info = self.changeable(id)?;
+            let info = world.changeable(id)?;
             if components[..place].iter().any(|&(other, _)| other == id) {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
         }
         let ids = components.iter().map(|&(id, _)| id).collect::<Vec<_>>();
         let expected = expected(count);
-        self.entities.reserve(expected);
+        world.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while spawned.len() < count {
-            self.next_version();
+            world.next_version();
             let MoveContext { bundles, registry, archetypes, blocks, entities, version, .. } =
-                self.moves();
+                world.moves();
             let (change, nowhere) = (Change::Insert, ArchetypeId::EMPTY);
             let insertion = bundles.transition_of_ids(change, &ids, nowhere, registry, archetypes);
             let insertion = insertion.expect("it leads somewhere");
@@ -488,10 +478,38 @@ impl World {
             }
             drop(rows);
             if is_told {
-                self.trigger_lifecycle(spawned[from], Lifecycle::Spawned(&ids));
+                world.trigger_lifecycle(spawned[from], Lifecycle::Spawned(&ids));
             }
         }
         Ok(spawned)
+    }
+}
+
+impl World {
+    /// Gives this entity the component by a function, which gets the row and whether the row has a
+    /// value already. There is room for the value before the function is called.
+    ///
+    /// # Safety
+    /// `put` initialises the row with a value of the component (I-9, I-16) where there is none, and
+    /// replaces and drops the one that is there; where it panics, the row is as it was, or has the
+    /// new value.
+    unsafe fn put_by_id(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        id: ComponentId,
+        put: impl FnOnce(NonNull<u8>, bool),
+    ) {
+        if let Some(there) = self.open_row(from, id) {
+            put(there, true);
+        } else if let Some(row) = self.moves().locate(entity) {
+            // SAFETY: the caller vouches for the function; the entity was found not to have the
+            // component.
+            unsafe { row.insert_id(id, |room| put(room, false)) };
+        }
+        if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
+            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
+        }
     }
 
     /// What is known of a component that callers may give, change and take.
@@ -549,19 +567,19 @@ impl World {
 }
 
 impl CommandBuffer {
-    /// Gives an entity a component of plain bytes, as [`World::insert_by_id`](crate::World::insert_by_id) does. Bytes are bytes:
+    /// Gives an entity a component of plain bytes, as [`ByIdMut::insert`](crate::ByIdMut::insert) does. Bytes are bytes:
     /// a deferred entity among them is not found.
     pub fn insert_by_id(&mut self, entity: Entity, id: ComponentId, bytes: &[u8]) {
         let bytes: Box<[u8]> = bytes.into();
         self.record_call("insert_by_id", entity, move |world, entity, _| {
-            world.insert_by_id(entity, id, &bytes).map_err(Into::into)
+            world.by_id_mut().insert(entity, id, &bytes).map_err(Into::into)
         });
     }
 
-    /// Takes a component of any kind from an entity and drops it, as [`World::remove_by_id`](crate::World::remove_by_id) does.
+    /// Takes a component of any kind from an entity and drops it, as [`ByIdMut::remove`](crate::ByIdMut::remove) does.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) {
         self.record_call("remove_by_id", entity, move |world, entity, _| {
-            world.remove_by_id(entity, id).map_err(Into::into)
+            world.by_id_mut().remove(entity, id).map_err(Into::into)
         });
     }
 }

@@ -37,8 +37,8 @@ pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 /// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
 /// let health = world.register_dynamic(health)?;
 /// let imp = world.spawn(());
-/// world.insert_by_id(imp, health, &7_u32.to_ne_bytes())?;
-/// assert_eq!(world.get_by_id(imp, health)?, 7_u32.to_ne_bytes());
+/// world.by_id_mut().insert(imp, health, &7_u32.to_ne_bytes())?;
+/// assert_eq!(world.by_id().get(imp, health)?, 7_u32.to_ne_bytes());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl ComponentDescriptor {
     /// let handle = world.register_dynamic(unsafe { handle.drop_data(7) })?;
     /// let imp = world.spawn(());
     /// // SAFETY: a byte, as the layout says.
-    /// unsafe { world.insert_ptr_by_id(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
+    /// unsafe { world.by_id_mut().insert_ptr(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
     /// world.despawn(imp)?;
     /// assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

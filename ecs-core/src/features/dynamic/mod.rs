@@ -12,6 +12,7 @@ use crate::entity::Entity;
 use crate::error::{AccessConflict, NoSuchEntity, UnknownComponent};
 use crate::name::Name;
 
+pub use by_id::{ById, ByIdMut};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub use query::{DynamicQuery, DynamicQueryBuilder};
 pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};

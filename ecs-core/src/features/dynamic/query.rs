@@ -31,7 +31,7 @@ use crate::world::World;
 /// let place = world.register_dynamic(place)?;
 /// for x in 0..10 {
 ///     let imp = world.spawn(Speed(x));
-///     world.insert_by_id(imp, place, &[x, 0])?;
+///     world.by_id_mut().insert(imp, place, &[x, 0])?;
 /// }
 ///
 /// let mut moving = DynamicQuery::builder().write(place).read(speed).build(&world)?;

@@ -147,13 +147,13 @@ impl<'w> DynamicRun<'w> {
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
     /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
-    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
+    /// let imp = world.by_id_mut().spawn(&[(here, &[1]), (there, &[5])])?;
     /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
     /// for mut row in world.query_by_id(&mut query)? {
     ///     let (here, there) = row.bytes_pair(0, 1)?;
     ///     here.copy_from_slice(there);
     /// }
-    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
+    /// assert_eq!(world.by_id().get(imp, here)?, [5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
