@@ -26,6 +26,9 @@ use crate::bits::{Bits, WORDS_MAX, set_bits};
 /// assert_eq!(body.ended(1), None);
 /// body.halt(1);
 /// assert_eq!(body.running().count(), 0);
+/// (0..3).for_each(|action| body.begin(action));
+/// body.halt_all();
+/// assert_eq!(body.running().count(), 0);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body {

@@ -1,5 +1,6 @@
 //! The executing actions of one kind, as the argument of a system.
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use formic_ecs::{
@@ -187,6 +188,48 @@ impl<T: Component> Actions<'_, T> {
     /// Panics if the function panics.
     pub fn update(&mut self, update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync) {
         self.carry_out(|_, _| ActionResult::Running, update, |_, _, _| ());
+    }
+
+    /// The same, one after the other on this thread: for actions that write to more than their own
+    /// agent, which come in the order of [`process_serial`](Self::process_serial).
+    ///
+    /// ```
+    /// use formic_ai::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Door { pushes: u32 }
+    /// #[derive(Component, Clone)]
+    /// struct Push(Entity);
+    ///
+    /// /// It takes two.
+    /// fn push(mut actions: Actions<Push>, mut doors: ComponentLookup<&mut Door>) {
+    ///     actions.update_serial(|_, push| {
+    ///         let Ok(door) = doors.get_mut(push.0) else { return ActionResult::Failed };
+    ///         door.pushes += 1;
+    ///         if door.pushes == 2 { ActionResult::Success } else { ActionResult::Failed }
+    ///     });
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let door = world.spawn(Door { pushes: 0 });
+    /// for _ in 0..2 {
+    ///     Sequence::new().then(Push(door)).spawn(&mut world, ())?;
+    /// }
+    /// let mut schedule =
+    ///     formic_ai::action::add(Schedule::builder()).add(push.as_action()).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert_eq!(world.get::<Door>(door)?.pushes, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the function panics.
+    pub fn update_serial(&mut self, update: impl FnMut(Agent<'_>, &mut T) -> ActionResult) {
+        let start = |_: Agent<'_>, _: &mut T| ActionResult::Running;
+        let update = RefCell::new(update);
+        let update = |agent: Agent<'_>, action: &mut T| (update.borrow_mut())(agent, action);
+        let cleanup = |_: Agent<'_>, _: &mut T, _| ();
+        self.process_serial(&Functions(start, update, cleanup, PhantomData));
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by

@@ -58,6 +58,26 @@ enum Policy {
 ///
 /// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
 /// sequence of its own, with [`Sequence::attach`].
+///
+/// ```
+/// use formic_ai::prelude::*;
+/// #[derive(Component, Clone)]
+/// struct Knock;
+/// fn knock(mut actions: Actions<Knock>) {
+///     actions.update(|_, Knock| ActionResult::Failed);
+/// }
+/// let mut world = World::new();
+/// let patient = OnFailure::BackOff { ticks: 2, ticks_max: 8 };
+/// let [guest, salesman] = [world.spawn(()), world.spawn(())];
+/// Sequence::new().then(Knock).on_failure(patient).attach(&mut world, guest)?;
+/// Sequence::new().then(Knock).on_failure(OnFailure::Stop).attach(&mut world, salesman)?;
+/// let mut schedule =
+///     formic_ai::action::add(Schedule::builder()).add(knock.as_action()).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert!(world.get::<SequenceAgent>(guest)?.rest_left() > 0, "it waits before it knocks again");
+/// assert!(!world.get::<Body>(salesman)?.is_running(0), "it gave up");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]

@@ -16,6 +16,26 @@ use crate::explain::DecisionRecorder;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
 /// `Buffer<NodeMemory>`, 8 bytes for each node that does.
+///
+/// ```
+/// use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+/// use formic_ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Flee;
+/// let actions = ActionSet::new().action("flee", Flee);
+/// let library = Library::<()>::new(&actions).condition("is_safe", |()| false);
+/// let tree = Tree::parse("selector { is_safe? stay_until(is_safe?) flee }", &library)?;
+/// let mut world = World::new();
+/// let deer = actions.spawn(&mut world, ())?;
+/// TreeAgent::drive(&mut world, deer, &tree, 1)?;
+/// let think = move |mut trees: Trees<()>| trees.tick(&tree);
+/// let schedule = formic_ai::action::add(Schedule::builder());
+/// let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// let agent = world.get::<TreeAgent>(deer)?;
+/// assert_eq!((agent.ticks(), agent.result()), (1, ActionResult::Running));
+/// assert_eq!(agent.entry(), Some(2), "ticks go to the node that stays");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]

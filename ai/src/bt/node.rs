@@ -35,6 +35,19 @@ use std::fmt;
 /// let work = Node::priority([("hunger", Node::action("fish")), ("cold", Node::action("chop"))]);
 /// let day = work.until_failure().stay_until("is_dark");
 /// assert_eq!(Node::parse(&day.to_string())?, day);
+/// // Introduces itself once; then greets or fights, as it has decided at first sight; and strolls for as long as it is
+/// // light, in one direction or another.
+/// let stroll = Node::random([Node::action("north"), Node::action("south").force_success()]);
+/// let sentry = Node::sequence_memory([
+///     Node::action("salute").once(),
+///     Node::if_else_memory(Node::condition("is_friend"), Node::action("greet"), Node::action("fight")),
+///     stroll.repeat_while("is_light"),
+/// ]);
+/// assert_eq!(Node::parse(&sentry.to_string())?, sentry);
+/// // Sings to the end and looks about to the end, and has failed if either did; again until both succeed.
+/// let both = Node::parallel_all(1, [Node::action("sing").repeat(2), Node::condition("danger").invert()]);
+/// let watch = both.until_success();
+/// assert_eq!(Node::parse(&watch.to_string())?, watch);
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 pub struct Node {

@@ -42,6 +42,30 @@ use crate::key_map::KeyMap;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// As data, and by hand, as a mind of your own writes it:
+///
+/// ```
+/// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+/// # use formic_ai::prelude::*;
+/// # let mut world = World::new();
+/// # let rat = world.spawn(());
+/// let mut log = DecisionLog::watching(rat, "Rat", 2);
+/// for tick in 0..3 {
+///     log.note(rat, tick, Engine::Utility, |decision| {
+///         decision.candidate(Candidate::new("bite", Verdict::Chosen).score(0.75));
+///         decision.candidate(Candidate::new("flee", Verdict::Beaten).score(0.5));
+///     });
+/// }
+/// let [_, last] = &log.decisions(rat)[..] else { panic!("two are kept") };
+/// assert_eq!((log.lost(rat), last.tick), (1, 2));
+/// assert_eq!(&*last.chosen().unwrap().name, "bite");
+/// assert_eq!(&*last.runner_up().unwrap().name, "flee");
+/// assert_eq!(last.margin(), Some(0.25));
+/// assert!(log.agents().eq([rat]));
+/// log.unwatch(rat);
+/// assert!(log.is_empty());
+/// ```
 #[derive(Debug, Default)]
 pub struct DecisionLog {
     watched: KeyMap<Entity, Watched>,

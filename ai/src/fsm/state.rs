@@ -18,6 +18,36 @@ pub enum History {
 }
 
 /// A state of a [`Machine`](super::Machine), in the making.
+///
+/// ```
+/// use formic_ai::fsm::{FsmAgent, MachineBuilder, Machines, State, Transition};
+/// use formic_ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Stroll;
+/// #[derive(Component)]
+/// struct Lamp { is_lit: bool, evening: bool }
+///
+/// let actions = ActionSet::new().action("stroll", Stroll);
+/// let night = State::<&mut Lamp>::new("night")
+///     .on_enter(|lamp| lamp.is_lit = true)
+///     .on_exit(|lamp| lamp.is_lit = false);
+/// let machine = MachineBuilder::<&'static mut Lamp>::new()
+///     .state(State::new("day").initial("walking"))
+///     .state(State::new("standing").inside("day"))
+///     .state(State::new("walking").inside("day").action("stroll"))
+///     .state(night)
+///     .transition(Transition::new("day", "night").when(|lamp: &&mut Lamp| lamp.evening))
+///     .build(&actions)?;
+/// let mut world = World::new();
+/// let watchman = actions.spawn(&mut world, Lamp { is_lit: false, evening: true })?;
+/// FsmAgent::drive(&mut world, watchman, &machine)?;
+/// let think = move |mut machines: Machines<&'static mut Lamp>| machines.update(&machine);
+/// let schedule = formic_ai::action::add(Schedule::builder());
+/// let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// (0..2).for_each(|_| _ = schedule.run(&mut world, &pool));
+/// assert!(world.get::<Lamp>(watchman)?.is_lit);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct State<Q: QueryData> {
     pub(super) name: String,
     pub(super) inside: Option<String>,

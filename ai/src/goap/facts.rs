@@ -10,6 +10,9 @@ use formic_ecs::HashState;
 /// let wood = facts.number("wood", 10);
 /// assert!(wood.at_least(3).holds_for(4));
 /// assert!(!has_axe.is(true).holds_for(0));
+/// assert!(wood.at_most(3).holds_for(3) && !wood.equals(3).holds_for(2));
+/// assert!(wood.differs_from(3).holds_for(2));
+/// assert_eq!((has_axe.index(), wood.index()), (0, 1), "their places in the values of a state");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub struct Fact {

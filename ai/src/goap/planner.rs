@@ -32,6 +32,23 @@ use crate::action::MindError;
 /// assert_eq!((names, plan.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
 /// let plan = planner.plan(0, &[0, 2]).expect("one is enough");
 /// assert_eq!(plan.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
+///
+/// // One step at a time, without a plan:
+/// let chop = planner.find("chop").expect("it is there");
+/// assert!(!planner.is_applicable(chop, |fact| [0, 2][fact]), "it needs the axe");
+/// assert_eq!(planner.apply(chop, &[1, 2]), Some(vec![1, 3]));
+/// assert!(planner.holds(0, |fact| [1, 3][fact]));
+/// assert_eq!(planner.lower_bound(0, &[1, 1]), Some(4), "two more, at 2 each");
+///
+/// // A search spread over ticks, ten states in each:
+/// let mut planning = planner.begin(0, |_| 0, |_| 0); // what operators cost here; at least what was said
+/// let plan = loop {
+///     if let Some(plan) = planner.go_on(&mut planning, 10) {
+///         break plan.expect("it can be reached");
+///     }
+/// };
+/// assert_eq!(plan.cost, 10);
+/// assert!(planning.looked_at() > 0);
 /// # Ok::<(), formic_ai::action::MindError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -48,6 +65,22 @@ pub struct Planner {
 }
 
 /// A [`Planner`] in the making.
+///
+/// ```
+/// use formic_ai::goap::{Facts, Goal, NoPlan, Operator, PlannerBuilder};
+/// let mut facts = Facts::new();
+/// let steps = facts.number("steps", 60);
+/// let planner = PlannerBuilder::new(facts)
+///     .operator(Operator::new("step").then(steps.add(1)))
+///     .goal(Goal::new("there").when(steps.equals(60)))
+///     // A short table and a short patience: the search looks at few states and gives up.
+///     .pattern_states_max(1)
+///     .states_max(10)
+///     .build()?;
+/// assert_eq!(planner.plan(0, &[0]), Err(NoPlan::GaveUp));
+/// assert!(planner.plan(0, &[55]).is_ok());
+/// # Ok::<(), formic_ai::action::MindError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PlannerBuilder {
     facts: Facts,

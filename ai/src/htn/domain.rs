@@ -149,6 +149,29 @@ pub(super) const PAUSE: u32 = u32::MAX;
 pub(super) const IMPOSSIBLE: u64 = u64::MAX;
 
 /// A [`Domain`] in the making.
+///
+/// ```
+/// use formic_ai::goap::{Facts, Operator};
+/// use formic_ai::htn::{DomainBuilder, Method, Preference};
+/// let mut facts = Facts::new();
+/// let there = facts.flag("there");
+/// let domain = DomainBuilder::new(facts)
+///     .operator(Operator::new("walk").then(there.becomes(true)).cost(9))
+///     .operator(Operator::new("ride").then(there.becomes(true)).cost(5))
+///     .operator(Operator::new("knock").when(there.is(true)))
+///     .method(Method::new("travel", "on foot").task("walk"))
+///     .method(Method::new("travel", "by horse").task("ride"))
+///     // What comes then is planned when it is there.
+///     .method(Method::new("visit", "at all").task("travel").pause().task("knock"))
+///     // By the order of the methods it would walk.
+///     .prefer(Preference::Cheapest)
+///     .build("visit")?;
+/// let plan = domain.plan(&[0]).expect("there is a way");
+/// assert_eq!((plan.names(&domain).collect::<Vec<_>>(), plan.cost), (vec!["ride"], 5));
+/// assert!(plan.methods(&domain).eq(["visit at all", "travel by horse"]));
+/// assert!(plan.is_partial(), "to knock is left");
+/// # Ok::<(), formic_ai::action::MindError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DomainBuilder {
     facts: Facts,

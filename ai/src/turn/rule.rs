@@ -32,6 +32,48 @@ pub enum Checking {
 }
 
 /// A verdict, and whether it is the last one.
+///
+/// ```
+/// use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+/// use formic_ecs::prelude::*;
+///
+/// #[derive(Component, Clone, Debug, PartialEq)]
+/// struct Gold(u32);
+/// #[derive(Component, Clone)]
+/// struct Amulet;
+/// #[derive(Clone, Debug)]
+/// enum Deed { Earn(Entity, u32), Drop(Entity) }
+/// impl TurnActionKind for Deed {
+///     type Cell = ();
+///     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+///         match *self {
+///             Deed::Earn(who, gold) => draft.insert(who, Gold(draft.get::<Gold>(who)?.0 + gold)),
+///             Deed::Drop(who) => draft.remove::<Amulet>(who),
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let hero = world.spawn((Gold(0), Amulet));
+/// let tax = Rule::on("tax", move |_, gold: Change<'_, Gold>, _| match gold.value.0 {
+///     // Something else happens in its place, and is judged from the first rule on.
+///     100.. => Ruling::rewrite(Deed::Earn(hero, 90)),
+///     // Nothing speaks against it, and no other rule is asked.
+///     0 => Ruling::accept(),
+///     _ => Ruling::pass(),
+/// });
+/// let poverty = Rule::on("poverty", |_, _: Change<'_, Gold>, _| Ruling::pass()).behind("tax");
+/// // The other rules say what they think as well: one rejection is enough.
+/// let curse = Rule::on_removal::<Amulet>("curse", |_, _, _| Ruling::reject().keep_checking());
+/// let builder = Turns::builder().component::<Gold>().component::<Amulet>();
+/// let mut turns = builder.rule(poverty).rule(tax).rule(curse).build(&mut world)?;
+/// turns.act(&mut world, Deed::Earn(hero, 100), unseen);
+/// turns.act(&mut world, Deed::Drop(hero), unseen);
+/// assert_eq!(world.get::<Gold>(hero)?, &Gold(90));
+/// assert!(world.has::<Amulet>(hero));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling<K> {
     /// What the rule says.

@@ -55,7 +55,54 @@ type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> 
 /// It stands beside the world. Between turns the world may be read freely; the components that
 /// the turns know are written by turns alone, or else [`rebuild`](Self::rebuild) is told.
 ///
-/// See the [module](super) for an example.
+/// See the [module](super) for rules and undoing.
+///
+/// ```
+/// use formic_ai::turn::{Decision, Draft, Next, Refusal, TurnActionKind, Turns, TurnLimits, unseen};
+/// use formic_ecs::prelude::*;
+///
+/// #[derive(Component, Clone, Debug, PartialEq)]
+/// struct Steps(u32);
+/// #[derive(Component)]
+/// struct Player;
+/// #[derive(Clone, Debug)]
+/// struct Step(Entity);
+/// impl TurnActionKind for Step {
+///     type Cell = ();
+///     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+///         draft.insert(self.0, Steps(draft.get::<Steps>(self.0)?.0 + 1));
+///         Ok(())
+///     }
+/// }
+///
+/// // Two games that begin alike.
+/// let game = || -> Result<_, Box<dyn std::error::Error>> {
+///     let mut world = World::new();
+///     let [hero, rat] = [world.spawn((Steps(0), Player)), world.spawn(Steps(0))];
+///     let builder = Turns::builder().component::<Steps>().player::<Player>();
+///     // A hash in the log after each turn, and the last ten turns can be undone.
+///     let builder = builder.hash_every(1).limits(TurnLimits { undo: 10, ..TurnLimits::default() });
+///     let mut turns = builder.build(&mut world)?;
+///     turns.schedule(rat, 0);
+///     turns.schedule(hero, 1);
+///     Ok((world, turns, hero, rat))
+/// };
+/// let (mut world, mut turns, hero, rat) = game()?;
+/// assert_eq!(turns.next(&world), Next::Ready(rat));
+/// // What would become of it; nothing happens.
+/// assert_eq!(turns.judge(&mut world, Step(rat)), Decision::Accepted);
+/// // The minds take their turns until the player has to decide.
+/// let next = turns.run(&mut world, 100, |_, _, who| Step(who), unseen);
+/// assert_eq!(next, Next::Waiting(hero));
+/// turns.take_turn(&mut world, hero, Step(hero), unseen)?;
+/// assert_eq!(turns.clock(), 1);
+/// assert_eq!(turns.upcoming().tickets_of(hero).count(), 1, "its next turn");
+///
+/// let (mut other_world, mut other, ..) = game()?;
+/// other.replay(&mut other_world, turns.log())?;
+/// assert_eq!(other.state_hash(&other_world), turns.state_hash(&world));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Turns<K: TurnActionKind> {
     pub(super) cells: Cells<K::Cell>,
     pub(super) rules: RuleBook<K>,

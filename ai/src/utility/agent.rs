@@ -89,6 +89,25 @@ impl UtilityAgent {
     /// Decides: the option to go on with or to begin, by its place.
     ///
     /// This is the rule itself, without an agent's body: [`UtilityAgents`](super::UtilityAgents) does the rest.
+    ///
+    /// ```
+    /// use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent};
+    /// let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
+    /// let linear = || Curve::linear(1.0, 0.0);
+    /// let cat = Reasoner::new()
+    ///     .option("eat", Utility::of(hunger, linear()))
+    ///     .option("sleep", Utility::of(tiredness, linear()));
+    /// let inputs = [0.4, 0.6];
+    /// assert_eq!(UtilityAgent::new(1).choose(&cat, &inputs, &[]), Some(1));
+    /// // The first in the list that is good enough.
+    /// let hasty = cat.clone().select(Select::FirstAbove(0.3));
+    /// assert_eq!(UtilityAgent::new(1).choose(&hasty, &inputs, &[]), Some(0));
+    /// // Each in proportion to its score, by the seed of the agent.
+    /// let fickle = cat.select(Select::WeightedRandom);
+    /// let mut agent = UtilityAgent::new(7);
+    /// let eats = (0..1000).filter(|_| agent.choose(&fickle, &inputs, &[]) == Some(0)).count();
+    /// assert!((350..450).contains(&eats));
+    /// ```
     #[must_use]
     #[inline]
     pub fn choose(

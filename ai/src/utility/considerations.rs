@@ -87,6 +87,14 @@ pub enum Combine {
 ///     .cooldown(3);
 /// assert_eq!(flee.score(&[0.9, 0.5]), 0.5);
 /// assert_eq!(flee.score(&[0.1, 0.5]), 0.0);
+/// // Either reason will do, and it is worth half as much as others.
+/// let hide = Utility::maximum().and(danger, Curve::step(0.5)).and(wounds, Curve::step(0.5)).weight(0.5);
+/// assert_eq!(hide.score(&[0.1, 0.7]), 0.5);
+/// // Both are needed; a product of two is made up for, to compete with options of one consideration.
+/// let linear = || Curve::linear(1.0, 0.0);
+/// let rest = Utility::of(danger, linear().inverted()).and(wounds, linear());
+/// assert_eq!(rest.score(&[0.5, 0.5]), 0.25);
+/// assert!(rest.compensated().score(&[0.5, 0.5]) > 0.3);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utility {

@@ -19,6 +19,11 @@ use std::fmt;
 /// assert_eq!(Curve::normal(0.5, 0.2).at(0.5), 1.0);
 /// assert_eq!(Curve::step(0.3).at(0.2), 0.0);
 /// assert_eq!(Curve::piecewise([(0.0, 1.0), (0.5, 0.25), (1.0, 0.75)]).at(0.75), 0.5);
+/// // A parabola, slow at first and then fast, the S lying down, and a wave:
+/// assert_eq!(Curve::polynomial(-4.0, 2, 0.5, 1.0).at(0.5), 1.0);
+/// assert!(Curve::growth(4.0).at(0.5) < 0.2);
+/// assert_eq!(Curve::logit(0.1, 0.5).at(0.5), 0.5);
+/// assert_eq!(Curve::sine(1.0, 0.25).at(0.0), 1.0);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
