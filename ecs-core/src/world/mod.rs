@@ -157,6 +157,12 @@ impl World {
         self.entities.get(entity).is_some()
     }
 
+    /// The entity with this index that is alive, if there is one: the handle behind a bare number.
+    #[must_use]
+    pub fn entity_at(&self, index: u32) -> Option<Entity> {
+        self.entities.at(index)
+    }
+
     /// All archetypes, empty ones included, in order of first use.
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
