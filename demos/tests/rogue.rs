@@ -37,6 +37,10 @@ fn why_is_told_on_request() {
     let summary = text(&output.stdout);
     assert!(summary.contains("| rock stands: accept"), "{summary}");
     assert!(summary.contains("1 of the hero"), "{summary}");
+    fs::write(&path, "rest\n").expect("the script can be written");
+    let rested = run(&["rogue", "--agents", "1", "--script", path_text, "--why"]);
+    let summary = text(&rested.stdout);
+    assert!(summary.contains("rest: committed, no changes"), "{summary}");
 }
 
 #[test]

@@ -321,9 +321,13 @@ impl<K: TurnActionKind> Trace<K> {
     }
 }
 
-/// So many things of a noun in the singular: "1 change", "2 changes".
+/// So many things of a noun in the singular: "no changes", "1 change", "2 changes".
 fn count(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    match count {
+        0 => format!("no {noun}s"),
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 impl<K: TurnActionKind> fmt::Display for Trace<K> {

@@ -255,6 +255,9 @@ fn gone(world: &World, entity: Entity) -> String {
     let last = log.ok().and_then(|log| log.decisions(entity).last().map(|last| last.tick));
     let heir = world.entities().find(|it| it.index() == entity.index());
     let heir = heir.filter(|it| it.generation() > entity.generation());
+    if entity.is_deferred() {
+        return format!("No entity has the number {}.", entity.to_bits());
+    }
     let mut text = match last.is_some() || heir.is_some() {
         true => format!("The entity {entity} was despawned."),
         false => format!("There is no entity {entity} in this world; it may have been despawned."),
@@ -325,4 +328,6 @@ mod tests {
         assert!(heirs.iter().all(|heir| heir.generation() == 2), "{heirs:?}");
         assert_eq!(gone(&world, ant), "The entity 0v1 was despawned. Its number has gone to 0v2.");
     }
+        let deferred = Entity::from_bits(u64::MAX).expect("it is no empty handle");
+        assert_eq!(gone(&world, deferred), format!("No entity has the number {}.", u64::MAX));
 }
