@@ -130,10 +130,15 @@ impl Map {
     fn draw_marks(&self, raster: &mut Raster, scene: &Scene, marks: &[Mark]) {
         let least = if marks.len() < FEW { 3 } else { 1 };
         let radius = self.pixels(scene.mark_radius).max(least);
+        let nothing = Kind::new("", Colour::WHITE);
+        let shapes: Vec<_> =
+            scene.kinds.iter().chain([&nothing]).map(|&it| shape(radius, it)).collect();
         for mark in marks {
             let at = self.point(mark.at);
-            let kind = scene.kinds.get(usize::from(mark.kind));
-            draw_kind(raster, at, radius, kind.copied().unwrap_or(Kind::new("", Colour::WHITE)));
+            let kind = usize::from(mark.kind).min(scene.kinds.len());
+            for &(beside, colour) in &shapes[kind] {
+                raster.dot(Point { x: at.x + beside.x, y: at.y + beside.y }, colour);
+            }
         }
     }
 
@@ -208,6 +213,23 @@ fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
         (x - long, y)
     };
     entries.iter().map(place).collect()
+}
+
+/// The pixels of a kind, beside its middle: there may be millions of it.
+fn shape(radius: u32, kind: Kind) -> Vec<(Point, Colour)> {
+    let middle = pixel(radius.max(LETTER.height) + 2);
+    let drawn_on = |paper| {
+        let side = 2 * middle.unsigned_abs() + 1;
+        let mut raster = Raster::new(side, side, paper);
+        draw_kind(&mut raster, Point::new(middle, middle), radius, kind);
+        raster
+    };
+    let (black, white) = (drawn_on(Colour::BLACK), drawn_on(Colour::WHITE));
+    let places = (0..=2 * middle).flat_map(|y| (0..=2 * middle).map(move |x| Point::new(x, y)));
+    // What is not of the paper's colour was drawn.
+    let drawn = places.filter_map(|at| Some((at, white.get(at.x, at.y)?, black.get(at.x, at.y)?)));
+    let drawn = drawn.filter(|(_, on_white, on_black)| on_white == on_black);
+    drawn.map(|(at, colour, _)| (at - Point::new(middle, middle), colour)).collect()
 }
 
 fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {

@@ -46,7 +46,7 @@ pub const LETTER: Size = FONT_10X20.character_size;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raster {
     size: Size,
-    pixels: Vec<Rgb888>,
+    pixels: Vec<Colour>,
 }
 
 impl Raster {
@@ -65,7 +65,7 @@ impl Raster {
             "a picture of {width} by {height} pixels: each side has 1 to {}",
             Self::SIDE_MAX
         );
-        let pixels = vec![rgb(background); width as usize * height as usize];
+        let pixels = vec![background; width as usize * height as usize];
         Self { size: Size::new(width, height), pixels }
     }
 
@@ -78,12 +78,11 @@ impl Raster {
     /// The colour of a pixel, or `None` outside of the picture.
     #[must_use]
     pub fn get(&self, x: i32, y: i32) -> Option<Colour> {
-        let pixel = self.pixels[self.index(Point::new(x, y))?];
-        Some(Colour([pixel.r(), pixel.g(), pixel.b()]))
+        self.index(x, y).map(|index| self.pixels[index])
     }
 
-    fn index(&self, at: Point) -> Option<usize> {
-        let (x, y) = (u32::try_from(at.x).ok()?, u32::try_from(at.y).ok()?);
+    fn index(&self, x: i32, y: i32) -> Option<usize> {
+        let (x, y) = (u32::try_from(x).ok()?, u32::try_from(y).ok()?);
         let is_inside = x < self.size.width && y < self.size.height;
         is_inside.then(|| y as usize * self.size.width as usize + x as usize)
     }
@@ -97,9 +96,17 @@ impl Raster {
     pub fn polyline(&mut self, points: &[Point], colour: Colour) {
         let style = PrimitiveStyle::with_stroke(rgb(colour), 1);
         let Ok(()) = match points {
-            [only] => Pixel(*only, rgb(colour)).draw(self),
+            [only] => return self.dot(*only, colour),
             _ => Polyline::new(points).into_styled(style).draw(self),
         };
+    }
+
+    /// Colours a pixel.
+    #[inline]
+    pub fn dot(&mut self, at: Point, colour: Colour) {
+        if let Some(index) = self.index(at.x, at.y) {
+            self.pixels[index] = colour;
+        }
     }
 
     /// Fills a disc; a radius of 0 is one pixel.
@@ -149,9 +156,9 @@ impl Raster {
         let mut encoder = png::Encoder::new(bytes, self.size.width, self.size.height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        let channels = self.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]);
+        let channels: Vec<u8> = self.pixels.iter().flat_map(|pixel| pixel.0).collect();
         let mut writer = encoder.write_header()?;
-        writer.write_image_data(&channels.collect::<Vec<u8>>())?;
+        writer.write_image_data(&channels)?;
         writer.finish()
     }
 }
@@ -171,9 +178,7 @@ impl DrawTarget for Raster {
         I: IntoIterator<Item = Pixel<Rgb888>>,
     {
         for Pixel(at, colour) in pixels {
-            if let Some(index) = self.index(at) {
-                self.pixels[index] = colour;
-            }
+            self.dot(at, Colour([colour.r(), colour.g(), colour.b()]));
         }
         Ok(())
     }
@@ -181,7 +186,8 @@ impl DrawTarget for Raster {
     fn fill_solid(&mut self, area: &Rectangle, colour: Rgb888) -> Result<(), Infallible> {
         let area = area.intersection(&self.bounding_box());
         for y in area.rows() {
-            if let Some(first) = self.index(Point::new(area.top_left.x, y)) {
+            if let Some(first) = self.index(area.top_left.x, y) {
+                let colour = Colour([colour.r(), colour.g(), colour.b()]);
                 self.pixels[first..first + area.size.width as usize].fill(colour);
             }
         }

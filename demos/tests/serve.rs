@@ -282,8 +282,15 @@ fn send(stream: &mut TcpStream, opcode: u8, payload: &[u8]) {
     drop(stream.write_all(&bytes));
 }
 
-/// A message from the server: its opcode and its content.
+/// A message from the server: its opcode and its content. A text says what a late one waits for.
 fn receive(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    receive_any(stream).and_then(|(opcode, bytes)| match opcode {
+        1 => receive(stream),
+        _ => Some((opcode, bytes)),
+    })
+}
+
+fn receive_any(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).ok()?;
     let mut wide = [0; 8];

@@ -129,8 +129,8 @@ impl View for Rogue {
         let things = self.world().query_ref::<(Entity, &Position, &Look)>();
         things.for_each(|(entity, position, look)| {
             let cell = (position.x, position.y);
-            let is_shown = scene.shows(entity, cell, seen.contains(&cell));
-            if is_shown && window.contains(cell) {
+            // Most are farther away.
+            if window.contains(cell) && scene.shows(entity, cell, seen.contains(&cell)) {
                 let asleep = scene.now.has::<Asleep>(entity);
                 let letter = if asleep { ASLEEP } else { look.letter() };
                 let at = middle((cell.0 - window.left, cell.1 - window.top));

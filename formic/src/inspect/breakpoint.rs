@@ -4,15 +4,15 @@ use formic_ecs::{Entity, World};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::query::Terms;
+use super::query::{Terms, unknown_choice};
 use super::request::entity_text;
 use super::{Answer, Host, Session, View};
 
 /// The most breakpoints at a time: each is checked after every tick.
 const BREAKPOINTS_MAX: usize = 8;
-/// The most entities of a world for a breakpoint that names none: all are looked at after every
-/// tick, in some milliseconds.
-const ENTITIES_MAX: usize = 5_000;
+/// The most looks at an entity that a breakpoint may take which names none: all that may match are looked
+/// at after every tick, in some milliseconds.
+const LOOKS_MAX: usize = 5_000;
 
 /// What to do with breakpoints.
 #[derive(Deserialize)]
@@ -34,6 +34,8 @@ pub(super) struct Breakpoint {
     pub(super) entity: Option<Entity>,
     /// The entities that matched after the tick before, sorted.
     matched: Vec<Entity>,
+    /// Whether any has ever matched: the log forgets old decisions.
+    has_matched: bool,
 }
 
 /// Why the world stands still: a breakpoint was hit.
@@ -53,8 +55,8 @@ impl Breakpoint {
                 let living = Some(entity).filter(|&entity| world.contains(entity));
                 living.into_iter().filter(matches).collect()
             }
-            None if world.len() > ENTITIES_MAX => return None,
-            None => world.entities().filter(matches).collect(),
+            None if self.terms.cost(world) > LOOKS_MAX => return None,
+            None => self.terms.candidates(world, 0).map(|it| it.1).filter(matches).collect(),
         };
         found.sort_unstable();
         Some(found)
@@ -67,6 +69,7 @@ impl Breakpoint {
             return Some(Stop { tick, text, entity: None });
         };
         let before = std::mem::replace(&mut self.matched, now);
+        self.has_matched |= !self.matched.is_empty();
         let is_new = |entity: &&Entity| before.binary_search(entity).is_err();
         let entity = self.matched.iter().find(is_new).copied()?;
         let text = format!("{}: entity {entity} matches since tick {tick}", self.query);
@@ -75,7 +78,8 @@ impl Breakpoint {
 }
 
 fn too_many() -> String {
-    format!("name an entity, as in 12, Hunger > 0.7: the world has more than {ENTITIES_MAX}")
+    "name an entity, as in 12, Hunger > 0.7: there are too many to look at all of them after every tick"
+        .to_owned()
 }
 
 impl Session {
@@ -92,7 +96,7 @@ impl Session {
             }
             Break::Add { query } => self.add_breakpoint(host, query),
         };
-        done.map_or_else(|answer| answer, |()| self.time())
+        done.map_or_else(|answer| answer, |()| self.time(host))
     }
 
     fn add_breakpoint(&mut self, host: &mut dyn Host, query: &str) -> Result<(), Answer> {
@@ -105,7 +109,7 @@ impl Session {
         if terms.has_number() && entity.is_none() {
             return Err(Answer::error(404, "there is no such entity"));
         }
-        if terms.has_choice() && entity.is_none() {
+        if terms.choice().is_some() && entity.is_none() {
             return Err(refused("name the agent whose choice it is, as in 12 chooses flee"));
         }
         if self.breakpoints.len() == BREAKPOINTS_MAX {
@@ -118,11 +122,12 @@ impl Session {
             world: host.view().focus(),
             entity,
             matched: Vec::new(),
+            has_matched: false,
         };
         // An entity that matches now is none that begins to.
         let matched = breakpoint.matching(host.world(), host.view());
         breakpoint.matched = matched.ok_or_else(|| refused(&too_many()))?;
-        if let Some(agent) = entity.filter(|_| breakpoint.terms.has_choice()) {
+        if let Some(agent) = entity.filter(|_| breakpoint.terms.choice().is_some()) {
             self.watch(host, agent).map_err(|error| Answer::error(404, &error.to_string()))?;
         }
         self.breakpoints.push(breakpoint);
@@ -131,7 +136,8 @@ impl Session {
 
     /// The agents of a world for whose choices a breakpoint waits.
     pub(super) fn waited_for(&self, world: u8) -> Vec<Entity> {
-        let here = self.breakpoints.iter().filter(|it| it.world == world && it.terms.has_choice());
+        let here =
+            self.breakpoints.iter().filter(|it| it.world == world && it.terms.choice().is_some());
         here.filter_map(|it| it.entity).collect()
     }
 
@@ -146,8 +152,17 @@ impl Session {
         }
     }
 
-    pub(super) fn breakpoints_json(&self) -> Value {
-        let one = |it: &Breakpoint| json!({ "number": it.number, "query": it.query });
+    pub(super) fn breakpoints_json(&self, host: &dyn Host) -> Value {
+        let (world, focus) = (host.world(), host.view().focus());
+        let hint = |it: &Breakpoint| {
+            let (agent, choice) = it.entity.zip(it.terms.choice())?;
+            // One that matched once was chosen, however long ago.
+            (it.world == focus && !it.has_matched)
+                .then(|| unknown_choice(world, agent, choice))
+                .flatten()
+        };
+        let one =
+            |it: &Breakpoint| json!({ "number": it.number, "query": it.query, "hint": hint(it) });
         self.breakpoints.iter().map(one).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use formic_ecs::Entity;
@@ -12,7 +13,7 @@ use tungstenite::{Error, Message, WebSocket};
 
 use super::http::{HttpRequest, IDLE_SECONDS_MAX, Inbox, NoRequest, is_timeout, write_answer};
 use super::request::entity_of;
-use super::server::{Link, Seat};
+use super::server::{ANSWER_WAIT, FRAME_WAIT, Link, Seat};
 use super::{Answer, Known};
 
 /// The page, with everything that it needs.
@@ -174,7 +175,8 @@ fn accepted(key: &str) -> String {
 /// Frames for a viewer, one for each time that it asks, so that a slow one has no queue.
 ///
 /// It asks by a text: `frame`, or `paths` for one with the paths of all agents; behind a blank may
-/// follow the entity that the viewer has chosen.
+/// follow the entity that the viewer has chosen. A text comes back where the frame is late: the request,
+/// or the tick, that all wait for.
 fn serve_socket(
     stream: &mut TcpStream,
     key: &str,
@@ -231,7 +233,14 @@ fn serve_frames(
         if known.paths != with_paths || chosen != chosen_before {
             (known.paths, chosen_before, seen) = (with_paths, chosen, 0);
         }
-        let message = match link.frame(seen, with_paths, chosen) {
+        let frame = link.ask_frame(seen, with_paths, chosen);
+        let mut come = frame.recv_timeout(2 * FRAME_WAIT);
+        if matches!(come, Err(RecvTimeoutError::Timeout)) {
+            // The viewer is told what it waits for.
+            socket.send(Message::text(link.doing()))?;
+            come = frame.recv_timeout(ANSWER_WAIT);
+        }
+        let message = match come {
             Err(_) => {
                 socket.close(None)?;
                 return socket.flush();

@@ -13,9 +13,10 @@ use super::query::{Terms, components};
 use super::report::system_names;
 use super::request::{entity_of, entity_text};
 use super::scene::short_name;
+use super::slice::Slice;
 use super::{Answer, Host, Session};
 
-/// How many entities are looked at for one answer, so that it comes in some milliseconds.
+/// How many entities are looked at for one answer where no clock ends it.
 const LOOKED_AT_MAX: usize = 20_000;
 /// How many entities are listed in one answer.
 const LISTED_MAX: usize = 100;
@@ -52,8 +53,11 @@ impl Session {
         };
         let mut listed = Vec::new();
         let (mut looked_at, mut next) = (0, None);
+        let slice = Slice::new();
         for (before, entity) in terms.candidates(world, asked.after) {
-            if listed.len() == LISTED_MAX || looked_at == LOOKED_AT_MAX {
+            // One at least, so that who asks for more gets ahead.
+            let is_over = looked_at == LOOKED_AT_MAX || looked_at > 0 && slice.is_over();
+            if listed.len() == LISTED_MAX || is_over {
                 next = Some(before);
                 break;
             }
@@ -251,13 +255,13 @@ pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
 
 /// What is known of an entity that is not in the world.
 fn gone(world: &World, entity: Entity) -> String {
-    let log = world.resource::<DecisionLog>();
-    let last = log.ok().and_then(|log| log.decisions(entity).last().map(|last| last.tick));
-    let heir = world.entities().find(|it| it.index() == entity.index());
-    let heir = heir.filter(|it| it.generation() > entity.generation());
     if entity.is_deferred() {
         return format!("No entity has the number {}.", entity.to_bits());
     }
+    let log = world.resource::<DecisionLog>();
+    let last = log.ok().and_then(|log| log.decisions(entity).last().map(|last| last.tick));
+    let heir = world.entity_at(entity.index());
+    let heir = heir.filter(|it| it.generation() > entity.generation());
     let mut text = match last.is_some() || heir.is_some() {
         true => format!("The entity {entity} was despawned."),
         false => format!("There is no entity {entity} in this world; it may have been despawned."),
@@ -324,10 +328,10 @@ mod tests {
         assert_eq!(told, "There is no entity 0v1 in this world; it may have been despawned.");
         let told = gone(&world, bee);
         assert_eq!(told, "The entity 1v1 was despawned. It decided last in tick 7.");
+        let deferred = Entity::from_bits(u64::MAX).expect("it is no empty handle");
+        assert_eq!(gone(&world, deferred), format!("No entity has the number {}.", u64::MAX));
         let heirs = [(); 2].map(|()| world.spawn(()));
         assert!(heirs.iter().all(|heir| heir.generation() == 2), "{heirs:?}");
         assert_eq!(gone(&world, ant), "The entity 0v1 was despawned. Its number has gone to 0v2.");
     }
-        let deferred = Entity::from_bits(u64::MAX).expect("it is no empty handle");
-        assert_eq!(gone(&world, deferred), format!("No entity has the number {}.", u64::MAX));
 }

@@ -113,9 +113,9 @@ impl Frames {
         }
         self.marks.clear();
         view.marks(&mut self.marks);
-        let ids: Vec<u32> = self.marks.iter().map(|mark| mark.entity.index()).collect();
-        if ids != self.ids || self.last.ids.version == 0 {
-            self.ids = ids;
+        let ids = self.marks.iter().map(|mark| mark.entity.index());
+        if self.last.ids.version == 0 || !ids.clone().eq(self.ids.iter().copied()) {
+            self.ids = ids.collect();
             self.last.ids = Arc::new(ids_section(self.last.ids.version + 1, &self.ids));
         }
         let ground_of = (session.world_number, session.rewind_count, view.ground_version());
@@ -124,7 +124,8 @@ impl Frames {
             let version = self.last.ground.version + 1;
             self.last.ground = Arc::new(ground_section(version, &view.ground()));
         }
-        let mut moving = Vec::new();
+        // A mark takes five bytes.
+        let mut moving = Vec::with_capacity(128 + 5 * self.marks.len());
         write_head(&mut moving, session, view);
         let size = view.scene().size;
         write_marks(&mut moving, &self.marks, size);
@@ -134,6 +135,11 @@ impl Frames {
         self.last.moving = Arc::new(moving);
         self.last.has_paths = with_paths;
         self.last.version = session.version;
+    }
+
+    /// The agents that were drawn last.
+    pub(super) fn marks(&self) -> &[Mark] {
+        &self.marks
     }
 
     /// What was drawn last, for a viewer who has chosen this entity.
@@ -172,13 +178,16 @@ fn write_chosen(bytes: &mut Vec<u8>, view: &dyn View, mark: &Mark) {
 fn write_marks(bytes: &mut Vec<u8>, marks: &[Mark], size: Vec2) {
     section(bytes, MARKS, |bytes| {
         put_u32(bytes, count(marks.len()));
-        for mark in marks {
-            bytes.extend_from_slice(&fraction(mark.at.x, size.x).to_le_bytes());
+        let (first, side) = (bytes.len(), size_of::<u16>() * marks.len());
+        bytes.resize(first + 2 * side + marks.len(), 0);
+        let (x, rest) = bytes[first..].split_at_mut(side);
+        let (y, kinds) = rest.split_at_mut(side);
+        let places = x.chunks_exact_mut(2).zip(y.chunks_exact_mut(2)).zip(kinds);
+        for (mark, ((x, y), kind)) in marks.iter().zip(places) {
+            x.copy_from_slice(&fraction(mark.at.x, size.x).to_le_bytes());
+            y.copy_from_slice(&fraction(mark.at.y, size.y).to_le_bytes());
+            *kind = mark.kind;
         }
-        for mark in marks {
-            bytes.extend_from_slice(&fraction(mark.at.y, size.y).to_le_bytes());
-        }
-        bytes.extend(marks.iter().map(|mark| mark.kind));
     });
 }
 
@@ -268,10 +277,11 @@ fn put_point(bytes: &mut Vec<u8>, at: Vec2, size: Vec2) {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the number was brought into range, and a cast of what is none gives 0"
+    reason = "a cast brings the number into range, and gives 0 for what is none"
 )]
 fn fraction(at: f32, side: f32) -> u16 {
-    (at / side * f32::from(u16::MAX)).round().clamp(0.0, f32::from(u16::MAX)) as u16
+    // What is below zero is cut off at zero, so that half more and no fraction is the nearest.
+    (at / side * f32::from(u16::MAX) + 0.5) as u16
 }
 
 fn count(number: usize) -> u32 {

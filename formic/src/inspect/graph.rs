@@ -115,7 +115,7 @@ impl Session {
                 self.add_graph(host, entity, component, *field)
             }
         };
-        done.map_or_else(|answer| answer, |()| self.time())
+        done.map_or_else(|answer| answer, |()| self.time(host))
     }
 
     fn add_graph(

@@ -69,7 +69,8 @@ impl History {
     }
 
     fn save(&mut self, host: &dyn Host, tick: u64) -> Result<(), String> {
-        let used_bytes = host.world().stats().used_bytes();
+        let worlds = host.view().world_names().len().max(1);
+        let used_bytes = host.world().stats().used_bytes() * worlds;
         if used_bytes > WORLD_BYTES_MAX {
             return Err(format!(
                 "the world has {} MiB, and those of up to {} MiB are kept",
@@ -111,7 +112,7 @@ impl Session {
         }
         match &self.history.fault {
             Some(fault) => Answer::error(409, fault),
-            None => self.time(),
+            None => self.time(host),
         }
     }
 

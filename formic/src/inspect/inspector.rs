@@ -12,10 +12,8 @@ use formic_jobs::{Pool, Save, Schedule, Step, Threads};
 
 use super::http::HttpRequest;
 use super::server::{FRAME_WAIT, FrameWish, Link, Server, Wish};
+use super::slice::SLICE;
 use super::{Answer, Host, Request, Session, View};
-
-/// How long the world may live, or requests be answered, before the others have their turn.
-const SLICE: Duration = Duration::from_millis(25);
 
 /// The requests that are answered when their steps have been taken.
 const TAKES_STEPS: [&str; 2] = ["/api/step", "/api/rewind"];
@@ -49,7 +47,7 @@ const TAKES_STEPS: [&str; 2] = ["/api/step", "/api/rewind"];
 pub struct Inspector {
     server: Server,
     wishes: Receiver<Wish>,
-    link: Sender<Wish>,
+    link: Link,
     session: Session,
     /// For steps and for the rest of a tick that steps began: the program's own pool is not known.
     pool: Arc<Pool>,
@@ -93,9 +91,10 @@ impl Inspector {
     /// # Errors
     /// Returns an error if the address cannot be had, or is not of this machine alone.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        let (link, wishes) = channel();
+        let (sender, wishes) = channel();
+        let link = Link::new(sender);
         Ok(Self {
-            server: Server::bind(address, Link(link.clone()))?,
+            server: Server::bind(address, link.clone())?,
             wishes,
             link,
             session: Session::at_once(true),
@@ -129,7 +128,7 @@ impl Inspector {
     /// What ends [`run`](Self::run).
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.link.clone())
+        Stopper(self.link.wishes.clone())
     }
 
     /// Answers the page between two ticks of a program that has a loop of its own. It returns at once
@@ -206,7 +205,9 @@ impl Inspector {
                 Wish::Stop => return false,
                 Wish::Frame(wish) => self.waiting.frames.push(wish),
                 Wish::Answer(request, reply) => {
+                    self.link.set_doing(&request.path);
                     let answer = self.session.answer(host, &borrowed(&request));
+                    self.link.set_doing("");
                     match answer.status == 200 && TAKES_STEPS.contains(&&*request.path) {
                         true => self.waiting.steps.push(reply),
                         // The client may have gone meanwhile.

@@ -33,6 +33,7 @@ mod scene;
 #[cfg(not(target_family = "wasm"))]
 mod server;
 mod session;
+mod slice;
 mod view;
 
 pub use advice::{Advice, FEW_ENTITIES, advice};

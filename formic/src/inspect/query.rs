@@ -10,7 +10,8 @@
 
 use std::fmt;
 
-use formic_ai::explain::{DecisionLog, Verdict};
+use formic_ai::action::{ActionNames, Body};
+use formic_ai::explain::{DecisionLog, Label, Verdict};
 use formic_ecs::{Archetype, ComponentId, Entity, World};
 
 use super::scene::short_name;
@@ -24,6 +25,10 @@ pub(super) struct Terms(Vec<Term>);
 const QUERY_BYTES_MAX: usize = 1_000;
 /// The most terms: each is looked at for thousands of entities.
 const TERMS_MAX: usize = 16;
+
+/// How many choices are named where another one is asked for, and of how many agents.
+const CHOICES_TOLD: usize = 12;
+const AGENTS_TOLD: usize = 64;
 
 /// How many values are looked at to learn which fields there are: types of one name may differ.
 const FIELDS_OF_MAX: usize = 16;
@@ -103,19 +108,38 @@ impl Terms {
 
     /// The entity that a term names, if one does and it is alive.
     pub(super) fn named(&self, world: &World) -> Option<Entity> {
-        let is_number = |term: &&Term| matches!(term, Term::Number { .. });
-        let number = self.0.iter().find(is_number)?;
-        world.entities().find(|&entity| number.fault(world, &NoView, entity).is_none())
+        let (number, index) = self.number()?;
+        let entity = world.entity_at(index)?;
+        number.fault(world, &NoView, entity).is_none().then_some(entity)
     }
 
     /// Whether a term names an entity, alive or not.
     pub(super) fn has_number(&self) -> bool {
-        self.0.iter().any(|term| matches!(term, Term::Number { .. }))
+        self.number().is_some()
     }
 
-    /// Whether a term asks for a decision: only those of agents that are watched are known.
-    pub(super) fn has_choice(&self) -> bool {
-        self.0.iter().any(|term| matches!(term, Term::Chooses(_)))
+    /// The first term that names an entity, with the index that it names.
+    fn number(&self) -> Option<(&Term, u32)> {
+        self.0.iter().find_map(|term| match term {
+            Term::Number { index, .. } => Some((term, *index)),
+            _ => None,
+        })
+    }
+
+    /// How long it takes to look at all entities that may match, in looks at an entity for its
+    /// components alone.
+    pub(super) fn cost(&self, world: &World) -> usize {
+        let candidates = world.archetypes().iter().filter(|it| self.may_match(it));
+        let looks: usize = self.0.iter().map(Term::cost).sum();
+        candidates.map(Archetype::len).sum::<usize>() * looks.max(1)
+    }
+
+    /// The choice that a term asks for: only those of agents that are watched are known.
+    pub(super) fn choice(&self) -> Option<&str> {
+        self.0.iter().find_map(|term| match term {
+            Term::Chooses(what) => Some(&**what),
+            _ => None,
+        })
     }
 
     /// For each term, in words, why the entity does not match it, or `None` if it does.
@@ -129,23 +153,38 @@ impl Terms {
     }
 
     /// The entities that may match, from the one that comes after so many of all: those of archetypes
-    /// that lack a component are passed over together. With each comes how many of all lie before it.
+    /// that lack a component are passed over together, and so are all but the one that a term
+    /// names. With each comes how many of all lie before it.
     pub(super) fn candidates<'w>(
         &self,
         world: &'w World,
         after: usize,
     ) -> impl Iterator<Item = (usize, Entity)> + use<'_, 'w> {
+        let named = self.named(world).filter(|_| after == 0).map(|entity| (0, entity));
         let mut before = 0;
-        let all = world.archetypes().iter().map(move |archetype| {
+        let all = world.archetypes().iter().filter(|_| !self.has_number());
+        let all = all.map(move |archetype| {
             let first = before;
             before += archetype.len();
             (first, archetype)
         });
-        all.filter(move |(first, archetype)| {
-            first + archetype.len() > after && self.0.iter().all(|term| term.may_match(archetype))
-        })
-        .flat_map(|(first, archetype)| (first..).zip(entities_of(archetype)))
-        .skip_while(move |&(before, _)| before < after)
+        let all = all.filter(|(_, archetype)| self.may_match(archetype));
+        let chunks = all.flat_map(|(mut next, archetype)| {
+            (0..archetype.chunk_count()).map(move |chunk| {
+                let entities = archetype.entities(chunk);
+                next += entities.len();
+                (next - entities.len(), entities)
+            })
+        });
+        let rows = chunks
+            .filter(move |(first, entities)| first + entities.len() > after)
+            .flat_map(|(first, entities)| (first..).zip(entities.iter().copied()))
+            .skip_while(move |&(before, _)| before < after);
+        named.into_iter().chain(rows)
+    }
+
+    fn may_match(&self, archetype: &Archetype) -> bool {
+        self.0.iter().all(|term| term.may_match(archetype))
     }
 
     /// Whether an entity matches all terms.
@@ -241,6 +280,15 @@ impl Term {
         match self {
             Self::With(named) | Self::Value { of: named, .. } => named.is_in(archetype),
             _ => true,
+        }
+    }
+
+    /// How long it takes to look whether an entity matches: its values are written as text for it.
+    fn cost(&self) -> usize {
+        match self {
+            Self::With(_) | Self::Without(_) | Self::Number { .. } => 1,
+            Self::Value { .. } | Self::Chooses(_) => 4,
+            Self::Text(_) => 20,
         }
     }
 
@@ -400,14 +448,40 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
         decisions.iter().filter(|it| Some(it.tick) == last).flat_map(|it| &it.candidates);
     let chosen = candidates.filter(|it| it.verdict == Verdict::Chosen).map(|it| &*it.name);
     let chosen: Vec<&str> = chosen.collect();
-    let is_it = |name: &&str| {
-        let name = name.to_lowercase();
-        let rest = name.strip_prefix(what);
-        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    (!chosen.iter().any(is_it)).then(|| match chosen.is_empty() {
+    (!chosen.iter().any(|name| is_choice(name, what))).then(|| match chosen.is_empty() {
         true => "It has chosen nothing yet.".to_owned(),
         false => format!("It has chosen {}.", chosen.join(" and ")),
+    })
+}
+
+/// Whether the name of a choice begins with these words, which are in small letters.
+fn is_choice(name: &str, what: &str) -> bool {
+    let name = name.to_lowercase();
+    name.strip_prefix(what).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+/// What there is to say of a choice that is waited for and that no agent was seen to have: what is known
+/// instead. Nothing while it is among what was decided on.
+pub(super) fn unknown_choice(world: &World, agent: Entity, what: &str) -> Option<String> {
+    let mut known: Vec<Label> = match (world.get::<Body>(agent), world.resource::<ActionNames>()) {
+        (Ok(body), Ok(names)) => (0..).map_while(|action| names.name(body, action)).collect(),
+        _ => Vec::new(),
+    };
+    if let Ok(log) = world.resource::<DecisionLog>() {
+        let agents = std::iter::once(agent).chain(log.agents().take(AGENTS_TOLD));
+        let decisions = agents.flat_map(|agent| log.decisions(agent));
+        known.extend(decisions.flat_map(|it| it.candidates.into_iter().map(|one| one.name)));
+    }
+    known.sort_unstable();
+    known.dedup();
+    let is_known = known.iter().any(|name| is_choice(name, what));
+    (!is_known).then(|| match known.len() {
+        0 => "Nothing was decided since it is waited for.".to_owned(),
+        count => {
+            let more = if count > CHOICES_TOLD { ", ..." } else { "" };
+            known.truncate(CHOICES_TOLD);
+            format!("No agent has chosen `{what}`; known are {}{more}.", known.join(", "))
+        }
     })
 }
 
@@ -458,7 +532,7 @@ mod tests {
 
     #[derive(Component)]
     struct Position(f32);
-    #[derive(Component)]
+    #[derive(Component, Clone)]
     struct Hunger(f32);
     #[derive(Component)]
     #[component(enableable)]
@@ -582,6 +656,24 @@ mod tests {
             assert!(error.contains(part), "{query}: {error}");
         }
         assert!(Terms::parse(&"a".repeat(2_000), &world).is_err());
+    }
+
+    #[test]
+    fn a_choice_that_no_agent_was_seen_to_have_is_told_with_those_that_are_known() {
+        let (mut world, [ada, bob, _, stone]) = world();
+        assert_eq!(unknown_choice(&world, ada, "eat"), None);
+        assert_eq!(unknown_choice(&world, bob, "wait"), None, "it was decided on");
+        let told = unknown_choice(&world, bob, "flea").expect("there is none");
+        let known = "No agent has chosen `flea`; known are eat at once, sleep, wait.";
+        assert_eq!(told, known);
+        // The actions of a body are known before any was chosen.
+        use formic_ai::prelude::ActionSet;
+        let body = ActionSet::new().action("flee", Hunger(0.0)).spawn(&mut world, ());
+        let told = unknown_choice(&world, body.expect("one action fits"), "flea");
+        assert!(told.is_some_and(|told| told.contains("eat at once, flee, sleep")));
+        world.resource_mut::<DecisionLog>().expect("it is there").clear();
+        let told = unknown_choice(&world, stone, "flea").expect("nothing is known");
+        assert_eq!(told, "Nothing was decided since it is waited for.");
     }
 
     #[test]

@@ -6,22 +6,27 @@ use serde_json::{Value, json};
 
 use super::advice::advice;
 use super::scene::short_name;
+use super::session::Told;
 use super::{Answer, Host, Session, Touch, View};
 
 /// How many bars a histogram of chunks has.
 const BARS: usize = 10;
 
+/// The most entities whose state is hashed for every answer; that of more is, if it is asked for.
+const HASHED_MAX: usize = 50_000;
+
 impl Session {
-    pub(super) fn state(&self, host: &dyn Host) -> Answer {
+    pub(super) fn state(&mut self, host: &dyn Host) -> Answer {
         let (schedule, view) = (host.schedule(), host.view());
+        let hash = self.known_hash(host);
+        let described = self.told().described.get_or_insert_with(|| host.describe()).clone();
         let mut state = json!({
             "world": self.world_number,
             "tick": self.ticks,
             "running": self.is_running,
             "speed": if self.speed.is_finite() { self.speed } else { 0.0 },
             "tick_ms": self.tick_seconds * 1e3,
-            // While time goes by no reader could compare it with anything, and it looks at everything.
-            "state_hash": (!self.is_running).then(|| format!("{:016x}", host.state_hash())),
+            "state_hash": hash.map(hash_text),
             "noun": host.noun(),
             "threads": host.threads(),
             "entities": host.world().len(),
@@ -33,16 +38,48 @@ impl Session {
             "scene": scene_json(view),
         });
         if let Value::Object(entries) = &mut state {
-            entries.extend(host.describe());
+            entries.extend(described);
         }
         Answer::json(&state)
     }
 
+    /// The hash of the state as it is now, where that takes some milliseconds or is known.
+    fn known_hash(&mut self, host: &dyn Host) -> Option<u64> {
+        // While time goes by no reader could compare it with anything.
+        if self.is_running {
+            return None;
+        }
+        let worlds = host.view().world_names().len().max(1);
+        let is_small = host.world().len() * worlds <= HASHED_MAX;
+        self.told().hash.or_else(|| is_small.then(|| self.state_hash(host)))
+    }
+
+    fn state_hash(&mut self, host: &dyn Host) -> u64 {
+        *self.told().hash.get_or_insert_with(|| host.state_hash())
+    }
+
+    /// What was worked out of the world as it is now.
+    fn told(&mut self) -> &mut Told {
+        if self.told.version != self.version {
+            self.told = Told { version: self.version, ..Told::default() };
+        }
+        &mut self.told
+    }
+
+    /// The hash of a state of any size: all viewers wait for it.
+    pub(super) fn hash(&mut self, host: &dyn Host) -> Answer {
+        if self.is_running {
+            return Answer::error(409, "pause the world first: the hash is that of one tick");
+        }
+        let hash = self.state_hash(host);
+        Answer::json(&json!({ "tick": self.ticks, "state_hash": hash_text(hash) }))
+    }
+
     /// What is known of more than one tick, and what is waited for.
-    pub(super) fn time(&self) -> Answer {
+    pub(super) fn time(&self, host: &dyn Host) -> Answer {
         Answer::json(&json!({
             "tick": self.ticks,
-            "breakpoints": self.breakpoints_json(),
+            "breakpoints": self.breakpoints_json(host),
             "graphs": self.graphs_json(),
             "history": self.history_json(),
         }))
@@ -119,6 +156,11 @@ impl Session {
             "next_step": next_step(schedule),
         }))
     }
+}
+
+/// Sixteen digits.
+fn hash_text(hash: u64) -> String {
+    format!("{hash:016x}")
 }
 
 /// Takes out the time in which no system ran: a person who steps through a tick thinks in between.

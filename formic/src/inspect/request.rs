@@ -72,10 +72,12 @@ fn one() -> u64 {
 /// A place that was clicked, and how far from it an agent may be.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pick {
+pub(super) struct Pick {
     x: f32,
     y: f32,
-    reach: f32,
+    pub(super) reach: f32,
+    /// Which of several at one place it is to be: the index of its entity.
+    pub(super) index: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -108,7 +110,8 @@ impl Session {
             ("/api/systems", false) => self.systems(host),
             ("/api/entity", false) => self.entity(host, request.parameter("id")),
             ("/api/check", false) => Self::check(host),
-            ("/api/time", false) => self.time(),
+            ("/api/hash", false) => self.hash(host),
+            ("/api/time", false) => self.time(host),
             ("/api/frame", false) => self.one_frame(host, request),
             ("/api/query", true) => request.reply(|query| Self::query(host, &query)),
             ("/api/run", true) => request.reply(|run| self.run(host, &run)),
@@ -176,7 +179,7 @@ impl Session {
         if !at.is_finite() || pick.reach.is_nan() {
             return Answer::error(400, "x, y and reach are numbers");
         }
-        let Some(mark) = Self::nearest(host, at, pick.reach) else {
+        let Some(mark) = self.nearest(host, at, pick) else {
             return Answer::json(&json!({ "entity": null }));
         };
         self.look_at(host, mark.world);
@@ -235,12 +238,13 @@ impl Session {
 }
 
 /// Every path, for telling a wrong method from a wrong path.
-const PATHS: [&str; 19] = [
+const PATHS: [&str; 20] = [
     "/api/state",
     "/api/archetypes",
     "/api/systems",
     "/api/entity",
     "/api/check",
+    "/api/hash",
     "/api/time",
     "/api/break",
     "/api/graph",

@@ -12,7 +12,7 @@
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use super::{Answer, Frame, connection};
 /// How long a viewer waits for a frame that differs from the one it has.
 pub(super) const FRAME_WAIT: Duration = Duration::from_millis(250);
 /// How long a request waits for its answer: building a world of two million takes some seconds.
-const ANSWER_WAIT: Duration = Duration::from_secs(120);
+pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(120);
 /// The most clients at a time: a browser has six connections or so for each page.
 const CLIENTS_MAX: usize = 64;
 
@@ -49,35 +49,50 @@ pub(super) struct FrameWish {
 
 /// A way to the world's owner; every connection has one.
 #[derive(Debug, Clone)]
-pub(super) struct Link(pub(super) Sender<Wish>);
+pub(super) struct Link {
+    pub(super) wishes: Sender<Wish>,
+    /// The request that the owner is at; empty while it is at none.
+    doing: Arc<Mutex<String>>,
+}
 
 impl Link {
+    pub(super) fn new(wishes: Sender<Wish>) -> Self {
+        Self { wishes, doing: Arc::default() }
+    }
+
+    /// Notes the request that the owner is at.
+    pub(super) fn set_doing(&self, path: &str) {
+        path.clone_into(&mut self.doing.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What keeps the owner from answering.
+    pub(super) fn doing(&self) -> String {
+        let doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if doing.is_empty() { "a tick".to_owned() } else { doing }
+    }
+
     /// What the session says to a request.
     pub(super) fn answer(&self, request: HttpRequest) -> Answer {
         let (reply, answer) = sync_channel(1);
-        let sent = self.0.send(Wish::Answer(request, reply));
+        let sent = self.wishes.send(Wish::Answer(request, reply));
         let answer = sent.ok().and_then(|()| answer.recv_timeout(ANSWER_WAIT).ok());
         answer.unwrap_or_else(|| Answer::error(503, "the world does not answer"))
     }
 
-    /// A frame of another version than `seen`, if there is one soon; and whether there may be later.
-    pub(super) fn frame(
+    /// Asks for a frame of another version than `seen`, if there is one within [`FRAME_WAIT`].
+    pub(super) fn ask_frame(
         &self,
         seen: u64,
         with_paths: bool,
         chosen: Option<Entity>,
-    ) -> Result<Option<Frame>, Gone> {
+    ) -> Receiver<Option<Frame>> {
         let (reply, frame) = sync_channel(1);
         let until = Instant::now() + FRAME_WAIT;
-        let wish = FrameWish { seen, with_paths, chosen, until, reply };
-        self.0.send(Wish::Frame(wish)).map_err(|_| Gone)?;
-        frame.recv_timeout(ANSWER_WAIT).map_err(|_| Gone)
+        // If the session has ended nothing comes.
+        drop(self.wishes.send(Wish::Frame(FrameWish { seen, with_paths, chosen, until, reply })));
+        frame
     }
 }
-
-/// The session has ended.
-#[derive(Debug)]
-pub(super) struct Gone;
 
 /// The thread that lets clients in. It ends, and so do the connections, when this is dropped.
 #[derive(Debug)]

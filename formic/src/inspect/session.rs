@@ -13,11 +13,14 @@ use std::time::Duration;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, NoSuchEntity};
 use formic_jobs::SaveRules;
+use glam::Vec2;
+use serde_json::{Map, Value};
 
 use super::breakpoint::{Breakpoint, Stop};
 use super::frame::Frames;
 use super::graph::Graph;
 use super::history::History;
+use super::request::Pick;
 use super::{Frame, Host, Mark};
 
 /// How a world is looked at: whether time goes by, how fast, and what was drawn last.
@@ -52,6 +55,17 @@ pub struct Session {
     /// The last number that was given to something.
     number: u32,
     frames: Frames,
+    pub(super) told: Told,
+}
+
+/// What was worked out for an answer, and holds on while the version is the same.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) version: u64,
+    /// What the host has to say.
+    pub(super) described: Option<Map<String, Value>>,
+    /// The hash of the state.
+    pub(super) hash: Option<u64>,
 }
 
 /// Steps that are to be taken.
@@ -117,6 +131,7 @@ impl Session {
             rewind_count: 0,
             number: 0,
             frames: Frames::default(),
+            told: Told::default(),
         }
     }
 
@@ -289,7 +304,6 @@ impl Session {
     ) -> Result<(), NoSuchEntity> {
         host.world().place_of(entity)?;
         let noun = host.view().noun(entity).unwrap_or_else(|| host.noun());
-        self.version += 1;
         let world = host.world_mut();
         if world.resource::<DecisionLog>().is_err() {
             world.insert_resource(DecisionLog::new());
@@ -347,17 +361,20 @@ impl Session {
         self.frames.frame(host.view(), chosen)
     }
 
-    /// The agent that is nearest to a place, and not farther from it than `reach`; a thing if there
-    /// is no agent.
-    pub(super) fn nearest(host: &dyn Host, at: glam::Vec2, reach: f32) -> Option<Mark> {
-        let (mut marks, kinds) = (Vec::new(), host.view().scene().kinds);
-        host.view().marks(&mut marks);
+    /// The agent that is nearest to a place, and not farther from it than the reach, or the one of the
+    /// index that is asked for; a thing if there is no agent.
+    pub(super) fn nearest(&mut self, host: &dyn Host, at: Vec2, pick: &Pick) -> Option<Mark> {
+        let kinds = host.view().scene().kinds;
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.draw(self, host.view(), false);
+        self.frames = frames;
         let distance = |mark: &Mark| mark.at.distance_squared(at);
         let is_thing =
             |mark: &Mark| kinds.get(usize::from(mark.kind)).is_some_and(|kind| kind.is_thing);
-        marks.retain(|mark| distance(mark) <= reach * reach);
-        let rank = |mark: &Mark| (is_thing(mark), distance(mark));
-        marks.into_iter().min_by(|one, other| {
+        let near = self.frames.marks().iter().filter(|it| distance(it) <= pick.reach * pick.reach);
+        let is_other = |mark: &Mark| pick.index.is_some_and(|index| mark.entity.index() != index);
+        let rank = |mark: &Mark| ((is_other(mark), is_thing(mark)), distance(mark));
+        near.copied().min_by(|one, other| {
             let (one, other) = (rank(one), rank(other));
             one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
         })

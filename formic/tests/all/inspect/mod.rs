@@ -4,6 +4,7 @@ mod address;
 mod entities;
 mod graph;
 mod hostile;
+mod large;
 mod map;
 mod time;
 
@@ -69,6 +70,17 @@ struct Program {
     thread: Option<JoinHandle<u64>>,
 }
 
+/// Takes its time to come.
+#[derive(Component)]
+struct Slow;
+
+impl Default for Slow {
+    fn default() -> Self {
+        std::thread::sleep(Duration::from_millis(1_500));
+        Self
+    }
+}
+
 fn cats() -> (World, Schedule) {
     let mut world = World::new();
     for cat in 0..100_u8 {
@@ -78,6 +90,7 @@ fn cats() -> (World, Schedule) {
     }
     world.spawn(Fleas { count: 0 });
     world.register::<Curse>();
+    world.register::<Slow>();
     let schedule = Schedule::builder().add((grow, scratch)).build(&mut world).expect("an order");
     (world, schedule)
 }
