@@ -178,6 +178,14 @@ impl Browser {
         self.click_at(x, y);
     }
 
+    /// Presses a key while another one is held.
+    pub(crate) fn press_with(&self, held: &str, key: &str) {
+        let all = [("keyDown", held), ("keyDown", key), ("keyUp", key), ("keyUp", held)];
+        let actions = all.map(|(kind, value)| json!({ "type": kind, "value": value }));
+        let keys = json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
+        self.call("POST", "/actions", &keys);
+    }
+
     pub(crate) fn press(&self, key: &str) {
         let actions =
             json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
@@ -246,6 +254,10 @@ const CORNER: &str = "
     const ratio = document.getElementById('map').width / map.width;
     return [(camera.x + camera.scale / 2) / ratio + map.left, (camera.y + camera.scale / 2) / ratio + map.top].map(Math.round);";
 
+const TAB: &str = "\u{e004}";
+const ESCAPE: &str = "\u{e00c}";
+const SHIFT: &str = "\u{e008}";
+
 #[test]
 fn the_page_shows_a_world_and_does_what_it_is_told() {
     let Some(browser) = Browser::start("browser-profile", "the page in a browser") else { return };
@@ -290,9 +302,25 @@ fn what_a_click_does(browser: &Browser) {
     browser.wait_until("selected !== null");
     browser.script("window.first = chosen;");
     browser.press("]");
-    browser.wait_until("pickBeside.last === 0 && chosen === first");
-    browser.press("]");
     browser.wait_until("chosen !== null && chosen !== first");
+    browser.press("[");
+    browser.wait_until("chosen === first");
+    // With the focus on the map Tab goes to the next, and Escape leads out of it.
+    browser.script("map.focus();");
+    browser.press(TAB);
+    browser.wait_until("chosen !== null && chosen !== first");
+    browser.script("window.second = chosen;");
+    browser.press(TAB);
+    browser.wait_until("chosen !== second && chosen !== first && document.activeElement === map");
+    browser.press(ESCAPE);
+    browser.wait_until("document.activeElement.dataset.tab === 'agent'");
+    browser.script("window.third = chosen;");
+    browser.press(TAB);
+    browser.wait_until("!['agent', undefined].includes(document.activeElement.dataset.tab)");
+    browser.script("map.focus();");
+    browser.wait_until("chosen === third");
+    browser.press_with(SHIFT, TAB);
+    browser.wait_until("chosen === second");
     browser.press("[");
     browser.wait_until("chosen === first");
     // The last choice counts, also where the answer to the one before comes after it.
@@ -321,7 +349,7 @@ fn what_a_click_does(browser: &Browser) {
     let [x, y] = [0, 1].map(|axis| corner[axis].as_i64().expect("a number"));
     browser.click_at(x, y);
     browser.wait_until("document.getElementById('note').textContent.includes('dig 0 0')");
-    browser.press("\u{e00c}"); // Escape puts the pickaxe away.
+    browser.press(ESCAPE); // It puts the pickaxe away.
     browser.wait_until("document.querySelector('[aria-pressed=true]') === null");
     browser.press(",");
     browser.wait_until("document.getElementById('systems').innerText.includes('Stepping')");
