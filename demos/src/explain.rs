@@ -48,22 +48,17 @@ impl Wanted {
         }
     }
 
-    fn is(self, entity: Entity) -> bool {
-        entity.index() == self.index && self.generation.is_none_or(|it| it == entity.generation())
-    }
-
     /// The agent that is meant, who may be named by one of its actions.
     fn find(self, world: &World) -> Result<Entity, Failure> {
-        let Some(entity) = world.entities().find(|&entity| self.is(entity)) else {
-            let same = world.entities().find(|entity| entity.index() == self.index);
-            let why = match same {
-                Some(same) => format!("that number has {same} at the start"),
-                None => {
-                    format!("there are {} at the start, from 0 on", grouped(world.len() as u64))
-                }
-            };
-            return Err(Failure::Usage(format!("there is no entity {self}: {why}")));
+        let entity = match world.entity_at(self.index) {
+            Some(it) if self.generation.is_none_or(|wanted| wanted == it.generation()) => Ok(it),
+            Some(same) => Err(format!("that number has {same} at the start")),
+            None => {
+                Err(format!("there are {} at the start, from 0 on", grouped(world.len() as u64)))
+            }
         };
+        let refused = |why| Failure::Usage(format!("there is no entity {self}: {why}"));
+        let entity = entity.map_err(refused)?;
         Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
     }
 }
