@@ -147,6 +147,7 @@ impl Hooks {
     }
 }
 
+/// Hooks, observers, and events of the user.
 impl World {
     /// The hooks of a component type, to be set: one for each [kind of event](EventKind), which
     /// runs before all observers and stays for ever. They belong to the component; who only wants

@@ -58,6 +58,7 @@ struct Family {
     has_outsiders: bool,
 }
 
+/// Copies of entities.
 impl World {
     /// Copies of an entity, `count` of them: its components cloned, their bits as they are.
     ///

@@ -93,6 +93,7 @@ impl fmt::Display for StateHash {
     }
 }
 
+/// The state hash.
 impl World {
     /// The hash of all entities: their handles, which components they have, which of these are
     /// enabled, and their values.
@@ -342,6 +343,7 @@ fn named(entity: Option<Entity>) -> String {
     entity.map_or_else(|| "nothing".into(), |entity| format!("{entity}"))
 }
 
+/// The state hash by component and entity, to find where two worlds differ.
 impl World {
     /// The hashes of all chunks.
     ///

@@ -10,6 +10,7 @@ use crate::query::{
 };
 use crate::storage::RowAddress;
 
+/// Values: of one entity, of all that match a query, and plans of queries to be kept.
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
     #[must_use]

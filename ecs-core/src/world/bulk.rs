@@ -39,6 +39,7 @@ pub struct Bulk<'w, F: QueryFilter> {
 
 debug_fields!([F: QueryFilter] Bulk<'_, F>:);
 
+/// Bulk changes.
 impl World {
     /// All entities that pass a filter, to be changed together.
     pub fn bulk<F: QueryFilter>(&mut self) -> Bulk<'_, F> {

@@ -53,6 +53,7 @@ const TURNS_MAX: usize = 1 << 20;
 
 debug_fields!([] WorldCell<'_>: world);
 
+/// Cells: several users, each with the right to some components.
 impl World {
     /// The world as something that threads can share.
     ///

@@ -30,6 +30,7 @@ impl<B> fmt::Display for NotInserted<B> {
 
 impl<B> core::error::Error for NotInserted<B> {}
 
+/// One entity: its components come, go, and are switched on and off.
 impl World {
     /// Gives components to an entity. Those it has already are replaced, and keep their enabled
     /// bit; those it did not have come enabled.

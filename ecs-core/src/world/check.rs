@@ -14,6 +14,7 @@ fn broken(invariant: &'static str, detail: String) -> BrokenInvariant {
     BrokenInvariant { invariant, detail }
 }
 
+/// Invariants.
 impl World {
     /// Verifies every invariant of the store that ARCHITECTURE.md numbers and that can be seen.
     ///

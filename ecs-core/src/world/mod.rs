@@ -239,6 +239,7 @@ impl World {
     }
 }
 
+/// Component types: the ids, names and abilities that they have here.
 impl World {
     /// The component types that this world has met, in order of first use.
     #[must_use]
@@ -351,6 +352,7 @@ impl World {
     }
 }
 
+/// Memory: giving it back.
 impl World {
     /// Gives back the memory that is kept for what may come: spare chunks and blocks, and the room
     /// for more entities and archetypes. What is there stays where it is, since rows have no gaps.

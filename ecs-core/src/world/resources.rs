@@ -58,6 +58,7 @@ error_text! { ResourceError:
     Self::Conflict(error) => "{error}";
 }
 
+/// Resources: values of which the world has one of each type.
 impl World {
     /// Puts a resource into the world; returns the one of this type that was there.
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {

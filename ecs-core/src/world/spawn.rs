@@ -10,6 +10,7 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::user_code::expected_of;
 
+/// Entities: they come and go.
 impl World {
     /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct
     /// that derives [`Bundle`]. `()` is an entity without any.

@@ -186,6 +186,7 @@ impl fmt::Display for WorldStats {
     }
 }
 
+/// Memory: what is in use, and where an entity lies.
 impl World {
     /// How much memory the entities take, archetype by archetype.
     #[must_use]

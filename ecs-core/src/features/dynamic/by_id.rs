@@ -17,6 +17,7 @@ use crate::transfer::{Change, MoveContext, NewRows};
 use crate::user_code::expected;
 use crate::world::{Finishing, Lifecycle, World};
 
+/// Access by id.
 impl World {
     /// Looks at components of entities by the ids of these.
     #[must_use]

@@ -182,6 +182,7 @@ impl ComponentDescriptor {
 
 debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_bytes);
 
+/// Components that no Rust type stands for.
 impl World {
     /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
     ///

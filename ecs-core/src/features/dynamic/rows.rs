@@ -333,6 +333,7 @@ impl BorrowedDynamicRows<'_> {
     }
 }
 
+/// Queries by id.
 impl World {
     /// All entities that the query finds.
     ///

@@ -67,6 +67,7 @@ impl RelationFns {
     }
 }
 
+/// Relations.
 impl World {
     /// Relates an entity to another; `false` where it was so already. Where the relation is
     /// exclusive, the source is not related to its old target any more.
@@ -436,6 +437,7 @@ fn relation_reason(error: RelationError, source: Entity) -> CommandFailureReason
     }
 }
 
+/// The hierarchy, which is the relation [`ChildOf`].
 impl World {
     /// Makes an entity the child of another, or of none. It comes last of the children.
     ///

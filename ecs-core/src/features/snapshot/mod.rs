@@ -144,6 +144,7 @@ impl Snapshot {
     }
 }
 
+/// Snapshots.
 impl World {
     /// Saves all entities.
     ///
