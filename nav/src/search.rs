@@ -71,7 +71,8 @@ impl Default for SearchBudget {
 }
 
 /// What searching has cost so far. A resource, written by [`search`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
 pub struct SearchReport {
     /// Requests answered, with a path or a reason.
     pub answers: u64,

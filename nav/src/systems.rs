@@ -105,24 +105,12 @@ pub fn insert_resources(world: &mut World, terrain: Terrain) {
 /// Says how what these systems keep beside components is saved with a game; part of
 /// [`insert_resources`], for programs that insert the resources one by one.
 pub fn save(world: &mut World) {
-    let numbers = |report: &SearchReport| {
-        let &SearchReport { answers, expansions, waiting, expansions_max, interruptions } = report;
-        [answers, expansions, waiting, expansions_max, interruptions]
-    };
-    let report = |report: &mut SearchReport, numbers: [u64; 5], _: &World| {
-        let [answers, expansions, waiting, expansions_max, interruptions] = numbers;
-        *report = SearchReport { answers, expansions, waiting, expansions_max, interruptions };
-    };
     SaveRules::of(world)
         .save(Terrain::CODEC)
         .save(FlowFields::CODEC)
-        .save_part(Codec::plain(), |step: &TimeStep| step.seconds, |step, it, _| step.seconds = it)
-        .save_part(
-            Codec::plain(),
-            |budget: &SearchBudget| budget.expansions,
-            |budget, it, _| budget.expansions = it,
-        )
-        .save_part(Codec::plain(), numbers, report)
+        .save(Codec::<TimeStep>::plain())
+        .save(Codec::<SearchBudget>::plain())
+        .save(Codec::<SearchReport>::plain())
         .save_part(BlockedCells::CODEC, BlockedCells::to_save, BlockedCells::load)
         .save_part(SavedSearch::CODEC, SearchState::to_save, SearchState::load)
         .save_part(GridVersion::CODEC, SeenTerrain::version, SeenTerrain::load)
