@@ -241,6 +241,26 @@ impl Grid {
         self.census.range
     }
 
+    /// The cells that are `radius` rows or columns away from a cell, as far as they are on the grid.
+    pub(crate) fn square(&self, middle: Cell, radius: u16) -> impl Iterator<Item = Cell> + use<> {
+        let [x, y, radius] = [middle.x, middle.y, radius].map(i32::from);
+        let [width, height] = [self.width(), self.height()].map(i32::from);
+        let columns = (x - radius).max(0)..(x + radius + 1).min(width);
+        // The corners are of the rows.
+        let rows = (y - radius + 1).max(0)..(y + radius).min(height);
+        let ends = move |place: i32| {
+            [place - radius, place + radius].into_iter().take(if radius == 0 { 1 } else { 2 })
+        };
+        let in_rows = ends(y)
+            .filter(move |y| (0..height).contains(y))
+            .flat_map(move |y| columns.clone().map(move |x| (x, y)));
+        let in_columns = ends(x)
+            .filter(move |x| (0..width).contains(x))
+            .flat_map(move |x| rows.clone().map(move |y| (x, y)));
+        let cell = |(x, y)| Some(Cell::new(u16::try_from(x).ok()?, u16::try_from(y).ok()?));
+        in_rows.chain(in_columns).filter_map(cell)
+    }
+
     /// The cells that one legal step leads to, in the order of
     /// [`Direction::ALL`](crate::Direction::ALL).
     ///

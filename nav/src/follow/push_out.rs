@@ -35,15 +35,13 @@ pub(crate) fn refuge(grid: &Grid, position: Vec2) -> Option<Vec2> {
 fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
     let middle = clamped(grid, position);
     let mut best: Option<(f32, Cell)> = None;
-    // Sides are at most 16,384 cells long.
-    let radius_max = i16::try_from(grid.width().max(grid.height())).unwrap_or(i16::MAX);
-    for radius in 0..radius_max {
-        // Every centre on this ring and beyond is at least this far away.
+    for radius in 0..grid.width().max(grid.height()) {
+        // Every centre on this square and beyond is at least this far away.
         let least = (f32::from(radius) - 0.5).max(0.0);
         if best.is_some_and(|(distance, _)| distance < least * least) {
             break;
         }
-        for cell in ring(middle, radius).filter(|&cell| grid.is_open(cell)) {
+        for cell in grid.square(middle, radius).filter(|&cell| grid.is_open(cell)) {
             let distance = cell.centre().distance_squared(position);
             let nearer = |(other, first)| distance < other || (distance == other && cell < first);
             if best.is_none_or(nearer) {
@@ -59,15 +57,4 @@ fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
 fn clamped(grid: &Grid, position: Vec2) -> Cell {
     let inside = |value: f32, side: u16| value.clamp(0.0, f32::from(side - 1)) as u16;
     Cell::new(inside(position.x, grid.width()), inside(position.y, grid.height()))
-}
-
-/// The cells `radius` columns or rows away from `middle`; those in the corners
-/// come twice, and where no coordinate can be, there are none.
-fn ring(middle: Cell, radius: i16) -> impl Iterator<Item = Cell> {
-    let edge = (-radius..=radius).flat_map(move |along| {
-        [(along, -radius), (along, radius), (-radius, along), (radius, along)]
-    });
-    edge.filter_map(move |(dx, dy)| {
-        Some(Cell::new(middle.x.checked_add_signed(dx)?, middle.y.checked_add_signed(dy)?))
-    })
 }

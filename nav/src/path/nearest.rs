@@ -29,7 +29,10 @@ impl Nearest {
     /// Begins to look for a cell of a region, which must be alive.
     pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
         let left = place_count(terrain, region);
-        let radius = Square::distance(terrain, goal);
+        // That of the first square that has cells on the grid.
+        let beyond = |place: u16, side: u16| place.saturating_sub(side - 1);
+        let (width, height) = (terrain.grid().width(), terrain.grid().height());
+        let radius = beyond(goal.x, width).max(beyond(goal.y, height));
         Self { region, goal, left, radius, done: 0, is_sweeping: false, best: None }
     }
 
@@ -38,7 +41,7 @@ impl Nearest {
     pub(crate) fn run(&mut self, terrain: &Terrain, count_max: u64) -> (Option<Cell>, u64) {
         let mut count = 0;
         while !self.is_sweeping && self.goes_on() {
-            for cell in Square::new(terrain, self.goal, self.radius).cells().skip(self.done) {
+            for cell in terrain.grid().square(self.goal, self.radius).skip(self.done) {
                 if self.left == 0 {
                     self.sweep();
                     break;
@@ -116,44 +119,4 @@ fn cell_at(
     }
     let cell = terrain.grid().cell_at(place);
     terrain.region(cell).filter(|&other| terrain.leads(region, other)).map(|_| cell)
-}
-
-/// The cells at a certain distance in rows or columns around a goal, as far as
-/// they are on the grid.
-struct Square {
-    goal: (i32, i32),
-    radius: i32,
-    width: i32,
-    height: i32,
-}
-
-impl Square {
-    fn new(terrain: &Terrain, goal: Cell, radius: u16) -> Self {
-        let (width, height) = (terrain.grid().width().into(), terrain.grid().height().into());
-        Self { goal: (goal.x.into(), goal.y.into()), radius: radius.into(), width, height }
-    }
-
-    /// The distance of the first square that has cells on the grid.
-    fn distance(terrain: &Terrain, goal: Cell) -> u16 {
-        let beyond = |place: u16, side: u16| place.saturating_sub(side - 1);
-        beyond(goal.x, terrain.grid().width()).max(beyond(goal.y, terrain.grid().height()))
-    }
-
-    fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
-        let Self { goal: (x, y), radius, width, height } = *self;
-        let columns = (x - radius).max(0)..(x + radius + 1).min(width);
-        // The corners are of the rows.
-        let rows = (y - radius + 1).max(0)..(y + radius).min(height);
-        let ends = |place: i32| {
-            [place - radius, place + radius].into_iter().take(if radius == 0 { 1 } else { 2 })
-        };
-        let in_rows = ends(y)
-            .filter(move |y| (0..height).contains(y))
-            .flat_map(move |y| columns.clone().map(move |x| (x, y)));
-        let in_columns = ends(x)
-            .filter(move |x| (0..width).contains(x))
-            .flat_map(move |x| rows.clone().map(move |y| (x, y)));
-        let cell = |(x, y)| Some(Cell::new(u16::try_from(x).ok()?, u16::try_from(y).ok()?));
-        in_rows.chain(in_columns).filter_map(cell)
-    }
 }
