@@ -306,9 +306,11 @@ impl Surroundings<'_> {
                     continue;
                 }
                 share = match (rests, other_rests) {
-                    // One that goes back moves none that stands, so that crowds come to rest.
+                    // One that goes back sets none in motion that stands, so that crowds come to rest.
+                    // Those that move give way as to any other, or bodies would overlap.
                     (true, false) if other.goes_back && own.velocity == Vec2::ZERO => 0.0,
-                    (false, true) if body.goes_back && disc.velocity == Vec2::ZERO => 1.0,
+                    (true, false) if other.goes_back => 0.5,
+                    (false, true) if body.goes_back => 1.0,
                     (true, false) if has_same_goal => SHARE_AT_REST,
                     (false, true) if has_same_goal => 1.0 - SHARE_AT_REST,
                     _ => 0.5,
