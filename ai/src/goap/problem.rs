@@ -120,10 +120,15 @@ impl ValueTest {
 impl Tests {
     #[inline]
     pub(super) fn hold<S: State>(&self, state: &S) -> bool {
+        self.values.first.holds(state.word(0)) && self.others_hold(state)
+    }
+
+    /// All but what is asked of the first word at once.
+    #[inline]
+    fn others_hold<S: State>(&self, state: &S) -> bool {
         let is_allowed =
             |set: &SetTest| set.allowed >> (state.word(set.word) >> set.shift & set.mask) & 1 == 1;
-        self.values.first.holds(state.word(0))
-            && (!S::IS_WIDE || self.values.more.iter().all(|it| it.1.holds(state.word(it.0))))
+        (!S::IS_WIDE || self.values.more.iter().all(|it| it.1.holds(state.word(it.0))))
             && self.sets.iter().all(is_allowed)
     }
 }
@@ -226,18 +231,21 @@ impl Problem {
         self.goal.hold(state)
     }
 
-    /// The operators that can be applied. The first words are compared without a branch for each
-    /// operator, which no processor could predict.
+    /// Calls a function with each operator that can be applied. The first words are compared without a
+    /// branch for each operator, which no processor could predict.
     #[inline]
-    pub(super) fn applicable<S: State>(&self, state: &S) -> impl Iterator<Item = usize> {
+    pub(super) fn each_applicable<S: State>(&self, state: &S, mut act: impl FnMut(usize)) {
         let word = state.word(0);
-        let blocks = self.first_tests.chunks(64).enumerate();
-        let likely = blocks.flat_map(move |(block, tests)| {
+        for (block, tests) in self.first_tests.chunks(64).enumerate() {
             let all = tests.iter().rev();
-            let word = all.fold(0, |set, test| set << 1 | u64::from(test.holds(word)));
-            set_bits(word).map(move |bit| block * 64 + bit)
-        });
-        likely.filter(|&it| self.operators[it].is_applicable(state))
+            let likely = all.fold(0, |set, test| set << 1 | u64::from(test.holds(word)));
+            for bit in set_bits(likely) {
+                let operator = block * 64 + bit;
+                if self.operators[operator].tests.others_hold(state) {
+                    act(operator);
+                }
+            }
+        }
     }
 
     /// Whether [`next_operator`](Self::next_operator) is known, where operators have these costs.
@@ -260,7 +268,7 @@ impl Problem {
         if total == UNREACHABLE {
             return 0;
         }
-        for number in self.applicable(&state) {
+        self.each_applicable(&state, |number| {
             let operator = &self.operators[number];
             let mut next = state;
             operator.apply(&mut next);
@@ -268,7 +276,7 @@ impl Problem {
             if left.saturating_add(operator.cost.into()) == total && left < best.0 {
                 best = (left, number);
             }
-        }
+        });
         u32::try_from(best.1).unwrap_or(0)
     }
 

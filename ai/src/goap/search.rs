@@ -102,20 +102,21 @@ impl<S: State> SearchOf<S> {
             is_exact,
         };
         let left = problem.bound(&start);
-        if left != UNREACHABLE {
-            search.add(start, 0, left, NOWHERE, 0);
+        let start = SearchNode { state: start, cost: 0, from: NOWHERE, operator: 0 };
+        match left {
+            UNREACHABLE => {}
+            _ if is_exact => search.nodes.push(start),
+            _ => search.add(search.table.place(&start.state, &[]), left, start),
         }
         search
     }
 
-    fn add(&mut self, state: S, cost: u64, left: u64, from: u32, operator: u32) {
-        let node = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
-        self.nodes.push(SearchNode { state, cost, from, operator });
-        if !self.is_exact {
-            let place = self.table.place(&self.nodes[node as usize].state, &self.nodes);
-            self.table.put(place, node, &self.nodes);
-            self.open.push(Reverse(Ahead { total: cost + left, left, node }));
-        }
+    /// Adds a state, which is known from now on and is to be looked at.
+    fn add(&mut self, place: usize, left: u64, node: SearchNode<S>) {
+        let number = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
+        self.open.push(Reverse(Ahead { total: node.cost + left, left, node: number }));
+        self.nodes.push(node);
+        self.table.put(place, number, &self.nodes);
     }
 
     fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
@@ -156,37 +157,37 @@ impl<S: State> SearchOf<S> {
         let operator = &problem.operators[number as usize];
         let mut state = node.state;
         operator.apply(&mut state);
-        let left = problem.bound(&state);
-        self.add(state, node.cost + u64::from(operator.cost), left, from, number);
+        let cost = node.cost + u64::from(operator.cost);
+        self.nodes.push(SearchNode { state, cost, from, operator: number });
     }
 
     fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode<S>, from: u32) {
         let mut state = node.state.clone();
-        for operator in problem.applicable(&node.state) {
+        problem.each_applicable(&node.state, |operator| {
             let (compiled, price) = (&problem.operators[operator], costs[operator]);
             state.clone_from(&node.state);
             compiled.apply(&mut state);
-            if state == node.state {
-                continue;
-            }
             let left = problem.bound(&state);
             let cost = node.cost + u64::from(price);
-            if left == UNREACHABLE {
-                continue;
+            if state == node.state || left == UNREACHABLE {
+                return;
             }
             #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
             let operator = operator as u32;
             let place = self.table.place(&state, &self.nodes);
             let Some(known) = self.table.get(place) else {
-                self.add(state.clone(), cost, left, from, operator);
-                continue;
+                return self.add(
+                    place,
+                    left,
+                    SearchNode { state: state.clone(), cost, from, operator },
+                );
             };
             let old = &mut self.nodes[known as usize];
             if cost < old.cost {
                 (old.cost, old.from, old.operator) = (cost, from, operator);
                 self.open.push(Reverse(Ahead { total: cost + left, left, node: known }));
             }
-        }
+        });
     }
 
     fn way(&self, problem: &Problem, last: u32) -> Progress {
