@@ -114,7 +114,7 @@ pub use error::{
 };
 pub use features::{
     BorrowedDynamicRows, Buffer, BufferElement, ById, ByIdError, ByIdMut, ChildOf, CloneValueFn,
-    ComponentDescriptor, Difference, DropValueFn, DroppedComponent, DynamicQuery,
+    ComponentDescriptor, Difference, DropValueFn, DroppedComponent, DynamicBulk, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
     ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,

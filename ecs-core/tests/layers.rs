@@ -93,7 +93,10 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["state_hash"],
         ],
     ),
-    ("features/dynamic", &[&["descriptor"], &["by_id"], &["query"], &["run"], &["rows"]]),
+    (
+        "features/dynamic",
+        &[&["descriptor"], &["by_id"], &["query"], &["bulk"], &["run"], &["rows"]],
+    ),
     ("features/relation", &[&["links"]]),
     ("features/snapshot", &[&["format"], &["image"], &["names"], &["save"], &["load"]]),
 ];

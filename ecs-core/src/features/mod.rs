@@ -12,8 +12,8 @@ pub(crate) mod state_hash;
 pub use buffer::{Buffer, BufferElement};
 pub use dynamic::{
     BorrowedDynamicRows, ById, ByIdError, ByIdMut, CloneValueFn, ComponentDescriptor, DropValueFn,
-    DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows,
-    DynamicRun, HashValueFn, RegisterError, TermError,
+    DynamicBulk, DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter,
+    DynamicRows, DynamicRun, HashValueFn, RegisterError, TermError,
 };
 pub use hooks::{Event, EventKind, HooksOf, ObserverId};
 pub use prefab::{InstantiateError, Prefab};

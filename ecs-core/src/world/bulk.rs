@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use super::World;
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Bundle, Parts};
-use crate::component::{ArchetypeFlags, Component};
+use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{ChunkRef, MatchOf, QueryFilter, matches_once, rows};
@@ -125,22 +125,13 @@ impl<F: QueryFilter> Bulk<'_, F> {
                 "the component is not enableable: declare it with #[component(enableable)]"
             );
         };
+        let Some(id) = self.world.registry.get::<T>() else { return 0 };
         let matches = self.matches();
-        let World { registry, archetypes, .. } = self.world;
-        let Some(id) = registry.get::<T>() else { return 0 };
-        let mut count = 0;
-        for found in &matches {
-            let archetype = archetypes.get(found.archetype);
-            let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
-            let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
-            for chunk in 0..archetype.chunks.used_count() {
-                let at = ChunkRef::new(&archetype.chunks, chunk);
-                let rows = rows::<(), F>(found, &at);
-                count += rows.count(at.len());
-                archetype.chunks.marks(chunk).bits(slot).set_rows(at.len(), &rows, enabled);
-            }
-        }
-        count
+        let switch = |found: &Found<F>| {
+            let archetype = self.world.archetypes.get(found.archetype);
+            set_enabled_in(archetype, id, rows_of::<F>(found), enabled)
+        };
+        matches.iter().map(switch).sum()
     }
 
     /// The archetypes that have rows to be looked at.
@@ -165,26 +156,62 @@ impl<F: QueryFilter> Bulk<'_, F> {
     ) -> usize {
         let mut all = Vec::new();
         for found in matches {
-            let mut archetype = self.world.archetypes.get(found.archetype);
-            each_run::<F, _>(
-                &mut archetype,
-                found,
-                |here| here,
-                |here, from, count| {
-                    let rows = from.row..from.row + count;
-                    all.extend_from_slice(&here.chunks.entities(from.chunk)[rows]);
-                },
+            list_entities(
+                self.world.archetypes.get(found.archetype),
+                rows_of::<F>(found),
+                &mut all,
             );
         }
         all.into_iter().filter(|&entity| change(self.world, entity)).count()
     }
 }
 
+/// The rows of a chunk that pass.
+fn rows_of<F: QueryFilter>(found: &Found<F>) -> impl Fn(&ChunkRef<'_>) -> Rows {
+    |chunk| rows::<(), F>(found, chunk)
+}
+
+/// Adds the entities of some rows of an archetype to a list, in order.
+pub(crate) fn list_entities(
+    archetype: &Archetype,
+    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
+    all: &mut Vec<Entity>,
+) {
+    each_run(
+        &mut &*archetype,
+        rows_of,
+        |here| here,
+        |here, from, count| {
+            let rows = from.row..from.row + count;
+            all.extend_from_slice(&here.chunks.entities(from.chunk)[rows]);
+        },
+    );
+}
+
+/// Switches a component on or off in some rows of an archetype, if it is enableable and there;
+/// returns how many these were.
+pub(crate) fn set_enabled_in(
+    archetype: &Archetype,
+    id: ComponentId,
+    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
+    enabled: bool,
+) -> usize {
+    let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
+    let Some(slot) = column.and_then(|column| column.enable_slot) else { return 0 };
+    let switch = |chunk| {
+        let at = ChunkRef::new(&archetype.chunks, chunk);
+        let rows = rows_of(&at);
+        archetype.chunks.marks(chunk).bits(slot).set_rows(at.len(), &rows, enabled);
+        rows.count(at.len())
+    };
+    (0..archetype.chunks.used_count()).map(switch).sum()
+}
+
 /// Calls `visit` with every run of rows of an archetype that match, in order; returns how many rows
 /// there were. `archetype` gives it anew each time, as it is then.
-fn each_run<F: QueryFilter, S>(
+fn each_run<S>(
     state: &mut S,
-    found: &Found<F>,
+    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
     archetype: impl Fn(&S) -> &Archetype,
     mut visit: impl FnMut(&mut S, RowAddress, usize),
 ) -> usize {
@@ -192,7 +219,7 @@ fn each_run<F: QueryFilter, S>(
     for chunk in 0..archetype(state).chunks.used_count() {
         let here = ChunkRef::new(&archetype(state).chunks, chunk);
         let len = here.len();
-        let rows = rows::<(), F>(found, &here);
+        let rows = rows_of(&here);
         let mut from = 0;
         while let Some(run) = rows.next_run(from, len) {
             from = run.end;
@@ -211,7 +238,7 @@ impl World {
     ) -> usize {
         let replaced = self.moves().replaced::<B::Parts>(found.archetype);
         let mut rows = replaced.expect("they have the components");
-        each_run::<F, _>(&mut rows, found, ReplacedRows::archetype, |rows, from, count| {
+        each_run(&mut rows, rows_of::<F>(found), ReplacedRows::archetype, |rows, from, count| {
             for row in from.row..from.row + count {
                 rows.replace(RowAddress { row, ..from }, bundle.clone().into_parts());
             }
@@ -233,11 +260,11 @@ impl World {
         // anything to be dropped.
         let clone = |count| (0..count).for_each(|_| drop(bundle.clone().into_parts()));
         if is_tags {
-            if let Some(count) = hand_over::<F>(&mut moves, found, clone) {
+            if let Some(count) = hand_over(&mut moves, rows_of::<F>(found), clone) {
                 return count;
             }
         }
-        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
+        each_run(&mut moves, rows_of::<F>(found), RowMoves::source, |moves, from, count| {
             moves.insert_run(from, count, || bundle.clone().into_parts());
         })
     }
@@ -245,41 +272,37 @@ impl World {
     fn remove_all<P: Parts, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let (change, from) = (Change::Remove, found.archetype);
         if P::COUNT == 0 {
-            let mut archetypes = self.archetypes();
-            return each_run::<F, _>(
-                &mut archetypes,
-                found,
-                |all| &all[from.index()],
-                |_, _, _| {},
-            );
+            let mut archetype = self.archetypes.get(from);
+            return each_run(&mut archetype, rows_of::<F>(found), |here| here, |_, _, _| {});
         }
         let moves = RowMoves::new(self.moves(), from, |bundles, registry, archetypes| {
             bundles.transition::<P>(change, from, registry, archetypes)
         });
-        let Some(mut moves) = moves else { return 0 };
-        hand_over::<F>(&mut moves, found, |_| ()).unwrap_or_else(|| leave_all::<F>(moves, found))
+        moves.map_or(0, |moves| leave_all(moves, rows_of::<F>(found)))
     }
 
     fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        leave_all::<F>(RowMoves::despawn(self.moves(), found.archetype), found)
+        leave_all(RowMoves::despawn(self.moves(), found.archetype), rows_of::<F>(found))
     }
 }
 
 /// Lets all rows that match leave, where nothing is to be written; returns how many these were.
-fn leave_all<F: QueryFilter>(mut moves: RowMoves<'_>, found: &Found<F>) -> usize {
-    each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
-        moves.leave_run(from, count);
+pub(crate) fn leave_all(mut moves: RowMoves<'_>, rows_of: impl Fn(&ChunkRef<'_>) -> Rows) -> usize {
+    hand_over(&mut moves, &rows_of, |_| ()).unwrap_or_else(|| {
+        each_run(&mut moves, rows_of, RowMoves::source, |moves, from, count| {
+            moves.leave_run(from, count);
+        })
     })
 }
 
 /// Moves all rows of an archetype by whole chunks, if they may go so: all of them pass, and nothing
 /// but components without a size comes or goes. `prepare` is called before, with their number.
-fn hand_over<F: QueryFilter>(
+fn hand_over(
     moves: &mut RowMoves<'_>,
-    found: &Found<F>,
+    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
     prepare: impl FnOnce(usize),
 ) -> Option<usize> {
     let chunks = &moves.source().chunks;
-    let passes = |chunk| matches!(rows::<(), F>(found, &ChunkRef::new(chunks, chunk)), Rows::All);
+    let passes = |chunk| matches!(rows_of(&ChunkRef::new(chunks, chunk)), Rows::All);
     (0..chunks.used_count()).all(passes).then(|| moves.hand_over(prepare)).flatten()
 }

@@ -23,6 +23,7 @@ use crate::transfer::{Bundles, MoveContext, MoveScratch};
 use crate::user_code::finish;
 
 pub use bulk::Bulk;
+pub(crate) use bulk::{leave_all, list_entities, set_enabled_in};
 pub use cell::{DeclaredAccess, Turns, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{

@@ -5,7 +5,8 @@ use core::alloc::Layout;
 use crate::dynamic::{Speed, bytes_component, switch};
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, Targets, TermError,
+    ByIdError, ChildOf, ComponentDescriptor, ComponentId, DynamicBulk, DynamicQuery,
+    DynamicQueryError, EventKind, Targets, TermError,
 };
 
 #[derive(Component)]
@@ -376,4 +377,91 @@ fn an_id_is_never_given_to_another_component() {
         }
     }
     world.check().expect("consistent");
+}
+
+/// One change to all that a query finds.
+#[derive(Clone, Copy)]
+enum Bulk {
+    Insert,
+    Remove,
+    RemoveSpeed,
+    Switch(bool),
+    Despawn,
+}
+
+#[test]
+fn changes_to_all_that_a_query_finds_are_those_that_one_by_one_would_make() {
+    use Bulk::{Despawn, Insert, Remove, RemoveSpeed, Switch};
+    let changes = [Insert, Remove, RemoveSpeed, Switch(false), Switch(true), Despawn];
+    for (number, change) in changes.into_iter().cycle().take(36).enumerate() {
+        let (mut all, mut each) = (crowd(), crowd());
+        // A hook watches: then entities go one by one.
+        let told = number >= 18;
+        for crowd in [&mut all, &mut each] {
+            if told {
+                _ = crowd.world.observe::<Speed>(EventKind::Remove, |_, _| {});
+            }
+        }
+        let build = |crowd: &Crowd| {
+            let query = DynamicQuery::builder().with(crowd.gold);
+            let query = match number / 6 % 3 {
+                0 => query,
+                1 => query.with(crowd.burning),
+                _ => query.without(crowd.burning),
+            };
+            query.build(&crowd.world).expect("in order")
+        };
+        let (mut found, mut listed) = (build(&all), build(&each));
+        let entities: Vec<_> = {
+            let rows = each.world.query_by_id(&mut listed).expect("this world's");
+            rows.into_iter().map(|row| row.entity()).collect()
+        };
+        let (gold, burning, speed) = (all.gold, all.burning, all.speed);
+        let bulk = all.world.by_id_mut().bulk(&mut found).expect("this world's");
+        let count = match change {
+            Insert => bulk.insert(burning, &7_u32.to_ne_bytes()).expect("bytes"),
+            Remove => bulk.remove(gold).expect("there"),
+            RemoveSpeed => bulk.remove(speed).expect("there"),
+            Switch(on) => bulk.set_enabled(burning, on).expect("enableable"),
+            Despawn => bulk.despawn(),
+        };
+        let mut change_one = |&entity: &Entity| {
+            let world = each.world.by_id_mut();
+            match change {
+                Insert => world.insert(entity, burning, &7_u32.to_ne_bytes()).is_ok(),
+                Remove => world.remove(entity, gold).is_ok(),
+                RemoveSpeed => world.remove(entity, speed).is_ok(),
+                Switch(on) => world.set_enabled(entity, burning, on).is_ok(),
+                Despawn => each.world.despawn(entity).is_ok(),
+            }
+        };
+        assert_eq!(count, entities.iter().filter(|it| change_one(it)).count());
+        assert_eq!(all.world.state_hash(), each.world.state_hash(), "change {number}");
+        all.world.check().expect("consistent");
+        each.world.check().expect("consistent");
+    }
+}
+
+#[test]
+fn a_change_by_ids_that_cannot_be_made_to_one_is_made_to_none() {
+    let mut crowd = crowd();
+    let (gold, speed) = (crowd.gold, crowd.speed);
+    let hash = crowd.world.state_hash();
+    let mut query = DynamicQuery::builder().with(gold).build(&crowd.world).expect("in order");
+    let changes: [fn(DynamicBulk<'_>, _, _) -> Result<usize, ByIdError>; 3] = [
+        |bulk, gold, _| bulk.insert(gold, &[1]),
+        |bulk, _, speed| bulk.insert(speed, &[1; 4]),
+        |bulk, gold, _| bulk.set_enabled(gold, true),
+    ];
+    for (change, says) in changes.into_iter().zip(["has 2 bytes", "not plain", "not enableable"]) {
+        let bulk = crowd.world.by_id_mut().bulk(&mut query).expect("this world's");
+        let error = change(bulk, gold, speed).expect_err("it cannot be made").to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    let mut other = World::new();
+    assert!(matches!(
+        other.by_id_mut().bulk(&mut query).err(),
+        Some(DynamicQueryError::OtherWorld)
+    ));
+    assert_eq!(crowd.world.state_hash(), hash);
 }

@@ -38,7 +38,7 @@ pub struct ById<'w>(&'w World);
 
 /// The components of a world by their ids, to be changed: [`World::by_id_mut`].
 #[derive(Debug)]
-pub struct ByIdMut<'w>(&'w mut World);
+pub struct ByIdMut<'w>(pub(super) &'w mut World);
 
 impl<'w> ById<'w> {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
@@ -514,13 +514,13 @@ impl World {
     }
 
     /// What is known of a component that callers may give, change and take.
-    fn changeable(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
+    pub(super) fn changeable(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
         let info = self.registry.find(id)?;
         if info.managed { Err(ByIdError::Managed(info.name().clone())) } else { Ok(info) }
     }
 
     /// What is known of a component that is to take these bytes.
-    fn expect_bytes(
+    pub(super) fn expect_bytes(
         &self,
         id: ComponentId,
         bytes: &[u8],

@@ -1,5 +1,6 @@
 //! Components and queries that are known by their ids alone.
 
+mod bulk;
 mod by_id;
 mod descriptor;
 mod query;
@@ -12,6 +13,7 @@ use crate::entity::Entity;
 use crate::error::{AccessConflict, NoSuchEntity, UnknownComponent};
 use crate::name::Name;
 
+pub use bulk::DynamicBulk;
 pub use by_id::{ById, ByIdMut};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub use query::{DynamicQuery, DynamicQueryBuilder};
