@@ -141,8 +141,8 @@ pub use world::{
 pub mod __private {
     pub use crate::component::{
         FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour, ShowNothing,
-        ShowText, ShowThree, ShowTwo, Shown, enum_text, field_text, not_editable, struct_text,
-        variant_text,
+        ShowText, ShowThree, ShowTwo, Shown, enum_text, field_text, not_editable, offset_in,
+        struct_text, variant_text,
     };
     pub use crate::entity::EntityBits;
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};

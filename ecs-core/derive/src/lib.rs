@@ -352,6 +352,7 @@ fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Token
         #( see(_formic_ecs::__private::field_text(
             #texts,
             ::core::any::type_name::<#types>(),
+            _formic_ecs::__private::offset_in(value, #names),
             (&&&&&&#shown(#names)).show(#names),
             #editable,
         )); )*

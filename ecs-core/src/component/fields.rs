@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::any::type_name;
 use core::fmt::{self, Debug, Display, Write};
 use core::marker::PhantomData;
+use core::ptr;
 use core::str::FromStr;
 
 use crate::name::Name;
@@ -88,6 +89,8 @@ pub struct FieldText {
     pub name: &'static str,
     /// The path of its type; empty for a variant.
     pub type_name: &'static str,
+    /// Where it lies in the value, in bytes; `None` for a variant, the length of a buffer, and a whole value.
+    pub offset: Option<usize>,
     /// Its value; `None` for a type that cannot be written.
     pub text: Option<String>,
     /// Whether a text can set it.
@@ -97,7 +100,7 @@ pub struct FieldText {
 impl FieldText {
     /// A whole value whose fields are not known.
     pub(crate) fn whole(text: String) -> Self {
-        Self { name: "", type_name: "", text: Some(text), is_editable: false }
+        Self { name: "", type_name: "", offset: None, text: Some(text), is_editable: false }
     }
 }
 
@@ -141,17 +144,26 @@ type Text = (Option<String>, bool);
 pub fn field_text(
     name: &'static str,
     type_name: &'static str,
+    offset: Option<usize>,
     (text, takes_text): Text,
     editable: bool,
 ) -> FieldText {
-    FieldText { name, type_name, text, is_editable: editable && takes_text }
+    FieldText { name, type_name, offset, text, is_editable: editable && takes_text }
+}
+
+/// Where a field lies in a value, in bytes.
+#[doc(hidden)]
+#[must_use]
+pub fn offset_in<T, F: ?Sized>(value: &T, field: &F) -> Option<usize> {
+    ptr::from_ref(field).cast::<()>().addr().checked_sub(ptr::from_ref(value).addr())
 }
 
 /// The variant of an enum, which a text can set to one without fields.
 #[doc(hidden)]
 #[must_use]
 pub fn variant_text(variant: &'static str, is_editable: bool) -> FieldText {
-    FieldText { name: "variant", type_name: "", text: Some(variant.into()), is_editable }
+    let text = Some(variant.into());
+    FieldText { name: "variant", type_name: "", offset: None, text, is_editable }
 }
 
 #[doc(hidden)]

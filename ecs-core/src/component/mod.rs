@@ -26,7 +26,7 @@ pub use fields::{FieldTexts, enum_text, struct_text};
 #[doc(hidden)]
 pub use fields::{
     ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
-    not_editable, variant_text,
+    not_editable, offset_in, variant_text,
 };
 pub use hash_rule::HashRule;
 pub(crate) use registry::{ArchetypeFlags, Kind};

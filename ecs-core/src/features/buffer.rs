@@ -241,7 +241,7 @@ impl<T: BufferElement> Component for Buffer<T> {
     const FIELDS: Option<FieldFns<Self>> = Some(FieldFns {
         read: |buffer, see| {
             let length = Some(format!("{}", buffer.len()));
-            see(field_text("length", "usize", (length, false), false));
+            see(field_text("length", "usize", None, (length, false), false));
         },
         write: |_, _, text| not_editable(text),
     });

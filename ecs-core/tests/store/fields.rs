@@ -220,3 +220,36 @@ fn components_without_known_fields_are_written_whole() {
     assert_eq!(fields[0].text.as_deref(), Some("the bytes [01, 02]"));
     assert!(world.by_id_mut().set_field(purse, gold, 0, "3").is_err());
 }
+
+#[test]
+fn a_field_lies_where_its_offset_says() {
+    #[derive(Component)]
+    struct Pair(u8, u64);
+
+    fn offsets<T: Component>(world: &mut World, value: T) -> Vec<Option<usize>> {
+        let (entity, id) = (world.spawn(value), id::<T>(world));
+        let fields = world.by_id().fields(entity, id).expect("there");
+        fields.iter().map(|field| field.offset).collect()
+    }
+
+    let mut world = World::new();
+    let (entity, component) = everything(&mut world);
+    let fields = world.by_id().fields(entity, component).expect("there");
+    let expected = [
+        std::mem::offset_of!(Everything, number),
+        std::mem::offset_of!(Everything, name),
+        std::mem::offset_of!(Everything, place),
+        std::mem::offset_of!(Everything, friend),
+        std::mem::offset_of!(Everything, secret),
+        std::mem::offset_of!(Everything, list),
+    ];
+    assert_eq!(fields.iter().map(|field| field.offset).collect::<Vec<_>>(), expected.map(Some));
+    let pair = [std::mem::offset_of!(Pair, 0), std::mem::offset_of!(Pair, 1)];
+    assert_eq!(offsets(&mut world, Pair(1, 2)), pair.map(Some));
+    // In an enum that of the variant's field, if the compiler has to keep it behind the tag.
+    let [variant, Some(field)] = offsets(&mut world, Mood::Angry(0.5))[..] else {
+        panic!("a variant with one field")
+    };
+    assert_eq!(variant, None);
+    assert!(field + size_of::<f32>() <= size_of::<Mood>());
+}
