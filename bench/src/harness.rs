@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
-use crate::rows::{Kind, Row};
-
 /// What a row is timed by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
@@ -76,16 +74,15 @@ impl Cell {
         Self(Box::new(Rebuilt { build, run, check, sum: 0 }))
     }
 
-    /// A cell that spawns one entity per call. What counts are all of them, or in a row of worst cases
-    /// the call that took longest.
+    /// A cell that makes `n` calls, each of which spawns an entity. What counts are all of them, or where
+    /// worst cases are asked for the call that took longest.
     pub(crate) fn one_by_one<S: 'static>(
-        row: &Row,
+        (n, is_worst_case): (usize, bool),
         build: impl FnMut() -> S + 'static,
         mut spawn: impl FnMut(&mut S, usize) + 'static,
         check: impl FnMut(&mut S) -> u64 + 'static,
     ) -> Self {
-        let n = row.n;
-        if row.kind != Kind::InsertWorst {
+        if !is_worst_case {
             return Self::rebuilt(build, move |state| (0..n).for_each(|i| spawn(state, i)), check);
         }
         let run = move |state: &mut S, clock: Clock| {

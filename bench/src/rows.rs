@@ -54,6 +54,13 @@ pub(crate) struct Row {
     pub(crate) goal: Option<Goal>,
 }
 
+impl Row {
+    /// How many entities are spawned one by one, and whether the call that takes longest counts.
+    pub(crate) fn spawns(&self) -> (usize, bool) {
+        (self.n, self.kind == Kind::InsertWorst)
+    }
+}
+
 /// Formic's time in a row should be at most so many times another one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {

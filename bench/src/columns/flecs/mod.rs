@@ -30,9 +30,12 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         Kind::InsertBatch => {
             Cell::rebuilt(World::new, move |world| _ = spawn(world, n), check_positions)
         }
-        Kind::InsertSingle | Kind::InsertWorst => {
-            Cell::one_by_one(row, World::new, |world, i| _ = spawn_one(world, i), check_positions)
-        }
+        Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
+            row.spawns(),
+            World::new,
+            |world, i| _ = spawn_one(world, i),
+            check_positions,
+        ),
         Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),
         Kind::SimpleIter => loops::simple_iter(n),
         Kind::SimpleIterSlice => loops::simple_iter_slice(n),

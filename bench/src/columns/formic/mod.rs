@@ -30,7 +30,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             check_positions,
         ),
         Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
-            row,
+            row.spawns(),
             World::new,
             |world, i| _ = world.spawn(bundle(i)),
             check_positions,

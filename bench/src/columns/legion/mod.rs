@@ -33,7 +33,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |world| check_positions(world),
         ),
         Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
-            row,
+            row.spawns(),
             World::default,
             |world, i| _ = world.push(bundle(i)),
             |world| check_positions(world),

@@ -19,7 +19,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             Cell::rebuilt(Bodies::default, move |bodies| bodies.extend(n), |bodies| bodies.check())
         }
         Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
-            row,
+            row.spawns(),
             Bodies::default,
             |bodies, i| bodies.push(i),
             |bodies| bodies.check(),

@@ -31,7 +31,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |world| check_positions(world),
         ),
         Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
-            row,
+            row.spawns(),
             World::new,
             |world, i| _ = world.add_entity(bundle(i)),
             |world| check_positions(world),

@@ -35,7 +35,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             Cell::rebuilt(empty, move |world| drop(spawn(world, n)), |world| check_positions(world))
         }
         Kind::InsertSingle | Kind::InsertWorst => Cell::one_by_one(
-            row,
+            row.spawns(),
             empty,
             |world, i| _ = spawn_one(world, i),
             |world| check_positions(world),
