@@ -27,8 +27,8 @@ use Type::{Any, Bool, Int, Unsigned};
 
 type Ports = BTreeMap<String, Type>;
 
-/// The nodes that its factory registers by itself, with their ports.
-const BUILT_IN: [(&str, Kind, &[(&str, Type)]); 42] = [
+/// The nodes that its factory registers by itself, with their ports, but for the switches.
+const BUILT_IN: [(&str, Kind, &[(&str, Type)]); 37] = [
     ("Fallback", Control, &[]),
     ("AsyncFallback", Control, &[]),
     ("Sequence", Control, &[]),
@@ -59,38 +59,6 @@ const BUILT_IN: [(&str, Kind, &[(&str, Type)]); 42] = [
     ("UnsetBlackboard", Leaf, &[("key", Any)]),
     ("SubTree", Leaf, &[]),
     ("Precondition", Decorator, &[("if", Any), ("else", Any)]),
-    ("Switch2", Control, &[("variable", Any), ("case_1", Any), ("case_2", Any)]),
-    ("Switch3", Control, &[("variable", Any), ("case_1", Any), ("case_2", Any), ("case_3", Any)]),
-    (
-        "Switch4",
-        Control,
-        &[("variable", Any), ("case_1", Any), ("case_2", Any), ("case_3", Any), ("case_4", Any)],
-    ),
-    (
-        "Switch5",
-        Control,
-        &[
-            ("variable", Any),
-            ("case_1", Any),
-            ("case_2", Any),
-            ("case_3", Any),
-            ("case_4", Any),
-            ("case_5", Any),
-        ],
-    ),
-    (
-        "Switch6",
-        Control,
-        &[
-            ("variable", Any),
-            ("case_1", Any),
-            ("case_2", Any),
-            ("case_3", Any),
-            ("case_4", Any),
-            ("case_5", Any),
-            ("case_6", Any),
-        ],
-    ),
     ("LoopInt", Decorator, &[("queue", Any), ("if_empty", Any), ("value", Any)]),
     ("LoopBool", Decorator, &[("queue", Any), ("if_empty", Any), ("value", Any)]),
     ("LoopDouble", Decorator, &[("queue", Any), ("if_empty", Any), ("value", Any)]),
@@ -120,6 +88,11 @@ pub(crate) fn check(xml: &str) {
     for (id, kind, ports) in BUILT_IN {
         let ports = ports.iter().map(|&(port, of)| (port.into(), of)).collect();
         registered.insert(id.into(), (kind, ports));
+    }
+    for count in 2..=6 {
+        let cases = (1..=count).map(|case| format!("case_{case}"));
+        let ports = cases.chain(["variable".into()]).map(|port| (port, Any)).collect();
+        registered.insert(format!("Switch{count}"), (Control, ports));
     }
     // Groot2 wants exactly one, behind the trees.
     let models = elements(root).last().unwrap();
