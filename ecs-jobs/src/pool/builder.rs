@@ -190,8 +190,8 @@ impl PoolBuilder {
     /// as `tracing`, Tracy or puffin.
     ///
     /// Both get the name of the system or of the job; of one that was not [named](crate::Pool::named), the
-    /// name of the type of its closure, which tells where it was written. Spans of one thread lie one inside the other, and end also if
-    /// the job panics. A hook that panics ends the process.
+    /// name of the type of its closure, which tells where it was written. Spans of one thread lie one
+    /// inside the other, and end also if the job panics. A hook that panics ends the process.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
