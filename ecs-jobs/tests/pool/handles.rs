@@ -1,18 +1,18 @@
 //! Jobs with handles: order, waiting, failing.
 
 use crate::support::{pool, pools, wait_until, within};
-use formic_jobs::{Gate, JobError, JobHandle, Pool, Threads};
+use formic_jobs::{JobError, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A list that jobs write down in what order they ran.
 #[derive(Clone, Default)]
-struct Diary(Arc<Mutex<Vec<usize>>>);
+pub(crate) struct Diary(pub(crate) Arc<Mutex<Vec<usize>>>);
 
 impl Diary {
-    fn entry(&self, number: usize) -> impl FnOnce() + Send + 'static {
+    pub(crate) fn entry(&self, number: usize) -> impl FnOnce() + Send + 'static {
         let diary = self.clone();
         move || diary.0.lock().unwrap().push(number)
     }
@@ -22,12 +22,12 @@ impl Diary {
     }
 }
 
-fn fail(payload: &'static str) -> impl FnOnce() + Send + 'static {
+pub(crate) fn fail(payload: &'static str) -> impl FnOnce() + Send + 'static {
     // Not `panic!`, whose hook would print.
     move || resume_unwind(Box::new(payload))
 }
 
-fn payload_of(run: impl FnOnce()) -> Option<String> {
+pub(crate) fn payload_of(run: impl FnOnce()) -> Option<String> {
     let payload = catch_unwind(AssertUnwindSafe(run)).err()?;
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
@@ -517,7 +517,7 @@ fn jobs_with_large_closures_run_as_well() {
 }
 
 /// A pool in which jobs are run by who waits for them.
-fn host() -> Pool {
+pub(crate) fn host() -> Pool {
     Pool::new(Threads::Host(0)).expect("it has no threads")
 }
 
@@ -632,302 +632,4 @@ fn the_last_1024_payloads_are_kept_and_no_failure_is_forgotten() {
     assert_eq!(dropped.load(Ordering::Relaxed), COUNT);
     pool.flush();
     assert!(pool.try_complete(pool.schedule(|| ())).is_ok());
-}
-
-#[test]
-fn a_job_behind_a_gate_waits_for_what_is_named_when_it_is_opened() {
-    within(Duration::from_secs(20), || {
-        for pool in pools().chain([host()]) {
-            let diary = Diary::default();
-            for others in 0..7 {
-                let gate = pool.gate();
-                let last = pool.after(&[gate.handle()]).schedule(diary.entry(9));
-                assert!(!pool.try_run_one() && !pool.is_done(gate.handle()));
-                let late = pool.complete_for(last, Duration::from_millis(1));
-                assert!(matches!(late, Err(JobError::TimedOut)));
-                let before: Vec<_> =
-                    (0..others).map(|_| pool.on_main().schedule(diary.entry(1))).collect();
-                gate.open_after(&before);
-                pool.complete(last);
-                assert_eq!(
-                    std::mem::take(&mut *diary.0.lock().unwrap()),
-                    [vec![1; others], vec![9]].concat()
-                );
-            }
-            pool.flush();
-        }
-    });
-}
-
-#[test]
-fn a_thread_that_waits_behind_a_gate_runs_what_it_is_opened_after() {
-    within(Duration::from_secs(20), || {
-        let pool = Arc::new(host());
-        let gate = pool.gate();
-        let last = pool.after(&[gate.handle()]).schedule(|| ());
-        let inside = Arc::clone(&pool);
-        let opener = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(20));
-            // No thread but the one that waits runs these.
-            let before = [(); 9].map(|()| inside.schedule(|| ()));
-            gate.open_after(&before);
-        });
-        pool.complete(last);
-        opener.join().unwrap();
-    });
-}
-
-#[test]
-fn a_gate_that_is_dropped_or_cancelled_cancels_the_jobs_after_it_and_one_that_was_opened_does_not()
-{
-    within(Duration::from_secs(20), || {
-        for pool in pools() {
-            let pool = Arc::new(pool);
-            let has_failed = |job| match pool.try_complete(job) {
-                Ok(()) => false,
-                Err(JobError::Failed(panic)) => {
-                    assert!(panic.take_payload().is_none());
-                    true
-                }
-                Err(other) => panic!("{other}"),
-            };
-            let gate = pool.gate();
-            let after = pool.after(&[gate.handle()]).schedule(|| unreachable!("it is not opened"));
-            drop(gate);
-            assert!(has_failed(after));
-
-            let gate = pool.gate();
-            let after = pool.after(&[gate.handle()]).schedule(|| unreachable!("it is cancelled"));
-            pool.cancel(gate.handle());
-            gate.open_after(&[]);
-            assert!(has_failed(after));
-
-            // A failure that comes by a gate.
-            let (gate, failing) = (pool.gate(), pool.schedule(fail("first")));
-            let after = pool.after(&[gate.handle()]).schedule(|| unreachable!("one has failed"));
-            gate.open_after(&[failing]);
-            let Err(JobError::Failed(panic)) = pool.try_complete(after) else {
-                panic!("it failed")
-            };
-            assert!(panic.take_payload().is_some());
-
-            // From inside a job, and by the other pool.
-            let gate = pool.gate();
-            let after = pool.after(&[gate.handle()]).schedule(|| ());
-            pool.schedule(move || gate.open_after(&[]));
-            assert!(!has_failed(after));
-            let stranger = Pool::new(Threads::None).unwrap().schedule(|| ());
-            let gate = pool.gate();
-            let after = pool.after(&[gate.handle()]).schedule(|| unreachable!("it panicked"));
-            let said = payload_of(|| gate.open_after(&[stranger]));
-            assert_eq!(said.as_deref(), Some("a handle is of another pool"));
-            assert!(has_failed(after));
-            pool.flush();
-        }
-    });
-}
-
-#[test]
-fn a_gate_may_outlive_its_pool() {
-    within(Duration::from_secs(20), || {
-        let pool = Arc::new(pool(1));
-        let (gate, inside) = (pool.gate(), Arc::clone(&pool));
-        let owned = Arc::new(());
-        let after = Arc::clone(&owned);
-        pool.after(&[gate.handle()]).schedule(move || drop(after));
-        // A job drops the last reference: nothing is waited for.
-        let go = Arc::new(AtomicBool::new(false));
-        let is_alone = Arc::clone(&go);
-        pool.schedule(move || {
-            wait_until(|| is_alone.load(Ordering::SeqCst));
-            drop(inside);
-        });
-        drop(pool);
-        go.store(true, Ordering::SeqCst);
-        wait_until(|| Arc::strong_count(&owned) == 1);
-        gate.open_after(&[]);
-    });
-}
-
-#[test]
-fn each_worker_does_once_what_is_for_all() {
-    within(Duration::from_secs(20), || {
-        for (pool, count) in [(pool(0), 0), (pool(1), 1), (pool(3), 3), (host(), 0)] {
-            let workers: Vec<usize> = (0..count).collect();
-            for _ in 0..20 {
-                let seen = pool.broadcast(|worker| (worker, std::thread::current().id()));
-                assert_eq!(seen.iter().map(|one| one.0).collect::<Vec<_>>(), workers);
-                assert_eq!(seen, pool.broadcast(|worker| (worker, std::thread::current().id())));
-            }
-        }
-    });
-}
-
-#[test]
-fn workers_that_are_never_idle_do_what_is_for_all() {
-    within(Duration::from_secs(20), || {
-        let pool = Arc::new(pool(2));
-        let is_over = Arc::new(AtomicBool::new(false));
-        // Jobs in a group that spawn the next one, and jobs with handles that do.
-        fn spawn_again(scope: &formic_jobs::Scope<'_>, is_over: &Arc<AtomicBool>) {
-            let inside = Arc::clone(is_over);
-            if !inside.load(Ordering::Relaxed) {
-                scope.spawn(move |scope| spawn_again(scope, &inside));
-            }
-        }
-        fn schedule_again(pool: &Arc<Pool>, is_over: &Arc<AtomicBool>) {
-            let (inside, over) = (Arc::clone(pool), Arc::clone(is_over));
-            if !over.load(Ordering::Relaxed) {
-                pool.schedule(move || schedule_again(&inside, &over));
-            }
-        }
-        std::thread::scope(|threads| {
-            threads.spawn(|| pool.scope(|scope| (0..4).for_each(|_| spawn_again(scope, &is_over))));
-            (0..4).for_each(|_| schedule_again(&pool, &is_over));
-            let main = pool.on_main().schedule(|| ());
-            let inside = Arc::clone(&pool);
-            // A worker that is in a job which waits for this thread.
-            pool.schedule(move || inside.complete(main));
-            (0..20).for_each(|_| assert_eq!(pool.broadcast(|worker| worker), [0, 1]));
-            is_over.store(true, Ordering::Relaxed);
-        });
-    });
-}
-
-#[test]
-fn what_panics_on_several_workers_is_resumed_once_and_a_job_cannot_wait_for_all() {
-    within(Duration::from_secs(20), || {
-        let pool = Arc::new(pool(3));
-        let failing = |worker: usize| {
-            if worker > 0 {
-                resume_unwind(Box::new(worker.to_string()))
-            }
-        };
-        let said = payload_of(|| drop(pool.broadcast(failing)));
-        assert_eq!(said.as_deref(), Some("1"));
-        pool.flush();
-        let inside = Arc::clone(&pool);
-        let job = pool.schedule(move || drop(inside.broadcast(|worker| worker)));
-        // Not by this thread, which would be in the job as well.
-        pool.run_until_done(job);
-        let said = payload_of(|| pool.complete(job));
-        assert_eq!(said.as_deref(), Some("a worker may wait for the call that this thread is in"));
-    });
-}
-
-#[test]
-fn bodies_on_all_workers_may_wait_for_each_other_whoever_else_broadcasts() {
-    within(Duration::from_secs(20), || {
-        let pool = pool(3);
-        std::thread::scope(|threads| {
-            for _ in 0..3 {
-                threads.spawn(|| {
-                    for _ in 0..if cfg!(miri) { 2 } else { 100 } {
-                        let all_here = Barrier::new(3);
-                        pool.broadcast(move |_worker| all_here.wait().is_leader());
-                    }
-                });
-            }
-        });
-    });
-}
-
-#[test]
-fn a_panic_on_one_worker_is_the_one_that_counts_whatever_results_do_when_they_are_dropped() {
-    struct Bomb;
-
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            fail("bomb")();
-        }
-    }
-
-    within(Duration::from_secs(20), || {
-        let pool = pool(4);
-        for bad in 0..4 {
-            let body = move |worker| {
-                if worker == bad {
-                    fail("first")();
-                }
-                Bomb
-            };
-            assert_eq!(
-                payload_of(|| pool.broadcast(body).into_iter().for_each(std::mem::forget))
-                    .as_deref(),
-                Some("first")
-            );
-        }
-        pool.flush();
-    });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "about times")]
-fn a_worker_in_the_middle_of_a_chain_comes_for_what_is_for_all() {
-    within(Duration::from_secs(20), || {
-        let pool = pool(2);
-        let [begun, told] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-        let (is_begun, is_told) = (Arc::clone(&begun), Arc::clone(&told));
-        // The first one lasts until the other worker was told, and so this one soon after.
-        let mut last = pool.schedule(move || {
-            is_begun.store(1, Ordering::SeqCst);
-            wait_until(|| is_told.load(Ordering::SeqCst) > 0);
-            std::thread::sleep(Duration::from_millis(10));
-        });
-        for _ in 0..60 {
-            let begun = Arc::clone(&begun);
-            last = pool.after(&[last]).schedule(move || {
-                begun.fetch_add(1, Ordering::SeqCst);
-                std::thread::sleep(Duration::from_millis(2));
-            });
-        }
-        wait_until(|| begun.load(Ordering::SeqCst) > 0);
-        let seen = pool.broadcast(move |_worker| {
-            told.fetch_add(1, Ordering::SeqCst);
-            begun.load(Ordering::SeqCst)
-        });
-        assert!(seen.iter().all(|&count| count < 50), "it waited for the whole chain: {seen:?}");
-        pool.complete(last);
-    });
-}
-
-#[cfg(debug_assertions)]
-#[test]
-fn a_gate_that_is_opened_after_what_waits_for_it_is_found() {
-    within(Duration::from_secs(20), || {
-        for pool in pools() {
-            let behind = |gate: &Gate| {
-                let first = pool.after(&[gate.handle()]).schedule(|| unreachable!("a circle"));
-                pool.after(&[first]).schedule(|| unreachable!("a circle"))
-            };
-            let said = |gate: Gate, after: &[JobHandle]| {
-                let text = payload_of(|| gate.open_after(after)).expect("it has no end");
-                assert!(text.starts_with("a wait without an end: "), "{text}");
-            };
-            let gate = pool.gate();
-            let itself = gate.handle();
-            said(gate, &[itself]);
-            let gate = pool.gate();
-            let last = behind(&gate);
-            said(gate, &[last, pool.schedule(|| ())]);
-            assert!(pool.try_complete(last).is_err(), "the gate was cancelled");
-            let (one, other) = (pool.gate(), pool.gate());
-            let handles = [one.handle(), other.handle()];
-            one.open_after(&handles[1..]);
-            said(other, &handles[..1]);
-            assert!(pool.try_complete(handles[0]).is_err());
-            pool.flush();
-        }
-    });
-}
-
-#[test]
-fn without_threads_what_is_behind_a_gate_that_is_dropped_goes_at_once() {
-    let pool = pool(0);
-    let owned = Arc::new(());
-    let inside = Arc::clone(&owned);
-    let gate = pool.gate();
-    let after = pool.after(&[gate.handle()]).schedule(move || drop(inside));
-    drop(gate);
-    assert!(pool.is_done(after) && Arc::strong_count(&owned) == 1);
 }

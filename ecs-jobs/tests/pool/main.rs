@@ -1,6 +1,8 @@
 //! The pool: scopes, loops, joins, jobs with handles, hosts and guests, panics and sleep.
 
+mod broadcast;
 mod futures;
+mod gates;
 mod guests;
 mod handles;
 mod hosting;
