@@ -1,6 +1,7 @@
 //! Guards that follow a behaviour tree: they patrol, attack who comes near, and flee when hurt.
 //!
 //! `cargo run -p formic-ai --example guards` prints what one guard does while an intruder comes and goes.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::action::Ended;
 use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
@@ -34,23 +35,23 @@ struct Tell;
 impl Processor for Tell {
     type Action = Deed;
 
-    fn start(&self, _guard: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn start(&self, _guard: Agent, deed: &mut Deed) -> ActionResult {
         println!("    begins to {}", deed.name);
         deed.left = deed.ticks;
         ActionResult::Running
     }
 
-    fn update(&self, _guard: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn update(&self, _guard: Agent, deed: &mut Deed) -> ActionResult {
         deed.left = deed.left.saturating_sub(1);
         if deed.left == 0 { ActionResult::Success } else { ActionResult::Running }
     }
 
-    fn cleanup(&self, _guard: Agent<'_>, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, _guard: Agent, deed: &mut Deed, ended: Ended) {
         println!("    stops to {}: {ended:?}", deed.name);
     }
 }
 
-fn act(mut actions: Actions<'_, Deed>) {
+fn act(mut actions: Actions<Deed>) {
     actions.process(&Tell);
 }
 
@@ -70,7 +71,6 @@ const TREE: &str = "
 
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    type Parts<'a, 'b> = (&'a Enemy, &'a Health, &'b mut Board);
     let deed = |name, ticks| Deed { name, ticks, left: 0 };
     let actions = ActionSet::new()
         .action("patrol", deed("patrol", 10))
@@ -79,13 +79,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library = Library::<Senses>::new(&actions)
         .condition("enemy_near", |(enemy, _, _)| enemy.distance < 5.0)
         .condition("hurt", |(_, health, _)| health.0 < 0.3)
-        .effect("raise_alarm", |(_, _, board): &mut Parts<'_, '_>| board.alarms += 1);
+        .effect("raise_alarm", |(_, _, board)| board.alarms += 1);
     let tree = Tree::parse(TREE, &library)?;
     let mut world = World::new();
     let guard =
         actions.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
     TreeAgent::drive(&mut world, guard, &tree, 1)?;
-    let think = move |mut trees: Trees<'_, Senses>| trees.tick(&tree);
+    let think = move |mut trees: Trees<Senses>| trees.tick(&tree);
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(think.as_mind())
         .add(act.as_action())

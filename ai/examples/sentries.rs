@@ -29,12 +29,12 @@ struct Doing;
 impl Processor for Doing {
     type Action = Deed;
 
-    fn start(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent, deed: &mut Deed) -> ActionResult {
         deed.left = deed.ticks;
         ActionResult::Running
     }
 
-    fn update(&self, _: Agent<'_>, deed: &mut Deed) -> ActionResult {
+    fn update(&self, _: Agent, deed: &mut Deed) -> ActionResult {
         deed.left = deed.left.saturating_sub(1);
         if deed.left == 0 { ActionResult::Success } else { ActionResult::Running }
     }
@@ -60,26 +60,25 @@ fn tell(mut changed: Query<&StateChanged>, sentries: Res<Machine<Senses>>) {
 
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    type Go = Transition<Senses>;
     let deed = |ticks| Deed { ticks, left: 0 };
     let actions = ActionSet::new()
         .action("walk", deed(4))
         .action("look", deed(2))
         .action("shout", deed(1))
         .action("greet", deed(2));
-    let machine = MachineBuilder::<Senses>::new()
+    let machine = MachineBuilder::new()
         .state(State::new("calm").history(History::Shallow))
         .state(State::new("walking").inside("calm").action("walk"))
         .state(State::new("looking").inside("calm").action("look"))
         .state(State::new("alarmed").action("shout"))
         .state(State::new("greeting").action("greet"))
-        .transition(Transition::new("walking", "looking").when_done())
-        .transition(Transition::new("looking", "walking").when_done())
-        .transition(
-            Transition::from_any("alarmed").when(|it: &&Enemy| it.distance < 5.0).priority(1),
-        )
-        .transition(Transition::new("alarmed", "calm").when(|it: &&Enemy| it.distance > 8.0))
-        .transition(Transition::interrupt("calm", "greeting").on(FRIEND))
-        .transition(Transition::back("greeting").when_done())
+        .transition(Go::new("walking", "looking").when_done())
+        .transition(Go::new("looking", "walking").when_done())
+        .transition(Go::from_any("alarmed").when(|it| it.distance < 5.0).priority(1))
+        .transition(Go::new("alarmed", "calm").when(|it| it.distance > 8.0))
+        .transition(Go::interrupt("calm", "greeting").on(FRIEND))
+        .transition(Go::back("greeting").when_done())
         .build(&actions)?;
     let mut world = World::new();
     let sentry = actions.spawn(&mut world, Enemy { distance: 20.0 })?;

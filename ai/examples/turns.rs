@@ -3,6 +3,7 @@
 //!
 //! `cargo run -p formic-ai --example turns` prints each frame, the trace of the shot, and that undoing all
 //! turns comes back to the first state.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 #![expect(clippy::print_stdout, reason = "this program talks to a person")]
 
 use std::error::Error;
@@ -56,7 +57,7 @@ enum Deed {
 impl TurnActionKind for Deed {
     type Cell = i32;
 
-    fn bind(&self, draft: &mut Draft<'_, i32>) -> Result<(), Refusal> {
+    fn bind(&self, draft: &mut Draft<i32>) -> Result<(), Refusal> {
         match *self {
             Self::Walk(who, by) => {
                 let Position(at) = *draft.get(who)?;
@@ -86,12 +87,12 @@ impl TurnActionKind for Deed {
 }
 
 fn rules() -> [Rule<Deed>; 2] {
-    let collision = Rule::on("collision", |case, moved: Change<'_, Position>, _| {
+    let collision = Rule::on("collision", |case, moved: Change<Position>, _| {
         let is_solid = case.after.has::<Solid>(moved.entity);
         let solid = case.after.cell(moved.value.0).count::<Solid>();
         if is_solid && solid > 1 { Ruling::reject() } else { Ruling::pass() }
     });
-    let bump = Rule::on("bump opens doors", |case, moved: Change<'_, Position>, reactions| {
+    let bump = Rule::on("bump opens doors", |case, moved: Change<Position>, reactions| {
         let door = case.after.cell(moved.value.0).first::<ClosedDoor>();
         let Some(door) = door.filter(|_| case.after.has::<Hero>(moved.entity)) else {
             return Ruling::pass();
@@ -126,7 +127,7 @@ fn flight() -> RealTime<Deed> {
     })
 }
 
-fn line(now: Situation<'_, i32>) -> String {
+fn line(now: Situation<i32>) -> String {
     let glyph = |at| {
         let top = now.cell(at).with::<Glyph>().last();
         top.and_then(|top| now.get::<Glyph>(top).ok()).map_or('.', |glyph| glyph.0)
@@ -134,7 +135,7 @@ fn line(now: Situation<'_, i32>) -> String {
     (0..16).map(glyph).collect()
 }
 
-fn draw(frame: &Frame<'_, i32>) -> ControlFlow<()> {
+fn draw(frame: &Frame<i32>) -> ControlFlow<()> {
     println!("{:4} ms  {}", frame.time, line(frame.now));
     ControlFlow::Continue(())
 }

@@ -21,6 +21,7 @@
 //! [`catalogue::DEMOS`].
 
 #![forbid(unsafe_code)]
+#![expect(elided_lifetimes_in_paths, reason = "systems and minds read better without <'_>")]
 
 pub mod arguments;
 pub mod card;

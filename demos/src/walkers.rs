@@ -1,5 +1,4 @@
 //! Agents of `nav` as the demos look after them: a watch over every one, and what it has ahead.
-#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,9 @@
 //!   sleep: their chunks are skipped, or their rows passed over, without a look at them.
 //! * A **processor** carries out one kind of action: [`Processor::start`] once when the action
 //!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end,
-//!   with how it ended. A closure is enough where there is an update alone ([`Actions::update`]);
-//!   [`Actions::process_serial`] does so on one thread, and a [`WideProcessor`] looks at other
-//!   components of the action as well.
+//!   with how it ended. Closures do as well ([`Actions::update`], [`Actions::carry_out`]), also where they
+//!   spawn something or send events ([`Actions::with`]); [`Actions::process_serial`] calls on one
+//!   thread, and a [`WideProcessor`] looks at other components of the action.
 //! * A **mind** decides. All it does is to call [`Body::begin`] and [`Body::halt`], and to ask
 //!   [`Body::ended`]; so any mind can drive any body, and be replaced by another one. The mind of
 //!   this module is the [`Sequence`].
@@ -106,9 +106,9 @@ pub use self::mind::{MindSystem, link_mind};
 pub(crate) use self::mind::{driven_by, give_mind, has_system};
 pub use self::names::{ActionNames, NamingRecorder};
 pub use self::order::{AgentSystem, add};
-pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
+pub use self::param::{Actions, ActionsWith};
 pub use self::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
 #[doc(hidden)]
 pub use self::report::Report;

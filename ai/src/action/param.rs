@@ -14,7 +14,7 @@ use formic_jobs::{
 use super::carry::{Carried, Turn};
 use super::components::{Action, ActionResult, Executing, Finished};
 use super::lifetimes::link_kind;
-use super::processor::{ActionChunk, Agent, Extras, Processor, WideProcessor};
+use super::processor::{ActionChunk, Agent, Extras, WideProcessor};
 use super::report::{Owner, Report, deliver};
 use super::systems::identify_parts;
 use crate::explain::Ended;
@@ -91,7 +91,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     }
 }
 
-impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
+impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
     /// How many actions of this kind are executing.
     #[must_use]
     pub fn count(&mut self) -> usize {
@@ -104,62 +104,49 @@ impl<T: Component, X: Extras + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Panics if the processor panics.
     pub fn process(&mut self, processor: &(impl WideProcessor<X, Action = T> + Sync)) {
-        self.process_with(&mut (), processor);
+        self.with(&mut ()).process(processor);
     }
 
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, with
-    /// a place to put something: of [`Commands`](formic_jobs::Commands) a command buffer, of an
-    /// [`EventWriter`](formic_jobs::EventWriter) its slot. What is put there is kept in the order of
-    /// the actions, so that it does not depend on which thread carried out what.
+    /// These actions with a place to put something: of [`Commands`](formic_jobs::Commands) a command
+    /// buffer, of an [`EventWriter`](formic_jobs::EventWriter) its slot. What is put there is kept in the
+    /// order of the actions, so that it does not depend on which thread carried out what.
     ///
     /// ```
-    /// use formic_ai::action::{self, Agent, WideProcessor};
+    /// use formic_ai::action;
     /// use formic_ai::prelude::*;
     ///
+    /// #[derive(Component)]
+    /// struct Gun { shots: u32 }
     /// #[derive(Component, Clone)]
     /// struct Fire;
     /// #[derive(Component)]
     /// struct Bullet { by: Entity }
-    /// struct Firing;
     ///
-    /// impl WideProcessor<(), CommandBuffer> for Firing {
-    ///     type Action = Fire;
-    ///     fn start(
-    ///         &self,
-    ///         agent: Agent,
-    ///         _: &mut Fire,
-    ///         (): (),
-    ///         commands: &mut CommandBuffer,
-    ///     ) -> ActionResult {
-    ///         commands.spawn(Bullet { by: agent.entity });
-    ///         ActionResult::Success
-    ///     }
-    /// }
-    /// fn fire(mut actions: Actions<Fire>, mut commands: Commands) {
-    ///     actions.process_with(&mut commands, &Firing);
+    /// fn fire(mut actions: Actions<Fire>, guns: AgentAccess<&mut Gun>, mut commands: Commands) {
+    ///     actions.with(&mut commands).update(|gunner, Fire, commands| {
+    ///         guns.act(gunner, |gun| {
+    ///             gun.shots -= 1;
+    ///             commands.spawn(Bullet { by: gunner.entity });
+    ///             if gun.shots == 0 { ActionResult::Success } else { ActionResult::Running }
+    ///         })
+    ///     });
     /// }
     ///
     /// let mut world = World::new();
-    /// let gunner = Sequence::new().then(Fire).spawn(&mut world, ())?;
+    /// let gunner = Sequence::new().then(Fire).spawn(&mut world, Gun { shots: 2 })?;
     /// let mut schedule =
     ///     action::add(Schedule::builder()).add(fire.as_action()).build(&mut world)?;
-    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// let pool = Pool::new(Threads::None)?;
+    /// (0..2).for_each(|_| _ = schedule.run(&mut world, &pool));
     /// assert!(world.query::<&Bullet>().into_iter().all(|bullet| bullet.by == gunner));
-    /// assert_eq!(world.query::<&Bullet>().count(), 1);
+    /// assert_eq!(world.query::<&Bullet>().count(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Panics
-    /// Panics if the processor does.
-    pub fn process_with<S: ParallelSink>(
-        &mut self,
-        sink: &mut S,
-        processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync),
-    ) {
-        let Self { executing, interrupted, shared: (owners, reports), context } = self;
-        in_parallel::<true, T, X, _, _, _>(interrupted, *context, reports, sink, processor);
-        in_parallel::<false, T, X, _, _, _>(executing, *context, reports, sink, processor);
-        deliver(reports, owners);
+    pub fn with<'r, S: ParallelSink>(
+        &'r mut self,
+        sink: &'r mut S,
+    ) -> ActionsWith<'r, 'a, T, X, S> {
+        ActionsWith { actions: self, sink, before_chunk: |_, _| () }
     }
 
     /// Carries out all executing actions of this kind for one tick, one after the other on this
@@ -187,7 +174,7 @@ impl<T: Component> Actions<'_, T> {
     /// # Panics
     /// Panics if the function panics.
     pub fn update(&mut self, update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync) {
-        self.carry_out(|_, _| ActionResult::Running, update, |_, _, _| ());
+        self.with(&mut ()).update(|agent, action, ()| update(agent, action));
     }
 
     /// The same, one after the other on this thread: for actions that write to more than their own
@@ -225,11 +212,10 @@ impl<T: Component> Actions<'_, T> {
     /// # Panics
     /// Panics if the function panics.
     pub fn update_serial(&mut self, update: impl FnMut(Agent<'_>, &mut T) -> ActionResult) {
-        let start = |_: Agent<'_>, _: &mut T| ActionResult::Running;
         let update = RefCell::new(update);
-        let update = |agent: Agent<'_>, action: &mut T| (update.borrow_mut())(agent, action);
-        let cleanup = |_: Agent<'_>, _: &mut T, _| ();
-        self.process_serial(&Functions(start, update, cleanup, PhantomData));
+        let update =
+            |agent: Agent<'_>, action: &mut T, (): &mut ()| (update.borrow_mut())(agent, action);
+        self.process_serial(&Functions(goes_on, update, is_done, PhantomData));
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by
@@ -283,33 +269,150 @@ impl<T: Component> Actions<'_, T> {
         update: impl Fn(Agent<'_>, &mut T) -> ActionResult + Sync,
         cleanup: impl Fn(Agent<'_>, &mut T, Ended) + Sync,
     ) {
+        self.with(&mut ()).carry_out(
+            |agent, action, ()| start(agent, action),
+            |agent, action, ()| update(agent, action),
+            |agent, action, ended, ()| cleanup(agent, action, ended),
+        );
+    }
+}
+
+/// The executing actions of one kind with a place to put something, which every function is handed:
+/// what [`Actions::with`] returns.
+#[must_use = "they are carried out by `update`, `carry_out` or `process`"]
+pub struct ActionsWith<
+    'r,
+    'a,
+    T: Component,
+    X: QueryData + 'static,
+    S: ParallelSink,
+    B = fn(ActionChunk, &mut <S as ParallelSink>::Slot),
+> {
+    actions: &'r mut Actions<'a, T, X>,
+    sink: &'r mut S,
+    before_chunk: B,
+}
+
+debug_fields!([T: Component, X: QueryData, S: ParallelSink, B] ActionsWith<'_, '_, T, X, S, B>:);
+
+impl<'r, 'a, T: Component, X: Extras + 'static, S: ParallelSink, B> ActionsWith<'r, 'a, T, X, S, B>
+where
+    B: Fn(ActionChunk, &mut S::Slot) + Sync,
+{
+    /// Has `before_chunk` called before the actions of each chunk, in the thread that carries them
+    /// out: it can prepare what these need, in the place that they are handed.
+    ///
+    /// ```
+    /// use formic_ai::action;
+    /// use formic_ai::prelude::*;
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Bark;
+    ///
+    /// /// All barks of a chunk are one noise.
+    /// fn bark(mut actions: Actions<Bark>, mut noises: EventWriter<usize>) {
+    ///     actions
+    ///         .with(&mut noises)
+    ///         .before_chunk(|chunk, noises| noises.send(chunk.action_count))
+    ///         .update(|_, Bark, _| ActionResult::Success);
+    /// }
+    /// fn hear(mut noises: EventReader<usize>) {
+    ///     assert_eq!(noises.read().sum::<usize>(), 3);
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// for _ in 0..3 {
+    ///     Sequence::new().then(Bark).spawn(&mut world, ())?;
+    /// }
+    /// let schedule = action::add(Schedule::builder()).add(bark.as_action()).add(hear.after(bark));
+    /// let report = schedule.build(&mut world)?.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert!(report.failures.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn before_chunk<F>(self, before_chunk: F) -> ActionsWith<'r, 'a, T, X, S, F>
+    where
+        F: Fn(ActionChunk, &mut S::Slot) + Sync,
+    {
+        ActionsWith { actions: self.actions, sink: self.sink, before_chunk }
+    }
+
+    /// Does what [`Actions::process`] does.
+    ///
+    /// # Panics
+    /// Panics if a function or the processor does.
+    pub fn process(self, processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync)) {
+        let Self { actions, sink, before_chunk: before } = self;
+        let Actions { executing, interrupted, shared: (owners, reports), context } = actions;
+        in_parallel::<true, T, X, _, _, _>(
+            interrupted,
+            *context,
+            reports,
+            sink,
+            &before,
+            processor,
+        );
+        in_parallel::<false, T, X, _, _, _>(executing, *context, reports, sink, &before, processor);
+        deliver(reports, owners);
+    }
+}
+
+impl<T: Component, S: ParallelSink, B> ActionsWith<'_, '_, T, (), S, B>
+where
+    B: Fn(ActionChunk, &mut S::Slot) + Sync,
+{
+    /// Does what [`Actions::update`] does.
+    ///
+    /// # Panics
+    /// Panics if a function panics.
+    pub fn update(self, update: impl Fn(Agent<'_>, &mut T, &mut S::Slot) -> ActionResult + Sync) {
+        self.carry_out(goes_on, update, is_done);
+    }
+
+    /// Does what [`Actions::carry_out`] does.
+    ///
+    /// # Panics
+    /// Panics if a function panics.
+    pub fn carry_out(
+        self,
+        start: impl Fn(Agent<'_>, &mut T, &mut S::Slot) -> ActionResult + Sync,
+        update: impl Fn(Agent<'_>, &mut T, &mut S::Slot) -> ActionResult + Sync,
+        cleanup: impl Fn(Agent<'_>, &mut T, Ended, &mut S::Slot) + Sync,
+    ) {
         self.process(&Functions(start, update, cleanup, PhantomData));
     }
 }
 
-/// A processor that is three functions.
-struct Functions<S, U, C, T>(S, U, C, PhantomData<fn(&mut T)>);
+/// The `start` of an action that has none.
+fn goes_on<T, O>(_: Agent<'_>, _: &mut T, _: &mut O) -> ActionResult {
+    ActionResult::Running
+}
 
-impl<S, U, C, T: Component> Processor for Functions<S, U, C, T>
+/// The `cleanup` of an action that has none.
+fn is_done<T, O>(_: Agent<'_>, _: &mut T, _: Ended, _: &mut O) {}
+
+/// A processor that is three functions.
+struct Functions<S, U, C, T, O>(S, U, C, PhantomData<fn(&mut T, &mut O)>);
+
+impl<S, U, C, T: Component, O> WideProcessor<(), O> for Functions<S, U, C, T, O>
 where
-    S: Fn(Agent<'_>, &mut T) -> ActionResult,
-    U: Fn(Agent<'_>, &mut T) -> ActionResult,
-    C: Fn(Agent<'_>, &mut T, Ended),
+    S: Fn(Agent<'_>, &mut T, &mut O) -> ActionResult,
+    U: Fn(Agent<'_>, &mut T, &mut O) -> ActionResult,
+    C: Fn(Agent<'_>, &mut T, Ended, &mut O),
 {
     type Action = T;
 
     #[inline]
-    fn start(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
-        (self.0)(agent, action)
+    fn start(&self, agent: Agent<'_>, action: &mut T, (): (), out: &mut O) -> ActionResult {
+        (self.0)(agent, action, out)
     }
 
     #[inline]
-    fn update(&self, agent: Agent<'_>, action: &mut T) -> ActionResult {
-        (self.1)(agent, action)
+    fn update(&self, agent: Agent<'_>, action: &mut T, (): (), out: &mut O) -> ActionResult {
+        (self.1)(agent, action, out)
     }
 
-    fn cleanup(&self, agent: Agent<'_>, action: &mut T, ended: Ended) {
-        (self.2)(agent, action, ended);
+    fn cleanup(&self, agent: Agent<'_>, action: &mut T, (): (), ended: Ended, out: &mut O) {
+        (self.2)(agent, action, ended, out);
     }
 }
 
@@ -321,6 +424,7 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
     context: RunContext<'_>,
     reports: &mut Scatter<'_, Report>,
     sink: &mut S,
+    before_chunk: &(impl Fn(ActionChunk, &mut S::Slot) + Sync),
     processor: &P,
 ) where
     F: QueryFilter + 'static,
@@ -337,7 +441,7 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
             let Some(chunk) = chunks.take(index) else { continue };
             let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
             shared.with_slots(slot, index, |(reports, out)| {
-                processor.before_chunk(ActionChunk { ordinal, action_count }, *out);
+                before_chunk(ActionChunk { ordinal, action_count }, *out);
                 chunk.for_each(|row| {
                     let report = |owner, report| reports.push(owner, report);
                     carry::<TIDIES_UP, T, X, _, _>(processor, row, *out, report);
@@ -357,10 +461,6 @@ fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
     P: WideProcessor<X, Action = T>,
 {
     fetched::<Query<'static, Row<T, X>, F>>(state, context).query().chunks(|chunk| {
-        let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
-        if action_count > 0 {
-            processor.before_chunk(ActionChunk { ordinal, action_count }, &mut ());
-        }
         chunk.for_each(|row| {
             let report = |owner, report| reports.push(owner, report);
             carry::<TIDIES_UP, T, X, _, _>(processor, row, &mut (), report);

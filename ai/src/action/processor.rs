@@ -18,11 +18,6 @@ pub trait Processor {
     /// The filter component.
     type Action: Component;
 
-    /// Called before the actions of a chunk, in the thread that carries them out.
-    fn before_chunk(&self, chunk: ActionChunk) {
-        let _ = chunk;
-    }
-
     /// Begins an action. Called once per activation, before anything else. An action that is done
     /// at once gives [`ActionResult::Success`] here and is not updated; one that gives
     /// [`ActionResult::Running`], as it does by default, is updated in the same tick.
@@ -52,7 +47,7 @@ pub trait Processor {
 /// A [`Processor`] whose calls are handed more than the filter component: other components of the
 /// action (`X`), and a place to put something (`O`), such as a command buffer or the slot of an
 /// [`EventWriter`](formic_jobs::EventWriter), see
-/// [`Actions::process_with`](super::Actions::process_with). Every [`Processor`] is one that wants
+/// [`Actions::with`](super::Actions::with). Every [`Processor`] is one that wants
 /// neither.
 ///
 /// ```
@@ -90,12 +85,6 @@ pub trait Processor {
 pub trait WideProcessor<X: Extras = (), O = ()> {
     /// The filter component.
     type Action: Component;
-
-    /// See [`Processor::before_chunk`]. Here it may prepare what the calls for this chunk need, in `out`:
-    /// with a [`ParallelSink`](formic_jobs::ParallelSink) of your own that is whatever its slots keep.
-    fn before_chunk(&self, chunk: ActionChunk, out: &mut O) {
-        let _ = (chunk, out);
-    }
 
     /// See [`Processor::start`].
     fn start(
@@ -139,10 +128,6 @@ pub trait WideProcessor<X: Extras = (), O = ()> {
 
 impl<X: Extras, P: Processor> WideProcessor<X> for P {
     type Action = P::Action;
-
-    fn before_chunk(&self, chunk: ActionChunk, (): &mut ()) {
-        Processor::before_chunk(self, chunk);
-    }
 
     #[inline]
     fn start(

@@ -60,7 +60,7 @@ const ROUNDS_MAX: u32 = 10_000;
 ///     if rung == Ok(1) { Ok(()) } else { Err("too late") }
 /// }
 ///
-/// fn live(activities: Activities<'_, Async<Village>>, bells: ComponentLookup<'_, &'static Bell>, mut now: Local<'_, u64>) {
+/// fn live(activities: Activities<Async<Village>>, bells: ComponentLookup<&'static Bell>, mut now: Local<u64>) {
 ///     *now += 1;
 ///     activities.run(*now, &bells);
 /// }

@@ -72,7 +72,7 @@ pub trait Activity: Send + Sync + Sized + 'static {
     ///     type Domain = Village;
     ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "keeping".into() }
-    ///     fn on_tick(&mut self, _: &mut Tick<'_, Village>, world: &u32) -> Status<()> {
+    ///     fn on_tick(&mut self, _: &mut Tick<Village>, world: &u32) -> Status<()> {
     ///         self.0 = Some(world);
     ///         Status::Ongoing
     ///     }

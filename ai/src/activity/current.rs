@@ -30,7 +30,7 @@ use super::tick::{Effects, Tick};
 /// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "napping".into() }
-/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<&'static str> {
+/// #     fn on_tick(&mut self, _: &mut Tick<Village>, (): &()) -> Status<&'static str> {
 /// #         Status::Finished(Ending::Success)
 /// #     }
 /// # }
@@ -42,7 +42,7 @@ use super::tick::{Effects, Tick};
 ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 ///     fn name(&self) -> Cow<'_, str> { "napping twice".into() }
 ///     fn step(&self) -> Option<Cow<'_, str>> { self.now.name() }
-///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &()) -> Status<&'static str> {
+///     fn on_tick(&mut self, tick: &mut Tick<Village>, world: &()) -> Status<&'static str> {
 ///         loop {
 ///             match self.now.on_tick(tick, world) {
 ///                 None | Some(Status::Finished(Ending::Success)) if self.naps < 2 => {
@@ -54,13 +54,13 @@ use super::tick::{Effects, Tick};
 ///             }
 ///         }
 ///     }
-///     fn on_event(&mut self, notice: Notice<'_, Nothing>, subject: Entity) -> Response {
+///     fn on_event(&mut self, notice: Notice<Nothing>, subject: Entity) -> Response {
 ///         self.now.on_event(notice, subject)
 ///     }
 ///     fn on_finish(
 ///         self,
 ///         _: &Ending<&'static str>,
-///         effects: &mut Effects<'_, Village>,
+///         effects: &mut Effects<Village>,
 ///         world: &(),
 ///     ) {
 ///         self.now.finish(effects, world);

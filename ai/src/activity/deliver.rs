@@ -371,11 +371,11 @@ impl<A: Activity> Teller<'_, '_, A> {
 /// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
-/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// #     fn on_tick(&mut self, _: &mut Tick<Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
 /// # fn think() {}
 /// # fn walk() {}
-/// fn live(activities: Activities<'_, Eat>) {
+/// fn live(activities: Activities<Eat>) {
 ///     activities.run(0, &());
 /// }
 /// let mut world = World::new();

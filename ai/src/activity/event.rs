@@ -235,7 +235,7 @@ impl Token {
 /// # impl Event for Arrived {}
 /// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Walk { left: u32 }
-/// fn walk(mut walkers: Query<'_, (Entity, &mut Walk)>, mut posts: EventWriter<'_, Posted<Arrived>>) {
+/// fn walk(mut walkers: Query<(Entity, &mut Walk)>, mut posts: EventWriter<Posted<Arrived>>) {
 ///     walkers.par_for_each_with(&mut posts, |(walker, walk), posts| {
 ///         walk.left -= 1;
 ///         if walk.left == 0 {

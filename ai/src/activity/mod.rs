@@ -36,7 +36,7 @@
 //!     context.event().await.map(drop).map_err(drop)
 //! });
 //! activity::order(&mut world, agent, 1, answer)?;
-//! let live = |activities: Activities<'_, Async<House>>| _ = activities.run(0, &());
+//! let live = |activities: Activities<Async<House>>| _ = activities.run(0, &());
 //! let mut schedule = Schedule::builder().add(live).build(&mut world)?;
 //! let pool = Pool::new(Threads::None)?;
 //! schedule.run(&mut world, &pool);
@@ -69,7 +69,7 @@
 //!     type Domain = Village;
 //!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 //!     fn name(&self) -> Cow<'_, str> { format!("going to {}", self.0).into() }
-//!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &ComponentLookup<'_, &'static Position>) -> Status<()> {
+//!     fn on_tick(&mut self, tick: &mut Tick<Village>, world: &ComponentLookup<&'static Position>) -> Status<()> {
 //!         let agent = tick.agent();
 //!         if world.get(agent).is_ok_and(|position| position.0 == self.0) {
 //!             return Status::Finished(Ending::Success);
@@ -80,10 +80,10 @@
 //!     }
 //! }
 //!
-//! fn live(activities: Activities<'_, GoTo>, positions: ComponentLookup<'_, &'static Position>) {
+//! fn live(activities: Activities<GoTo>, positions: ComponentLookup<&'static Position>) {
 //!     activities.run(0, &positions);
 //! }
-//! fn walk(mut all: Query<'_, (Entity, &Walk, &mut Position)>, mut posts: EventWriter<'_, Posted<Arrived>>) {
+//! fn walk(mut all: Query<(Entity, &Walk, &mut Position)>, mut posts: EventWriter<Posted<Arrived>>) {
 //!     all.par_for_each_with(&mut posts, |(walker, walk, position), posts| {
 //!         position.0 += (walk.to - position.0).signum();
 //!         if position.0 == walk.to {

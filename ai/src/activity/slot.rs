@@ -40,13 +40,13 @@ pub struct Blocking;
 /// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
-/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// #     fn on_tick(&mut self, _: &mut Tick<Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
 /// #[derive(Component)]
 /// struct Hunger(u32);
 /// const EMERGENCY: u32 = 100;
 ///
-/// fn think(mut minds: Query<'_, (&Hunger, &mut ActivitySlot<Eat>, EnabledMut<Blocking>)>) {
+/// fn think(mut minds: Query<(&Hunger, &mut ActivitySlot<Eat>, EnabledMut<Blocking>)>) {
 ///     minds.par_for_each(|(hunger, slot, mut blocking)| {
 ///         if hunger.0 > 5 && slot.takes(EMERGENCY) {
 ///             _ = slot.propose(EMERGENCY, Eat, &mut blocking);
@@ -58,7 +58,7 @@ pub struct Blocking;
 /// let agent = world.spawn((Hunger(9), activity::idle::<Eat>()));
 /// let mut schedule = Schedule::builder()
 ///     .add(think.every(10).staggered())
-///     .add(|mut activities: activity::Activities<'_, Eat>| _ = activities.run(0, &()))
+///     .add(|mut activities: activity::Activities<Eat>| _ = activities.run(0, &()))
 ///     .build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// (0..10).for_each(|_| _ = schedule.run(&mut world, &pool));
@@ -149,7 +149,7 @@ pub fn idle<A: Activity>() -> impl Bundle {
 /// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
-/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// #     fn on_tick(&mut self, _: &mut Tick<Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
 /// let mut world = World::new();
 /// let agent = world.spawn(activity::idle::<Eat>());

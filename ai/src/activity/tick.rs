@@ -237,7 +237,7 @@ impl<G: ActivityDomain> Tick<'_, G> {
     ///     type Domain = Village;
     ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "asking a server".into() }
-    ///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, (): &()) -> Status<()> {
+    ///     fn on_tick(&mut self, tick: &mut Tick<Village>, (): &()) -> Status<()> {
     ///         if self.reply.get().is_some() {
     ///             return Status::Finished(Ending::Success);
     ///         }

@@ -26,13 +26,13 @@
 //! struct Enemy { distance: f32 }
 //!
 //! let actions = ActionSet::new().action("attack", Attack).action("patrol", Patrol);
-//! let library = Library::new(&actions)
-//!     .condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
+//! let library = Library::<&Enemy>::new(&actions)
+//!     .condition("enemy_near", |enemy| enemy.distance < 5.0);
 //! let tree = Tree::parse("selector { sequence { enemy_near? attack } patrol }", &library)?;
 //! let mut world = World::new();
 //! let guard = actions.spawn(&mut world, Enemy { distance: 2.0 })?;
 //! TreeAgent::drive(&mut world, guard, &tree, 1)?;
-//! let think = move |mut trees: Trees<&'static Enemy>| trees.tick(&tree);
+//! let think = move |mut trees: Trees<&Enemy>| trees.tick(&tree);
 //! let schedule = formic_ai::action::add(Schedule::builder());
 //! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);

@@ -11,22 +11,19 @@ use crate::explain::Label;
 /// A state machine: shared by all agents that follow it, and never changed.
 ///
 /// ```
-/// use formic_ai::fsm::{Machine, MachineBuilder, State, Transition};
+/// use formic_ai::fsm::{MachineBuilder, State, Transition};
 /// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// # #[derive(Component, Clone)] struct Chase;
 /// #[derive(Component)]
 /// struct Enemy { distance: f32 }
 /// let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
-/// let machine: Machine<&'static Enemy> = MachineBuilder::new()
+/// let go = Transition::<&Enemy>::new;
+/// let machine = MachineBuilder::new()
 ///     .state(State::new("patrolling").action("patrol"))
 ///     .state(State::new("chasing").action("chase"))
-///     .transition(
-///         Transition::new("patrolling", "chasing").when(|enemy: &&Enemy| enemy.distance < 5.0),
-///     )
-///     .transition(
-///         Transition::new("chasing", "patrolling").when(|enemy: &&Enemy| enemy.distance > 9.0),
-///     )
+///     .transition(go("patrolling", "chasing").when(|enemy| enemy.distance < 5.0))
+///     .transition(go("chasing", "patrolling").when(|enemy| enemy.distance > 9.0))
 ///     .build(&actions)?;
 /// assert_eq!(machine.find("chasing"), Some(1));
 /// # Ok::<(), formic_ai::action::MindError>(())

@@ -37,16 +37,16 @@
 //! struct Enemy { distance: f32 }
 //!
 //! let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
-//! let near = |enemy: &&Enemy| enemy.distance < 5.0;
+//! let go = Transition::<&Enemy>::new;
 //! let machine = MachineBuilder::new()
 //!     .state(State::new("patrolling").action("patrol"))
 //!     .state(State::new("chasing").action("chase"))
-//!     .transition(Transition::new("patrolling", "chasing").when(near))
+//!     .transition(go("patrolling", "chasing").when(|enemy| enemy.distance < 5.0))
 //!     .build(&actions)?;
 //! let mut world = World::new();
 //! let guard = actions.spawn(&mut world, Enemy { distance: 2.0 })?;
 //! FsmAgent::drive(&mut world, guard, &machine)?;
-//! let think = move |mut machines: Machines<&'static Enemy>| machines.update(&machine);
+//! let think = move |mut machines: Machines<&Enemy>| machines.update(&machine);
 //! let schedule = formic_ai::action::add(Schedule::builder());
 //! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 //! let pool = Pool::new(Threads::None)?;
@@ -67,7 +67,7 @@
 //! struct Health(f32);
 //! let actions = ["walk", "look", "aim", "flee", "greet"];
 //! let actions = actions.iter().fold(ActionSet::new(), |set, name| set.action(*name, Deed));
-//! let machine = MachineBuilder::<&'static Health>::new()
+//! let machine = MachineBuilder::new()
 //!     .state(State::new("calm").history(History::Shallow))
 //!     .state(State::new("walking").inside("calm").action("walk"))
 //!     .state(State::new("looking").inside("calm").action("look"))
@@ -78,7 +78,7 @@
 //!     .transition(Transition::new("looking", "walking").when_done())
 //!     .transition(Transition::new("calm", "fighting").on(SEEN))
 //!     .transition(Transition::new("fighting", "calm").on(LOST))
-//!     .transition(Transition::from_any("fleeing").when(|health: &&Health| health.0 < 0.2).priority(9))
+//!     .transition(Transition::<&Health>::from_any("fleeing").when(|health| health.0 < 0.2).priority(9))
 //!     .transition(Transition::interrupt("calm", "greeting").on(2))
 //!     .transition(Transition::back("greeting").when_done())
 //!     .build(&actions)?;

@@ -30,17 +30,17 @@ pub enum History {
 /// let night = State::<&mut Lamp>::new("night")
 ///     .on_enter(|lamp| lamp.is_lit = true)
 ///     .on_exit(|lamp| lamp.is_lit = false);
-/// let machine = MachineBuilder::<&'static mut Lamp>::new()
+/// let machine = MachineBuilder::new()
 ///     .state(State::new("day").initial("walking"))
 ///     .state(State::new("standing").inside("day"))
 ///     .state(State::new("walking").inside("day").action("stroll"))
 ///     .state(night)
-///     .transition(Transition::new("day", "night").when(|lamp: &&mut Lamp| lamp.evening))
+///     .transition(Transition::<&mut Lamp>::new("day", "night").when(|lamp| lamp.evening))
 ///     .build(&actions)?;
 /// let mut world = World::new();
 /// let watchman = actions.spawn(&mut world, Lamp { is_lit: false, evening: true })?;
 /// FsmAgent::drive(&mut world, watchman, &machine)?;
-/// let think = move |mut machines: Machines<&'static mut Lamp>| machines.update(&machine);
+/// let think = move |mut machines: Machines<&mut Lamp>| machines.update(&machine);
 /// let schedule = formic_ai::action::add(Schedule::builder());
 /// let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;

@@ -24,23 +24,21 @@ pub(super) type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool
 ///
 /// let actions = ["sleep", "listen", "run", "hide"];
 /// let actions = actions.iter().fold(ActionSet::new(), |set, name| set.action(*name, Deed));
-/// let noise = |senses: &&Senses| senses.noise;
-/// let smoke = |senses: &&Senses| senses.smoke;
-/// let no_smoke = |senses: &&Senses| !senses.smoke;
-/// let machine = MachineBuilder::<&'static Senses>::new()
+/// type Go = Transition<&'static Senses>;
+/// let machine = MachineBuilder::new()
 ///     .state(State::new("asleep").action("sleep"))
 ///     .state(State::new("alert").action("listen"))
 ///     .state(State::new("fleeing").action("run"))
 ///     .state(State::new("hidden").action("hide"))
 ///     // In records: \"alert because it hears something\".
-///     .transition(Transition::new("asleep", "alert").when(noise).called("it hears something"))
-///     .transition(Transition::new("alert", "asleep").after(30))
+///     .transition(Go::new("asleep", "alert").when(|it| it.noise).called("it hears something"))
+///     .transition(Go::new("alert", "asleep").after(30))
 ///     // Whatever it does, and it goes on with that afterwards.
-///     .transition(Transition::interrupt_any("fleeing").when(smoke).priority(1))
-///     .transition(Transition::back("fleeing").when_done())
+///     .transition(Go::interrupt_any("fleeing").when(|it| it.smoke).priority(1))
+///     .transition(Go::back("fleeing").when_done())
 ///     // There was no way out.
-///     .transition(Transition::new("fleeing", "hidden").when_failed())
-///     .transition(Transition::back("hidden").when(no_smoke))
+///     .transition(Go::new("fleeing", "hidden").when_failed())
+///     .transition(Go::back("hidden").when(|it| !it.smoke))
 ///     .build(&actions)?;
 /// assert_eq!(machine.name(3), "hidden");
 /// # Ok::<(), formic_ai::action::MindError>(())

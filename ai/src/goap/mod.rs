@@ -38,12 +38,12 @@
 //!     .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
 //!     .goal(Goal::new("stocked").when(wood.at_least(3))).build()?;
 //! let actions = ActionSet::new().action("fetch_axe", Deed).action("chop", Deed);
-//! let sensors = Sensors::new(planner, &actions)?.fact(wood, |it: &&Inventory| it.wood);
-//! let sensors = sensors.fact(axe, |it: &&Inventory| u32::from(it.axe));
+//! let sensors = Sensors::<&Inventory>::new(planner, &actions)?.fact(wood, |it| it.wood);
+//! let sensors = sensors.fact(axe, |it| u32::from(it.axe));
 //! let mut world = World::new();
 //! let agent = actions.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
 //! GoapAgent::drive(&mut world, agent)?;
-//! let think = move |mut planners: Planners<&'static Inventory>| planners.think(&sensors, 500);
+//! let think = move |mut planners: Planners<&Inventory>| planners.think(&sensors, 500);
 //! let schedule = formic_ai::action::add(Schedule::builder());
 //! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);

@@ -31,11 +31,11 @@
 //!     .method(Method::new("go home", "on foot").task("walk"))
 //!     .build("go home")?;
 //! let actions = ActionSet::new().action("ride", Deed).action("walk", Deed);
-//! let sensors = Sensors::new(domain, &actions)?.fact(cash, |purse: &&Purse| purse.0);
+//! let sensors = Sensors::<&Purse, _>::new(domain, &actions)?.fact(cash, |purse| purse.0);
 //! let mut world = World::new();
 //! let guest = actions.spawn(&mut world, Purse(5))?;
 //! HtnAgent::drive(&mut world, guest)?;
-//! let think = move |mut planners: HtnPlanners<&'static Purse>| planners.think(&sensors, 100);
+//! let think = move |mut planners: HtnPlanners<&Purse>| planners.think(&sensors, 100);
 //! let schedule = formic_ai::action::add(Schedule::builder());
 //! let mut schedule = schedule.add(think.as_mind()).build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);

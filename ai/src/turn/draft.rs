@@ -35,7 +35,7 @@ use super::situation::Situation;
 /// impl TurnActionKind for Deed {
 ///     type Cell = i32;
 ///
-///     fn bind(&self, draft: &mut Draft<'_, i32>) -> Result<(), Refusal> {
+///     fn bind(&self, draft: &mut Draft<i32>) -> Result<(), Refusal> {
 ///         match *self {
 ///             Deed::Walk { who, by } => {
 ///                 let Position(at) = *draft.get(who)?;

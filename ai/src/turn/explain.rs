@@ -23,7 +23,7 @@ impl<K: TurnActionKind> Trace<K> {
     /// # #[derive(Clone, Debug)] struct Walk;
     /// # impl TurnActionKind for Walk {
     /// #     type Cell = ();
-    /// #     fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> { Ok(()) }
+    /// #     fn bind(&self, _: &mut Draft<()>) -> Result<(), Refusal> { Ok(()) }
     /// # }
     /// # let mut world = World::new();
     /// let hero = world.spawn(());

@@ -37,7 +37,7 @@
 //! struct Earn(Entity);
 //! impl TurnActionKind for Earn {
 //!     type Cell = ();
-//!     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+//!     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
 //!         draft.insert(self.0, Gold(draft.get::<Gold>(self.0)?.0 + 1));
 //!         Ok(())
 //!     }
@@ -46,7 +46,7 @@
 //! let mut world = World::new();
 //! let hero = world.spawn(Gold(1));
 //! let builder = Turns::builder().component::<Gold>();
-//! let builder = builder.rule(Rule::on("a full purse", |_, gold: Change<'_, Gold>, _| {
+//! let builder = builder.rule(Rule::on("a full purse", |_, gold: Change<Gold>, _| {
 //!     if gold.value.0 > 2 { Ruling::reject() } else { Ruling::pass() }
 //! }));
 //! let mut turns = builder.build(&mut world)?;
@@ -77,7 +77,7 @@
 //! enum Deed { Walk(Entity, i32), Open(Entity) }
 //! impl TurnActionKind for Deed {
 //!     type Cell = i32;
-//!     fn bind(&self, draft: &mut Draft<'_, i32>) -> Result<(), Refusal> {
+//!     fn bind(&self, draft: &mut Draft<i32>) -> Result<(), Refusal> {
 //!         match *self {
 //!             Deed::Walk(who, by) => draft.insert(who, Position(draft.get::<Position>(who)?.0 + by)),
 //!             Deed::Open(door) => draft.remove::<ClosedDoor>(door),
@@ -89,7 +89,7 @@
 //! let mut world = World::new();
 //! let hero = world.spawn(Position(0));
 //! let door = world.spawn((Position(1), ClosedDoor));
-//! let bump = Rule::on("bump opens doors", |case, moved: Change<'_, Position>, reactions| {
+//! let bump = Rule::on("bump opens doors", |case, moved: Change<Position>, reactions| {
 //!     let Some(door) = case.after.cell(moved.value.0).first::<ClosedDoor>() else { return Ruling::pass() };
 //!     reactions.push(Deed::Open(door));
 //!     Ruling::reject()

@@ -96,7 +96,7 @@ type Run<K> = Box<dyn FnMut(&mut Point<'_, K>) -> Motion + Send + Sync>;
 /// # #[derive(Clone, Debug)] struct Fire;
 /// # impl TurnActionKind for Fire {
 /// #     type Cell = i32;
-/// #     fn bind(&self, _: &mut Draft<'_, i32>) -> Result<(), Refusal> { Ok(()) }
+/// #     fn bind(&self, _: &mut Draft<i32>) -> Result<(), Refusal> { Ok(()) }
 /// # }
 /// let fly = RealTime::<Fire>::new("fly", |point| {
 ///     let mut motion = Motion::Still;

@@ -45,7 +45,7 @@ pub enum Checking {
 /// enum Deed { Earn(Entity, u32), Drop(Entity) }
 /// impl TurnActionKind for Deed {
 ///     type Cell = ();
-///     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
 ///         match *self {
 ///             Deed::Earn(who, gold) => draft.insert(who, Gold(draft.get::<Gold>(who)?.0 + gold)),
 ///             Deed::Drop(who) => draft.remove::<Amulet>(who),
@@ -56,14 +56,14 @@ pub enum Checking {
 ///
 /// let mut world = World::new();
 /// let hero = world.spawn((Gold(0), Amulet));
-/// let tax = Rule::on("tax", move |_, gold: Change<'_, Gold>, _| match gold.value.0 {
+/// let tax = Rule::on("tax", move |_, gold: Change<Gold>, _| match gold.value.0 {
 ///     // Something else happens in its place, and is judged from the first rule on.
 ///     100.. => Ruling::rewrite(Deed::Earn(hero, 90)),
 ///     // Nothing speaks against it, and no other rule is asked.
 ///     0 => Ruling::accept(),
 ///     _ => Ruling::pass(),
 /// });
-/// let poverty = Rule::on("poverty", |_, _: Change<'_, Gold>, _| Ruling::pass()).behind("tax");
+/// let poverty = Rule::on("poverty", |_, _: Change<Gold>, _| Ruling::pass()).behind("tax");
 /// // The other rules say what they think as well: one rejection is enough.
 /// let curse = Rule::on_removal::<Amulet>("curse", |_, _, _| Ruling::reject().keep_checking());
 /// let builder = Turns::builder().component::<Gold>().component::<Amulet>();
@@ -276,9 +276,9 @@ pub(super) enum LooksAt {
 /// # #[derive(Clone, Debug)] struct Walk;
 /// # impl TurnActionKind for Walk {
 /// #     type Cell = i32;
-/// #     fn bind(&self, _: &mut Draft<'_, i32>) -> Result<(), Refusal> { Ok(()) }
+/// #     fn bind(&self, _: &mut Draft<i32>) -> Result<(), Refusal> { Ok(()) }
 /// # }
-/// let collision = Rule::<Walk>::on("collision", |case, moved: Change<'_, Position>, _| {
+/// let collision = Rule::<Walk>::on("collision", |case, moved: Change<Position>, _| {
 ///     // In the world as it would be: an entity that leaves the cell in the same action does not count.
 ///     let solid = case.after.cell(moved.value.0).count::<Solid>();
 ///     if case.after.has::<Solid>(moved.entity) && solid > 1 { Ruling::reject() } else { Ruling::pass() }

@@ -39,7 +39,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// struct Earn { who: u64, gold: u32, unused: u32 }
     /// impl TurnActionKind for Earn {
     ///     type Cell = ();
-    ///     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+    ///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
     ///         let who = Entity::from_bits(self.who).expect("the bits of a handle");
     ///         draft.insert(who, Gold(draft.get::<Gold>(who)?.0 + self.gold));
     ///         Ok(())

@@ -25,7 +25,7 @@ use super::cells::{CellName, Cells};
 /// # #[derive(Clone, Debug)] enum Deed {}
 /// # impl TurnActionKind for Deed {
 /// #     type Cell = (i32, i32);
-/// #     fn bind(&self, _: &mut Draft<'_, (i32, i32)>) -> Result<(), Refusal> { match *self {} }
+/// #     fn bind(&self, _: &mut Draft<(i32, i32)>) -> Result<(), Refusal> { match *self {} }
 /// # }
 /// #[derive(Component, Clone, Debug, PartialEq)]
 /// struct Gold(u32);
@@ -120,7 +120,7 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// # #[derive(Clone, Debug)] enum Deed {}
     /// # impl TurnActionKind for Deed {
     /// #     type Cell = ();
-    /// #     fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> { match *self {} }
+    /// #     fn bind(&self, _: &mut Draft<()>) -> Result<(), Refusal> { match *self {} }
     /// # }
     /// #[derive(Component, Clone)]
     /// struct Burning;

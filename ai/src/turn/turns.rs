@@ -69,7 +69,7 @@ type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> 
 /// struct Step(Entity);
 /// impl TurnActionKind for Step {
 ///     type Cell = ();
-///     fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
 ///         draft.insert(self.0, Steps(draft.get::<Steps>(self.0)?.0 + 1));
 ///         Ok(())
 ///     }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use formic_ai::action::{self, ActionChunk, Ended, WideProcessor};
+use formic_ai::action::{self, Ended, WideProcessor};
 use formic_ai::prelude::*;
 use formic_ecs::CommandBuffer;
 use formic_jobs::{GatherSlot, ParallelSink};
@@ -82,11 +82,11 @@ impl<O: Out> WideProcessor<&'static Calibre, O> for Firing {
 }
 
 fn by_commands(mut actions: Actions<Fire, &'static Calibre>, mut commands: Commands) {
-    actions.process_with(&mut commands, &Firing);
+    actions.with(&mut commands).process(&Firing);
 }
 
 fn by_events(mut actions: Actions<Fire, &'static Calibre>, mut noises: EventWriter<Noise>) {
-    actions.process_with(&mut noises, &Firing);
+    actions.with(&mut noises).process(&Firing);
 }
 
 fn hear(mut noises: EventReader<Noise>, mut heard: ResMut<Heard>) {
@@ -163,26 +163,17 @@ impl ParallelSink for Windows {
     }
 }
 
-struct Counting;
-
-impl WideProcessor<(), Window> for Counting {
-    type Action = Fire;
-
-    fn before_chunk(&self, chunk: ActionChunk, window: &mut Window) {
-        window.announced += chunk.action_count;
-    }
-
-    fn start(&self, _: Agent<'_>, _: &mut Fire, (): (), window: &mut Window) -> ActionResult {
-        assert!(window.carried < window.announced, "it was prepared before");
-        window.carried += 1;
-        ActionResult::Success
-    }
-}
-
 #[test]
 fn what_is_prepared_for_a_chunk_is_there_for_its_actions() {
     fn count(mut actions: Actions<Fire>, mut windows: ResMut<Windows>) {
-        actions.process_with(&mut *windows, &Counting);
+        let actions = actions.with(&mut *windows);
+        actions.before_chunk(|chunk, window| window.announced += chunk.action_count).update(
+            |_, _, window| {
+                assert!(window.carried < window.announced, "it was prepared before");
+                window.carried += 1;
+                ActionResult::Success
+            },
+        );
     }
     for threads in [Threads::None, Threads::Own(3)] {
         let mut world = World::new();

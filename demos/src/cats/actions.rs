@@ -1,5 +1,4 @@
 //! The actions of cats: one component and one system for each.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
@@ -40,7 +39,7 @@ type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpen
 /// its place.
 fn live(
     cats: &AgentAccess<Needs>,
-    cat: Agent<'_>,
+    cat: Agent,
     option: usize,
     [hungrier, more_tired]: [f32; 2],
 ) -> ActionResult {

@@ -65,9 +65,9 @@ impl Diary {
 
 /// Writes down how the cat of the diary is.
 pub(super) fn keep_diary(
-    mut diary: ResMut<'_, Diary>,
-    lookup: ComponentLookup<'_, (&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
-    reasoner: Res<'_, Reasoner>,
+    mut diary: ResMut<Diary>,
+    lookup: ComponentLookup<(&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
+    reasoner: Res<Reasoner>,
 ) {
     let Ok((hunger, tiredness, agent)) = lookup.get(diary.cat) else { return };
     let scores = reasoner.scores(&inputs(hunger.0, tiredness.0));

@@ -55,8 +55,8 @@ pub(super) fn inputs(hunger: f32, tiredness: f32) -> [f32; 2] {
 
 /// Has every cat choose, by the mind that all of them share.
 pub(super) fn think(
-    mut minds: UtilityAgents<'_, (&'static Hunger, &'static Tiredness)>,
-    reasoner: Res<'_, Reasoner>,
+    mut minds: UtilityAgents<(&'static Hunger, &'static Tiredness)>,
+    reasoner: Res<Reasoner>,
 ) {
     minds.decide(&reasoner, |(hunger, tiredness)| inputs(hunger.0, tiredness.0));
 }

@@ -3,7 +3,6 @@
 //! All of it is a function of the seed and of the map as it has become. The
 //! more has been dug than filled, the likelier the next project fills, so the map
 //! lives on for ever.
-#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 #[cfg(test)]
 mod tests;

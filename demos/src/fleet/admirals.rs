@@ -8,7 +8,6 @@ use super::parts::{Aim, Strength, War};
 
 /// What admirals look at.
 pub(super) type Senses = (&'static War, &'static Strength);
-type Sensed<'a> = (&'a War, &'a Strength);
 
 /// The planner that all admirals share.
 pub(super) type Admirals = Sensors<Senses>;
@@ -51,13 +50,13 @@ pub(super) fn sensors(actions: &ActionSet) -> Admirals {
         .goal(Goal::new("be strong").when(strong.is(true)))
         .build()
         .expect("every fact that is named is there");
-    Sensors::new(planner, actions)
+    Sensors::<Senses>::new(planner, actions)
         .expect("every operator is an action of the set")
-        .fact(strong, |(_, strength): &Sensed<'_>| u32::from(is_strong(strength)))
-        .fact(known, |(war, _): &Sensed<'_>| war.known_ticks.min(1))
-        .fact(mustered, |(war, _): &Sensed<'_>| war.mustered_ticks.min(1))
-        .fact(beaten, |(war, strength): &Sensed<'_>| u32::from(war.is_beaten(strength)))
-        .fact(threatened, |(war, _): &Sensed<'_>| war.threatened)
+        .fact(strong, |(_, strength)| u32::from(is_strong(strength)))
+        .fact(known, |(war, _)| war.known_ticks.min(1))
+        .fact(mustered, |(war, _)| war.mustered_ticks.min(1))
+        .fact(beaten, |(war, strength)| u32::from(war.is_beaten(strength)))
+        .fact(threatened, |(war, _)| war.threatened)
 }
 
 fn is_strong(strength: &Strength) -> bool {
@@ -66,8 +65,8 @@ fn is_strong(strength: &Strength) -> bool {
 
 /// Tells admirals what has changed; one that hears of an enemy at the base plans anew.
 pub(super) fn report(
-    mut admirals: Query<'_, (Entity, &Aim, &mut War, EnabledMut<Replan>)>,
-    strengths: ComponentLookup<'_, &'static Strength>,
+    mut admirals: Query<(Entity, &Aim, &mut War, EnabledMut<Replan>)>,
+    strengths: ComponentLookup<&'static Strength>,
 ) {
     admirals.par_for_each(|(admiral, aim, war, mut replan)| {
         war.known_ticks = war.known_ticks.saturating_sub(1);
@@ -82,6 +81,6 @@ pub(super) fn report(
     });
 }
 
-pub(super) fn think(mut planners: Planners<'_, Senses>, admirals: Res<'_, Admirals>) {
+pub(super) fn think(mut planners: Planners<Senses>, admirals: Res<Admirals>) {
     planners.think(&admirals, STATES_MAX);
 }

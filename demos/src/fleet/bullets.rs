@@ -1,5 +1,4 @@
 //! Bullets: entities that live for two seconds.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::prelude::*;
 

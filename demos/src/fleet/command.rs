@@ -1,5 +1,4 @@
 //! The actions of admirals: five of one kind, which differ in what they order.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;

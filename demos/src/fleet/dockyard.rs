@@ -154,9 +154,9 @@ struct Built {
 /// Makes good what squadrons have lost, where their admirals have called for it. Building a unit
 /// takes the whole world, so it is a command.
 pub(super) fn launch(
-    mut admirals: Query<'_, (Entity, &mut War)>,
-    yard: Res<'_, Arc<Dockyard>>,
-    mut commands: Commands<'_>,
+    mut admirals: Query<(Entity, &mut War)>,
+    yard: Res<Arc<Dockyard>>,
+    mut commands: Commands,
 ) {
     admirals.for_each(|(admiral, war)| {
         if std::mem::take(&mut war.called) == 0 {

@@ -1,5 +1,4 @@
 //! Flight: three actions that steer, and a system that moves.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::prelude::*;
 use glam::Vec2;

@@ -1,7 +1,5 @@
 //! Guns: the action that fires them, whatever unit holds them, and what turrets do besides.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ai::action::WideProcessor;
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -33,19 +31,13 @@ type Gunner = (&'static Position, &'static Side, &'static Aim, &'static mut Gun)
 
 /// Spawns a bullet for each shot, on all threads: each records its spawns in a command buffer, and
 /// playback puts them in one order.
-struct Firing<'a>(AgentAccess<'a, Gunner>);
-
-impl WideProcessor<(), CommandBuffer> for Firing<'_> {
-    type Action = Fire;
-
-    fn update(
-        &self,
-        unit: Agent<'_>,
-        _: &mut Fire,
-        (): (),
-        commands: &mut CommandBuffer,
-    ) -> ActionResult {
-        self.0.act(unit, |(position, side, aim, gun)| {
+pub(super) fn fire(
+    mut actions: Actions<Fire>,
+    gunners: AgentAccess<Gunner>,
+    mut commands: Commands,
+) {
+    actions.with(&mut commands).update(|unit, Fire, commands| {
+        gunners.act(unit, |(position, side, aim, gun)| {
             gun.reload = gun.reload.saturating_sub(1);
             if gun.reload > 0 || aim.distance > RANGE {
                 return ActionResult::Running;
@@ -62,15 +54,7 @@ impl WideProcessor<(), CommandBuffer> for Firing<'_> {
             commands.spawn((*position, velocity, bullets::new(*side)));
             ActionResult::Running
         })
-    }
-}
-
-pub(super) fn fire(
-    mut actions: Actions<Fire>,
-    gunners: AgentAccess<Gunner>,
-    mut commands: Commands,
-) {
-    actions.process_with(&mut commands, &Firing(gunners));
+    });
 }
 
 pub(super) fn cool(mut actions: Actions<Cool>, guns: AgentAccess<&'static mut Gun>) {

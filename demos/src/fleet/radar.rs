@@ -1,5 +1,4 @@
 //! Radar: all units in a grid of cells, and the target of each unit.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::prelude::*;
 use glam::Vec2;

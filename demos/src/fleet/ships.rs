@@ -19,7 +19,6 @@ use super::parts::{Aim, Hull};
 
 /// What ships look at.
 pub(super) type Senses = (&'static Aim, &'static Hull);
-type Sensed<'a> = (&'a Aim, &'a Hull);
 
 /// The machine that all ships share.
 pub(super) type Ships = Arc<Machine<Senses>>;
@@ -48,32 +47,28 @@ pub(super) fn machine(actions: &ActionSet) -> Machine<Senses> {
         .transition(go("retreating", "on duty").when_done())
         .transition(go("cruising", "fighting").when(sees_enemy).called("an enemy is in sight"))
         .transition(
-            go("fighting", "cruising")
-                .when(|it: &Sensed<'_>| !sees_enemy(it))
-                .called("no enemy is in sight"),
+            go("fighting", "cruising").when(|it| !sees_enemy(it)).called("no enemy is in sight"),
         )
         .transition(go("closing", "firing").when(is_in_range).called("the enemy is in range"))
         .transition(
-            go("firing", "closing")
-                .when(|it: &Sensed<'_>| !is_in_range(it))
-                .called("the enemy is out of range"),
+            go("firing", "closing").when(|it| !is_in_range(it)).called("the enemy is out of range"),
         )
         .build(actions)
         .expect("every state and action that is named is there")
 }
 
-fn sees_enemy((aim, _): &Sensed<'_>) -> bool {
+fn sees_enemy((aim, _): &(&Aim, &Hull)) -> bool {
     aim.has_target()
 }
 
-fn is_in_range((aim, _): &Sensed<'_>) -> bool {
+fn is_in_range((aim, _): &(&Aim, &Hull)) -> bool {
     aim.distance < RANGE
 }
 
-fn is_hurt((_, hull): &Sensed<'_>) -> bool {
+fn is_hurt((_, hull): &(&Aim, &Hull)) -> bool {
     hull.is_hurt()
 }
 
-pub(super) fn think(mut machines: Machines<'_, Senses>, ships: Res<'_, Ships>) {
+pub(super) fn think(mut machines: Machines<Senses>, ships: Res<Ships>) {
     machines.update(&ships);
 }

@@ -10,7 +10,6 @@ use super::parts::{Aim, Gun, Hull};
 
 /// What turrets look at.
 pub(super) type Senses = (&'static Aim, &'static Hull, &'static Gun);
-type Sensed<'a> = (&'a Aim, &'a Hull, &'a Gun);
 
 /// The tree that all turrets share.
 pub(super) type Turrets = Arc<Tree<Senses>>;
@@ -32,12 +31,12 @@ const TREE: &str = "
 
 pub(super) fn tree(actions: &ActionSet) -> Tree<Senses> {
     let library = Library::<Senses>::new(actions)
-        .condition("overheated", |(_, _, gun): &Sensed<'_>| gun.heat >= HEAT_MAX)
-        .condition("enemy_in_range", |(aim, _, _): &Sensed<'_>| aim.distance < RANGE)
-        .condition("hurt", |(_, hull, _): &Sensed<'_>| hull.points < hull.points_max);
+        .condition("overheated", |(_, _, gun)| gun.heat >= HEAT_MAX)
+        .condition("enemy_in_range", |(aim, _, _)| aim.distance < RANGE)
+        .condition("hurt", |(_, hull, _)| hull.points < hull.points_max);
     Tree::parse(TREE, &library).expect("every name in the tree is in the library")
 }
 
-pub(super) fn think(mut trees: Trees<'_, Senses>, turrets: Res<'_, Turrets>) {
+pub(super) fn think(mut trees: Trees<Senses>, turrets: Res<Turrets>) {
     trees.tick(&turrets);
 }

@@ -1,5 +1,4 @@
 //! The traffic of the harbour: carts on their tracks, and all others on errands.
-#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Bundle, Component, RandomStream};

@@ -1,6 +1,5 @@
 //! The four things to do, each an action entity with a system of its own. They do not know who
 //! decides.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::action::AgentSystem;

@@ -119,29 +119,27 @@ pub(super) fn body(mut random: RandomStream) -> impl Bundle {
 
 /// What minds look at.
 pub(super) type Senses = (&'static Needs, &'static Basket, &'static Wolf);
-/// The same while they look.
-pub(super) type Sensed<'a> = (&'a Needs, &'a Basket, &'a Wolf);
 
 /// Hungry enough to do something about it.
-pub(super) fn is_hungry((needs, _, _): &Sensed<'_>) -> bool {
+pub(super) fn is_hungry((needs, _, _): &(&Needs, &Basket, &Wolf)) -> bool {
     needs.hunger > 40.0
 }
 
 /// Tired enough to do something about it.
-pub(super) fn is_tired((needs, _, _): &Sensed<'_>) -> bool {
+pub(super) fn is_tired((needs, _, _): &(&Needs, &Basket, &Wolf)) -> bool {
     needs.tiredness > 60.0
 }
 
-pub(super) fn has_berries((_, basket, _): &Sensed<'_>) -> bool {
+pub(super) fn has_berries((_, basket, _): &(&Needs, &Basket, &Wolf)) -> bool {
     basket.0 > 0
 }
 
-pub(super) fn is_wolf_near((_, _, wolf): &Sensed<'_>) -> bool {
+pub(super) fn is_wolf_near((_, _, wolf): &(&Needs, &Basket, &Wolf)) -> bool {
     wolf.is_near()
 }
 
 /// Time passes, and the wolf goes its rounds.
-pub(super) fn live(mut foragers: Query<'_, (&mut Needs, &mut Wolf)>) {
+pub(super) fn live(mut foragers: Query<(&mut Needs, &mut Wolf)>) {
     foragers.par_for_each(|(needs, wolf)| {
         let rise = Needs::RISE * TICK_SECONDS;
         needs.hunger = (needs.hunger + rise).min(100.0);
@@ -151,7 +149,7 @@ pub(super) fn live(mut foragers: Query<'_, (&mut Needs, &mut Wolf)>) {
 }
 
 /// The wolf has those who are not hidden.
-pub(super) fn bite(mut foragers: Query<'_, (&Wolf, &Shelter, &mut Books)>) {
+pub(super) fn bite(mut foragers: Query<(&Wolf, &Shelter, &mut Books)>) {
     foragers.par_for_each(|(wolf, shelter, books)| {
         books.bitten += u32::from(wolf.is_near() && shelter.0 == 0);
     });

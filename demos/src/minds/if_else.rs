@@ -27,10 +27,16 @@ fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule.add(live.before(decide_and_act)).add(decide_and_act).add(bite.after(decide_and_act))
 }
 
-type Everything<'a> =
-    (&'a mut Needs, &'a mut Basket, &'a Wolf, &'a mut Shelter, &'a mut Books, &'a mut Doing);
+type Everything = (
+    &'static mut Needs,
+    &'static mut Basket,
+    &'static Wolf,
+    &'static mut Shelter,
+    &'static mut Books,
+    &'static mut Doing,
+);
 
-fn decide_and_act(mut foragers: Query<'_, Everything<'static>>) {
+fn decide_and_act(mut foragers: Query<Everything>) {
     foragers.par_for_each(|(needs, basket, wolf, shelter, books, doing)| {
         decide(&(needs, basket, wolf), doing);
         act(needs, basket, books, doing);

@@ -48,6 +48,6 @@ fn machine(actions: &ActionSet) -> Machine<Senses> {
         .expect("every state and action that is named is there")
 }
 
-fn think(mut machines: Machines<'_, Senses>, machine: Res<'_, Machine<Senses>>) {
+fn think(mut machines: Machines<Senses>, machine: Res<Machine<Senses>>) {
     machines.update(&machine);
 }

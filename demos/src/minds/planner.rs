@@ -9,7 +9,7 @@ use formic_jobs::SaveRules;
 
 use super::actions;
 use super::crowd::{self, Mind};
-use super::forager::{Basket, Sensed, Senses, Wolf, is_hungry, is_tired, is_wolf_near};
+use super::forager::{Basket, Senses, Wolf, is_hungry, is_tired, is_wolf_near};
 
 pub(super) const MIND: Mind = Mind {
     name: "planner",
@@ -44,16 +44,16 @@ fn sensors(actions: &ActionSet) -> Sensors<Senses> {
         .goal(Goal::new("have a stock").when(berries.at_least(Basket::FULL)))
         .build()
         .expect("every fact that is named is there");
-    Sensors::new(planner, actions)
+    Sensors::<Senses>::new(planner, actions)
         .expect("every operator is an action of the set")
         .fact(hungry, |it| u32::from(is_hungry(it)))
         .fact(tired, |it| u32::from(is_tired(it)))
         .fact(wolf_near, |it| u32::from(is_wolf_near(it)))
-        .fact(berries, |(_, basket, _): &Sensed<'_>| basket.0)
+        .fact(berries, |(_, basket, _)| basket.0)
 }
 
 /// A plan does not look around while it is carried out: a forager that hears the wolf plans anew.
-fn howl(mut foragers: Query<'_, (&Wolf, EnabledMut<Replan>)>) {
+fn howl(mut foragers: Query<(&Wolf, EnabledMut<Replan>)>) {
     foragers.par_for_each(|(wolf, mut replan)| {
         if wolf.ticks == 0 {
             replan.set(true);
@@ -61,6 +61,6 @@ fn howl(mut foragers: Query<'_, (&Wolf, EnabledMut<Replan>)>) {
     });
 }
 
-fn think(mut planners: Planners<'_, Senses>, sensors: Res<'_, Sensors<Senses>>) {
+fn think(mut planners: Planners<Senses>, sensors: Res<Sensors<Senses>>) {
     planners.think(&sensors, STATES_MAX);
 }

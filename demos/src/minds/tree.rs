@@ -43,6 +43,6 @@ fn tree(actions: &ActionSet) -> Tree<Senses> {
     Tree::parse(TREE, &library).expect("every name in the tree is in the library")
 }
 
-fn think(mut trees: Trees<'_, Senses>, tree: Res<'_, Tree<Senses>>) {
+fn think(mut trees: Trees<Senses>, tree: Res<Tree<Senses>>) {
     trees.tick(&tree);
 }

@@ -41,7 +41,7 @@ fn reasoner(actions: &ActionSet) -> Reasoner {
         .expect("every option is an action of the set")
 }
 
-fn think(mut minds: UtilityAgents<'_, Senses>, reasoner: Res<'_, Reasoner>) {
+fn think(mut minds: UtilityAgents<Senses>, reasoner: Res<Reasoner>) {
     minds.decide(&reasoner, |(needs, basket, wolf)| {
         [
             needs.hunger / 100.0,

@@ -1,7 +1,4 @@
 //! The systems that carry out the actions of workers.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
-
-use std::cell::RefCell;
 
 use formic_ai::prelude::*;
 
@@ -86,51 +83,38 @@ pub(super) fn play_animation(
 
 type Carrier = (&'static mut Inventory, &'static mut Books);
 
-/// Changes the agent's inventory, in one tick. One action after the other: a plan may have several of
-/// one agent at once, as the parts of a join.
-struct Handling<'a, A> {
-    carriers: RefCell<ComponentLookup<'a, Carrier>>,
-    /// Whether it could be done.
-    handle: fn(&A, &mut Inventory, &mut Books) -> bool,
-}
-
-impl<A: Component> Processor for Handling<'_, A> {
-    type Action = A;
-
-    fn start(&self, agent: Agent<'_>, action: &mut A) -> ActionResult {
-        let mut carriers = self.carriers.borrow_mut();
-        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
-            return ActionResult::Failed;
-        };
-        match (self.handle)(action, inventory, books) {
-            true => ActionResult::Success,
-            false => ActionResult::Failed,
-        }
-    }
-}
-
 fn gold(item: Item, count: u32) -> u64 {
     if item == Item::GOLD { count.into() } else { 0 }
 }
 
-pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ComponentLookup<Carrier>) {
-    let handle =
-        |&AddItem { item, count }: &AddItem, inventory: &mut Inventory, books: &mut Books| {
-            let has_room = inventory.add(item, count);
-            books.mined += if has_room { gold(item, count) } else { 0 };
-            has_room
+/// One after the other: a plan may have several of one agent at once, as the parts of a join.
+pub(super) fn add_item(mut actions: Actions<AddItem>, mut carriers: ComponentLookup<Carrier>) {
+    actions.update_serial(|agent, &mut AddItem { item, count }| {
+        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
+            return ActionResult::Failed;
         };
-    actions.process_serial(&Handling { carriers: carriers.into(), handle });
+        if !inventory.add(item, count) {
+            return ActionResult::Failed;
+        }
+        books.mined += gold(item, count);
+        ActionResult::Success
+    });
 }
 
-pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentLookup<Carrier>) {
-    let handle =
-        |&RemoveItem { item, count }: &RemoveItem, inventory: &mut Inventory, books: &mut Books| {
-            let was_there = inventory.remove(item, count);
-            books.delivered += if was_there { gold(item, count) } else { 0 };
-            was_there
+pub(super) fn remove_item(
+    mut actions: Actions<RemoveItem>,
+    mut carriers: ComponentLookup<Carrier>,
+) {
+    actions.update_serial(|agent, &mut RemoveItem { item, count }| {
+        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
+            return ActionResult::Failed;
         };
-    actions.process_serial(&Handling { carriers: carriers.into(), handle });
+        if !inventory.remove(item, count) {
+            return ActionResult::Failed;
+        }
+        books.delivered += gold(item, count);
+        ActionResult::Success
+    });
 }
 
 /// Plays the clips that were asked for; animators without one are not visited.

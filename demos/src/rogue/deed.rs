@@ -63,7 +63,7 @@ impl TurnActionKind for Deed {
         }
     }
 
-    fn bind(&self, draft: &mut Draft<'_, Cell>) -> Result<(), Refusal> {
+    fn bind(&self, draft: &mut Draft<Cell>) -> Result<(), Refusal> {
         match *self {
             Self::Step { who, way } => step(draft, who, way)?,
             Self::Rest => {}
@@ -115,13 +115,13 @@ impl TurnActionKind for Deed {
     }
 }
 
-fn step(draft: &mut Draft<'_, Cell>, who: Entity, way: Cell) -> Result<(), Refusal> {
+fn step(draft: &mut Draft<Cell>, who: Entity, way: Cell) -> Result<(), Refusal> {
     let Position { x, y } = *draft.get(who)?;
     draft.insert(who, Position { x: x + way.0, y: y + way.1 });
     Ok(())
 }
 
-fn close(draft: &mut Draft<'_, Cell>, who: Entity, way: Cell) -> Result<(), Refusal> {
+fn close(draft: &mut Draft<Cell>, who: Entity, way: Cell) -> Result<(), Refusal> {
     let Position { x, y } = *draft.get(who)?;
     let cell = draft.now().cell((x + way.0, y + way.1));
     let door = cell.first::<Door>().filter(|&door| !draft.now().has::<Closed>(door));
@@ -139,7 +139,7 @@ fn close(draft: &mut Draft<'_, Cell>, who: Entity, way: Cell) -> Result<(), Refu
 }
 
 /// A flame in every cell around that the barrel sees; those farther away flare up later.
-fn burst(draft: &mut Draft<'_, Cell>, barrel: Entity) -> Result<(), Refusal> {
+fn burst(draft: &mut Draft<Cell>, barrel: Entity) -> Result<(), Refusal> {
     let Position { x, y } = *draft.get(barrel)?;
     draft.despawn(barrel);
     let now = draft.now();

@@ -22,7 +22,7 @@ pub(super) fn real_time() -> RealTime<Deed> {
 
 /// Flames flare up, burn the actors there, and go out. The flames themselves are written past the
 /// rules; what they do to others goes by these.
-fn burn(point: &mut Point<'_, Deed>) -> bool {
+fn burn(point: &mut Point<Deed>) -> bool {
     let mut flaring: Vec<Cell> = Vec::new();
     let mut ending: Vec<Entity> = Vec::new();
     let mut is_burning = false;
@@ -55,7 +55,7 @@ fn burn(point: &mut Point<'_, Deed>) -> bool {
 }
 
 /// Arrows go on by a cell, by the rules: these know what they hit.
-fn fly(point: &mut Point<'_, Deed>) -> bool {
+fn fly(point: &mut Point<Deed>) -> bool {
     let arrows = point.now().entities_with::<Velocity>();
     let is_flying = !arrows.is_empty();
     arrows.into_iter().for_each(|arrow| point.request(Deed::Fly(arrow)));

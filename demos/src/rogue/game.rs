@@ -271,7 +271,7 @@ fn choose(world: &mut World) {
     with_play(world, |play, world| play.progress.command = play.next_command(world));
 }
 
-fn is_commanded(play: Res<'_, Play>) -> bool {
+fn is_commanded(play: Res<Play>) -> bool {
     play.progress.command.is_some()
 }
 
@@ -284,7 +284,7 @@ fn hero_acts(world: &mut World) {
     });
 }
 
-fn is_foes_turn(play: Res<'_, Play>) -> bool {
+fn is_foes_turn(play: Res<Play>) -> bool {
     play.progress.is_foes_turn
 }
 
@@ -420,7 +420,7 @@ impl Play {
         let health = |world: &World, hero| world.get::<Health>(hero).map_or(0, |health| health.now);
         let before = health(world, self.hero);
         let Self { turns, hero, progress, .. } = self;
-        let draw = |frame: &formic_ai::turn::Frame<'_, Cell>| {
+        let draw = |frame: &formic_ai::turn::Frame<Cell>| {
             watch(&Scene {
                 now: frame.now,
                 hero: *hero,

@@ -35,7 +35,7 @@ impl Minds {
     }
 
     /// What a foe does in its turn.
-    pub(super) fn decide(&self, now: &Situation<'_, Cell>, who: Entity) -> Deed {
+    pub(super) fn decide(&self, now: &Situation<Cell>, who: Entity) -> Deed {
         let hero = now.world().resource::<TheHero>().ok().and_then(|hero| cell_of(now, hero.0));
         let (Some(hero), Some(at)) = (hero, cell_of(now, who)) else { return Deed::Rest };
         let (Ok(&Foe(mind)), Ok(&health)) = (now.get::<Foe>(who), now.get::<Health>(who)) else {
@@ -73,7 +73,7 @@ fn share(health: Health) -> f32 {
 }
 
 /// The way to shoot at a cell: it is in a straight line, near enough, and nothing is between.
-fn line_of_fire(now: &Situation<'_, Cell>, from: Cell, to: Cell, range: i32) -> Option<Cell> {
+fn line_of_fire(now: &Situation<Cell>, from: Cell, to: Cell, range: i32) -> Option<Cell> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let distance = dx.abs().max(dy.abs());
     let is_straight = dx == 0 || dy == 0 || dx.abs() == dy.abs();
@@ -86,7 +86,7 @@ fn line_of_fire(now: &Situation<'_, Cell>, from: Cell, to: Cell, range: i32) -> 
     between.into_iter().all(is_free).then_some(way)
 }
 
-fn towards(now: &Situation<'_, Cell>, who: Entity, at: Cell, to: Cell) -> Option<Cell> {
+fn towards(now: &Situation<Cell>, who: Entity, at: Cell, to: Cell) -> Option<Cell> {
     let has_hands = now.has::<Hands>(who);
     first_step(
         now,
@@ -99,7 +99,7 @@ fn towards(now: &Situation<'_, Cell>, who: Entity, at: Cell, to: Cell) -> Option
     )
 }
 
-fn away(now: &Situation<'_, Cell>, at: Cell, from: Cell) -> Option<Cell> {
+fn away(now: &Situation<Cell>, at: Cell, from: Cell) -> Option<Cell> {
     let distance = |cell: Cell| (cell.0 - from.0).pow(2) + (cell.1 - from.1).pow(2);
     let free = WAYS.into_iter().filter(|way| {
         let cell = (at.0 + way.0, at.1 + way.1);
@@ -111,7 +111,7 @@ fn away(now: &Situation<'_, Cell>, at: Cell, from: Cell) -> Option<Cell> {
 
 /// The hero's choice when no one plays: shoots, fights, drinks when hurt, and looks for the way
 /// out.
-pub(super) fn hero(now: &Situation<'_, Cell>, who: Entity) -> Command {
+pub(super) fn hero(now: &Situation<Cell>, who: Entity) -> Command {
     let Some(at) = cell_of(now, who) else { return Command::Rest };
     let range = now.get::<Bow>(who).map_or(0, |bow| bow.0);
     let mut shot = None;

@@ -12,7 +12,7 @@ use super::things::{
 /// All of them. Where the order matters, a rule says so.
 pub(super) fn all() -> [Rule<Deed>; 10] {
     [
-        Rule::on("rock stands", |case, moved: Change<'_, Position>, reactions| {
+        Rule::on("rock stands", |case, moved: Change<Position>, reactions| {
             if level(&case.now).is_open(target(moved)) {
                 return Ruling::pass();
             }
@@ -22,7 +22,7 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
             Ruling::reject()
         })
         .before("a bump opens doors"),
-        Rule::on("bodies collide", |case, moved: Change<'_, Position>, _| {
+        Rule::on("bodies collide", |case, moved: Change<Position>, _| {
             let is_solid = case.after.has::<Solid>(moved.entity);
             if is_solid && case.after.cell(target(moved)).count::<Solid>() > 1 {
                 return Ruling::reject();
@@ -30,7 +30,7 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
             Ruling::pass()
         }),
         Rule::on("an arrow hits", arrow_hits).before("bodies collide"),
-        Rule::on("a bump opens doors", |case, moved: Change<'_, Position>, reactions| {
+        Rule::on("a bump opens doors", |case, moved: Change<Position>, reactions| {
             let door = case.after.cell(target(moved)).first::<Closed>();
             let Some(door) = door.filter(|_| case.after.has::<Hands>(moved.entity)) else {
                 return Ruling::pass();
@@ -40,13 +40,13 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
         })
         .before("a bump hits"),
         Rule::on("a bump hits", bump_hits).before("bodies collide"),
-        Rule::on("who is hurt wakes", |case, hurt: Change<'_, Health>, reactions| {
+        Rule::on("who is hurt wakes", |case, hurt: Change<Health>, reactions| {
             if case.after.has::<Asleep>(hurt.entity) && hurt.value.now > 0 {
                 reactions.push(Deed::Wake(hurt.entity));
             }
             Ruling::pass()
         }),
-        Rule::on("health runs out", |case, hurt: Change<'_, Health>, reactions| {
+        Rule::on("health runs out", |case, hurt: Change<Health>, reactions| {
             if hurt.value.now == 0 {
                 let is_barrel = case.after.has::<Barrel>(hurt.entity);
                 let end = if is_barrel { Deed::Burst } else { Deed::End };
@@ -54,7 +54,7 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
             }
             Ruling::pass()
         }),
-        Rule::on("who sees the hero wakes", |case, moved: Change<'_, Position>, reactions| {
+        Rule::on("who sees the hero wakes", |case, moved: Change<Position>, reactions| {
             if case.after.has::<Hero>(moved.entity) {
                 wake_all_in_sight(case, target(moved), reactions);
             }
@@ -68,30 +68,27 @@ pub(super) fn all() -> [Rule<Deed>; 10] {
             }
             Ruling::pass()
         }),
-        Rule::on(
-            "the hero takes what lies there",
-            |case, moved: Change<'_, Position>, reactions| {
-                let who = moved.entity;
-                let cell = case.after.cell(target(moved));
-                if case.after.has::<Hero>(who) {
-                    let potion = cell.first::<Potion>().map(|potion| Deed::Drink { who, potion });
-                    let stairs = cell.first::<Stairs>().map(|_| Deed::Escape(who));
-                    potion.into_iter().chain(stairs).for_each(|deed| reactions.push(deed));
-                }
-                Ruling::pass()
-            },
-        )
+        Rule::on("the hero takes what lies there", |case, moved: Change<Position>, reactions| {
+            let who = moved.entity;
+            let cell = case.after.cell(target(moved));
+            if case.after.has::<Hero>(who) {
+                let potion = cell.first::<Potion>().map(|potion| Deed::Drink { who, potion });
+                let stairs = cell.first::<Stairs>().map(|_| Deed::Escape(who));
+                potion.into_iter().chain(stairs).for_each(|deed| reactions.push(deed));
+            }
+            Ruling::pass()
+        })
         .behind("bodies collide"),
     ]
 }
 
-fn target(moved: Change<'_, Position>) -> Cell {
+fn target(moved: Change<Position>) -> Cell {
     (moved.value.x, moved.value.y)
 }
 
 fn bump_hits(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
+    case: &Case<Deed>,
+    moved: Change<Position>,
     reactions: &mut Reactions<Deed>,
 ) -> Ruling<Deed> {
     let Ok(&Blow(blow)) = case.now.get(moved.entity) else { return Ruling::pass() };
@@ -107,8 +104,8 @@ fn bump_hits(
 }
 
 fn arrow_hits(
-    case: &Case<'_, Deed>,
-    moved: Change<'_, Position>,
+    case: &Case<Deed>,
+    moved: Change<Position>,
     reactions: &mut Reactions<Deed>,
 ) -> Ruling<Deed> {
     // One that was just loosed is where the bowman is.
@@ -123,7 +120,7 @@ fn arrow_hits(
     Ruling::reject()
 }
 
-fn wake_all_in_sight(case: &Case<'_, Deed>, hero: Cell, reactions: &mut Reactions<Deed>) {
+fn wake_all_in_sight(case: &Case<Deed>, hero: Cell, reactions: &mut Reactions<Deed>) {
     for cell in field(&case.after, hero) {
         for who in case.after.cell(cell).with::<Asleep>() {
             reactions.push(Deed::Wake(who));

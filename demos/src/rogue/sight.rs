@@ -18,12 +18,12 @@ pub(super) fn level<'a>(now: &Situation<'a, Cell>) -> &'a Level {
     now.world().resource().expect("inserted with the world, and nobody takes it out")
 }
 
-fn blocks_sight(now: &Situation<'_, Cell>, cell: Cell) -> bool {
+fn blocks_sight(now: &Situation<Cell>, cell: Cell) -> bool {
     !level(now).is_open(cell) || now.cell(cell).any::<Opaque>()
 }
 
 /// Whether an actor in one cell sees the other: both do, or neither does.
-pub(super) fn sees(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
+pub(super) fn sees(now: &Situation<Cell>, from: Cell, to: Cell) -> bool {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let is_near = dx * dx + dy * dy <= SIGHT * SIGHT;
     is_near && (is_clear(now, from, to) || is_clear(now, to, from))
@@ -31,7 +31,7 @@ pub(super) fn sees(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
 
 /// Whether nothing blocks the line between two cells (Bresenham's; it is another one on the way
 /// back, which is why both ways count).
-fn is_clear(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
+fn is_clear(now: &Situation<Cell>, from: Cell, to: Cell) -> bool {
     let (dx, dy) = ((to.0 - from.0).abs(), -(to.1 - from.1).abs());
     let step = ((to.0 - from.0).signum(), (to.1 - from.1).signum());
     let (mut cell, mut error) = (from, dx + dy);
@@ -55,7 +55,7 @@ fn is_clear(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
 }
 
 /// All cells that an actor in a cell sees, row by row.
-pub(super) fn field(now: &Situation<'_, Cell>, from: Cell) -> Vec<Cell> {
+pub(super) fn field(now: &Situation<Cell>, from: Cell) -> Vec<Cell> {
     let rows = from.1 - SIGHT..=from.1 + SIGHT;
     let cells = rows.flat_map(|y| (from.0 - SIGHT..=from.0 + SIGHT).map(move |x| (x, y)));
     cells.filter(|&cell| sees(now, from, cell)).collect()
@@ -68,7 +68,7 @@ pub(super) const WAYS: [Cell; 8] =
 /// The first step of a shortest way to a cell that is wanted, past rock and whatever else is
 /// avoided; `None` where a search in the neighbourhood finds none.
 pub(super) fn first_step(
-    now: &Situation<'_, Cell>,
+    now: &Situation<Cell>,
     from: Cell,
     is_wanted: impl Fn(Cell) -> bool,
     avoids: impl Fn(Cell) -> bool,
@@ -96,6 +96,6 @@ pub(super) fn first_step(
 }
 
 /// The place of an actor.
-pub(super) fn cell_of(now: &Situation<'_, Cell>, who: Entity) -> Option<Cell> {
+pub(super) fn cell_of(now: &Situation<Cell>, who: Entity) -> Option<Cell> {
     now.get::<Position>(who).ok().map(|position| (position.x, position.y))
 }

@@ -106,7 +106,7 @@ impl Activity for Chore {
         self.now.name()
     }
 
-    fn on_tick(&mut self, tick: &mut Tick<'_, Village>, sight: &Sight<'_>) -> Status<Trouble> {
+    fn on_tick(&mut self, tick: &mut Tick<Village>, sight: &Sight) -> Status<Trouble> {
         loop {
             match self.now.on_tick(tick, sight) {
                 None | Some(Status::Finished(Ending::Success)) => match self.next() {
@@ -118,11 +118,11 @@ impl Activity for Chore {
         }
     }
 
-    fn on_event(&mut self, notice: Notice<'_, Happening>, subject: Entity) -> Response {
+    fn on_event(&mut self, notice: Notice<Happening>, subject: Entity) -> Response {
         self.now.on_event(notice, subject)
     }
 
-    fn on_finish(self, _: &Ending<Trouble>, effects: &mut Effects<'_, Village>, sight: &Sight<'_>) {
+    fn on_finish(self, _: &Ending<Trouble>, effects: &mut Effects<Village>, sight: &Sight) {
         self.now.finish(effects, sight);
     }
 }

@@ -1,5 +1,4 @@
 //! Events in the village that do not depend on any mind.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::activity::{Activities, ActivitySlot, Blocking, Posted, Token};
 use formic_ai::prelude::*;

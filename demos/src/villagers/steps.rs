@@ -91,19 +91,14 @@ impl Step {
 }
 
 /// Sleeps, or does not.
-fn wait(sight: &Sight<'_>) -> Status<Trouble> {
+fn wait(sight: &Sight) -> Status<Trouble> {
     if sight.is_polling { Status::Ongoing } else { Status::Blocked }
 }
 
 const DONE: Status<Trouble> = Status::Finished(Ending::Success);
 const TAKEN: Status<Trouble> = Status::Finished(Ending::Failed(Trouble::Taken));
 
-fn walk(
-    errand: &mut Errand,
-    to: Vec2,
-    tick: &mut Tick<'_, Village>,
-    sight: &Sight<'_>,
-) -> Status<Trouble> {
+fn walk(errand: &mut Errand, to: Vec2, tick: &mut Tick<Village>, sight: &Sight) -> Status<Trouble> {
     let agent = tick.agent();
     let here = sight.villagers.get(agent).map_or(to, |(position, _)| position.0);
     if here.distance(to) <= REACH {
@@ -123,8 +118,8 @@ fn walk(
 fn rest(
     errand: &mut Errand,
     ticks: u64,
-    tick: &mut Tick<'_, Village>,
-    sight: &Sight<'_>,
+    tick: &mut Tick<Village>,
+    sight: &Sight,
 ) -> Status<Trouble> {
     if !errand.is_begun {
         *errand = Errand { is_begun: true, due: tick.now() + ticks };
@@ -138,8 +133,8 @@ fn rest(
 fn dig(
     errand: &mut Errand,
     block: Entity,
-    tick: &mut Tick<'_, Village>,
-    sight: &Sight<'_>,
+    tick: &mut Tick<Village>,
+    sight: &Sight,
 ) -> Status<Trouble> {
     let agent = tick.agent();
     let Ok((_, &it)) = sight.blocks.get(block) else { return TAKEN };
@@ -176,7 +171,7 @@ impl Activity for Step {
         }
     }
 
-    fn on_tick(&mut self, tick: &mut Tick<'_, Village>, sight: &Sight<'_>) -> Status<Trouble> {
+    fn on_tick(&mut self, tick: &mut Tick<Village>, sight: &Sight) -> Status<Trouble> {
         match self {
             Self::GoTo(errand, place) => walk(errand, *place, tick, sight),
             Self::Break(errand, block) => dig(errand, *block, tick, sight),
@@ -187,12 +182,7 @@ impl Activity for Step {
         }
     }
 
-    fn on_finish(
-        self,
-        ending: &Ending<Trouble>,
-        effects: &mut Effects<'_, Village>,
-        sight: &Sight<'_>,
-    ) {
+    fn on_finish(self, ending: &Ending<Trouble>, effects: &mut Effects<Village>, sight: &Sight) {
         let agent = effects.agent();
         let Ok((&position, _)) = sight.villagers.get(agent) else { return };
         let is_done = *ending == Ending::Success;
