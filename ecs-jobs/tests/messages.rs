@@ -5,13 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The library that this test was linked with, or one that was built later: of the same source.
-fn library() -> PathBuf {
+/// A library that this test was linked with, or one that was built later: of the same source.
+fn library(of: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let files = fs::read_dir(test.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
     let is_ours = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
-        name.starts_with("libformic_jobs-") && name.ends_with(".rlib")
+        name.starts_with(&format!("lib{of}-")) && name.ends_with(".rlib")
     };
     let modified = |path: &PathBuf| fs::metadata(path).unwrap().modified().unwrap();
     files.filter(is_ours).max_by_key(modified).expect("cargo puts both in one folder")
@@ -19,7 +19,7 @@ fn library() -> PathBuf {
 
 /// What the compiler says of a program that begins with this.
 fn errors(name: &str, program: &str) -> String {
-    let library = library();
+    let library = library("formic_jobs");
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let source = folder.join(format!("{name}.rs"));
     let head = "#![allow(unused)] use formic_jobs::prelude::*; use formic_jobs::ScheduleBuilder;\n";
@@ -31,6 +31,8 @@ fn errors(name: &str, program: &str) -> String {
         .arg(format!("dependency={}", library.parent().unwrap().display()))
         .arg("--extern")
         .arg(format!("formic_jobs={}", library.display()))
+        .arg("--extern")
+        .arg(format!("formic_ecs={}", self::library("formic_ecs").display()))
         .arg(source)
         .output()
         .expect("cargo runs the same compiler");
@@ -132,6 +134,13 @@ fn what_is_no_component_bundle_or_reader_is_one_error_that_says_what_to_do() {
     let writes = "may write, where only reading is allowed";
     ask("reader", "w.query_ref::<&mut T>()", &[writes, "ask for `&T` in place of `&mut T`"]);
     ask("reader_of_two", "w.query_ref::<(Entity, &mut T)>()", &[writes]);
+}
+
+#[test]
+fn a_field_of_a_bundle_that_is_no_component_is_one_error() {
+    let program = "struct Gold(u32); #[derive(Component)] struct Lamp;
+        #[derive(Bundle)] struct Purse { lamp: Lamp, gold: Gold }";
+    check("bundle", program, &["`Gold` is not a bundle", "add `#[derive(Component)]` to"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `#[derive(Bundle)]`: a struct as the parts of its fields.
 
 use proc_macro2::{Span, TokenStream as Tokens};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{DeriveInput, Fields, Result};
+use syn::{DeriveInput, Fields, Result, WhereClause, parse_quote_spanned};
 
 use crate::{fields_of_struct, in_scope, root_option};
 
@@ -11,12 +11,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     let root = root_option(&input.attrs, "bundle")?;
     let fields = fields_of_struct(input, "Bundle")?;
     let ident = &input.ident;
-    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let (impl_generics, type_generics, _) = input.generics.split_for_impl();
+    let where_clause = where_clause(input, fields);
     let types = fields.iter().map(|field| {
         let kind = &field.ty;
-        // An error is shown at the field.
-        let span = Span::call_site().located_at(kind.span());
-        quote_spanned! { span => <#kind as _formic_ecs::Bundle>::Parts }
+        quote! { <#kind as _formic_ecs::Bundle>::Parts }
     });
     let types = tuple(&types.collect::<Vec<_>>());
     let (pattern, names) = pattern(fields);
@@ -42,6 +41,19 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
         }
     };
     Ok(in_scope(root, &implementation))
+}
+
+/// What is asked of the struct, and of fields whose types are known that they are bundles: for one that is
+/// not the compiler says so once, at the field, and takes it as given in the implementation.
+fn where_clause(input: &DeriveInput, fields: &Fields) -> WhereClause {
+    let mut generics = input.generics.clone();
+    let is_generic = !generics.params.is_empty();
+    let all = generics.make_where_clause();
+    for kind in fields.iter().map(|field| &field.ty).filter(|_| !is_generic) {
+        let span = Span::call_site().located_at(kind.span());
+        all.predicates.push(parse_quote_spanned! { span => #kind: _formic_ecs::Bundle });
+    }
+    all.clone()
 }
 
 /// The pattern that takes a struct apart, and the names that it gives to the fields.
