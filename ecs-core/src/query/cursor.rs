@@ -300,13 +300,11 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             let (found, chunks) = loop {
                 let Some(found) = matches.next() else { return };
                 let chunks = &archetypes[found.archetype.index()].chunks;
-                if is_dense && chunks.used_count() == 1 {
-                    let fetch =
-                        Q::Parts::fetch(&found.slots.0, &ChunkRef { chunks, chunk: 0, moment });
-                    each(&fetch, &Rows::All, chunks.row_count(), visitor);
-                } else if chunks.used_count() > 0 {
+                if !is_dense || chunks.used_count() != 1 {
                     break (found, chunks);
                 }
+                let fetch = Q::Parts::fetch(&found.slots.0, &ChunkRef { chunks, chunk: 0, moment });
+                each(&fetch, &Rows::All, chunks.row_count(), visitor);
             };
             let (mut next, mut rows) = (0, Rows::None);
             while let Some(chunk) = next_chunk::<Q, F>(chunks, found, moment, &mut next, &mut rows)
