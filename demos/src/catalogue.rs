@@ -43,6 +43,9 @@ pub fn list() -> String {
 }
 
 #[cfg(test)]
+mod colour_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::setup::Setup;

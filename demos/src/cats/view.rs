@@ -22,8 +22,7 @@ const TILES: u16 = 4;
 
 impl View for CatWorld {
     fn scene(&self) -> Scene {
-        let chosen = OPTIONS.into_iter().zip(COLOURS);
-        let chosen = chosen.map(|(name, colour)| Kind::new(name, lighter(colour)));
+        let chosen = OPTIONS.into_iter().zip(COLOURS).map(|(name, colour)| Kind::new(name, colour));
         Scene {
             size: Vec2::new(HUNGER_MAX, TIREDNESS_MAX),
             unit: "point of need",
@@ -101,8 +100,4 @@ impl View for CatWorld {
 
 fn darker(Colour(channels): Colour) -> Colour {
     Colour(channels.map(|channel| channel / 4))
-}
-
-fn lighter(Colour(channels): Colour) -> Colour {
-    Colour(channels.map(|channel| 128 + channel / 2))
 }

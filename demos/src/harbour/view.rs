@@ -46,7 +46,7 @@ impl View for Harbour {
             (b'+', Colour([150, 110, 70])),
             (b'=', Colour([190, 160, 60])),
             // Ends of links.
-            (b'a', Colour([130, 90, 150])),
+            (b'a', Colour([170, 120, 200])),
         ];
         let place = |cell| palette.iter().position(|&(tile, _)| tile == symbol(cell)).unwrap_or(6);
         let tile = |cell| u8::try_from(place(cell)).unwrap_or_default();

@@ -17,7 +17,7 @@ const KINDS: [Kind; 6] = [
     Kind::thing("stones", Colour([112, 108, 104])),
     Kind::new("asleep until something happens", Colour([96, 128, 160])),
     Kind::new("awake", Colour([250, 240, 200])),
-    Kind::new("at a meal", Colour([130, 200, 90])),
+    Kind::new("at a meal", Colour([60, 180, 140])),
     Kind::new("in flight", Colour([250, 170, 60])),
     Kind::letter("wolves", Colour::RED, 'W'),
 ];
