@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
+use formic::inspect::EntityName;
 
 use crate::card::Demo;
-use crate::explain::Wanted;
 use crate::setup::Setup;
 use crate::text::grouped;
 
@@ -121,8 +121,8 @@ pub struct Results {
     pub hashes: Option<PathBuf>,
     /// Say why an agent did what it did: the number of its entity, or several with commas; none to
     /// list whom one can ask
-    #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',', num_args = 0..)]
-    pub explain: Option<Vec<Wanted>>,
+    #[arg(long, value_name = "ENTITY", value_delimiter = ',', num_args = 0..)]
+    pub explain: Option<Vec<EntityName>>,
     /// Write the timeline of the last ticks, for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

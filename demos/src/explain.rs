@@ -1,9 +1,8 @@
 //! `--explain`: why some of the agents did what they did.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use formic::inspect::View;
+use formic::inspect::{EntityName, View};
 use formic_ai::action::Action;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, World};
@@ -17,50 +16,16 @@ use crate::text::{capital, grouped, singular};
 /// How many decisions of an agent are shown.
 const DECISIONS_MAX: usize = 32;
 
-/// An entity as it is named on a command line: `12`, or `12v1` where it matters which of those that
-/// had the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    index: u32,
-    generation: Option<u32>,
-}
-
-impl fmt::Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.index)?;
-        self.generation.map_or(Ok(()), |generation| write!(f, "v{generation}"))
-    }
-}
-
-impl Wanted {
-    /// Reads it from a command line.
-    ///
-    /// # Errors
-    /// Says what is expected.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let expected = || "expected the number of an entity, such as 12 or 12v1".to_owned();
-        let number = |text: &str| text.parse::<u32>().map_err(|_| expected());
-        match text.split_once('v') {
-            None => Ok(Self { index: number(text)?, generation: None }),
-            Some((index, generation)) => {
-                Ok(Self { index: number(index)?, generation: Some(number(generation)?) })
-            }
-        }
-    }
-
-    /// The agent that is meant, who may be named by one of its actions.
-    fn find(self, world: &World) -> Result<Entity, Failure> {
-        let entity = match world.entity_at(self.index) {
-            Some(it) if self.generation.is_none_or(|wanted| wanted == it.generation()) => Ok(it),
-            Some(same) => Err(format!("that number has {same} at the start")),
-            None => {
-                Err(format!("there are {} at the start, from 0 on", grouped(world.len() as u64)))
-            }
-        };
-        let refused = |why| Failure::Usage(format!("there is no entity {self}: {why}"));
-        let entity = entity.map_err(refused)?;
-        Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
-    }
+/// The agent that is meant, who may be named by one of its actions.
+fn find(wanted: EntityName, world: &World) -> Result<Entity, Failure> {
+    let entity = match world.entity_at(wanted.index) {
+        Some(it) if wanted.is_of(it) => Ok(it),
+        Some(same) => Err(format!("that number has {same} at the start")),
+        None => Err(format!("there are {} at the start, from 0 on", grouped(world.len() as u64))),
+    };
+    let refused = |why| Failure::Usage(format!("there is no entity {wanted}: {why}"));
+    let entity = entity.map_err(refused)?;
+    Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
 }
 
 /// What there is to say about one agent; never nothing.
@@ -81,19 +46,20 @@ pub struct Explained {
 pub fn watch(
     simulation: &mut dyn Simulation,
     demo: &Demo,
-    wanted: &[Wanted],
+    wanted: &[EntityName],
 ) -> Result<(), Failure> {
     if wanted.is_empty() {
         return Ok(());
     }
     // The agents, and what others are called that these decide about.
-    let find = |world: &World| {
-        let agents = wanted.iter().map(|it| it.find(world)).collect::<Result<Vec<_>, Failure>>()?;
+    let look = |world: &World| {
+        let agents =
+            wanted.iter().map(|&it| find(it, world)).collect::<Result<Vec<_>, Failure>>()?;
         let view = view_of(simulation, world);
         let noun = |entity| view.and_then(|view| Some((entity, view.noun(entity)?)));
         Ok((agents, world.entities().filter_map(noun).collect::<Vec<_>>()))
     };
-    let found = simulation.worlds().into_iter().map(|(_, world)| find(world));
+    let found = simulation.worlds().into_iter().map(|(_, world)| look(world));
     let found = found.collect::<Result<Vec<_>, Failure>>()?;
     for (world, (agents, called)) in simulation.worlds_mut().into_iter().zip(found) {
         let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
@@ -191,7 +157,7 @@ mod tests {
     fn one_that_is_not_there_is_named_as_it_was_asked_for() {
         let mut world = World::new();
         world.spawn_batch([(), ()]);
-        let refused = |text| match Wanted::parse(text).expect("it can be read").find(&world) {
+        let refused = |text: &str| match find(text.parse().expect("it can be read"), &world) {
             Err(Failure::Usage(why)) => why,
             other => panic!("{text}: {other:?}"),
         };
@@ -208,18 +174,7 @@ mod tests {
         let village = demo.open(&setup).expect("small numbers are allowed");
         let list = whom_to_ask(&*village, demo);
         let (_, first) = list.trim().rsplit_once(' ').expect("an example");
-        let first = Wanted::parse(first).expect("a number").find(village.world());
-        let first = first.expect("it is there");
+        let first = find(first.parse().expect("a number"), village.world()).expect("it is there");
         assert_ne!(village.view().noun(first), Some("stone"), "{list}");
-    }
-
-    #[test]
-    fn an_entity_is_a_number_with_or_without_its_generation() {
-        let wanted = |index, generation| Ok(Wanted { index, generation });
-        assert_eq!(Wanted::parse("12"), wanted(12, None));
-        assert_eq!(Wanted::parse("12v3"), wanted(12, Some(3)));
-        for bad in ["", "v", "12v", "v1", "-1", "4294967296", "1v1v1", "cat"] {
-            assert!(Wanted::parse(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -241,15 +241,17 @@ pub(super) fn component_of(
 
 /// The living entity of a text.
 pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
-    let Some(entity) = entity_of(text) else {
-        return Err(Answer::error(
+    // The number of a handle has a generation in it, and no index is as large.
+    match (entity_of(text), text.parse()) {
+        (Some(entity), _) if world.contains(entity) => Ok(entity),
+        (Some(entity), _) => Err(Answer::error(404, &gone(world, entity))),
+        (None, Ok(index)) => world
+            .entity_at(index)
+            .ok_or_else(|| Answer::error(404, &format!("No entity has the number {index} now."))),
+        (None, Err(_)) => Err(Answer::error(
             400,
-            "an entity is called 12v3, or by the number that `Entity::to_bits` gives",
-        ));
-    };
-    match world.contains(entity) {
-        true => Ok(entity),
-        false => Err(Answer::error(404, &gone(world, entity))),
+            "an entity is called 12, 12v3, or by the number that `Entity::to_bits` gives",
+        )),
     }
 }
 

@@ -26,6 +26,7 @@ mod inspector;
 #[cfg(feature = "nav")]
 mod map;
 mod mind;
+mod name;
 mod query;
 mod report;
 mod request;
@@ -44,6 +45,7 @@ pub use frame::{Frame, Known};
 pub use inspector::{Inspector, Stopper};
 #[cfg(feature = "nav")]
 pub use map::TerrainMap;
+pub use name::EntityName;
 pub use request::Request;
 pub use scene::{
     Axes, Cheat, Colour, Ground, Kind, Landmark, Mark, Scene, Touch, grouped, short_name,

@@ -15,7 +15,7 @@ use formic_ai::explain::{DecisionLog, Label, Verdict};
 use formic_ecs::{Archetype, ComponentId, Entity, World};
 
 use super::scene::short_name;
-use super::{NoView, View};
+use super::{EntityName, NoView, View};
 
 /// A query that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,10 +44,7 @@ enum Term {
         with: String,
     },
     Text(String),
-    Number {
-        index: u32,
-        generation: Option<u32>,
-    },
+    Called(EntityName),
     /// A choice whose name begins with these words.
     Chooses(String),
 }
@@ -121,7 +118,7 @@ impl Terms {
     /// The first term that names an entity, with the index that it names.
     fn number(&self) -> Option<(&Term, u32)> {
         self.0.iter().find_map(|term| match term {
-            Term::Number { index, .. } => Some((term, *index)),
+            Term::Called(name) => Some((term, name.index)),
             _ => None,
         })
     }
@@ -216,14 +213,7 @@ impl Term {
             return Ok(Self::Text(inner.to_lowercase()));
         }
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
-            let (index, generation) = match text.split_once('v') {
-                Some((index, generation)) => (index, generation.parse().ok().map(Some)),
-                None => (text, Some(None)),
-            };
-            return match (index.parse(), generation) {
-                (Ok(index), Some(generation)) => Ok(Self::Number { index, generation }),
-                _ => Err(format!("{text} is no entity; one is called 12, or 12v3")),
-            };
+            return text.parse().map(Self::Called);
         }
         if text == "without" {
             return Err("there is no component after `without`".to_owned());
@@ -286,7 +276,7 @@ impl Term {
     /// How long it takes to look whether an entity matches: its values are written as text for it.
     fn cost(&self) -> usize {
         match self {
-            Self::With(_) | Self::Without(_) | Self::Number { .. } => 1,
+            Self::With(_) | Self::Without(_) | Self::Called(_) => 1,
             Self::Value { .. } | Self::Chooses(_) => 4,
             Self::Text(_) => 20,
         }
@@ -309,10 +299,8 @@ impl Term {
                 (!is_called && !any_text(world, entity, has))
                     .then(|| format!("None of its values has the letters \"{text}\"."))
             }
-            Self::Number { index, generation } => {
-                let is_it = entity.index() == *index
-                    && generation.is_none_or(|generation| entity.generation() == generation);
-                (!is_it).then(|| format!("It is the entity {entity}."))
+            Self::Called(name) => {
+                (!name.is_of(entity)).then(|| format!("It is the entity {entity}."))
             }
             Self::Chooses(what) => choice_fault(world, entity, what),
         }
@@ -514,10 +502,7 @@ impl fmt::Display for Term {
                 write!(f, "{}{field} {} {with}", of.name, sign.map_or("", |(sign, _)| sign))
             }
             Self::Text(text) => write!(f, "\"{text}\""),
-            Self::Number { index, generation: None } => write!(f, "{index}"),
-            Self::Number { index, generation: Some(generation) } => {
-                write!(f, "{index}v{generation}")
-            }
+            Self::Called(name) => write!(f, "{name}"),
             Self::Chooses(what) => write!(f, "chooses {what}"),
         }
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::entity::found;
-use super::{Answer, Host, Known, Session};
+use super::{Answer, EntityName, Host, Known, Session};
 
 /// A request, as HTTP has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,11 +268,8 @@ pub(super) fn entity_text(entity: Entity) -> String {
 
 /// The entity of such a text, or of one as an [`Entity`] is written: `12v3`.
 pub(super) fn entity_of(text: &str) -> Option<Entity> {
-    let bits = match text.split_once('v') {
-        None => text.parse().ok()?,
-        Some((index, generation)) => {
-            u64::from(generation.parse::<u32>().ok()?) << 32 | u64::from(index.parse::<u32>().ok()?)
-        }
-    };
-    Entity::from_bits(bits)
+    match text.parse() {
+        Ok(bits) => Entity::from_bits(bits),
+        Err(_) => text.parse::<EntityName>().ok()?.handle(),
+    }
 }

@@ -17,7 +17,7 @@ fn a_bogus_entity_is_an_error_and_takes_no_memory() {
         };
         assert_eq!(program.post(path, body).0, 404, "{path}");
     }
-    for text in ["", "0", "-1", "1v", "v1", "1v1v1", "1v0", "99999999999999999999999"] {
+    for text in ["", "-1", "1v", "v1", "1v1v1", "1v0", "99999999999999999999999"] {
         assert_eq!(program.post("/api/select", json!({ "entity": text })).0, 400, "{text}");
     }
     assert_eq!(program.get("/api/state")["state_hash"], hash);
@@ -34,6 +34,10 @@ fn a_bogus_entity_is_an_error_and_takes_no_memory() {
     let called = Entity::from_bits(bits).unwrap().to_string();
     assert!(called.contains('v'), "{called}");
     assert_eq!(program.get(&format!("/api/entity?id={called}")), told);
+    // And a third, as long as it lives.
+    let (index, _) = called.split_once('v').unwrap();
+    assert_eq!(program.get(&format!("/api/entity?id={index}")), told);
+    assert_eq!(program.post("/api/select", json!({ "entity": "4000000000" })).0, 404);
 }
 
 #[test]
