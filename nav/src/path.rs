@@ -257,7 +257,6 @@ impl PathScratch {
         resumed: Option<Method>,
         path: &mut Path,
     ) -> PathOutcome {
-        let a_star = Query::new(terrain, query.start, target.cell);
         let may_jump = terrain.may_jump() && query.algorithm != Algorithm::AStar;
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
@@ -289,6 +288,7 @@ impl PathScratch {
                 JumpOutcome::TooLong => {}
             }
         }
+        let a_star = Query::new(terrain, query.start, target.cell);
         let left = query.expansion_count_max - self.expansion_count;
         let cost = match resumed {
             Some(Method::Stepping) => self.a_star.resume(&a_star, left),
