@@ -15,9 +15,11 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use crate::cell::Cell;
 use crate::direction::{Direction, MoveRule, members};
-use crate::grid::Grid;
+use crate::grid::{Grid, count_u32};
 
 /// 64 cells of one lane. Bit `i` is the cell at the `i`-th place of the word.
 ///
@@ -38,6 +40,18 @@ struct LaneWord {
     forward: u64,
     /// The cells at which a scan towards lower places stops.
     backward: u64,
+    /// The open cells with an open cell of another weight around them.
+    mixed: u64,
+}
+
+/// The same 64 cells for a diagonal, which asks at each of its cells whether there is anything
+/// to scan for. What is known of stops far away is followed by edits as far as it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Outlook {
+    /// The cells from which a scan towards higher places stops at an open cell.
+    forward: u64,
+    /// The same towards lower places.
+    backward: u64,
     /// The cells that are open together with the next one in their lane, and
     /// with both in the next lane: a diagonal step between the corners of such
     /// a square cuts no corner.
@@ -51,8 +65,7 @@ struct LaneWord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     words: Vec<LaneWord>,
-    /// The mixed cells, word by word.
-    mixed: Vec<u64>,
+    outlooks: Vec<Outlook>,
     words_per_lane: usize,
     lane_count: usize,
     rule: MoveRule,
@@ -110,8 +123,8 @@ impl LanePair {
         for cell in around.chain([cell]).filter(|&cell| grid.contains(cell)) {
             if self.mix(grid, cell) {
                 let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
-                self.rows.rewrite(y as usize, (x >> 6) as usize);
-                self.columns.rewrite(x as usize, (y >> 6) as usize);
+                self.rows.rewrite(y, x, x, false);
+                self.columns.rewrite(x, y, y, false);
             }
         }
     }
@@ -153,8 +166,8 @@ impl Lanes {
         let words_per_lane = (usize::from(length) + 2).div_ceil(64);
         let lane_count = usize::from(count) + 2;
         let words = vec![LaneWord::default(); words_per_lane * lane_count];
-        let mixed = vec![0; words.len()];
-        Self { words, mixed, words_per_lane, lane_count, rule }
+        let outlooks = vec![Outlook::default(); words.len()];
+        Self { words, outlooks, words_per_lane, lane_count, rule }
     }
 
     fn set(&mut self, lane: u32, place: u32, is_open: bool) {
@@ -167,24 +180,77 @@ impl Lanes {
     fn edit(&mut self, lane: u32, place: u32, is_open: bool) {
         self.set(lane, place, is_open);
         // The cell is inside of the frame, so its neighbours exist.
-        let (first, last) = ((place - 1) >> 6, (place + 1) >> 6);
-        for lane in lane - 1..=lane + 1 {
-            for word in first..=last {
-                self.rewrite(lane as usize, word as usize);
-            }
+        for near in lane - 1..=lane + 1 {
+            self.rewrite(near, place - 1, place + 1, near == lane);
         }
     }
 
     fn rewrite_all(&mut self) {
-        for lane in 0..self.lane_count {
-            for word in 0..self.words_per_lane {
-                self.rewrite(lane, word);
-            }
+        let last = count_u32(self.words_per_lane * 64 - 1);
+        (0..count_u32(self.lane_count)).for_each(|lane| self.rewrite(lane, 0, last, true));
+    }
+
+    /// Follows an edit of cells from one place to another, or of some beside these.
+    fn rewrite(&mut self, lane: u32, low: u32, high: u32, is_edited: bool) {
+        let (first, last) = (self.word(lane, low), self.word(lane, high));
+        let start = self.word(lane, 0);
+        let mut has_changed = is_edited;
+        for word in first..=last {
+            has_changed |= self.rewrite_stops(lane as usize, word - start);
+        }
+        if has_changed {
+            let words = start..start + self.words_per_lane;
+            self.rewrite_outlooks::<true>(&words, first..last + 1);
+            self.rewrite_outlooks::<false>(&words, first..last + 1);
         }
     }
 
-    /// Works out one word from the open cells around it.
-    fn rewrite(&mut self, lane: usize, word: usize) {
+    /// Works out what scans come to that begin in the `edited` ones of the words of a lane, or pass them.
+    fn rewrite_outlooks<const FORWARD: bool>(&mut self, lane: &Range<usize>, edited: Range<usize>) {
+        let (count, beyond) = if FORWARD {
+            (edited.end - lane.start, Some(edited.end).filter(|&word| word < lane.end))
+        } else {
+            (
+                lane.end - edited.start,
+                edited.start.checked_sub(1).filter(|word| lane.contains(word)),
+            )
+        };
+        // Whether a scan that leaves the words before stops at an open cell.
+        let mut leads_on = beyond.is_some_and(|word| self.leads_through::<FORWARD>(word));
+        for step in 0..count {
+            let word = if FORWARD { edited.end - 1 - step } else { edited.start + step };
+            let [open, solid] = self.words[word].stops::<FORWARD>();
+            let known = self.outlooks[word].of::<FORWARD>();
+            let is_edited = edited.contains(&word);
+            let seen = if is_edited {
+                look::<FORWARD>([open, solid], leads_on)
+            } else {
+                // From the cells before its first stop.
+                let stops = open | solid;
+                let passed = match (stops, FORWARD) {
+                    (0, _) => u64::MAX,
+                    (_, true) => u64::MAX << (63 - stops.leading_zeros()),
+                    (_, false) => u64::MAX >> (63 - stops.trailing_zeros()),
+                };
+                if leads_on { known | passed } else { known & !passed }
+            };
+            if seen == known && !is_edited {
+                return;
+            }
+            *self.outlooks[word].of_mut::<FORWARD>() = seen;
+            leads_on = self.leads_through::<FORWARD>(word);
+        }
+    }
+
+    /// Whether a scan that enters a word stops at an open cell.
+    fn leads_through<const FORWARD: bool>(&self, word: usize) -> bool {
+        let [open, solid] = self.words[word].stops::<FORWARD>();
+        let leads = open | !solid & self.outlooks[word].of::<FORWARD>();
+        leads >> if FORWARD { 0 } else { 63 } & 1 != 0
+    }
+
+    /// Works out the stops of one word from the open cells around it. True if they have changed.
+    fn rewrite_stops(&mut self, lane: usize, word: usize) -> bool {
         let here = self.strip(Some(lane), word);
         let before = self.strip(lane.checked_sub(1), word);
         let after = self.strip(lane.checked_add(1).filter(|&lane| lane < self.lane_count), word);
@@ -204,10 +270,12 @@ impl Lanes {
             ),
         };
         let place = lane * self.words_per_lane + word;
-        let (words, mixed) = (&mut self.words[place], self.mixed[place]);
-        words.forward = !here.open | forward | mixed;
-        words.backward = !here.open | backward | mixed;
-        words.square = here.open & here.higher & after.open & after.higher;
+        let words = &mut self.words[place];
+        let stops = [forward, backward].map(|corners| !here.open | corners | words.mixed);
+        let has_changed = stops != [words.forward, words.backward];
+        [words.forward, words.backward] = stops;
+        self.outlooks[place].square = here.open & here.higher & after.open & after.higher;
+        has_changed
     }
 
     /// The open cells of a word, and of the same word one place further on each
@@ -233,14 +301,14 @@ impl Lanes {
     fn set_mixed(&mut self, lane: u32, place: u32, is_mixed: bool) {
         let word = self.word(lane, place);
         let mask = 1 << (place & 63);
-        let mixed = &mut self.mixed[word];
+        let mixed = &mut self.words[word].mixed;
         *mixed = if is_mixed { *mixed | mask } else { *mixed & !mask };
     }
 
     /// Whether a cell is mixed.
     #[inline]
     pub(crate) fn is_mixed(&self, lane: u32, place: u32) -> bool {
-        self.mixed[self.word(lane, place)] >> (place & 63) & 1 != 0
+        self.words[self.word(lane, place)].mixed >> (place & 63) & 1 != 0
     }
 
     /// Whether a cell is open.
@@ -252,7 +320,13 @@ impl Lanes {
     /// Whether the square of four cells that begins here is open.
     #[inline]
     pub(crate) fn is_square_open(&self, lane: u32, place: u32) -> bool {
-        self.words[self.word(lane, place)].square >> (place & 63) & 1 != 0
+        self.outlooks[self.word(lane, place)].square >> (place & 63) & 1 != 0
+    }
+
+    /// Whether a scan from here stops at an open cell.
+    #[inline]
+    pub(crate) fn leads_on<const FORWARD: bool>(&self, lane: u32, place: u32) -> bool {
+        self.outlooks[self.word(lane, place)].of::<FORWARD>() >> (place & 63) & 1 != 0
     }
 
     /// The open cells of the ring around a cell, as a set of directions: that of
@@ -314,6 +388,37 @@ impl Lanes {
         let place = if FORWARD { bits.trailing_zeros() } else { 63 - bits.leading_zeros() };
         Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
     }
+}
+
+impl LaneWord {
+    /// The open and the solid cells at which a scan stops.
+    const fn stops<const FORWARD: bool>(self) -> [u64; 2] {
+        let stops = if FORWARD { self.forward } else { self.backward };
+        [stops & self.open, stops & !self.open]
+    }
+}
+
+impl Outlook {
+    #[inline]
+    const fn of<const FORWARD: bool>(self) -> u64 {
+        if FORWARD { self.forward } else { self.backward }
+    }
+
+    const fn of_mut<const FORWARD: bool>(&mut self) -> &mut u64 {
+        if FORWARD { &mut self.forward } else { &mut self.backward }
+    }
+}
+
+/// The cells of a word from which a scan stops at an open cell, by its open and its solid stops; of
+/// scans that leave the word, `leads_on` says so.
+const fn look<const FORWARD: bool>([open, solid]: [u64; 2], leads_on: bool) -> u64 {
+    if FORWARD {
+        let stops = [open.reverse_bits(), solid.reverse_bits()];
+        return look::<false>(stops, leads_on).reverse_bits();
+    }
+    // The carries of a sum run from each open stop up to the next stop, and into it.
+    let passed = !solid;
+    passed.wrapping_add(open).wrapping_add(leads_on as u64) ^ passed ^ open
 }
 
 /// 64 cells, and the same moved by a place to either side.

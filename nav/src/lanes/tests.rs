@@ -9,16 +9,19 @@ use crate::direction::MoveRule;
 use crate::grid::Grid;
 use crate::lanes::LanePair;
 
-fn noise(stream: &mut RandomStream, width: u32, height: u32) -> Grid {
-    Grid::from_fn(width, height, |_| stream.next_u64() % 100 < 65).unwrap()
+fn noise(stream: &mut RandomStream, width: u32, height: u32, open_share: u64) -> Grid {
+    Grid::from_fn(width, height, |_| stream.next_u64() % 100 < open_share).unwrap()
 }
 
 #[test]
 fn edited_lanes_are_those_of_the_edited_grid() {
     let mut stream = RandomStream::new(1);
-    for (width, height) in [(1, 1), (62, 3), (63, 64), (130, 70)] {
+    // In the last one scans pass several words.
+    for (width, height, open_share) in
+        [(1, 1, 65), (62, 3, 65), (63, 64, 65), (130, 70, 65), (300, 5, 98)]
+    {
         for rule in MoveRule::ALL {
-            let mut grid = noise(&mut stream, width, height);
+            let mut grid = noise(&mut stream, width, height, open_share);
             let mut lanes = LanePair::new(&grid, rule);
             for _ in 0..200 {
                 let mut below = |side: u32| stream.next_u64() % u64::from(side);
@@ -41,7 +44,7 @@ fn edited_lanes_are_those_of_the_edited_grid() {
 #[test]
 fn rows_and_the_grid_agree_on_rings_and_squares() {
     let mut stream = RandomStream::new(2);
-    let grid = noise(&mut stream, 130, 20);
+    let grid = noise(&mut stream, 130, 20, 65);
     let lanes = LanePair::new(&grid, MoveRule::BothFree);
     for cell in grid.cells() {
         let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
@@ -80,6 +83,13 @@ fn scans_stop_where_walks_do() {
     };
     for cell in grid.cells().filter(|&cell| grid.is_open(cell)) {
         let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
+        assert_eq!(lanes.rows.leads_on::<true>(y, x), lanes.rows.scan::<true>(y, x).is_open);
+        assert_eq!(lanes.rows.leads_on::<false>(y, x), lanes.rows.scan::<false>(y, x).is_open);
+        assert_eq!(lanes.columns.leads_on::<true>(x, y), lanes.columns.scan::<true>(x, y).is_open);
+        assert_eq!(
+            lanes.columns.leads_on::<false>(x, y),
+            lanes.columns.scan::<false>(x, y).is_open
+        );
         let place = |place: u32| i32::try_from(place).unwrap();
         assert_eq!(place(lanes.rows.scan::<true>(y, x).place), walk(cell, 1, 0).0, "{cell} east");
         assert_eq!(place(lanes.rows.scan::<false>(y, x).place), walk(cell, -1, 0).0, "{cell} west");

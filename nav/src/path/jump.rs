@@ -21,7 +21,7 @@ use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule};
 use crate::grid::Grid;
-use crate::lanes::{LanePair, Lanes, Stop};
+use crate::lanes::{LanePair, Lanes};
 use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
 use crate::terrain::Terrain;
@@ -207,7 +207,8 @@ impl<'a> JumpSearch<'a> {
         }
     }
 
-    /// Scans along a row, or along a column. True if there was something to hand on.
+    /// Hands on what a scan along a row, or along a column, stops at or passes. True if there was
+    /// something to hand on.
     #[inline]
     fn straight<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
         &mut self,
@@ -215,26 +216,29 @@ impl<'a> JumpSearch<'a> {
         from: Place,
         cost: u32,
     ) -> bool {
+        let lanes = self.lanes;
+        let (leads_on, is_level) = if ROW {
+            (lanes.rows.leads_on::<FORWARD>(from.y, from.x), from.y == self.goal.y)
+        } else {
+            (lanes.columns.leads_on::<FORWARD>(from.x, from.y), from.x == self.goal.x)
+        };
+        // Most scans would end at a wall. What follows is kept out of their way.
+        (leads_on || is_level) && self.scan::<RULE, WEIGHTED, ROW, FORWARD>(parent, from, cost)
+    }
+
+    #[inline(never)]
+    fn scan<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+    ) -> bool {
+        let goal = self.goal;
         let stop = if ROW {
             self.lanes.rows.scan::<FORWARD>(from.y, from.x)
         } else {
             self.lanes.columns.scan::<FORWARD>(from.x, from.y)
         };
-        let is_level = if ROW { from.y == self.goal.y } else { from.x == self.goal.x };
-        // Most scans end at a wall. What follows is kept out of their way.
-        (stop.is_open || is_level)
-            && self.end_scan::<RULE, WEIGHTED, ROW, FORWARD>(parent, from, cost, stop)
-    }
-
-    #[inline(never)]
-    fn end_scan<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
-        &mut self,
-        parent: u32,
-        from: Place,
-        cost: u32,
-        stop: Stop,
-    ) -> bool {
-        let goal = self.goal;
         let (arrival, end) = match (ROW, FORWARD) {
             (true, true) => (Direction::East, Place { x: stop.place, ..from }),
             (true, false) => (Direction::West, Place { x: stop.place, ..from }),
@@ -290,36 +294,40 @@ impl<'a> JumpSearch<'a> {
         from: Place,
         cost: u32,
     ) {
-        // Estimates grow until they are the cost of the path. A search that has
-        // made a detour will make more of it, by some part of what it has.
-        let estimate = u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(from));
-        let likely = estimate + (estimate - u64::from(self.progress.first_estimate)) / 8;
         let mut place = from;
         while let Some(find) =
             find_ahead::<RULE, WEIGHTED, EAST, SOUTH>(self.lanes, self.goal, place)
         {
             place = find.place;
             let steps = place.x.abs_diff(from.x);
-            let Some(cost) = self.add::<WEIGHTED>(cost, steps * DIAGONAL, from, place) else {
+            let Some(to_place) = self.add::<WEIGHTED>(cost, steps * DIAGONAL, from, place) else {
                 self.progress.is_too_long = true;
                 return;
             };
             let mut is_node = place == self.goal || find.is_forced;
             if !is_node {
-                let Find { row, column, .. } = find;
-                let has_row = self.end_scan::<RULE, WEIGHTED, true, EAST>(parent, place, cost, row);
+                let has_row = self.straight::<RULE, WEIGHTED, true, EAST>(parent, place, to_place);
                 let has_column =
-                    self.end_scan::<RULE, WEIGHTED, false, SOUTH>(parent, place, cost, column);
+                    self.straight::<RULE, WEIGHTED, false, SOUTH>(parent, place, to_place);
                 // The rest of a diagonal that leads away from the goal may never be worth looking at.
                 is_node = (has_row || has_column)
-                    && u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place)) > likely;
+                    && u64::from(to_place) + u64::from(self.rest::<RULE, WEIGHTED>(place))
+                        > self.likely::<RULE, WEIGHTED>(from, cost);
             }
             if is_node {
                 let arrival = Some(diagonal_of::<EAST, SOUTH>());
-                self.reach::<RULE, WEIGHTED>(place, cost, parent, arrival);
+                self.reach::<RULE, WEIGHTED>(place, to_place, parent, arrival);
                 return;
             }
         }
+    }
+
+    /// The estimate of a way over a place that the search is likely to have to look at: estimates
+    /// grow until they are the cost of the path, and a search that has made a detour will make more
+    /// of it, by some part of what it has.
+    fn likely<const RULE: u8, const WEIGHTED: bool>(&self, place: Place, cost: u32) -> u64 {
+        let estimate = u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place));
+        estimate + (estimate - u64::from(self.progress.first_estimate)) / 8
     }
 
     /// Whether the goal can be reached by going on diagonally and then straight.
@@ -417,9 +425,6 @@ struct Find {
     place: Place,
     /// Whether the cell itself must become a node.
     is_forced: bool,
-    /// Where the scans end that set off from here.
-    row: Stop,
-    column: Stop,
 }
 
 /// The next cell along a diagonal that has a jump point ahead in its row or column, or
@@ -436,11 +441,11 @@ fn find_ahead<const RULE: u8, const WEIGHTED: bool, const EAST: bool, const SOUT
         place = beyond::<EAST, SOUTH>(place);
         let is_forced = has_forced::<RULE, EAST, SOUTH>(&lanes.rows, place)
             || WEIGHTED && lanes.rows.is_mixed(place.y, place.x);
-        let row = lanes.rows.scan::<EAST>(place.y, place.x);
-        let column = lanes.columns.scan::<SOUTH>(place.x, place.y);
+        let leads_on = lanes.rows.leads_on::<EAST>(place.y, place.x)
+            || lanes.columns.leads_on::<SOUTH>(place.x, place.y);
         let may_see_goal = place.y == goal.y || place.x == goal.x;
-        if row.is_open || column.is_open || may_see_goal || is_forced {
-            return Some(Find { place, is_forced, row, column });
+        if leads_on || may_see_goal || is_forced {
+            return Some(Find { place, is_forced });
         }
     }
     None
