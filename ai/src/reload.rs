@@ -87,6 +87,25 @@ impl<M: Reload> MindFile<M> {
     }
 
     /// What is wrong with the file as it is now, if anything is: the mind is an older one then.
+    ///
+    /// ```
+    /// use formic_ai::bt::{Library, Tree};
+    /// use formic_ai::prelude::*;
+    /// use formic_ai::reload::MindFile;
+    /// # #[derive(Component, Clone)] struct Patrol;
+    /// # let path = std::env::temp_dir().join(format!("formic-guard-{}.tree", std::process::id()));
+    /// # std::fs::write(&path, "patrol")?;
+    /// let library = Library::<()>::new(&ActionSet::new().action("patrol", Patrol));
+    /// let mut file = MindFile::load(&path, move |text| Tree::parse(text, &library))?;
+    /// // A designer saves a tree with a slip in it:
+    /// std::fs::write(&path, "sequence { patroll }")?;
+    /// file.look();
+    /// let problem = file.problem().expect("there is no such action").to_string();
+    /// assert!(problem.contains("did you mean \"patrol\"?"), "{problem}");
+    /// assert_eq!(file.mind().node_count(), 1, "it is the old one");
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn problem(&self) -> Option<&LoadError> {
         match &self.unread {
             None => self.problem.as_ref(),
@@ -169,6 +188,22 @@ impl<M: Reload> MindFile<M> {
 }
 
 /// All files of a folder with this extension, by their names without it: a library of minds.
+///
+/// ```
+/// use formic_ai::bt::{Library, Tree};
+/// use formic_ai::prelude::*;
+/// use formic_ai::reload::load_folder;
+/// # #[derive(Component, Clone)] struct Patrol;
+/// # let folder = std::env::temp_dir().join(format!("formic-minds-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # std::fs::write(folder.join("guard.tree"), "patrol")?;
+/// let actions = ActionSet::new().action("patrol", Patrol);
+/// let library = Library::<()>::new(&actions);
+/// let trees = load_folder(&folder, "tree", |_name, text| Tree::parse(text, &library))?;
+/// assert_eq!(trees["guard"].node_count(), 1);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Returns an error if the folder or one of the files cannot be read or has a name that is not UTF-8, or

@@ -136,6 +136,20 @@ impl ActionSet {
     }
 
     /// Adds an action with this filter component and others beside it.
+    ///
+    /// ```
+    /// use formic_ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Walk;
+    /// # #[derive(Component, Clone, PartialEq, Debug)] struct Pace(f32);
+    /// // Two of one kind: what carries out a `Walk` asks for its `Pace` as well.
+    /// let legs = ActionSet::new()
+    ///     .action_with("stroll", Walk, Pace(1.0))
+    ///     .action_with("run", Walk, Pace(4.0));
+    /// let mut world = World::new();
+    /// legs.spawn(&mut world, ())?;
+    /// assert!(world.query_filtered::<&Pace, With<Walk>>().into_iter().eq(&[Pace(1.0), Pace(4.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn action_with<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
         self,

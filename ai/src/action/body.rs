@@ -274,6 +274,26 @@ impl Body {
 
     /// What an action ended with, if it has and that was not taken; takes it.
     ///
+    /// ```
+    /// use formic_ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Knock;
+    /// /// A mind of your own, which knocks until someone has opened.
+    /// fn think(mut knockers: Query<(&mut Body, EnabledMut<formic_ai::action::Switching>)>) {
+    ///     knockers.for_each(|(body, mut switching)| {
+    ///         let has_opened = body.take_ended(0) == Some(ActionResult::Success);
+    ///         if !has_opened && !body.is_running(0) {
+    ///             body.begin(0);
+    ///             switching.set(true);
+    ///         }
+    ///     });
+    /// }
+    /// # let mut world = World::new();
+    /// let guest = ActionSet::new().action("knock", Knock).spawn(&mut world, ())?;
+    /// world.run_system(&Pool::new(Threads::None)?, think);
+    /// assert!(world.get::<Body>(guest)?.is_running(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// Panics if there is no such action.
     #[inline]

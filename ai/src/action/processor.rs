@@ -14,6 +14,41 @@ use crate::explain::Ended;
 /// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, it is carried out
 /// [on one thread](super::Actions::process_serial); one that wants the other components of the action entity
 /// is a [`WideProcessor`].
+///
+/// ```
+/// use formic_ai::action::{self, Agent, Ended};
+/// use formic_ai::prelude::*;
+///
+/// #[derive(Component, Clone)]
+/// struct Song { beats: u32, applause: bool }
+/// struct Singing;
+///
+/// impl Processor for Singing {
+///     type Action = Song;
+///     fn start(&self, _singer: Agent, song: &mut Song) -> ActionResult {
+///         song.beats = 3;
+///         ActionResult::Running
+///     }
+///     fn update(&self, _singer: Agent, song: &mut Song) -> ActionResult {
+///         song.beats -= 1;
+///         if song.beats == 0 { ActionResult::Success } else { ActionResult::Running }
+///     }
+///     fn cleanup(&self, _singer: Agent, song: &mut Song, ended: Ended) {
+///         song.applause = ended == Ended::Success;
+///     }
+/// }
+/// fn sing(mut actions: Actions<Song>) {
+///     actions.process(&Singing);
+/// }
+///
+/// let mut world = World::new();
+/// Sequence::new().then(Song { beats: 0, applause: false }).spawn(&mut world, ())?;
+/// let mut schedule = action::add(Schedule::builder()).add(sing.as_action()).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
+/// assert!(world.query::<&Song>().into_iter().all(|song| song.applause));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Processor {
     /// The filter component.
     type Action: Component;

@@ -156,6 +156,28 @@ impl SequenceAgent {
     }
 
     /// Begins with the first action, whatever it is at.
+    ///
+    /// ```
+    /// use formic_ai::action::Switching;
+    /// use formic_ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Step;
+    /// # fn step(mut actions: Actions<Step>) { actions.update(|_, _| ActionResult::Success) }
+    /// # let mut world = World::new();
+    /// let dancer = Sequence::new().then(Step).then(Step).then(Step).spawn(&mut world, ())?;
+    /// let mut schedule =
+    ///     formic_ai::action::add(Schedule::builder()).add(step.as_action()).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert_eq!(world.get::<SequenceAgent>(dancer)?.current(), 1);
+    /// // The music begins anew:
+    /// world.query::<(&mut SequenceAgent, &mut Body, EnabledMut<Switching>)>().for_each(
+    ///     |(dance, body, mut switching)| {
+    ///         dance.restart(body);
+    ///         switching.set(true);
+    ///     },
+    /// );
+    /// assert_eq!(world.get::<SequenceAgent>(dancer)?.current(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn restart(&mut self, body: &mut Body) {
         body.halt_all();
         (self.current, self.rest_left, self.rest) = (0, 0, self.rest_min);

@@ -107,6 +107,34 @@ impl<G: ActivityDomain> AsyncContext<G> {
     }
 
     /// Waits for the next tick.
+    ///
+    /// ```
+    /// # use formic_ai::activity::{self, Activities, ActivitySlot, Async, AsyncContext, Event};
+    /// # use formic_ai::prelude::*;
+    /// # #[derive(Clone)] struct Nothing;
+    /// # impl Event for Nothing {}
+    /// # type House = ((), Nothing, ());
+    /// let climb = Async::new("climbing", |stairs: AsyncContext<House>| async move {
+    ///     for step in 1..=3 {
+    ///         stairs.step(format!("on step {step}"));
+    ///         stairs.next_tick().await;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// # let mut world = World::new();
+    /// let child = world.spawn(activity::idle::<Async<House>>());
+    /// activity::order(&mut world, child, 1, climb)?;
+    /// let live = |activities: Activities<Async<House>>, mut now: Local<u64>| {
+    ///     *now += 1;
+    ///     activities.run(*now, &());
+    /// };
+    /// let mut schedule = Schedule::builder().add(live).build(&mut world)?;
+    /// let pool = Pool::new(Threads::None)?;
+    /// (0..2).for_each(|_| _ = schedule.run(&mut world, &pool));
+    /// let slot = world.get::<ActivitySlot<Async<House>>>(child)?;
+    /// assert_eq!(slot.to_string(), "climbing: on step 2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn next_tick(&self) {
         let mut since = None;
         self.0
@@ -179,6 +207,22 @@ debug_fields!([G: ActivityDomain] Guard<G>:);
 
 impl<G: ActivityDomain> Guard<G> {
     /// Lets it go without anything being done.
+    ///
+    /// ```
+    /// use formic_ai::activity::AsyncContext;
+    /// # #[derive(Clone)] struct Nothing;
+    /// # impl formic_ai::activity::Event for Nothing {}
+    /// # type House = ((), Nothing, ());
+    /// # #[derive(formic_ecs::Component)] struct Crate;
+    /// /// Carries a crate, and drops it wherever it is interrupted.
+    /// async fn carry(context: AsyncContext<House>) -> Result<(), ()> {
+    ///     let falls = context.guard(|effects, _| _ = effects.commands().spawn(Crate));
+    ///     context.sleep(10).await;
+    ///     falls.disarm(); // It was set down with care.
+    ///     Ok(())
+    /// }
+    /// # _ = carry;
+    /// ```
     pub fn disarm(mut self) {
         *self.closing.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }

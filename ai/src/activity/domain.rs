@@ -110,6 +110,18 @@ impl<F> Ending<F> {
 }
 
 /// What an activity makes of an event.
+///
+/// ```
+/// use formic_ai::activity::Response;
+/// # enum Noise { Mouse, Alarm }
+/// // What `on_event` of an activity says that sleeps until it hears the alarm.
+/// let hear = |noise: Noise| match noise {
+///     Noise::Mouse => Response::SLEEP,
+///     Noise::Alarm => Response::WAKE.unsubscribe(), // One alarm is enough.
+/// };
+/// assert_eq!(hear(Noise::Mouse), Response::SLEEP);
+/// assert_ne!(hear(Noise::Alarm), Response::WAKE);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Response {

@@ -286,6 +286,17 @@ impl<E> Posted<E> {
     }
 
     /// Has it go to this subscription alone. If that has been given up meanwhile, it is dropped.
+    ///
+    /// ```
+    /// use formic_ai::activity::{Posted, Token};
+    /// # #[derive(Clone)] struct PathFound;
+    /// # let mut world = formic_ecs::World::new();
+    /// # let walker = world.spawn(());
+    /// // What `Tick::subscribe` returned, taken along in the request.
+    /// let token = Token::new(walker, 7);
+    /// let answer = Posted::about(walker, PathFound).answering(token);
+    /// assert_eq!(answer.answers, Some(token));
+    /// ```
     #[must_use]
     pub fn answering(self, token: Token) -> Self {
         Self { answers: Some(token), ..self }

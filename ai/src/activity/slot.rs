@@ -180,6 +180,36 @@ pub fn order<A: Activity>(
 
 /// Has an agent stop what it is at in the next run, as interrupted.
 ///
+/// ```
+/// # use std::borrow::Cow;
+/// # use formic_ai::activity::{Activity, Event, Status, Tick};
+/// use formic_ai::activity::{self, Activities, ActivitySlot};
+/// use formic_ai::prelude::*;
+/// # struct Nothing;
+/// # impl Event for Nothing {}
+/// # type Village = ((), Nothing, ());
+/// # struct Eat;
+/// # impl Activity for Eat {
+/// #     type Domain = Village;
+/// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
+/// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
+/// #     fn on_tick(&mut self, _: &mut Tick<Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// # }
+/// let mut world = World::new();
+/// let cow = world.spawn(activity::idle::<Eat>());
+/// let mut schedule = Schedule::builder()
+///     .add(|activities: Activities<Eat>| _ = activities.run(0, &()))
+///     .build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// activity::order(&mut world, cow, 1, Eat)?;
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.get::<ActivitySlot<Eat>>(cow)?.to_string(), "eating");
+/// activity::stop::<Eat>(&mut world, cow)?;
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.get::<ActivitySlot<Eat>>(cow)?.ended(), Some(Ended::Interrupted));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
 pub fn stop<A: Activity>(world: &mut World, agent: Entity) -> Result<(), ComponentError> {

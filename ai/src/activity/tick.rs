@@ -62,6 +62,37 @@ impl<F: 'static> Finished<F> {
 }
 
 /// What an activity can cause at any time, its end included: queued updates, and events.
+///
+/// ```
+/// # use std::borrow::Cow;
+/// use formic_ai::activity::{self, Activities, Activity, Effects, Ending, Event, Posted, Status, Tick};
+/// use formic_ai::prelude::*;
+/// struct Served;
+/// impl Event for Served {}
+/// type Inn = ((), Served, ());
+/// struct Cook;
+///
+/// impl Activity for Cook {
+///     type Domain = Inn;
+///     # const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+///     # fn name(&self) -> Cow<'_, str> { "cooking".into() }
+///     # fn on_tick(&mut self, _: &mut Tick<Inn>, (): &()) -> Status<()> { Status::Finished(Ending::Success) }
+///     // Other methods, and:
+///     fn on_finish(self, ending: &Ending<()>, effects: &mut Effects<Inn>, (): &()) {
+///         if ending.how() == Ended::Success {
+///             effects.post(Posted::about(effects.agent(), Served)); // Wakes those who wait for it.
+///         }
+///     }
+/// }
+/// let mut world = World::new();
+/// let cook = world.spawn(activity::idle::<Cook>());
+/// activity::order(&mut world, cook, 1, Cook)?;
+/// let live = |activities: Activities<Cook>| _ = activities.run(0, &());
+/// let eat = |mut posts: EventReader<Posted<Served>>| assert_eq!(posts.read().count(), 1);
+/// let mut schedule = Schedule::builder().add((live, eat)).build(&mut world)?;
+/// assert!(schedule.run(&mut world, &Pool::new(Threads::None)?).failures.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Effects<'t, G: ActivityDomain> {
     pub(super) task: Entity,
     pub(super) agent: Entity,
@@ -117,6 +148,54 @@ impl<G: ActivityDomain> Effects<'_, G> {
 }
 
 /// What an activity can cause in a tick of its own: [`Effects`], and subscriptions.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use formic_ai::activity::{self, Activities, Activity, ActivitySlot, Ending, EventKinds, Status, Tick};
+/// # use formic_ai::activity::Event;
+/// use formic_ai::prelude::*;
+/// # struct Rung;
+/// # impl Event for Rung {}
+/// # type House = ((), Rung, ());
+/// /// Listens for the bell, but not for ever.
+/// struct Listen { bell: Entity, since: Option<u64> }
+///
+/// impl Activity for Listen {
+///     type Domain = House;
+///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+///     fn name(&self) -> Cow<'_, str> { "listening".into() }
+///     fn on_tick(&mut self, tick: &mut Tick<House>, (): &()) -> Status<()> {
+///         match self.since {
+///             None => {
+///                 self.since = Some(tick.now());
+///                 tick.subscribe(self.bell, EventKinds::ALL);
+///                 tick.wake_after(20);
+///                 Status::Blocked
+///             }
+///             // It rang, or the time is over: what it still waits for ends with it.
+///             Some(since) if tick.now() < since + 20 => Status::Finished(Ending::Success),
+///             Some(_) => Status::Finished(Ending::Failed(())),
+///         }
+///     }
+/// }
+/// fn live(activities: Activities<Listen>, mut now: Local<u64>) {
+///     *now += 1;
+///     activities.run(*now, &());
+/// }
+/// # let mut world = World::new();
+/// let bell = world.spawn(());
+/// let servant = world.spawn(activity::idle::<Listen>());
+/// activity::order(&mut world, servant, 1, Listen { bell, since: None })?;
+/// let mut schedule = Schedule::builder().add(live).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// schedule.run(&mut world, &pool);
+/// let slot = world.get::<ActivitySlot<Listen>>(servant)?;
+/// assert_eq!(slot.subscriptions()[0].subject(), bell);
+/// assert_eq!(slot.subscriptions()[1].due(), Some(21));
+/// (0..20).for_each(|_| _ = schedule.run(&mut world, &pool));
+/// assert_eq!(world.get::<ActivitySlot<Listen>>(servant)?.ended(), Some(Ended::Failed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tick<'t, G: ActivityDomain> {
     pub(super) effects: Effects<'t, G>,
     pub(super) subscriptions: &'t mut Buffer<Subscription>,

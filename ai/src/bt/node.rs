@@ -304,12 +304,25 @@ impl Node {
     }
 
     /// A sequence with memory that goes on in the next tick where a child succeeds in its first one.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// // In one tick the lock is looked at, in the next one the door is opened.
+    /// let enter = Node::sequence_async([Node::condition("unlocked"), Node::action("open")]);
+    /// assert_eq!(enter.to_string(), "sequence_async { unlocked? open }");
+    /// ```
     #[must_use]
     pub fn sequence_async(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::SequenceAsync, children)
     }
 
     /// A selector with memory that goes on in the next tick where a child fails in its first one.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// let enter = Node::selector_async([Node::condition("is_open"), Node::action("open")]);
+    /// assert_eq!(enter.to_string(), "selector_async { is_open? open }");
+    /// ```
     #[must_use]
     pub fn selector_async(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::SelectorAsync, children)
@@ -317,12 +330,27 @@ impl Node {
 
     /// A [`sequence_async`](Self::sequence_async) that begins with the child that it was at when it
     /// failed or was halted.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// // One that was called away in the middle of the second stop goes on there.
+    /// let tour = Node::sequence_persistent([Node::action("to_gate"), Node::action("to_tower")]);
+    /// assert_eq!(tour.to_string(), "sequence_persistent { to_gate to_tower }");
+    /// ```
     #[must_use]
     pub fn sequence_persistent(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::SequencePersistent, children)
     }
 
     /// Asks the first node each tick; if it succeeds the second one decides, if it fails the third.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// let friend = Node::condition("is_friend");
+    /// let meet = Node::if_else(friend, Node::action("greet"), Node::action("fight"));
+    /// assert_eq!(Node::parse("if_else { is_friend? greet fight }")?, meet);
+    /// # Ok::<(), formic_ai::action::LoadError>(())
+    /// ```
     #[must_use]
     pub fn if_else(ask: Self, then: Self, otherwise: Self) -> Self {
         Self::of(Op::IfElse, [ask, then, otherwise])
@@ -487,12 +515,27 @@ impl Node {
     }
 
     /// Success.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// // A patrol goes on, whether there was something to loot or not.
+    /// let loot = Node::selector([Node::action("loot"), Node::succeed()]);
+    /// let patrol = Node::sequence([loot, Node::action("walk")]);
+    /// assert_eq!(patrol.to_string(), "sequence { selector { loot succeed } walk }");
+    /// ```
     #[must_use]
     pub fn succeed() -> Self {
         Self::new(Op::Succeed)
     }
 
     /// Failure.
+    ///
+    /// ```
+    /// # use formic_ai::bt::Node;
+    /// // Calls for help, and has failed all the same.
+    /// let give_up = Node::sequence([Node::effect("call_for_help"), Node::fail()]);
+    /// assert_eq!(give_up.to_string(), "sequence { do call_for_help fail }");
+    /// ```
     #[must_use]
     pub fn fail() -> Self {
         Self::new(Op::Fail)

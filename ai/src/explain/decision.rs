@@ -351,6 +351,31 @@ impl Decision {
     }
 
     /// The reasons for the score of a candidate, by its place.
+    ///
+    /// ```
+    /// use formic_ai::explain::DecisionLog;
+    /// use formic_ai::prelude::*;
+    /// use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
+    /// # #[derive(Component, Clone)] struct Eat;
+    /// #[derive(Component)]
+    /// struct Hunger(f32);
+    /// let actions = ActionSet::new().action("eat", Eat);
+    /// let [hunger] = Input::named(["hunger"]);
+    /// let cats = Reasoner::new().option("eat", Utility::of(hunger, Curve::exponential(2.0)));
+    /// let cats = cats.bind(&actions)?;
+    /// # let mut world = World::new();
+    /// let cat = actions.spawn(&mut world, Hunger(0.5))?;
+    /// UtilityAgent::drive(&mut world, cat, &cats, 1)?;
+    /// world.insert_resource(DecisionLog::watching(cat, "Cat", 16));
+    /// let think = move |mut minds: UtilityAgents<&Hunger>| minds.decide(&cats, |hunger| [hunger.0]);
+    /// let mut schedule =
+    ///     formic_ai::action::add(Schedule::builder()).add(think.as_mind()).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// let decision = world.resource::<DecisionLog>()?.last(cat).expect("it is watched");
+    /// let factor = decision.factors_of(0).next().expect("hunger counts");
+    /// assert_eq!((&*factor.name, factor.input, factor.score), ("hunger", 0.5, 0.25));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn factors_of(&self, candidate: usize) -> impl Iterator<Item = &Factor> {
         self.factors.iter().filter(move |factor| factor.candidate == candidate)
     }

@@ -224,6 +224,17 @@ impl DecisionLog {
     /// The same where it is not the agent itself that has decided, but another entity `by` that
     /// belongs to it: a second mind, a composite action, one of several activities. What
     /// [ended](Self::note_end) is left for the agent to tell.
+    ///
+    /// ```
+    /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+    /// # let mut world = formic_ecs::World::new();
+    /// let (ogre, second_head) = (world.spawn(()), world.spawn(()));
+    /// let log = DecisionLog::watching(ogre, "Ogre", 16);
+    /// log.note_by(ogre, second_head, 7, Engine::Utility, |decision| {
+    ///     decision.candidate(Candidate::new("sing", Verdict::Chosen));
+    /// });
+    /// assert_eq!(log.last(ogre).expect("it is watched").by, second_head);
+    /// ```
     pub fn note_by(
         &self,
         agent: Entity,
@@ -292,6 +303,21 @@ impl DecisionLog {
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
     /// watched.
+    ///
+    /// ```
+    /// use formic_ai::explain::{Candidate, DecisionLog, Ended, Engine, Stopped, Verdict};
+    /// # let mut world = formic_ecs::World::new();
+    /// let imp = world.spawn(());
+    /// let log = DecisionLog::watching(imp, "Imp", 16);
+    /// log.note_end(imp, || Stopped::new("dig", Ended::Failed).because("the rock is too hard"));
+    /// assert!(log.is_pending(imp));
+    /// log.note(imp, 7, Engine::Other("a mind of mine"), |decision| {
+    ///     decision.candidate(Candidate::new("sulk", Verdict::Chosen));
+    /// });
+    /// assert!(!log.is_pending(imp), "the decision has told it");
+    /// let sentence = "Tick 7: Imp#0 chose sulk; dig has failed: the rock is too hard.";
+    /// assert_eq!(log.sentences(imp), [sentence]);
+    /// ```
     pub fn note_end(&self, agent: Entity, stopped: impl FnOnce() -> Stopped) {
         let Some(watched) = self.watched.get(&agent) else { return };
         // A mind that never decides anything shall not fill the memory.

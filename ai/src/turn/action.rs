@@ -187,6 +187,23 @@ impl TurnAction {
     }
 
     /// What the action makes of a component of an entity: nothing, or a value, or its absence.
+    ///
+    /// ```
+    /// # use formic_ai::turn::TurnAction;
+    /// # use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)]
+    /// # struct Gold(u32);
+    /// # let mut world = World::new();
+    /// # let (imp, rat, cat) = (world.spawn(()), world.spawn(()), world.spawn(()));
+    /// let mut action = TurnAction::new();
+    /// action.insert(rat, Gold(7));
+    /// action.remove::<Gold>(imp);
+    /// assert_eq!(action.change(rat), Some(Some(&Gold(7))));
+    /// assert_eq!(action.change::<Gold>(imp), Some(None), "it loses it");
+    /// assert_eq!(action.change::<Gold>(cat), None, "nothing changes for it");
+    /// action.clear();
+    /// assert!(action.is_empty());
+    /// ```
     #[must_use]
     pub fn change<T: Component>(&self, entity: Entity) -> Option<Option<&T>> {
         let column = self.typed::<T>()?;

@@ -59,6 +59,28 @@ pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// What it is called in [records](crate::explain), where `name` is what an entity is called:
     /// `shoot Rat#12`. Where nothing is said it is the name of the variant in words.
+    ///
+    /// ```
+    /// use formic_ai::turn::{Draft, Next, Refusal, TurnActionKind, Turns, unseen};
+    /// use formic_ecs::{Entity, World};
+    /// #[derive(Clone, Debug)]
+    /// struct Greet(Entity);
+    /// impl TurnActionKind for Greet {
+    ///     type Cell = ();
+    ///     fn bind(&self, _: &mut Draft<()>) -> Result<(), Refusal> { Ok(()) }
+    ///     fn describe(&self, name: &dyn Fn(Entity) -> String) -> String { format!("greet {}", name(self.0)) }
+    ///     fn duration(&self) -> u64 { 3 }
+    /// }
+    /// let mut world = World::new();
+    /// let (hero, king) = (world.spawn(()), world.spawn(()));
+    /// let mut turns = Turns::builder().build(&mut world)?;
+    /// turns.schedule(hero, 0);
+    /// turns.take_turn(&mut world, hero, Greet(king), unseen)?;
+    /// let trace = turns.trace().described(&|_| "the king".to_owned());
+    /// assert!(trace.starts_with("greet the king: committed"));
+    /// assert_eq!(turns.upcoming().tickets_of(hero).next().map(|ticket| ticket.time()), Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn describe(&self, name: &dyn Fn(Entity) -> String) -> String {
         _ = name;
         in_words(&format!("{self:?}"))

@@ -150,6 +150,40 @@ pub(super) struct Reaction<K> {
 ///
 /// What a rule adds together with the verdict `Accept` happens if the action does in the end; what
 /// it adds together with `Reject`, if it does not.
+///
+/// ```
+/// use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+/// use formic_ecs::prelude::*;
+/// #[derive(Component, Clone, Debug, PartialEq)]
+/// struct Fuse(u32);
+/// #[derive(Component, Clone)]
+/// struct Crater;
+/// #[derive(Clone, Debug)]
+/// enum Deed { Light(Entity), Explode(Entity) }
+/// impl TurnActionKind for Deed {
+///     type Cell = ();
+///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
+///         match *self {
+///             Deed::Light(bomb) => draft.insert(bomb, Fuse(30)),
+///             Deed::Explode(bomb) => draft.insert(bomb, Crater),
+///         }
+///         Ok(())
+///     }
+/// }
+/// let burns = Rule::on("a fuse burns down", |_, fuse: Change<Fuse>, reactions| {
+///     reactions.push_after(fuse.value.0.into(), Deed::Explode(fuse.entity));
+///     Ruling::pass()
+/// });
+/// # let mut world = World::new();
+/// let bomb = world.spawn(());
+/// let builder = Turns::builder().component::<Fuse>().component::<Crater>().rule(burns);
+/// let mut turns = builder.build(&mut world)?;
+/// turns.act(&mut world, Deed::Light(bomb), unseen);
+/// assert!(world.has::<Crater>(bomb));
+/// let [light, explode] = turns.trace().actions() else { panic!("one follows from the other") };
+/// assert_eq!((light.time, explode.time), (0, 30));
+/// # Ok::<(), formic_ai::turn::RuleError>(())
+/// ```
 #[derive(Debug)]
 pub struct Reactions<K> {
     to: usize,
@@ -344,6 +378,24 @@ impl<K: TurnActionKind> Rule<K> {
     }
 
     /// The rule must be asked before the rule of that name.
+    ///
+    /// ```
+    /// # use formic_ai::turn::{Draft, Fate, Refusal, TurnActionKind, Turns, unseen};
+    /// use formic_ai::turn::{Rule, Ruling};
+    /// # #[derive(Clone, Debug)] struct Walk;
+    /// # impl TurnActionKind for Walk {
+    /// #     type Cell = ();
+    /// #     fn bind(&self, _: &mut Draft<()>) -> Result<(), Refusal> { Ok(()) }
+    /// # }
+    /// let walls = Rule::<Walk>::always("walls stand", |_, _| Ruling::reject());
+    /// // Added later, from a cheat menu, and asked first.
+    /// let ghosts = Rule::always("ghosts walk", |_, _| Ruling::pass().stop_checking()).before("walls stand");
+    /// # let mut world = formic_ecs::World::new();
+    /// let mut turns = Turns::builder().rule(walls).rule(ghosts).build(&mut world)?;
+    /// turns.act(&mut world, Walk, unseen);
+    /// assert!(matches!(turns.trace().actions()[0].fate, Fate::Committed { .. }));
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     #[must_use]
     pub fn before(mut self, rule: impl Into<String>) -> Self {
         self.before.push(rule.into());

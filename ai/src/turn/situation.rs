@@ -89,6 +89,27 @@ impl<'a, C: CellName> Situation<'a, C> {
     }
 
     /// Whether an entity is in the world, neither [`Vacant`] nor [`Gone`].
+    ///
+    /// ```
+    /// # use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns, unseen};
+    /// # use formic_ecs::prelude::*;
+    /// #[derive(Clone, Debug)]
+    /// struct Vanish(Entity);
+    /// impl TurnActionKind for Vanish {
+    ///     type Cell = ();
+    ///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
+    ///         draft.despawn(self.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # let mut world = World::new();
+    /// let ghost = world.spawn(());
+    /// let mut turns = Turns::builder().build(&mut world)?;
+    /// turns.act(&mut world, Vanish(ghost), unseen);
+    /// assert!(!turns.now(&world).is_alive(ghost));
+    /// assert!(world.contains(ghost), "the turn can be undone");
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     #[must_use]
     pub fn is_alive(&self, entity: Entity) -> bool {
         self.world.contains(entity) && !self.has::<Vacant>(entity) && !self.has::<Gone>(entity)
@@ -162,6 +183,36 @@ impl<'a, C: CellName> Situation<'a, C> {
 ///
 /// Components that the turns aggregate are counted already; others are looked for among the
 /// entities of the cell.
+///
+/// ```
+/// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnAction, TurnActionKind, Turns};
+/// # use formic_ecs::prelude::*;
+/// #[derive(Component, Clone)]
+/// struct Position(i32);
+/// impl CellPosition for Position {
+///     type Cell = i32;
+///     fn cell(&self) -> i32 { self.0 }
+/// }
+/// #[derive(Component, Clone)]
+/// struct Burning;
+/// # #[derive(Clone, Debug)] enum Deed {}
+/// # impl TurnActionKind for Deed {
+/// #     type Cell = i32;
+/// #     fn bind(&self, _: &mut Draft<i32>) -> Result<(), Refusal> { match *self {} }
+/// # }
+/// let mut world = World::new();
+/// let (imp, rat) = (world.spawn((Position(3), Burning)), world.spawn(Position(3)));
+/// let builder = Turns::<Deed>::builder().position::<Position>().set::<Burning>();
+/// let turns = builder.build(&mut world)?;
+/// let now = turns.now(&world);
+/// assert!(now.cell(3).entities().eq([imp, rat]) && now.cell(3).any::<Burning>());
+/// let mut action = TurnAction::new();
+/// action.insert(imp, Position(4)); // It jumps aside:
+/// let after = now.after(&action);
+/// assert!(after.cell(3).entities().eq([rat]) && !after.cell(3).any::<Burning>());
+/// assert_eq!((now.cell_of(imp), after.cell_of(imp)), (Some(3), Some(4)));
+/// # Ok::<(), formic_ai::turn::RuleError>(())
+/// ```
 pub struct CellView<'a, C> {
     situation: Situation<'a, C>,
     name: C,

@@ -104,6 +104,33 @@ pub struct TracedPoint {
 /// Printing it gives the tree: below each action the rules that were asked, with their verdicts,
 /// and the actions that followed; from the 20th level on nothing is indented further. It has an upper bound; what is beyond that is only counted.
 /// Actions, rules and hooks have numbers, by which they refer to each other.
+///
+/// ```
+/// use formic_ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+/// # use formic_ecs::prelude::*;
+/// #[derive(Clone, Debug)]
+/// enum Deed { Walk, Sneeze }
+/// impl TurnActionKind for Deed {
+///     type Cell = ();
+///     fn bind(&self, _: &mut Draft<()>) -> Result<(), Refusal> { Ok(()) }
+/// }
+/// let dust = Rule::always("dust is everywhere", |case, reactions| match case.kind {
+///     Deed::Walk => {
+///         reactions.push(Deed::Sneeze);
+///         Ruling::pass()
+///     }
+///     Deed::Sneeze => Ruling::reject(),
+/// });
+/// # let mut world = World::new();
+/// let mut turns = Turns::builder().rule(dust).build(&mut world)?;
+/// turns.act(&mut world, Deed::Walk, unseen);
+/// let trace = turns.trace();
+/// let ruling = trace.rulings(0)[0];
+/// assert_eq!((trace.rule_name(ruling.rule), ruling.reactions), ("dust is everywhere", 1));
+/// assert!(trace.children(0).eq([1]), "the sneeze follows from the walk");
+/// assert!(trace.to_string().contains("-> sneeze: rejected by dust is everywhere"));
+/// # Ok::<(), formic_ai::turn::RuleError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trace<K> {
     actions: Vec<TracedAction<K>>,

@@ -229,6 +229,29 @@ impl<K: TurnActionKind> Turns<K> {
     ///
     /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone.
     /// Which one an action brings decides about its handle: a replay has to reserve the same.
+    ///
+    /// ```
+    /// use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns, unseen};
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Clone)]
+    /// struct Arrow;
+    /// #[derive(Clone, Debug)]
+    /// struct Shoot;
+    /// impl TurnActionKind for Shoot {
+    ///     type Cell = ();
+    ///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
+    ///         let arrow = draft.spawn()?;
+    ///         draft.insert(arrow, Arrow);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # let mut world = World::new();
+    /// let mut turns = Turns::builder().component::<Arrow>().build(&mut world)?;
+    /// turns.reserve(&mut world, 10);
+    /// turns.act(&mut world, Shoot, unseen);
+    /// assert_eq!((world.query::<&Arrow>().count(), turns.vacancies()), (1, 9));
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     pub fn reserve(&mut self, world: &mut World, count: usize) {
         let first = self.vacant_next;
         self.vacant_next += count as u64;
@@ -269,6 +292,25 @@ impl<K: TurnActionKind> Turns<K> {
     /// Looks at the world anew, after it was changed by something else than turns: it was restored,
     /// say. Cells and vacancies are as the world has them, and the turns of those who are not there
     /// are struck out. What was there before can no longer be undone.
+    ///
+    /// ```
+    /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind, Turns};
+    /// # use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone)] struct Position(i32);
+    /// # impl CellPosition for Position { type Cell = i32; fn cell(&self) -> i32 { self.0 } }
+    /// # #[derive(Clone, Debug)] enum Deed {}
+    /// # impl TurnActionKind for Deed {
+    /// #     type Cell = i32;
+    /// #     fn bind(&self, _: &mut Draft<i32>) -> Result<(), Refusal> { match *self {} }
+    /// # }
+    /// # let mut world = World::new();
+    /// let rat = world.spawn(Position(3));
+    /// let mut turns = Turns::<Deed>::builder().position::<Position>().build(&mut world)?;
+    /// world.get_mut::<Position>(rat).expect("it has one").0 = 9; // By an editor, say.
+    /// turns.rebuild(&world);
+    /// assert_eq!(turns.now(&world).cell_of(rat), Some(9));
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     pub fn rebuild(&mut self, world: &World) {
         self.abandon();
         self.records.clear();
@@ -361,6 +403,47 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     }
 
     /// A hook that runs at every point inside a turn, after those that were added before.
+    ///
+    /// ```
+    /// use formic_ai::turn::{Draft, Motion, RealTime, Refusal, TurnActionKind, Turns, unseen};
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Clone)]
+    /// struct Height(i32);
+    /// #[derive(Component, Clone)]
+    /// struct Broken;
+    /// #[derive(Clone, Debug)]
+    /// enum Deed { Drop(Entity), Break(Entity) }
+    /// impl TurnActionKind for Deed {
+    ///     type Cell = ();
+    ///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
+    ///         match *self {
+    ///             Deed::Drop(vase) => draft.insert(vase, Height(2)),
+    ///             Deed::Break(vase) => draft.insert(vase, Broken),
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let fall = RealTime::new("what is dropped falls", |point| {
+    ///     let mut motion = Motion::Still;
+    ///     for (vase, height) in point.now().world().query_ref::<(Entity, &Height)>() {
+    ///         match height.0 {
+    ///             0 => continue,
+    ///             1 => point.request(Deed::Break(vase)), // It comes before the rules.
+    ///             _ => motion = Motion::Moving,
+    ///         }
+    ///         point.insert(vase, Height(height.0 - 1));
+    ///     }
+    ///     motion
+    /// });
+    /// # let mut world = World::new();
+    /// let vase = world.spawn(());
+    /// let builder = Turns::builder().component::<Height>().component::<Broken>().real_time(fall);
+    /// let mut turns = builder.build(&mut world)?;
+    /// turns.act(&mut world, Deed::Drop(vase), unseen);
+    /// assert!(world.has::<Broken>(vase), "in the same turn");
+    /// assert_eq!(turns.trace().points().len(), 2);
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     #[must_use]
     pub fn real_time(mut self, hook: RealTime<K>) -> Self {
         self.turns.hooks.push(hook);
@@ -395,6 +478,40 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
 
     /// Which commits can be seen, of those that change something visible: it gets the world before
     /// and after, and what changes. What a real-time hook has written comes before it in the same way.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns};
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Clone)]
+    /// struct Position(i32);
+    /// #[derive(Clone, Debug)]
+    /// struct Walk(Entity, i32);
+    /// impl TurnActionKind for Walk {
+    ///     type Cell = ();
+    ///     fn bind(&self, draft: &mut Draft<()>) -> Result<(), Refusal> {
+    ///         draft.insert(self.0, Position(self.1));
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # let mut world = World::new();
+    /// let rat = world.spawn(Position(0));
+    /// // The hero sees five cells far.
+    /// let builder = Turns::builder().component::<Position>().visible::<Position>();
+    /// let builder = builder.seen(|_before, _after, action| {
+    ///     action.inserted::<Position>().any(|(_, position)| position.0 <= 5)
+    /// });
+    /// let mut turns = builder.build(&mut world)?;
+    /// let mut frame_count = 0;
+    /// for to in [5, 6, 7] {
+    ///     turns.act(&mut world, Walk(rat, to), |_frame| {
+    ///         frame_count += 1;
+    ///         ControlFlow::Continue(())
+    ///     });
+    /// }
+    /// assert_eq!(frame_count, 1);
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
+    /// ```
     #[must_use]
     pub fn seen(
         mut self,
