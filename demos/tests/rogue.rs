@@ -44,6 +44,12 @@ fn why_is_told_on_request() {
 }
 
 #[test]
+fn an_entity_that_waits_to_be_brought_is_no_foe() {
+    let asked = text(&run(&["rogue", "--ticks", "0", "--explain", "300"]).stdout);
+    assert!(asked.contains("Vacancy#300 is not in the game: it waits to be"), "{asked}");
+}
+
+#[test]
 fn a_script_that_is_none_says_in_which_line() {
     let path = scratch("rogue-bad.script");
     let path_text = path.to_str().expect("the target folder is UTF-8");

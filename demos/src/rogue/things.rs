@@ -1,7 +1,7 @@
 //! The components of the things in the dungeon.
 
 use bytemuck::{Pod, Zeroable};
-use formic_ai::turn::CellPosition;
+use formic_ai::turn::{CellPosition, Vacant};
 use formic_ecs::prelude::*;
 
 use crate::raster::Colour;
@@ -74,6 +74,9 @@ pub(super) const ASLEEP: char = 'z';
 
 /// What a thing is, if the legend has it.
 pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
+    if world.has::<Vacant>(thing) {
+        return Some("vacancy");
+    }
     if world.has::<Velocity>(thing) {
         // Some of its letters are those of doors.
         return Some("arrow");

@@ -2,6 +2,7 @@
 
 use formic::inspect::{Cheat, Ground, Kind, Mark, Scene, Touch, View};
 use formic_ai::explain::DecisionLog;
+use formic_ai::turn::{Gone, Vacant};
 use formic_ecs::prelude::*;
 use glam::Vec2;
 
@@ -158,6 +159,10 @@ impl View for Rogue {
                 Status::Dead => "It is dead.".to_owned(),
                 Status::Escaped => "It got away.".to_owned(),
             }
+        } else if now.has::<Vacant>(agent) {
+            "It is not in the game: it waits to be an arrow or another thing.".to_owned()
+        } else if now.has::<Gone>(agent) {
+            "It is gone, and comes back only if turns are taken back.".to_owned()
         } else {
             "It decides nothing.".to_owned()
         };
