@@ -27,8 +27,9 @@ pub(crate) use links::RelationFns;
 /// kind, and no other code can (a bundle with one of them, or a query that would write to it, does
 /// not compile).
 ///
-/// Lists keep their order, so that to leave one takes time by the number of entities that came to it later: of
-/// hundreds of thousands of sources of one target let the last go first, or all with the target.
+/// Lists keep their order, so that to leave one takes time by the number of entities before it or behind it, whichever
+/// are fewer: of hundreds of thousands of sources of one target let the first or the last go first, or all with the
+/// target.
 ///
 /// [`World::relate`]: crate::World::relate
 ///
@@ -211,15 +212,88 @@ pair_event!(Unrelated);
 /// A few entities in place, more on the heap: as large as a vector.
 pub(crate) type EntityList = SmallVec<[Entity; 2]>;
 
+/// Entities in order, of which the first may leave without the others moving up.
+#[derive(Debug)]
+pub(crate) struct EntityQueue {
+    list: EntityList,
+    /// How many at the front of the list have left.
+    gone: usize,
+}
+
+/// The entities of one side of a relation, in order.
+pub(crate) trait List {
+    fn of(list: EntityList) -> Self;
+    fn as_slice(&self) -> &[Entity];
+    fn as_mut_slice(&mut self) -> &mut [Entity];
+    fn push(&mut self, entity: Entity);
+    fn remove(&mut self, place: usize);
+}
+
+impl List for EntityList {
+    fn of(list: EntityList) -> Self {
+        list
+    }
+
+    fn as_slice(&self) -> &[Entity] {
+        self
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Entity] {
+        self
+    }
+
+    fn push(&mut self, entity: Entity) {
+        Self::push(self, entity);
+    }
+
+    fn remove(&mut self, place: usize) {
+        Self::remove(self, place);
+    }
+}
+
+impl List for EntityQueue {
+    fn of(list: EntityList) -> Self {
+        Self { list, gone: 0 }
+    }
+
+    fn as_slice(&self) -> &[Entity] {
+        &self.list[self.gone..]
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Entity] {
+        &mut self.list[self.gone..]
+    }
+
+    fn push(&mut self, entity: Entity) {
+        self.list.push(entity);
+    }
+
+    fn remove(&mut self, place: usize) {
+        if place >= self.as_slice().len() / 2 {
+            self.list.remove(self.gone + place);
+            return;
+        }
+        // Those before it move back by one place, which are fewer than those behind it.
+        self.as_mut_slice()[..=place].rotate_right(1);
+        self.gone += 1;
+        // As many go as stay, or more: each entity that leaves pays for moving one.
+        if self.gone * 2 >= self.list.len() {
+            self.list.drain(..self.gone);
+            self.gone = 0;
+        }
+    }
+}
+
 /// One side of a relation.
-pub(crate) trait Side: Component {
-    fn of_one(entity: Entity) -> Self;
-    fn list(&self) -> &EntityList;
-    fn list_mut(&mut self) -> &mut EntityList;
+pub(crate) trait Side: Component + Deref<Target = [Entity]> {
+    type List: List;
+
+    fn of(list: EntityList) -> Self;
+    fn list_mut(&mut self) -> &mut Self::List;
 }
 
 /// Writes how many entities there are, and their handles.
-fn write_list(list: &EntityList, out: &mut Vec<u8>) {
+fn write_list(list: &[Entity], out: &mut Vec<u8>) {
     out.extend((list.len() as u64).to_le_bytes());
     out.extend(list.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
 }
@@ -241,25 +315,21 @@ pub(crate) fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
 }
 
 macro_rules! side {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident: $list:ty) => {
         $(#[$doc])*
         pub struct $name<R: Relation> {
-            list: EntityList,
+            list: $list,
             _relation: PhantomData<fn() -> R>,
         }
 
         impl<R: Relation> Side for $name<R> {
-            fn of_one(entity: Entity) -> Self {
-                let mut list = EntityList::new();
-                list.push(entity);
-                Self { list, _relation: PhantomData }
+            type List = $list;
+
+            fn of(list: EntityList) -> Self {
+                Self { list: List::of(list), _relation: PhantomData }
             }
 
-            fn list(&self) -> &EntityList {
-                &self.list
-            }
-
-            fn list_mut(&mut self) -> &mut EntityList {
+            fn list_mut(&mut self) -> &mut $list {
                 &mut self.list
             }
         }
@@ -268,17 +338,16 @@ macro_rules! side {
             const MANAGED: bool = true;
             const WAS: &'static [&'static str] = R::WAS;
             const CLONE: Option<CloneFn<Self>> =
-                Some(|side| Self { list: side.list.clone(), _relation: PhantomData });
-            const HASH: HashRule<Self> =
-                HashRule::Fields(|side, hasher| side.list.as_slice().hash_state(hasher));
+                Some(|side| Self::of(EntityList::from_slice(side)));
+            const HASH: HashRule<Self> = HashRule::Fields(|side, hasher| side[..].hash_state(hasher));
             const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
                 Some(|side, map| side.list.as_mut_slice().map_entities(map));
             const CODEC: Codec<Self> = Codec::custom(
                 |side, out| {
-                    write_list(&side.list, out);
+                    write_list(side, out);
                     Ok(())
                 },
-                |source| Ok(Self { list: read_list(source)?, _relation: PhantomData }),
+                |source| Ok(Self::of(read_list(source)?)),
             );
 
             fn lasting_name() -> Name {
@@ -291,7 +360,7 @@ macro_rules! side {
             type Target = [Entity];
 
             fn deref(&self) -> &[Entity] {
-                &self.list
+                self.list.as_slice()
             }
         }
 
@@ -306,12 +375,12 @@ macro_rules! side {
 side! {
     /// The entities that an entity is related to by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    Targets
+    Targets: EntityList
 }
 side! {
     /// The entities that are related to an entity by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    Sources
+    Sources: EntityQueue
 }
 
 /// Why two entities could not be related.

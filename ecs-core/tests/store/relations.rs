@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, Related, Relation,
-    RelationError, Sources, Targets, Unrelated,
+    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, RandomStream, Related,
+    Relation, RelationError, Sources, Targets, Unrelated,
 };
 
 /// Of many to many, with circles.
@@ -208,6 +208,62 @@ fn deep_and_wide_families_go_without_recursion() {
     }
     world.despawn(root).expect("alive");
     assert!(world.is_empty());
+    check(&world);
+}
+
+#[test]
+fn sources_that_leave_from_anywhere_keep_the_order_of_the_others() {
+    let count = if cfg!(miri) { 30 } else { 200 };
+    let from_the_front = |_: &mut RandomStream, _: usize| 0;
+    let from_anywhere = |random: &mut RandomStream, len: usize| {
+        usize::try_from(random.below(len as u64)).expect("a place in a list")
+    };
+    let from_both_ends =
+        |random: &mut RandomStream, len: usize| (len - 1) * usize::from(random.below(2) > 0);
+    let ways: [fn(&mut RandomStream, usize) -> usize; 3] =
+        [from_the_front, from_anywhere, from_both_ends];
+    for (seed, place_of) in (1..).zip(ways) {
+        let random = &mut RandomStream::new(seed);
+        let mut world = World::new();
+        let root = world.spawn(());
+        let mut expected = Vec::new();
+        let mut left = count;
+        while left > 0 || !expected.is_empty() {
+            // They come faster than they go, until no more come.
+            if left > 0 && (expected.is_empty() || random.below(3) > 0) {
+                left -= 1;
+                let child = world.spawn(());
+                world.set_parent(child, root).expect("alive");
+                expected.push(child);
+            } else {
+                let child = expected.remove(place_of(random, expected.len()));
+                world.despawn(child).expect("alive");
+            }
+            assert_eq!(world.children(root), expected);
+        }
+        check(&world);
+    }
+}
+
+#[test]
+fn a_copy_and_a_snapshot_of_a_family_have_those_that_did_not_leave() {
+    let mut world = World::new();
+    let root = world.spawn(());
+    let children: Vec<_> = (0..7).map(|_| world.spawn(())).collect();
+    for &child in &children {
+        world.set_parent(child, root).expect("alive");
+    }
+    for &child in &children[..3] {
+        world.despawn(child).expect("alive");
+    }
+    let (hash, saved) = (world.state_hash(), world.snapshot().expect("can be saved"));
+    let copy = world.instantiate(root, 1).expect("can be copied")[0];
+    assert_eq!(world.children(copy).len(), 4);
+    assert_eq!(world.children(root), &children[3..]);
+    check(&world);
+    world.restore(&saved).expect("its own");
+    assert_eq!(world.children(root), &children[3..]);
+    assert_eq!(world.state_hash(), hash);
     check(&world);
 }
 

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::iter::FusedIterator;
 
 use super::{
-    ChildOf, OnTargetDespawn, Related, Relation, RelationError, Side, Sources, Targets, Unrelated,
+    ChildOf, EntityList, List, OnTargetDespawn, Related, Relation, RelationError, Side, Sources,
+    Targets, Unrelated,
 };
 use crate::archetype::Archetype;
 use crate::bundle::Value;
@@ -111,7 +112,7 @@ impl World {
         if let Some(old) = old {
             self.leave_list::<Sources<R>>(old, source);
             if let Ok(targets) = self.value_mut::<Targets<R>>(source) {
-                targets.list_mut()[0] = target;
+                targets.list_mut().as_mut_slice()[0] = target;
             }
         } else {
             self.enter_list::<Targets<R>>(source, target);
@@ -223,19 +224,16 @@ impl World {
         if let Ok(side) = self.value_mut::<S>(entity) {
             side.list_mut().push(other);
         } else if let Some(row) = self.moves().locate(entity) {
-            _ = row.insert(Value::<_, true>(S::of_one(other)));
+            _ = row.insert(Value::<_, true>(S::of(EntityList::from_slice(&[other]))));
         }
     }
 
     /// Whether it was in there. What becomes empty goes.
     fn leave_list<S: Side>(&mut self, entity: Entity, other: Entity) -> bool {
         let Ok(side) = self.value_mut::<S>(entity) else { return false };
-        // From the back: families are taken apart from the back.
-        let Some(place) = side.list().iter().rposition(|&found| found == other) else {
-            return false;
-        };
+        let Some(place) = place_of(side, other) else { return false };
         side.list_mut().remove(place);
-        if side.list().is_empty() {
+        if side.is_empty() {
             self.drop_side::<S>(entity);
         }
         true
@@ -252,6 +250,26 @@ impl World {
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
+}
+
+/// The place of an entity in a list, looked for from both ends: families are taken apart from the front or
+/// from the back.
+fn place_of(list: &[Entity], other: Entity) -> Option<usize> {
+    /// How many at one end are looked at before the other end has its turn.
+    const STEP: usize = 64;
+    // All of them are, so that the compiler compares several at once.
+    let is_in = |part: &[Entity]| part.iter().fold(false, |is_in, &found| is_in | (found == other));
+    let (mut start, mut end) = (0, list.len());
+    while start < end {
+        let (front, back) = (end.min(start + STEP), end.saturating_sub(STEP).max(start));
+        for part in [back..end, start..front] {
+            if is_in(&list[part.clone()]) {
+                return part.into_iter().find(|&place| list[place] == other);
+            }
+        }
+        (start, end) = (front, back);
+    }
+    None
 }
 
 /// I-18.
@@ -383,8 +401,9 @@ fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broke
 fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
     // Entities related to the original are not related to the copy, unless copied as well.
     if let Ok(sources) = world.value_mut::<Sources<R>>(copy) {
-        sources.list_mut().retain(|source| family.contains(source));
-        if sources.list().is_empty() {
+        let inside: EntityList = sources.iter().copied().filter(|it| family.contains(it)).collect();
+        *sources = Sources::of(inside);
+        if sources.is_empty() {
             world.drop_side::<Sources<R>>(copy);
         }
     }
