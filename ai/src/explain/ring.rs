@@ -65,6 +65,8 @@ struct Mind {
 #[derive(Debug, Default)]
 pub(super) struct Ring {
     kept: VecDeque<Kept>,
+    /// No decision that is kept is of a later tick: where the next one is later still, those need not be looked at.
+    last_tick: u64,
     /// Of all that are brief.
     mind: Option<Mind>,
     /// How many were overwritten.
@@ -194,7 +196,12 @@ impl Ring {
     /// Of more than there is room for the first ones go, whichever was put in first.
     fn insert(&mut self, kept: Kept, agent: Entity, decisions_max: usize) {
         let key = |it: &Kept| it.key(agent, self.mind.as_ref());
-        let later = self.kept.iter().rev().take_while(|it| key(it) > key(&kept)).count();
+        let later = if kept.tick() > self.last_tick {
+            0
+        } else {
+            self.kept.iter().rev().take_while(|it| key(it) > key(&kept)).count()
+        };
+        self.last_tick = self.last_tick.max(kept.tick());
         let place = self.kept.len() - later;
         if self.kept.len() < decisions_max {
             return self.kept.insert(place, kept);
