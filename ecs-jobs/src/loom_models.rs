@@ -19,6 +19,7 @@ mod handles;
 mod joins;
 mod must_fail;
 mod sleep;
+mod slots;
 
 use std::io::Write;
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! Models of whole calls of the pool, with one worker thread: the code that ships, from
 //! the first push to the joined thread.
 
-use super::handles::Deed;
+use super::slots::Deed;
 use super::{explore, explore_within};
 use crate::context::WorkerContext;
 use crate::flat_loop;

@@ -1,7 +1,8 @@
 //! Futures: a wake-up is not missed, whenever it comes, and what was done before it is seen.
 
 use super::explore_within;
-use super::handles::{Deed, hosted};
+use super::handles::hosted;
+use super::slots::Deed;
 use crate::future::{FutureTask, Futures, block_on};
 use loom::thread;
 use std::future::Future;

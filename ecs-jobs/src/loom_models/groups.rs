@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
-use super::handles::Deed;
+use super::slots::Deed;
 use super::{explore, explore_within};
 use crate::context::WorkerContext;
 use crate::flat_loop::BatchCounter;

@@ -138,17 +138,17 @@ fn who_brings_a_job_for_one_worker_has_to_wake_it() {
 
 #[test]
 fn a_look_at_a_slot_needs_the_order_of_both_sides() {
-    let model = "handles::a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread";
+    let model = "slots::a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread";
     must_fail_without("state", model, "another thread");
     must_fail_without("publish", model, "another thread");
-    let model = "handles::a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former";
+    let model = "slots::a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former";
     must_fail_without("dependency_load", model, "the later job");
     must_fail_without("dependency_store", model, "the later job");
 }
 
 #[test]
 fn the_ledger_needs_the_order_of_both_sides() {
-    let model = "handles::who_sees_that_all_jobs_have_ended_sees_what_they_did";
+    let model = "slots::who_sees_that_all_jobs_have_ended_sees_what_they_did";
     must_fail_without("ledger_end", model, "Causality violation");
     must_fail_without("ledger_is_even", model, "Causality violation");
 }
@@ -162,7 +162,7 @@ fn the_last_decrement_of_a_group_needs_its_release_and_the_owner_its_acquire() {
 
 #[test]
 fn a_countdown_to_ready_needs_each_half_of_its_order() {
-    let model = "handles::one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did";
+    let model = "slots::one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did";
     must_fail_without("countdown acquire", model, "Causality violation");
     must_fail_without("countdown release", model, "Causality violation");
 }
@@ -176,21 +176,21 @@ fn a_countdown_in_a_graph_needs_each_half_of_its_order() {
 
 #[test]
 fn the_end_of_a_job_needs_its_release_and_a_look_its_acquire() {
-    let model = "handles::who_sees_that_a_job_is_done_sees_what_it_did";
+    let model = "slots::who_sees_that_a_job_is_done_sees_what_it_did";
     must_fail_without("end release", model, "Causality violation");
     must_fail_without("job_is_done", model, "Causality violation");
 }
 
 #[test]
 fn a_link_to_a_job_that_ends_needs_the_order_of_both_sides() {
-    let model = "handles::a_job_that_is_added_while_the_one_before_it_ends_is_somebodys";
+    let model = "slots::a_job_that_is_added_while_the_one_before_it_ends_is_somebodys";
     must_fail_without("link", model, "Causality violation");
     must_fail_without("end acquire", model, "Causality violation");
 }
 
 #[test]
 fn a_claim_needs_the_order_of_the_publication_and_its_own() {
-    let model = "handles::one_of_two_threads_claims_a_job_and_has_its_closure";
+    let model = "slots::one_of_two_threads_claims_a_job_and_has_its_closure";
     must_fail_without("publish", model, "Causality violation");
     must_fail_without("claim", model, "Causality violation");
 }
