@@ -37,6 +37,15 @@ fn who_asks_in_every_tick_does_the_same_as_who_is_told() {
 }
 
 #[test]
+fn a_stone_that_came_later_is_called_a_stone() {
+    let all: Vec<String> = (0..=110).map(|number: u32| number.to_string()).collect();
+    let asked = ["villagers", "--agents", "60", "--ticks", "400", "--explain", &all.join(",")];
+    let told = text(&run(&asked).stdout);
+    assert!(told.contains("because the breaking of Stone#"), "{told}");
+    assert!(!told.contains("of entity "), "{told}");
+}
+
+#[test]
 fn the_picture_decodes_and_the_summary_says_what_sleeping_saves() {
     let png = scratch("villagers.png");
     let path = png.to_str().expect("the target folder is UTF-8");

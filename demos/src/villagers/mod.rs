@@ -22,8 +22,9 @@ mod view;
 
 use clap::Args;
 use formic_ai::activity::{self, ActivitySlot, State};
+use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
-use formic_ecs::{Codec, StateHasher};
+use formic_ecs::{Codec, EventKind, StateHasher};
 use formic_jobs::SaveRules;
 use glam::Vec2;
 
@@ -93,6 +94,12 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
     for _ in 0..block_count {
         world.spawn(new_block(&mut random));
     }
+    // Those that come later, for villagers who say why.
+    world.observe::<Block>(EventKind::Add, |world, event| {
+        if let Ok(log) = world.resource_mut::<DecisionLog>() {
+            log.call(event.entity, "Stone");
+        }
+    });
     for wolf in 0..WOLVES_MAX.min(1 + setup.agents / 100) {
         let mut own = random.fork(wolf.into());
         let (at, to) = (somewhere(&mut own), somewhere(&mut own));
