@@ -3,8 +3,10 @@
 use std::ops::ControlFlow;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use formic::inspect::View;
 use formic_ecs::prelude::*;
 
+use super::Rogue;
 use super::command::Command;
 use super::game::{Game, Player, Status, unwatched, with_play};
 use super::level::Level;
@@ -193,6 +195,18 @@ fn why_shows_the_rules() {
     game.command(Command::Go(way), &mut unwatched);
     let text = screen(&game, 100, 24, Page::Why(&game.play().progress.why, 0));
     assert!(text.contains("the hero") && text.contains("| rock stands: accept"), "{text}");
+}
+
+#[test]
+fn a_foe_that_is_awake_says_when_its_next_turn_is() {
+    let mut game = new_game(1, 1);
+    let (_, _, behind) = two_cells_in_a_row(&game);
+    let health = Health { now: 3, most: 3 };
+    let foe = put(&mut game, behind, (Solid, health, Foe(0)));
+    with_play(&mut game.engine.world, |play, _| _ = play.turns.schedule(foe, 7));
+    let said = Rogue { game, tells_why: false }.why(foe);
+    let health = "It has 3 of 3 points of health. ";
+    assert_eq!(said, [format!("{health}It is after the hero, and has its next turn at time 7.")]);
 }
 
 #[test]

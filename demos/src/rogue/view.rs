@@ -151,8 +151,12 @@ impl View for Rogue {
         );
         let state = if now.has::<Asleep>(agent) {
             "It sleeps, because it has not seen the hero: it has no turns.".to_owned()
-        } else if let Ok(Foe(mind)) = now.get::<Foe>(agent) {
-            format!("It is after the hero, by the mind of number {mind}.")
+        } else if now.has::<Foe>(agent) {
+            let turn = game.play().turns.upcoming().tickets_of(agent).next();
+            let turn = turn.map_or_else(String::new, |turn| {
+                format!(", and has its next turn at time {}", turn.time())
+            });
+            format!("It is after the hero{turn}.")
         } else if agent == game.hero {
             match game.status() {
                 Status::Playing => game.play().progress.message.clone(),
