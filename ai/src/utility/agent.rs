@@ -116,45 +116,23 @@ impl UtilityAgent {
         inputs: &[f32],
         cooldowns: &[Cooldown],
     ) -> Option<usize> {
+        let scored = self.scored(reasoner, inputs, cooldowns);
         match reasoner.select {
-            Select::Highest => self.highest(reasoner, inputs, cooldowns),
-            Select::FirstAbove(threshold) => {
-                first_above(threshold, self.scored(reasoner, inputs, cooldowns))
-            }
-            Select::WeightedRandom => self.weighted(self.scored(reasoner, inputs, cooldowns)),
+            Select::Highest => self.highest(scored),
+            Select::FirstAbove(threshold) => first_above(threshold, scored),
+            Select::WeightedRandom => self.weighted(scored),
         }
     }
 
-    fn highest(
-        &self,
-        reasoner: &Reasoner,
-        inputs: &[f32],
-        cooldowns: &[Cooldown],
-    ) -> Option<usize> {
-        let current = self.current();
-        // The one that runs comes first, so that it stays with equals, and the others can give up
-        // early against it.
-        let mut best = None;
-        let (mut best_score, mut best_rank) = (0.0, i32::MIN);
-        if let Some(running) = current {
-            let utility = &reasoner.options[running].utility;
-            let score = utility.score_running(inputs);
-            if score > 0.0 {
-                (best, best_score, best_rank) = (current, score, utility.rank);
-            }
-        }
-        for (option, spec) in reasoner.options.iter().enumerate() {
-            let rank = spec.utility.rank;
-            if current == Some(option) || rank < best_rank || is_cooling(cooldowns, option) {
-                continue;
-            }
-            let floor = if rank > best_rank { 0.0 } else { best_score };
-            let score = spec.utility.score_against(inputs, floor);
-            if score > floor {
-                (best, best_score, best_rank) = (Some(option), score, rank);
-            }
-        }
-        best
+    fn highest(&self, scored: impl Iterator<Item = Scored>) -> Option<usize> {
+        let above = scored.filter(|&(_, _, score)| score > 0.0);
+        let best = above.reduce(|best, it| {
+            let order = it.1.cmp(&best.1).then(it.2.total_cmp(&best.2));
+            // Of equals it is the one that runs, or else the first.
+            let is_better = order.is_gt() || order.is_eq() && self.current() == Some(it.0);
+            if is_better { it } else { best }
+        });
+        best.map(|(option, ..)| option)
     }
 
     /// The scores of all options, those out of the question at 0, and the highest rank that has one

@@ -89,8 +89,7 @@ fn decide_all<Q: QueryData, const IS_LOGGED: bool, const N: usize>(
     inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
     log: Option<(&DecisionLog, u64)>,
 ) {
-    let is_in_batches =
-        reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
+    let is_in_batches = reasoner.select == Select::Highest && !reasoner.has_cooldowns();
     let chunks = query.parallel(scratch);
     pool.for_each_range(chunks.batch_count(), |range| {
         if !is_in_batches {

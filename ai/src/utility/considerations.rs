@@ -306,26 +306,6 @@ impl Utility {
         unit(unit(combined) * self.weight)
     }
 
-    /// The score, or anything below `floor` where it is sure to be below.
-    fn score_above(&self, inputs: &[f32], floor: f32) -> f32 {
-        match self.combine {
-            Combine::Product => self.product_above(inputs, floor),
-            _ => self.score(inputs),
-        }
-    }
-
-    fn product_above(&self, inputs: &[f32], floor: f32) -> f32 {
-        let mut product = 1.0;
-        for consideration in &self.considerations {
-            product *= consideration.curve.at(inputs[consideration.input]);
-            // What is left can only make it smaller.
-            if product == 0.0 || self.finished(product) < floor {
-                break;
-            }
-        }
-        self.finished(product)
-    }
-
     #[inline]
     fn finished(&self, product: f32) -> f32 {
         let whole = if self.compensated {
@@ -410,15 +390,6 @@ impl Utility {
         if score > 0.0 { score * self.momentum + self.inertia } else { 0.0 }
     }
 
-    /// The score where the option does not run, or anything below `best` where it is sure to be
-    /// below.
-    #[inline]
-    pub(super) fn score_against(&self, inputs: &[f32], best: f32) -> f32 {
-        // The margin is wider than any error of rounding, so that giving up early never changes who
-        // wins.
-        self.score_above(inputs, best - best * 1e-4)
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.considerations.is_empty()
     }
@@ -441,10 +412,6 @@ impl Utility {
         let is_committed = self.committed != Commitment::NONE;
         let all = considered.chain(is_committed.then_some(self.committed.input));
         all.map(|input| input + 1).max().unwrap_or(0)
-    }
-
-    pub(super) fn is_cheap(&self) -> bool {
-        self.considerations.iter().all(|it| it.curve.is_cheap())
     }
 
     pub(super) fn is_sound(&self) -> bool {

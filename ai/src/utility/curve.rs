@@ -208,11 +208,6 @@ impl Curve {
         are_numbers && self.factor.is_finite()
     }
 
-    /// Whether it takes a handful of instructions, so that leaving it out saves nothing.
-    pub(super) const fn is_cheap(&self) -> bool {
-        self.power.is_some() || matches!(self.shape, Shape::Linear(..) | Shape::Step(_))
-    }
-
     /// The score of an input.
     #[must_use]
     #[inline]
@@ -298,11 +293,11 @@ fn power(x: f32, exponent: i32) -> f32 {
 
 // The functions of libm have the same bits on every machine; those of a system have not.
 impl Curve {
-    /// For those that are not [cheap](Self::is_cheap).
+    /// For those that take more than a handful of instructions.
     #[inline(never)]
     fn slowly_at(&self, x: f32) -> f32 {
         match &self.shape {
-            Shape::Linear(..) | Shape::Step(_) => unreachable!("it is cheap"),
+            Shape::Linear(..) | Shape::Step(_) => unreachable!("it takes a handful"),
             Shape::Exponential(power) => libm::powf(x, *power),
             Shape::FastThenSlow(power) => 1.0 - libm::powf(1.0 - x, *power),
             Shape::Polynomial(slope, exponent, x_shift, y_shift) => {

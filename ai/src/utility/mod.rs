@@ -15,8 +15,7 @@
 //!   it away for a while after it was left.
 //!
 //! An input that is not a number scores 0, whatever its curve, and an option that scores 0 is never chosen; where all do, the
-//! agent does nothing. Ties go to the option that runs, then to the first. Giving up on an option
-//! early, because it cannot win any more, never changes who wins.
+//! agent does nothing. Ties go to the option that runs, then to the first.
 //!
 //! ```
 //! use formic_ai::prelude::*;

@@ -44,8 +44,6 @@ pub struct Reasoner {
     /// Records that are read later share them.
     pub(super) options: Arc<Options>,
     pub(super) select: Select,
-    /// Whether all options are scored, since finding out that one need not be takes as long.
-    pub(super) scores_all: bool,
     input_count: usize,
     has_cooldowns: bool,
     /// Whether not all options have the same rank.
@@ -59,9 +57,6 @@ fn beats(score: f32, best_score: f32, runs: bool) -> bool {
 }
 
 const UNSOUND: &str = "has a number that is not finite or out of range";
-
-/// For so many options there is room for all scores.
-const SCORES_MAX: usize = 16;
 
 /// In the order in which they were added.
 #[derive(Clone, Debug, Default)]
@@ -182,8 +177,6 @@ impl Reasoner {
                 about(&option.name, &format!("names no action of the set{hint}"))
             })?;
         }
-        self.scores_all = self.options.len() <= SCORES_MAX
-            && self.options.iter().all(|option| option.utility.is_cheap());
         if let Select::FirstAbove(threshold) = self.select {
             if threshold.is_nan() {
                 return Err(about("first above", "has a threshold that is not a number"));
@@ -252,8 +245,7 @@ impl Reasoner {
         let utility = &self.options[option].utility;
         let mut best: Option<(formic_ecs::Entity, f32)> = None;
         for (target, inputs) in targets {
-            let floor = best.map_or(0.0, |(_, score)| score);
-            let score = utility.score_against(inputs.as_ref(), floor);
+            let score = utility.score(inputs.as_ref());
             let is_better = match best {
                 None => score > 0.0,
                 Some((holder, held)) => score > held || score == held && target < holder,

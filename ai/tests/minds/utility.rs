@@ -182,7 +182,7 @@ fn random_inputs(random: &mut RandomStream) -> [f32; INPUTS.len()] {
 }
 
 #[test]
-fn giving_up_early_never_changes_who_wins() {
+fn the_highest_score_of_the_highest_rank_wins() {
     for seed in 0..4_000 {
         let random = &mut RandomStream::new(seed);
         let options: Vec<_> = (0..1 + random.below(6)).map(|_| random_utility(random)).collect();
@@ -221,23 +221,23 @@ fn the_order_of_the_options_matters_for_ties_alone() {
 }
 
 #[test]
-fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
+fn agents_in_batches_choose_as_those_that_decide_one_by_one() {
     for seed in 0..40 {
         let random = &mut RandomStream::new(seed);
-        let cheap = [
+        let curves = [
             Curve::linear(1.0, 0.0),
             Curve::exponential(2.0),
             Curve::fast_then_slow(4.0),
             Curve::step(0.5),
+            Curve::logistic(9.0, 0.5),
         ];
         let options: Vec<Utility> = (0..2 + random.below(3))
             .map(|_| {
-                let mut curve = || cheap[random.below(4) as usize].clone();
+                let mut curve = || curves[random.below(5) as usize].clone();
                 let utility = Utility::of(INPUTS[0], curve()).and(INPUTS[1], curve().inverted());
                 let utility = [utility, Utility::of(INPUTS[2], curve())];
                 let utility = utility[random.below(2) as usize].clone();
                 let utility = utility.inertia(random.between(0.0, 0.2)).momentum(1.25);
-                let utility = utility.cooldown(random.below(3) as u32);
                 let utility = utility.rank(random.below(2) as i32);
                 match random.below(3) {
                     0 => utility.until(INPUTS[1], 0.25),
@@ -245,8 +245,8 @@ fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
                 }
             })
             .collect();
-        // An option that is never worth anything and takes long to find out about.
-        let idle = Utility::of(INPUTS[0], Curve::logistic(9.0, 0.5)).weight(0.0);
+        // An option that is never worth anything. Agents with cooldowns decide one by one.
+        let idle = Utility::of(INPUTS[0], Curve::linear(1.0, 0.0)).weight(0.0).cooldown(1);
         let with_idle = options.iter().cloned().chain([idle]).collect();
         let mut stages = [options, with_idle].map(|it| Stage::new(3, Select::Highest, it));
         for tick in 0..60 {
