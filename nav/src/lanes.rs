@@ -31,8 +31,8 @@ use crate::grid::{Grid, count_u32};
 ///
 /// A scan that moves as shown stops at `p`, on whichever side that is: the cell
 /// marked `o` cannot be reached as well without `p`. It also stops at solid cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(align(32))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
 struct LaneWord {
     /// The cells that are open.
     open: u64,
@@ -40,22 +40,16 @@ struct LaneWord {
     forward: u64,
     /// The cells at which a scan towards lower places stops.
     backward: u64,
-    /// The open cells with an open cell of another weight around them.
-    mixed: u64,
-}
-
-/// The same 64 cells for a diagonal, which asks at each of its cells whether there is anything
-/// to scan for. What is known of stops far away is followed by edits as far as it changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Outlook {
     /// The cells from which a scan towards higher places stops at an open cell.
-    forward: u64,
+    leads_forward: u64,
     /// The same towards lower places.
-    backward: u64,
+    leads_backward: u64,
     /// The cells that are open together with the next one in their lane, and
     /// with both in the next lane: a diagonal step between the corners of such
     /// a square cuts no corner.
     square: u64,
+    /// The open cells with an open cell of another weight around them.
+    mixed: u64,
 }
 
 /// All rows or all columns of a grid, in a frame of solid cells.
@@ -65,7 +59,6 @@ struct Outlook {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     words: Vec<LaneWord>,
-    outlooks: Vec<Outlook>,
     words_per_lane: usize,
     lane_count: usize,
     rule: MoveRule,
@@ -165,9 +158,8 @@ impl Lanes {
     fn solid(length: u16, count: u16, rule: MoveRule) -> Self {
         let words_per_lane = (usize::from(length) + 2).div_ceil(64);
         let lane_count = usize::from(count) + 2;
-        let words = vec![LaneWord::default(); words_per_lane * lane_count];
-        let outlooks = vec![Outlook::default(); words.len()];
-        Self { words, outlooks, words_per_lane, lane_count, rule }
+        let words = vec![LaneWord::SOLID; words_per_lane * lane_count];
+        Self { words, words_per_lane, lane_count, rule }
     }
 
     fn set(&mut self, lane: u32, place: u32, is_open: bool) {
@@ -180,80 +172,78 @@ impl Lanes {
     fn edit(&mut self, lane: u32, place: u32, is_open: bool) {
         self.set(lane, place, is_open);
         // The cell is inside of the frame, so its neighbours exist.
-        for near in lane - 1..=lane + 1 {
+        let inner = self.inner_lanes();
+        for near in (lane - 1..=lane + 1).filter(|near| inner.contains(near)) {
             self.rewrite(near, place - 1, place + 1, near == lane);
         }
     }
 
     fn rewrite_all(&mut self) {
         let last = count_u32(self.words_per_lane * 64 - 1);
-        (0..count_u32(self.lane_count)).for_each(|lane| self.rewrite(lane, 0, last, true));
+        self.inner_lanes().for_each(|lane| self.rewrite(lane, 0, last, true));
+    }
+
+    /// All but the two of the frame, of which nothing ever changes.
+    fn inner_lanes(&self) -> Range<u32> {
+        1..count_u32(self.lane_count) - 1
     }
 
     /// Follows an edit of cells from one place to another, or of some beside these.
     fn rewrite(&mut self, lane: u32, low: u32, high: u32, is_edited: bool) {
-        let (first, last) = (self.word(lane, low), self.word(lane, high));
-        let start = self.word(lane, 0);
+        let words = self.word(lane, low)..self.word(lane, high) + 1;
         let mut has_changed = is_edited;
-        for word in first..=last {
-            has_changed |= self.rewrite_stops(lane as usize, word - start);
+        for word in words.clone() {
+            has_changed |= self.rewrite_stops(word);
         }
         if has_changed {
-            let words = start..start + self.words_per_lane;
-            self.rewrite_outlooks::<true>(&words, first..last + 1);
-            self.rewrite_outlooks::<false>(&words, first..last + 1);
+            self.rewrite_leads::<true>(&words);
+            self.rewrite_leads::<false>(&words);
         }
     }
 
-    /// Works out what scans come to that begin in the `edited` ones of the words of a lane, or pass them.
-    fn rewrite_outlooks<const FORWARD: bool>(&mut self, lane: &Range<usize>, edited: Range<usize>) {
-        let (count, beyond) = if FORWARD {
-            (edited.end - lane.start, Some(edited.end).filter(|&word| word < lane.end))
-        } else {
-            (
-                lane.end - edited.start,
-                edited.start.checked_sub(1).filter(|word| lane.contains(word)),
-            )
+    /// Works out what scans come to that begin in words that were edited, or pass them. They never leave
+    /// their lane, for it ends in solid cells.
+    fn rewrite_leads<const FORWARD: bool>(&mut self, edited: &Range<usize>) {
+        let (mut word, behind) = match FORWARD {
+            true => (edited.end - 1, edited.end),
+            false => (edited.start, edited.start - 1),
         };
-        // Whether a scan that leaves the words before stops at an open cell.
-        let mut leads_on = beyond.is_some_and(|word| self.leads_through::<FORWARD>(word));
-        for step in 0..count {
-            let word = if FORWARD { edited.end - 1 - step } else { edited.start + step };
+        // Whether a scan that leaves the word stops at an open cell.
+        let mut leads_on = self.leads_through::<FORWARD>(behind);
+        loop {
             let [open, solid] = self.words[word].stops::<FORWARD>();
-            let known = self.outlooks[word].of::<FORWARD>();
-            let is_edited = edited.contains(&word);
-            let seen = if is_edited {
-                look::<FORWARD>([open, solid], leads_on)
+            let known = self.words[word].leads_mut::<FORWARD>();
+            if edited.contains(&word) {
+                *known = look::<FORWARD>([open, solid], leads_on);
             } else {
-                // From the cells before its first stop.
-                let stops = open | solid;
-                let passed = match (stops, FORWARD) {
+                // Where scans leave the word.
+                let passed = match (open | solid, FORWARD) {
                     (0, _) => u64::MAX,
-                    (_, true) => u64::MAX << (63 - stops.leading_zeros()),
-                    (_, false) => u64::MAX >> (63 - stops.trailing_zeros()),
+                    (stops, true) => u64::MAX << (63 - stops.leading_zeros()),
+                    (stops, false) => u64::MAX >> (63 - stops.trailing_zeros()),
                 };
-                if leads_on { known | passed } else { known & !passed }
-            };
-            if seen == known && !is_edited {
-                return;
+                let seen = if leads_on { *known | passed } else { *known & !passed };
+                if std::mem::replace(known, seen) == seen || passed != u64::MAX {
+                    return;
+                }
             }
-            *self.outlooks[word].of_mut::<FORWARD>() = seen;
             leads_on = self.leads_through::<FORWARD>(word);
+            word = if FORWARD { word - 1 } else { word + 1 };
         }
     }
 
     /// Whether a scan that enters a word stops at an open cell.
     fn leads_through<const FORWARD: bool>(&self, word: usize) -> bool {
         let [open, solid] = self.words[word].stops::<FORWARD>();
-        let leads = open | !solid & self.outlooks[word].of::<FORWARD>();
+        let leads = open | !solid & self.words[word].leads::<FORWARD>();
         leads >> if FORWARD { 0 } else { 63 } & 1 != 0
     }
 
     /// Works out the stops of one word from the open cells around it. True if they have changed.
-    fn rewrite_stops(&mut self, lane: usize, word: usize) -> bool {
-        let here = self.strip(Some(lane), word);
-        let before = self.strip(lane.checked_sub(1), word);
-        let after = self.strip(lane.checked_add(1).filter(|&lane| lane < self.lane_count), word);
+    fn rewrite_stops(&mut self, word: usize) -> bool {
+        let here = self.strip(word);
+        let before = self.strip(word - self.words_per_lane);
+        let after = self.strip(word + self.words_per_lane);
         let (forward, backward) = match self.rule {
             MoveRule::Orthogonal | MoveRule::BothFree => {
                 (before.begins() | after.begins(), before.ends() | after.ends())
@@ -269,26 +259,21 @@ impl Lanes {
                 before.begins_ahead() | after.begins_ahead(),
             ),
         };
-        let place = lane * self.words_per_lane + word;
-        let words = &mut self.words[place];
+        let words = &mut self.words[word];
         let stops = [forward, backward].map(|corners| !here.open | corners | words.mixed);
         let has_changed = stops != [words.forward, words.backward];
         [words.forward, words.backward] = stops;
-        self.outlooks[place].square = here.open & here.higher & after.open & after.higher;
+        words.square = here.open & here.higher & after.open & after.higher;
         has_changed
     }
 
     /// The open cells of a word, and of the same word one place further on each
-    /// side. Solid outside of the frame.
-    fn strip(&self, lane: Option<usize>, word: usize) -> Strip {
-        let Some(lane) = lane else { return Strip::default() };
-        let at = |word: Option<usize>| {
-            let word = word.filter(|&word| word < self.words_per_lane);
-            word.map_or(0, |word| self.words[lane * self.words_per_lane + word].open)
-        };
-        let open = at(Some(word));
-        let lower = open << 1 | at(word.checked_sub(1)) >> 63;
-        let higher = open >> 1 | at(Some(word + 1)) << 63;
+    /// side. Those beside a lane are solid, of whichever lane they are.
+    fn strip(&self, word: usize) -> Strip {
+        let at = |word: usize| self.words.get(word).map_or(0, |word| word.open);
+        let open = at(word);
+        let lower = open << 1 | at(word.wrapping_sub(1)) >> 63;
+        let higher = open >> 1 | at(word + 1) << 63;
         Strip { open, lower, higher }
     }
 
@@ -320,13 +305,13 @@ impl Lanes {
     /// Whether the square of four cells that begins here is open.
     #[inline]
     pub(crate) fn is_square_open(&self, lane: u32, place: u32) -> bool {
-        self.outlooks[self.word(lane, place)].square >> (place & 63) & 1 != 0
+        self.words[self.word(lane, place)].square >> (place & 63) & 1 != 0
     }
 
     /// Whether a scan from here stops at an open cell.
     #[inline]
     pub(crate) fn leads_on<const FORWARD: bool>(&self, lane: u32, place: u32) -> bool {
-        self.outlooks[self.word(lane, place)].of::<FORWARD>() >> (place & 63) & 1 != 0
+        self.words[self.word(lane, place)].leads::<FORWARD>() >> (place & 63) & 1 != 0
     }
 
     /// The open cells of the ring around a cell, as a set of directions: that of
@@ -391,21 +376,30 @@ impl Lanes {
 }
 
 impl LaneWord {
+    const SOLID: Self = Self {
+        open: 0,
+        forward: u64::MAX,
+        backward: u64::MAX,
+        leads_forward: 0,
+        leads_backward: 0,
+        square: 0,
+        mixed: 0,
+    };
+
     /// The open and the solid cells at which a scan stops.
-    const fn stops<const FORWARD: bool>(self) -> [u64; 2] {
+    const fn stops<const FORWARD: bool>(&self) -> [u64; 2] {
         let stops = if FORWARD { self.forward } else { self.backward };
         [stops & self.open, stops & !self.open]
     }
-}
 
-impl Outlook {
+    /// The cells from which a scan stops at an open cell.
     #[inline]
-    const fn of<const FORWARD: bool>(self) -> u64 {
-        if FORWARD { self.forward } else { self.backward }
+    const fn leads<const FORWARD: bool>(&self) -> u64 {
+        if FORWARD { self.leads_forward } else { self.leads_backward }
     }
 
-    const fn of_mut<const FORWARD: bool>(&mut self) -> &mut u64 {
-        if FORWARD { &mut self.forward } else { &mut self.backward }
+    const fn leads_mut<const FORWARD: bool>(&mut self) -> &mut u64 {
+        if FORWARD { &mut self.leads_forward } else { &mut self.leads_backward }
     }
 }
 
