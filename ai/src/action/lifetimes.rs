@@ -5,7 +5,8 @@ use formic_jobs::SaveRules;
 
 use super::body::{Body, OwnedAction, Reported};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
-use super::names::{ActionNames, short};
+use super::names::ActionNames;
+use crate::explain::short;
 
 /// A world that has this has been told what goes with what. The kinds of actions that a system has been
 /// built for, by the names of their components.

@@ -10,8 +10,8 @@ use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::{Body, Reported, Switching};
 use super::lifetimes::link_lifetimes;
-use super::names::short;
 use super::systems::identify;
+use crate::explain::short;
 
 /// The kinds of minds that a world knows: a resource.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use formic_ecs::{Res, World};
 use formic_jobs::SystemParam;
 
 use super::body::Body;
-use crate::explain::{DecisionRecorder, Label};
+use crate::explain::{DecisionRecorder, Label, short};
 
 /// The names of the actions of all bodies that were laid out by an [`ActionSet`](super::ActionSet): a resource.
 ///
@@ -47,13 +47,6 @@ impl ActionNames {
         let short = |name| short(name).to_owned();
         known.layouts.entry(layout).or_insert_with(|| names.into_iter().map(short).collect());
     }
-}
-
-/// Of the path of a type its last part.
-pub(super) fn short(name: &str) -> &str {
-    let path = name.split('<').next().unwrap_or(name);
-    let start = path.rfind("::").map_or(0, |place| place + 2);
-    &name[start..]
 }
 
 /// The number of a layout with one more name (FNV-1a). It is never 0, which stands for none.

@@ -68,4 +68,4 @@ pub use self::log::DecisionLog;
 pub use self::recorder::DecisionRecorder;
 pub(crate) use self::recorder::Watch;
 pub(crate) use self::ring::Recall;
-pub(crate) use self::sentence::own;
+pub(crate) use self::sentence::{own, short};

@@ -217,6 +217,13 @@ impl fmt::Display for Stopped {
     }
 }
 
+/// Of the path of a type its last part.
+pub(crate) fn short(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    let start = path.rfind("::").map_or(0, |place| place + 2);
+    &name[start..]
+}
+
 fn list(names: &[&str]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }

@@ -2,6 +2,8 @@
 
 use formic_ecs::Entity;
 
+use crate::explain::short;
+
 debug_as_text!(RuleError, ReplayError, TurnsSaveError);
 
 /// Why a turn action never came before the rules.
@@ -43,9 +45,7 @@ impl Refusal {
         match *self {
             Self::Dead(entity) => format!("{} is not alive", name(entity)),
             Self::Missing { entity, component } => {
-                let path = component.split('<').next().unwrap_or(component);
-                let start = path.rfind("::").map_or(0, |place| place + 2);
-                format!("{} has no {}", name(entity), &component[start..])
+                format!("{} has no {}", name(entity), short(component))
             }
             _ => self.to_string(),
         }

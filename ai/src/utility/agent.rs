@@ -135,8 +135,7 @@ impl UtilityAgent {
         best.map(|(option, ..)| option)
     }
 
-    /// The scores of all options, those out of the question at 0, and the highest rank that has one
-    /// above 0.
+    /// The scores of all options, those out of the question at 0.
     fn scored<'a>(
         &self,
         reasoner: &'a Reasoner,
