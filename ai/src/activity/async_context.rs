@@ -149,6 +149,31 @@ impl<G: ActivityDomain> AsyncContext<G> {
     /// Waits for a future of another library that may not wake: it is asked in every tick. One that
     /// wakes needs nothing of this, it can be awaited as it is, and the activity sleeps meanwhile.
     /// What comes of either does not depend on threads only as far as that future does not.
+    ///
+    /// ```
+    /// use formic_ai::activity::{self, Activities, ActivitySlot, Async, AsyncContext, Event};
+    /// use formic_ai::prelude::*;
+    /// use std::future::poll_fn;
+    /// use std::task::Poll;
+    /// # #[derive(Clone)] struct Nothing;
+    /// # impl Event for Nothing {}
+    /// # type House = ((), Nothing, ());
+    /// let ask = Async::new("asking a server", |context: AsyncContext<House>| async move {
+    ///     // The future of a library that does not wake: its reply is there when it is asked a third time.
+    ///     let mut times = 0..3;
+    ///     let reply = poll_fn(move |_| if times.next() == Some(2) { Poll::Ready(42) } else { Poll::Pending });
+    ///     if context.outside(reply).await == 42 { Ok(()) } else { Err(()) }
+    /// });
+    /// # let mut world = World::new();
+    /// let child = world.spawn(activity::idle::<Async<House>>());
+    /// activity::order(&mut world, child, 1, ask)?;
+    /// let live = |activities: Activities<Async<House>>| _ = activities.run(0, &());
+    /// let mut schedule = Schedule::builder().add(live).build(&mut world)?;
+    /// let pool = Pool::new(Threads::None)?;
+    /// (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
+    /// assert_eq!(world.get::<ActivitySlot<Async<House>>>(child)?.ended(), Some(Ended::Success));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn outside<R>(&self, future: impl Future<Output = R>) -> R {
         let mut future = std::pin::pin!(future);
         let mut waiter = Waiter::new(&self.0);

@@ -25,6 +25,10 @@ use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 ///             Self::Eaten => EATEN,
 ///         }
 ///     }
+///     // As it is called where an agent says what it waits for.
+///     fn kind_name(number: u32) -> Option<&'static str> {
+///         Some(if number == 0 { "the arrival" } else { "the meal" })
+///     }
 /// }
 /// assert!((ARRIVED | EATEN).contains(Happening::Eaten.kind()));
 /// assert!(!ARRIVED.contains(Happening::Eaten.kind()));

@@ -192,6 +192,7 @@ impl<G: ActivityDomain> Effects<'_, G> {
 /// let slot = world.get::<ActivitySlot<Listen>>(servant)?;
 /// assert_eq!(slot.subscriptions()[0].subject(), bell);
 /// assert_eq!(slot.subscriptions()[1].due(), Some(21));
+/// assert!(world.resource::<activity::Subscriptions<Listen>>()?.wants(bell, EventKinds::ALL));
 /// (0..20).for_each(|_| _ = schedule.run(&mut world, &pool));
 /// assert_eq!(world.get::<ActivitySlot<Listen>>(servant)?.ended(), Some(Ended::Failed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
