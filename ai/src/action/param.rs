@@ -168,8 +168,8 @@ impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
 
 impl<T: Component> Actions<'_, T> {
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by a
-    /// function that takes the place of [`Processor::update`]: for actions that are neither prepared
-    /// nor tidied up after. See [`AgentAccess`](super::AgentAccess) for an example.
+    /// function that takes the place of [`update`](super::Processor::update): for actions that are
+    /// neither prepared nor tidied up after. See [`AgentAccess`](super::AgentAccess) for an example.
     ///
     /// # Panics
     /// Panics if the function panics.
@@ -219,8 +219,8 @@ impl<T: Component> Actions<'_, T> {
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by
-    /// functions that take the places of [`Processor::start`], [`Processor::update`] and
-    /// [`Processor::cleanup`].
+    /// functions that take the places of [`start`](super::Processor::start),
+    /// [`update`](super::Processor::update) and [`cleanup`](super::Processor::cleanup).
     ///
     /// ```
     /// use formic_ai::action::{self, Ended};
