@@ -118,8 +118,8 @@ pub use features::{
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
     ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,
-    RestoreError, RestoreReport, Snapshot, SnapshotError, Sources, StateHash, Targets, TermError,
-    Unrelated,
+    RelationId, RelationRules, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources,
+    StateHash, Targets, TermError, Unrelated,
 };
 #[cfg(feature = "derive")]
 pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};

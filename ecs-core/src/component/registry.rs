@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Bytes,
     /// Values that were given functions at run time.
     Functions,
+    /// Values of a Rust type, under a name of their own: there can be several such components.
+    Named(TypeId),
 }
 
 /// What a world knows about one component.
@@ -63,6 +65,11 @@ impl ComponentInfo {
         }
     }
 
+    /// Of a Rust type, under another name.
+    pub(crate) fn named<T: Component>(id: ComponentId, name: Name) -> Self {
+        Self { id, kind: Kind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
+    }
+
     /// Its number in this world.
     #[must_use]
     pub const fn id(&self) -> ComponentId {
@@ -85,8 +92,8 @@ impl ComponentInfo {
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
-            Kind::Type(id, _) => Some(id),
-            _ => None,
+            Kind::Type(id, _) | Kind::Named(id) => Some(id),
+            Kind::Bytes | Kind::Functions => None,
         }
     }
 
@@ -136,7 +143,7 @@ impl ComponentInfo {
     }
 }
 
-/// The components of one world. Ids and types are in one-to-one correspondence (I-9); the others
+/// The components of one world. Types have one id each (I-9); components with a name of their own
 /// have ids of their own, which are never given to anything else (I-16).
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -209,14 +216,14 @@ impl Registry {
             if info.id.index() != index {
                 return Err(("I-9", "a component is listed under another's id"));
             }
-            if info.type_id().is_some_and(|id| self.ids.get(&id) != Some(&info.id)) {
+            if matches!(info.kind, Kind::Type(id, _) if self.ids.get(&id) != Some(&info.id)) {
                 return Err(("I-9", "a type leads to another's id"));
             }
             if info.is_bytes() && info.erased.drop.is_some() {
                 return Err(("I-16", "plain bytes have something to drop"));
             }
         }
-        if self.infos.iter().filter(|info| info.type_id().is_some()).count() != self.ids.len() {
+        if self.infos.iter().filter(|info| info.type_name().is_some()).count() != self.ids.len() {
             return Err(("I-9", "a type leads nowhere"));
         }
         Ok(())

@@ -226,9 +226,9 @@ impl World {
             members.iter().enumerate().map(|(place, &member)| (member, place)).collect();
         let has_outsiders = self.relations().iter().any(|relation| {
             members.iter().any(|&member| {
-                let (targets, sources) =
-                    ((relation.targets_of)(self, member), (relation.sources_of)(self, member));
-                targets.iter().chain(sources).any(|other| !places.contains_key(other))
+                let sides = [relation.targets, relation.sources];
+                let others = sides.into_iter().flat_map(|side| side.of_entity(self, member));
+                others.into_iter().any(|other| !places.contains_key(other))
             })
         });
         Ok(Family { members, places, has_outsiders })
@@ -259,16 +259,16 @@ impl World {
     fn adopt(&mut self, members: &[Entity]) {
         let family: EntitySet = members.iter().copied().collect();
         for index in 0..self.relations().len() {
-            let adopt = self.relations()[index].adopt;
-            members.iter().for_each(|&member| adopt(self, member, &family));
+            let relation = self.relations()[index];
+            members.iter().for_each(|&member| relation.adopt(self, member, &family));
         }
     }
 
     fn trigger_relations(&mut self, copy: Entity) {
         for index in 0..self.relations().len() {
             let relation = self.relations()[index];
-            for target in (relation.targets_of)(self, copy).to_vec() {
-                (relation.trigger_related)(self, copy, target);
+            for target in relation.targets.of_entity(self, copy).to_vec() {
+                (relation.trigger)(self, true, (copy, target));
             }
         }
     }

@@ -111,13 +111,39 @@ pub trait Relation: Send + Sync + Sized + 'static {
 /// assert!(!world.contains(wheel));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTargetDespawn {
     /// They are not related to it any more.
+    #[default]
     Unrelate,
     /// They are despawned, before it.
     DespawnSources,
+}
+
+/// What a relation allows that is made at run time, and what happens in the end: see [`Relation`], which
+/// says the same of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RelationRules {
+    /// Whether a source has at most one target.
+    pub is_exclusive: bool,
+    /// Whether no entity may be related to itself, directly or by others.
+    pub is_acyclic: bool,
+    /// What happens to its sources when a target is despawned.
+    pub on_target_despawn: OnTargetDespawn,
+}
+
+/// The number of a relation in its world; see [`World::register_relation`](crate::World::register_relation)
+/// and [`ByIdMut::register_relation`](crate::ByIdMut::register_relation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RelationId(usize);
+
+impl RelationId {
+    /// The number itself: the first relation of a world has 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
 }
 
 /// The hierarchy: a child has one parent, and is despawned with it. See
@@ -314,6 +340,11 @@ pub(crate) fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
     Ok(list)
 }
 
+/// The name of the component that is one side of a relation.
+fn side_name(side: &str, relation: &str) -> Name {
+    Name::from(format!("formic_ecs::relation::{side}<{relation}>"))
+}
+
 macro_rules! side {
     ($(#[$doc:meta])* $name:ident: $list:ty) => {
         $(#[$doc])*
@@ -351,8 +382,7 @@ macro_rules! side {
             );
 
             fn lasting_name() -> Name {
-                let kind = stringify!($name);
-                Name::from(format!("formic_ecs::relation::{kind}<{}>", R::lasting_name()))
+                side_name(stringify!($name), R::lasting_name())
             }
         }
 
@@ -397,11 +427,14 @@ pub enum RelationError {
         /// To whom.
         target: Entity,
     },
+    /// The world has no relation of this number.
+    Unknown(RelationId),
 }
 
 error_text! { RelationError:
     Self::NoSuchEntity(error) => "{error}";
     Self::Circle { source, target } => "relating {source} to {target} would close a circle";
+    Self::Unknown(relation) => "the world has no relation {}", relation.index();
 }
 
 from_error!(NoSuchEntity => RelationError::NoSuchEntity);

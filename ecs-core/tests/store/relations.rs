@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, RandomStream, Related,
-    Relation, RelationError, Sources, Targets, Unrelated,
+    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, RandomStream,
+    RegisterError, Related, Relation, RelationError, RelationId, RelationRules, Sources, Targets,
+    Unrelated,
 };
 
 /// Of many to many, with circles.
@@ -264,6 +265,107 @@ fn a_copy_and_a_snapshot_of_a_family_have_those_that_did_not_leave() {
     world.restore(&saved).expect("its own");
     assert_eq!(world.children(root), &children[3..]);
     assert_eq!(world.state_hash(), hash);
+    check(&world);
+}
+
+const SERVES: RelationRules = RelationRules {
+    is_exclusive: true,
+    is_acyclic: true,
+    on_target_despawn: OnTargetDespawn::DespawnSources,
+};
+
+fn script_relations(world: &mut World) -> [RelationId; 2] {
+    let mut register =
+        |name, rules| world.by_id_mut().register_relation(name, rules).expect("the name is free");
+    [register("script.likes", RelationRules::default()), register("script.serves", SERVES)]
+}
+
+#[test]
+fn a_relation_made_at_run_time_keeps_its_rules() {
+    let mut world = World::new();
+    let [likes, serves] = script_relations(&mut world);
+    let [a, b, c, d] = numbered(&mut world);
+    let mut relate = |relation, source, target| {
+        let related = world.by_id_mut().relate(relation, source, target);
+        check(&world);
+        related
+    };
+    assert_eq!(relate(likes, a, b), Ok(true));
+    assert_eq!(relate(likes, a, b), Ok(false), "once is enough");
+    assert_eq!(relate(likes, b, a), Ok(true));
+    assert_eq!(relate(likes, a, a), Ok(true));
+    assert_eq!(relate(serves, a, b), Ok(true));
+    assert_eq!(relate(serves, b, a), Err(RelationError::Circle { source: b, target: a }));
+    assert_eq!(relate(serves, b, c), Ok(true));
+    assert_eq!(relate(serves, a, c), Ok(true), "its only target now");
+    let ids = world.by_id();
+    assert_eq!((ids.targets(likes, a), ids.sources(likes, a)), (&[b, a][..], &[b, a][..]));
+    assert_eq!((ids.targets(serves, a), ids.sources(serves, c)), (&[c][..], &[b, a][..]));
+    assert!(ids.sources(serves, b).is_empty(), "those of one relation are not those of another");
+    // A typed relation is one of these, and shares nothing with them.
+    let typed = world.register_relation::<Likes>();
+    assert_eq!(world.by_id_mut().relate(typed, d, a), Ok(true));
+    assert_eq!(world.targets::<Likes>(d), [a]);
+    assert_eq!(world.by_id_mut().unrelate(likes, d, a), Ok(false));
+    assert_eq!(world.by_id_mut().unrelate(likes, a, b), Ok(true));
+    assert_eq!(world.by_id().targets(likes, a), [a]);
+    check(&world);
+    world.despawn(c).expect("alive");
+    check(&world);
+    assert_eq!(world.entities().collect::<Vec<_>>(), [d], "those that serve it go with it");
+}
+
+#[test]
+fn a_relation_made_at_run_time_is_copied_saved_and_hashed() {
+    let mut world = World::new();
+    let [likes, serves] = script_relations(&mut world);
+    let [a, b, c] = core::array::from_fn(|_| world.spawn(()));
+    for (relation, source, target) in [(likes, a, b), (likes, a, c), (serves, b, c)] {
+        world.by_id_mut().relate(relation, source, target).expect("alive");
+    }
+    let (hash, saved) = (world.state_hash(), world.snapshot().expect("can be saved"));
+    let copy = world.instantiate(a, 1).expect("can be copied")[0];
+    assert_eq!(world.by_id().targets(likes, copy), [b, c]);
+    assert_eq!(world.by_id().sources(likes, c), [a, copy]);
+    assert_ne!(world.state_hash(), hash);
+    check(&world);
+
+    let mut other = World::new();
+    // In another order: relations go by their names.
+    let serves = other.by_id_mut().register_relation("script.serves", SERVES).expect("free");
+    other.register_relation::<Likes>();
+    let likes = other.by_id_mut().register_relation("script.likes", RelationRules::default());
+    other.restore(&saved).expect("both are known");
+    assert_eq!(other.by_id().targets(likes.expect("free"), a), [b, c]);
+    assert_eq!(other.by_id().targets(serves, b), [c]);
+    assert_eq!(other.state_hash(), hash);
+    check(&other);
+    other.despawn(c).expect("alive");
+    assert_eq!(other.entities().collect::<Vec<_>>(), [a]);
+    check(&other);
+}
+
+#[test]
+fn wrong_use_of_a_relation_by_id_is_an_error() {
+    let mut world = World::new();
+    let [likes, serves] = script_relations(&mut world);
+    let again = world.by_id_mut().register_relation("script.likes", SERVES);
+    assert!(matches!(again, Err(RegisterError::NameTaken(_))), "{again:?}");
+    let [a, b] = numbered(&mut world);
+    let mut other = World::new();
+    let [c, d] = numbered(&mut other);
+    assert_eq!(other.by_id_mut().relate(serves, c, d), Err(RelationError::Unknown(serves)));
+    assert_eq!(other.by_id_mut().unrelate(likes, c, d), Err(RelationError::Unknown(likes)));
+    assert!(other.by_id().targets(likes, c).is_empty() && other.by_id().sides(likes).is_none());
+    world.despawn(b).expect("alive");
+    let gone = RelationError::NoSuchEntity(NoSuchEntity(b));
+    assert_eq!(world.by_id_mut().relate(likes, a, b), Err(gone));
+    assert_eq!(world.by_id_mut().relate(likes, b, a), Err(gone));
+    assert_eq!(world.by_id_mut().relate(likes, a, a), Ok(true));
+    for side in world.by_id().sides(likes).expect("of this world") {
+        let removed = world.by_id_mut().remove(a, side);
+        assert!(matches!(removed, Err(ByIdError::Managed(_))), "{removed:?}");
+    }
     check(&world);
 }
 

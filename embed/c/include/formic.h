@@ -766,12 +766,14 @@ fm_status fm_query_lease(fm_world world,
 fm_status fm_lease_release(fm_world world, fm_lease lease);
 
 // Makes a relation with these rules: FM_EXCLUSIVE, FM_ACYCLIC, FM_DESPAWN_SOURCES, or 0. `*out` is
-// its number. A world has up to four with the same rules; in snapshots and saves they go by their
-// rules and the order of making, so a program makes them in the same order each time.
+// its number. In snapshots and saves relations go by their rules and the order of making, so a program
+// makes them in the same order each time.
 //
 // # Safety
 // `out` may be written.
-fm_status fm_relation_new(fm_world world, uint32_t rules, fm_relation *out);
+fm_status fm_relation_new(fm_world world,
+                          uint32_t rules,
+                          fm_relation *out);
 
 // Gives the components that entities have while they are related, for FM_WITH and FM_WITHOUT:
 // `*targets` is what sources have, `*sources` what targets have.

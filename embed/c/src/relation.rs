@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use formic_ecs::{
-    ChildOf, ComponentId, Entity, NoSuchEntity, OnTargetDespawn, Relation, RelationError, Sources,
-    Targets, World,
+    ById, ByIdMut, ChildOf, ComponentId, Entity, OnTargetDespawn, RelationError, RelationId,
+    RelationRules,
 };
 
 use crate::component::fm_component;
@@ -28,74 +28,12 @@ pub const FM_ACYCLIC: u32 = 2;
 /// no longer.
 pub const FM_DESPAWN_SOURCES: u32 = 4;
 
-/// The n-th relation of a world that has these rules.
-///
-/// The store knows a relation by a type; a host that has none takes one of these.
-#[derive(Debug)]
-struct HostRelation<const RULES: u32, const NUMBER: usize>;
-
-impl<const RULES: u32, const NUMBER: usize> Relation for HostRelation<RULES, NUMBER> {
-    const EXCLUSIVE: bool = RULES & FM_EXCLUSIVE != 0;
-    const ACYCLIC: bool = RULES & FM_ACYCLIC != 0;
-    const ON_TARGET_DESPAWN: OnTargetDespawn = if RULES & FM_DESPAWN_SOURCES == 0 {
-        OnTargetDespawn::Unrelate
-    } else {
-        OnTargetDespawn::DespawnSources
-    };
-}
-
-/// The calls of one relation.
+/// A relation that the host has made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RelationCalls {
+pub(crate) struct HostRelation {
     rules: u32,
-    relate: fn(&mut World, Entity, Entity) -> Result<bool, RelationError>,
-    unrelate: fn(&mut World, Entity, Entity) -> Result<bool, NoSuchEntity>,
-    targets: fn(&World, Entity) -> &[Entity],
-    sources: fn(&World, Entity) -> &[Entity],
-    components: fn(&mut World) -> [ComponentId; 2],
+    id: RelationId,
 }
-
-impl RelationCalls {
-    const fn of<R: Relation>(rules: u32) -> Self {
-        Self {
-            rules,
-            relate: World::relate::<R>,
-            unrelate: World::unrelate::<R>,
-            targets: World::targets::<R>,
-            sources: World::sources::<R>,
-            components: |world| {
-                world.register_relation::<R>();
-                [world.register::<Targets<R>>(), world.register::<Sources<R>>()]
-            },
-        }
-    }
-
-    const fn with_rules<const RULES: u32>() -> [Self; EACH] {
-        [
-            Self::of::<HostRelation<RULES, 0>>(RULES),
-            Self::of::<HostRelation<RULES, 1>>(RULES),
-            Self::of::<HostRelation<RULES, 2>>(RULES),
-            Self::of::<HostRelation<RULES, 3>>(RULES),
-        ]
-    }
-}
-
-/// How many relations of the same rules a world can have.
-const EACH: usize = 4;
-
-static CHILD_OF: RelationCalls = RelationCalls::of::<ChildOf>(7);
-
-/// By their rules.
-static ALL: [[RelationCalls; EACH]; 8] = [
-    RelationCalls::with_rules::<0>(),
-    RelationCalls::with_rules::<1>(),
-    RelationCalls::with_rules::<2>(),
-    RelationCalls::with_rules::<3>(),
-    RelationCalls::with_rules::<4>(),
-    RelationCalls::with_rules::<5>(),
-    RelationCalls::with_rules::<6>(),
-    RelationCalls::with_rules::<7>(),
-];
 
 impl From<RelationError> for Failure {
     fn from(error: RelationError) -> Self {
@@ -106,16 +44,18 @@ impl From<RelationError> for Failure {
     }
 }
 
-fn find(state: &WorldState, relation: fm_relation) -> Result<RelationCalls, Failure> {
-    let Some(place) = relation.checked_sub(1) else { return Ok(CHILD_OF) };
-    state.relations.get(place as usize).copied().ok_or_else(|| {
+fn find(state: &mut WorldState, relation: fm_relation) -> Result<RelationId, Failure> {
+    let Some(place) = relation.checked_sub(1) else {
+        return Ok(state.world.register_relation::<ChildOf>());
+    };
+    state.relations.get(place as usize).map(|relation| relation.id).ok_or_else(|| {
         Failure::new(fm_status::FM_BAD_HANDLE, format!("the world has no relation {relation}"))
     })
 }
 
 /// Makes a relation with these rules: FM_EXCLUSIVE, FM_ACYCLIC, FM_DESPAWN_SOURCES, or 0. `*out` is
-/// its number. A world has up to four with the same rules; in snapshots and saves they go by their
-/// rules and the order of making, so a program makes them in the same order each time.
+/// its number. In snapshots and saves relations go by their rules and the order of making, so a program
+/// makes them in the same order each time.
 ///
 /// # Safety
 /// `out` may be written.
@@ -127,19 +67,28 @@ pub unsafe extern "C" fn fm_relation_new(
 ) -> fm_status {
     call(|| {
         ffi::expect_place("out", out)?;
-        let all = ALL.get(rules as usize);
-        let all = all.ok_or_else(|| Failure::argument(format!("unknown rules {rules:#x}")))?;
+        if rules & !(FM_EXCLUSIVE | FM_ACYCLIC | FM_DESPAWN_SOURCES) != 0 {
+            return Err(Failure::argument(format!("unknown rules {rules:#x}")));
+        }
         let relation = with(world, |state| {
             state.expect_no_lease()?;
             let before = state.relations.iter().filter(|known| known.rules == rules).count();
-            let relation = all.get(before).ok_or_else(|| {
-                Failure::argument(format!("the world has {EACH} relations of these rules already"))
-            })?;
-            (relation.components)(&mut state.world);
-            state.relations.push(*relation);
+            let on_target_despawn = if rules & FM_DESPAWN_SOURCES == 0 {
+                OnTargetDespawn::Unrelate
+            } else {
+                OnTargetDespawn::DespawnSources
+            };
+            let store_rules = RelationRules {
+                is_exclusive: rules & FM_EXCLUSIVE != 0,
+                is_acyclic: rules & FM_ACYCLIC != 0,
+                on_target_despawn,
+            };
+            let name = format!("host.{rules}.{before}");
+            let id = state.world.by_id_mut().register_relation(&name, store_rules)?;
+            state.relations.push(HostRelation { rules, id });
             Ok(state.relations.len())
         })?;
-        let relation = fm_relation::try_from(relation).expect("there are at most 32");
+        let relation = fm_relation::try_from(relation).expect("fewer than components");
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, relation) }
     })
@@ -162,7 +111,7 @@ pub unsafe extern "C" fn fm_relation_components(
         ffi::expect_place("sources", sources)?;
         let [to, from] = with(world, |state| {
             let relation = find(state, relation)?;
-            Ok((relation.components)(&mut state.world))
+            Ok(state.world.by_id().sides(relation).expect("it is of this world"))
         })?;
         let number = |id: ComponentId| fm_component::try_from(id.index()).expect("fewer than 2^32");
         // SAFETY: the caller says that it may be written.
@@ -187,7 +136,13 @@ pub unsafe extern "C" fn fm_relate(
     count: usize,
 ) -> fm_status {
     // SAFETY: the caller vouches for as many handles.
-    call(|| unsafe { each((world, relation), |it| it.relate, (sources, targets, count)) })
+    call(|| unsafe {
+        each(
+            (world, relation),
+            |ids, it, from, to| ids.relate(it, from, to),
+            (sources, targets, count),
+        )
+    })
 }
 
 /// Ends the relation of each source to the target at the same place, where there is one. Sources that
@@ -204,16 +159,22 @@ pub unsafe extern "C" fn fm_unrelate(
     count: usize,
 ) -> fm_status {
     // SAFETY: the caller vouches for as many handles.
-    call(|| unsafe { each((world, relation), |it| it.unrelate, (sources, targets, count)) })
+    call(|| unsafe {
+        each(
+            (world, relation),
+            |ids, it, from, to| ids.unrelate(it, from, to),
+            (sources, targets, count),
+        )
+    })
 }
 
 /// Does something to pairs; the first failure is returned in the end.
 ///
 /// # Safety
 /// There are `count` handles at both pointers.
-unsafe fn each<E: Into<Failure>>(
+unsafe fn each(
     (world, relation): (fm_world, fm_relation),
-    which: fn(&RelationCalls) -> fn(&mut World, Entity, Entity) -> Result<bool, E>,
+    act: fn(ByIdMut<'_>, RelationId, Entity, Entity) -> Result<bool, RelationError>,
     (sources, targets, count): (*const fm_entity, *const fm_entity, usize),
 ) -> Result<(), Failure> {
     // SAFETY: the caller vouches for as many handles.
@@ -222,12 +183,12 @@ unsafe fn each<E: Into<Failure>>(
     let targets = unsafe { ffi::slice("targets", targets, count) }?;
     with(world, |state| {
         state.expect_no_lease()?;
-        let act = which(&find(state, relation)?);
+        let relation = find(state, relation)?;
         let mut first = Ok(());
         for (&source, &target) in sources.iter().zip(targets) {
             let pair = entity_of(source).and_then(|source| Ok((source, entity_of(target)?)));
             let done = pair.and_then(|(source, target)| {
-                act(&mut state.world, source, target).map_err(E::into)
+                Ok(act(state.world.by_id_mut(), relation, source, target)?)
             });
             first = first.and(done.map(|_| ()));
         }
@@ -251,7 +212,10 @@ pub unsafe extern "C" fn fm_targets(
 ) -> fm_status {
     call(|| {
         // SAFETY: the caller vouches for room, and for what may be written.
-        unsafe { list((world, relation, source), |it| it.targets, (entities, capacity, len)) }
+        unsafe {
+            let room = (entities, capacity, len);
+            list((world, relation, source), |ids, it, entity| ids.targets(it, entity), room)
+        }
     })
 }
 
@@ -270,7 +234,10 @@ pub unsafe extern "C" fn fm_sources(
 ) -> fm_status {
     call(|| {
         // SAFETY: the caller vouches for room, and for what may be written.
-        unsafe { list((world, relation, target), |it| it.sources, (entities, capacity, len)) }
+        unsafe {
+            let room = (entities, capacity, len);
+            list((world, relation, target), |ids, it, entity| ids.sources(it, entity), room)
+        }
     })
 }
 
@@ -278,7 +245,7 @@ pub unsafe extern "C" fn fm_sources(
 /// There is room for as many initialised handles, and the last pointer may be written.
 unsafe fn list(
     (world, relation, entity): (fm_world, fm_relation, fm_entity),
-    which: fn(&RelationCalls) -> fn(&World, Entity) -> &[Entity],
+    others: for<'w> fn(ById<'w>, RelationId, Entity) -> &'w [Entity],
     (entities, capacity, len): (*mut fm_entity, usize, *mut usize),
 ) -> Result<(), Failure> {
     ffi::expect_place("len", len)?;
@@ -287,7 +254,8 @@ unsafe fn list(
     let count = with(world, |state| {
         let entity = entity_of(entity)?;
         state.world.place_of(entity)?;
-        let found = which(&find(state, relation)?)(&state.world, entity);
+        let relation = find(state, relation)?;
+        let found = others(state.world.by_id(), relation, entity);
         for (place, other) in room.iter_mut().zip(found) {
             *place = other.to_bits();
         }

@@ -13,7 +13,7 @@ use crate::component::{Field, HostDrop, fm_component};
 use crate::ffi;
 use crate::handles::{Shared, Table};
 use crate::query::{Lease, QueryState};
-use crate::relation::RelationCalls;
+use crate::relation::HostRelation;
 use crate::status::{Failure, call, fm_status};
 
 /// A world of entities.
@@ -26,8 +26,8 @@ pub(crate) struct WorldState {
     pub(crate) world: World,
     /// What the drop functions of components are given; there for longer than the world.
     pub(crate) drops: HashMap<ComponentId, Arc<HostDrop>>,
-    /// The relations of each combination of rules that there are.
-    pub(crate) relations: Vec<RelationCalls>,
+    /// Those that the host has made, in their order.
+    pub(crate) relations: Vec<HostRelation>,
     /// How many minds there are.
     pub(crate) minds: usize,
     pub(crate) fields: HashMap<ComponentId, Vec<Field>>,

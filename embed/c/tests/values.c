@@ -173,8 +173,7 @@ static void test_relations_keep_their_rules(void) {
     OK(fm_relation_new(world, FM_DESPAWN_SOURCES, &owns));
     FAILS(FM_BAD_ARGUMENT, fm_relation_new(world, 8, &bad));
     FAILS(FM_NULL, fm_relation_new(world, 0, NULL));
-    for (int i = 1; i < 4; i++) OK(fm_relation_new(world, 0, &bad));
-    FAILS(FM_BAD_ARGUMENT, fm_relation_new(world, 0, &bad)); /* four of the same rules */
+    for (int i = 1; i < 100; i++) OK(fm_relation_new(world, 0, &bad)); /* any number of the same rules */
     size_t len;
     fm_entity from[] = {all[0], all[0], all[1]}, to[] = {all[1], all[2], all[2]};
     OK(fm_relate(world, likes, from, to, 3));

@@ -45,7 +45,7 @@ pub(crate) struct BondFns {
 impl BondFns {
     fn of<R: Relation>() -> Self {
         Self {
-            register: World::register_relation::<R>,
+            register: |world| _ = world.register_relation::<R>(),
             relate: World::relate::<R>,
             unrelate: World::unrelate::<R>,
             targets: World::targets::<R>,

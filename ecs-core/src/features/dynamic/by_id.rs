@@ -4,12 +4,15 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::any::TypeId;
 use core::ptr::NonNull;
 
 use super::ByIdError;
 use crate::archetype::ArchetypeId;
 use crate::commands::CommandBuffer;
-use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, FieldText, not_editable};
+use crate::component::{
+    ArchetypeFlags, Component, ComponentId, ComponentInfo, FieldText, not_editable,
+};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
@@ -34,11 +37,11 @@ impl World {
 
 /// The components of a world by their ids, to be looked at: [`World::by_id`].
 #[derive(Clone, Copy, Debug)]
-pub struct ById<'w>(&'w World);
+pub struct ById<'w>(pub(in crate::features) &'w World);
 
 /// The components of a world by their ids, to be changed: [`World::by_id_mut`].
 #[derive(Debug)]
-pub struct ByIdMut<'w>(pub(super) &'w mut World);
+pub struct ByIdMut<'w>(pub(in crate::features) &'w mut World);
 
 impl<'w> ById<'w> {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
@@ -510,6 +513,28 @@ impl World {
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
             self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
+        }
+    }
+
+    /// Gives a component that holds values of this type to an entity that is there and does not have it.
+    ///
+    /// # Panics
+    /// Panics if the entity has it, or it holds other values.
+    pub(in crate::features) fn give<T: Component>(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        value: T,
+    ) {
+        let holds = self.registry.info(id).type_id();
+        assert!(holds == Some(TypeId::of::<T>()), "the component is of another type");
+        if let Some(row) = self.moves().locate(entity) {
+            let put = |room: NonNull<u8>| {
+                // SAFETY: the row is a free one of a column of this type, as was just seen (I-9, I-16).
+                unsafe { room.cast::<T>().write(value) };
+            };
+            // SAFETY: the function puts a value of the component into the row (I-9, I-16).
+            unsafe { row.insert_id(id, put) };
         }
     }
 

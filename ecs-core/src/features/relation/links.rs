@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::iter::FusedIterator;
 
 use super::{
-    ChildOf, EntityList, List, OnTargetDespawn, Related, Relation, RelationError, Side, Sources,
-    Targets, Unrelated,
+    ChildOf, EntityList, List, OnTargetDespawn, Related, Relation, RelationError, RelationId,
+    RelationRules, Side, Sources, Targets, Unrelated, side_name,
 };
 use crate::archetype::Archetype;
-use crate::bundle::Value;
 use crate::commands::CommandBuffer;
-use crate::component::{ArchetypeFlags, ComponentId};
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo};
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, CommandFailureReason, NoSuchEntity};
+use crate::features::dynamic::{ById, ByIdMut, RegisterError};
 use crate::hash::BuildFibonacci;
 use crate::world::{AfterDespawn, EntitySet, World};
 
@@ -22,51 +22,112 @@ use crate::world::{AfterDespawn, EntitySet, World};
 struct Broken {
     source: Entity,
     target: Entity,
-    tell: fn(&mut World, Entity, Entity),
+    trigger: TriggerFn,
 }
 
-impl Broken {
-    fn tell(self, world: &mut World) {
-        (self.tell)(world, self.source, self.target);
-    }
-}
+/// Tells observers that two entities, the source first, are related, or are no longer.
+type TriggerFn = fn(&mut World, bool, Pair);
 
-/// What can be done with a relation whose type is not known.
+/// A relation of one world, whatever stands for it.
 #[derive(Clone, Copy)]
 pub(crate) struct RelationFns {
-    pub(crate) targets: ComponentId,
-    pub(crate) sources: ComponentId,
-    is_exclusive: bool,
-    is_acyclic: bool,
-    /// Whether sources are despawned with their target.
-    despawns_sources: bool,
-    pub(crate) sources_of: fn(&World, Entity) -> &[Entity],
-    pub(crate) targets_of: fn(&World, Entity) -> &[Entity],
-    /// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
-    forget: fn(&mut World, Entity, &mut Vec<Broken>),
-    /// Brings the lists of an entity that was copied, with those of others, in step.
-    pub(crate) adopt: fn(&mut World, Entity, &EntitySet),
-    pub(crate) trigger_related: fn(&mut World, Entity, Entity),
+    pub(crate) targets: SideFns,
+    pub(crate) sources: SideFns,
+    rules: RelationRules,
+    pub(crate) trigger: TriggerFn,
 }
 
-impl RelationFns {
-    fn of<R: Relation>(targets: ComponentId, sources: ComponentId) -> Self {
+/// One side of a relation: the component that lists the entities of the other side.
+#[derive(Clone, Copy)]
+pub(crate) struct SideFns {
+    pub(crate) id: ComponentId,
+    list: fn(&World, ComponentId, Entity) -> Option<&[Entity]>,
+    push: fn(&mut World, ComponentId, Entity, Entity),
+    remove: fn(&mut World, ComponentId, Entity, usize),
+    /// Puts a list in place of the one that the entity has.
+    replace: fn(&mut World, ComponentId, Entity, EntityList),
+}
+
+impl SideFns {
+    fn of<S: Side>(id: ComponentId) -> Self {
         Self {
-            targets,
-            sources,
-            is_exclusive: R::EXCLUSIVE,
-            is_acyclic: R::ACYCLIC,
-            despawns_sources: R::ON_TARGET_DESPAWN == OnTargetDespawn::DespawnSources,
-            sources_of: World::sources::<R>,
-            targets_of: World::targets::<R>,
-            forget: forget::<R>,
-            adopt: adopt::<R>,
-            trigger_related: |world, source, target| {
-                world.trigger(&Related::<R>::new(source, target), source);
+            id,
+            list: |world, id, entity| world.side::<S>(id, entity).map(|side| &**side),
+            push: |world, id, entity, other| match world.side_mut::<S>(id, entity) {
+                Some(side) => side.list_mut().push(other),
+                None => world.give(entity, id, S::of(EntityList::from_slice(&[other]))),
+            },
+            remove: |world, id, entity, place| {
+                if let Some(side) = world.side_mut::<S>(id, entity) {
+                    side.list_mut().remove(place);
+                }
+            },
+            replace: |world, id, entity, list| {
+                if let Some(side) = world.side_mut::<S>(id, entity) {
+                    *side = S::of(list);
+                }
             },
         }
     }
+
+    /// The list of an entity, which is empty where the entity has none or is not in the world.
+    pub(crate) fn of_entity(self, world: &World, entity: Entity) -> &[Entity] {
+        (self.list)(world, self.id, entity).unwrap_or_default()
+    }
+
+    fn push(self, world: &mut World, entity: Entity, other: Entity) {
+        (self.push)(world, self.id, entity, other);
+    }
+
+    /// Whether it was in the list of the entity. What becomes empty goes.
+    fn remove(self, world: &mut World, entity: Entity, other: Entity) -> bool {
+        let list = self.of_entity(world, entity);
+        let Some(place) = place_of(list, other) else { return false };
+        if list.len() == 1 {
+            self.end(world, entity);
+        } else {
+            (self.remove)(world, self.id, entity, place);
+        }
+        true
+    }
+
+    fn replace(self, world: &mut World, entity: Entity, list: EntityList) {
+        if list.is_empty() {
+            self.end(world, entity);
+        } else {
+            (self.replace)(world, self.id, entity, list);
+        }
+    }
+
+    fn end(self, world: &mut World, entity: Entity) {
+        if let Some(row) = world.moves().locate(entity) {
+            // A list of entities; to drop it calls no user code.
+            drop(row.remove_ids(&[self.id]));
+        }
+    }
 }
+
+impl World {
+    fn side<S: Side>(&self, id: ComponentId, entity: Entity) -> Option<&S> {
+        let location = self.locate(entity)?;
+        let archetype = self.archetypes.get(location.archetype);
+        Some(archetype.value(location.address, archetype.column_of(id)?))
+    }
+
+    fn side_mut<S: Side>(&mut self, id: ComponentId, entity: Entity) -> Option<&mut S> {
+        self.next_version();
+        let location = self.locate(entity)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let column = archetype.column_of(id)?;
+        archetype.mark_changed(location.address, column, self.moment());
+        Some(self.archetypes.get_mut(location.archetype).value_mut(location.address, column))
+    }
+}
+
+/// The type of the sides of relations that no type stands for.
+struct Nameless;
+
+impl Relation for Nameless {}
 
 /// Relations.
 impl World {
@@ -99,30 +160,8 @@ impl World {
         source: Entity,
         target: Entity,
     ) -> Result<bool, RelationError> {
-        self.expect_there(source)?;
-        self.expect_there(target)?;
-        if self.is_related::<R>(source, target) {
-            return Ok(false);
-        }
-        if R::ACYCLIC && self.leads_to::<R>(target, source) {
-            return Err(RelationError::Circle { source, target });
-        }
-        self.register_relation::<R>();
-        let old = self.targets::<R>(source).first().copied().filter(|_| R::EXCLUSIVE);
-        if let Some(old) = old {
-            self.leave_list::<Sources<R>>(old, source);
-            if let Ok(targets) = self.value_mut::<Targets<R>>(source) {
-                targets.list_mut().as_mut_slice()[0] = target;
-            }
-        } else {
-            self.enter_list::<Targets<R>>(source, target);
-        }
-        self.enter_list::<Sources<R>>(target, source);
-        if let Some(old) = old {
-            self.trigger(&Unrelated::<R>::new(source, old), source);
-        }
-        self.trigger(&Related::<R>::new(source, target), source);
-        Ok(true)
+        let relation = self.register_relation::<R>();
+        self.by_id_mut().relate(relation, source, target)
     }
 
     /// Ends the relation of an entity to another; `false` where there was none.
@@ -135,12 +174,9 @@ impl World {
         target: Entity,
     ) -> Result<bool, NoSuchEntity> {
         self.expect_there(source)?;
-        let was_related = self.leave_list::<Targets<R>>(source, target);
-        if was_related {
-            self.leave_list::<Sources<R>>(target, source);
-            self.trigger(&Unrelated::<R>::new(source, target), source);
-        }
-        Ok(was_related)
+        let known = self.registry.get::<Targets<R>>().and_then(|id| self.relation_of(id));
+        Ok(known
+            .is_some_and(|it| self.unrelate_pair(self.relations()[it.index()], (source, target))))
     }
 
     /// Whom an entity is related to, in the order in which they were related; none where it is
@@ -160,31 +196,7 @@ impl World {
     /// Whether an entity is related to another.
     #[must_use]
     pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
-        let (targets, sources) = (self.targets::<R>(source), self.sources::<R>(target));
-        if targets.len() <= sources.len() {
-            targets.contains(&target)
-        } else {
-            sources.contains(&source)
-        }
-    }
-
-    /// Whether one goes from `from` to `goal` by going to targets, any number of times.
-    fn leads_to<R: Relation>(&self, from: Entity, goal: Entity) -> bool {
-        // Nothing leads to an entity without sources: a chain that grows at its end is not walked each time.
-        if from != goal && self.sources::<R>(goal).is_empty() {
-            return false;
-        }
-        let mut seen = EntitySet::default();
-        let mut ahead = alloc::vec![from];
-        while let Some(entity) = ahead.pop() {
-            if entity == goal {
-                return true;
-            }
-            let targets = self.targets::<R>(entity).iter().copied();
-            // Of an exclusive relation there is one way, which cannot come by twice.
-            ahead.extend(targets.filter(|&next| R::EXCLUSIVE || seen.insert(next)));
-        }
-        false
+        are_related((self.targets::<R>(source), self.sources::<R>(target)), (source, target))
     }
 
     /// Makes a relation known. It is known anyway once entities are related by it;
@@ -204,51 +216,87 @@ impl World {
     /// assert_eq!(other.children(family), [child]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn register_relation<R: Relation>(&mut self) {
-        // Archetypes with its components are to see to it.
+    pub fn register_relation<R: Relation>(&mut self) -> RelationId {
         let targets = self.register::<Targets<R>>();
-        if self.relations().iter().any(|known| known.targets == targets) {
-            return;
+        if let Some(known) = self.relation_of(targets) {
+            return known;
         }
         let sources = self.register::<Sources<R>>();
+        let rules = RelationRules {
+            is_exclusive: R::EXCLUSIVE,
+            is_acyclic: R::ACYCLIC,
+            on_target_despawn: R::ON_TARGET_DESPAWN,
+        };
+        self.push_relation(RelationFns {
+            targets: SideFns::of::<Targets<R>>(targets),
+            sources: SideFns::of::<Sources<R>>(sources),
+            rules,
+            trigger: |world, are_related, (source, target)| {
+                if are_related {
+                    world.trigger(&Related::<R>::new(source, target), source);
+                } else {
+                    world.trigger(&Unrelated::<R>::new(source, target), source);
+                }
+            },
+        })
+    }
+
+    /// The relation whose sources have this component.
+    fn relation_of(&self, targets: ComponentId) -> Option<RelationId> {
+        self.relations().iter().position(|known| known.targets.id == targets).map(RelationId)
+    }
+
+    fn push_relation(&mut self, relation: RelationFns) -> RelationId {
         let relations = self.extensions.get_mut::<Vec<RelationFns>>();
-        relations.push(RelationFns::of::<R>(targets, sources));
+        relations.push(relation);
+        let number = RelationId(relations.len() - 1);
         self.callbacks.dependents = dependents;
         self.callbacks.unrelate = unrelate;
         self.callbacks.check = check_relations;
-        self.add_flags(targets, ArchetypeFlags::RELATED);
-        self.add_flags(sources, ArchetypeFlags::RELATED);
+        // Archetypes with its components are to see to it.
+        self.add_flags(relation.targets.id, ArchetypeFlags::RELATED);
+        self.add_flags(relation.sources.id, ArchetypeFlags::RELATED);
+        number
     }
 
-    fn enter_list<S: Side>(&mut self, entity: Entity, other: Entity) {
-        if let Ok(side) = self.value_mut::<S>(entity) {
-            side.list_mut().push(other);
-        } else if let Some(row) = self.moves().locate(entity) {
-            _ = row.insert(Value::<_, true>(S::of(EntityList::from_slice(&[other]))));
+    fn relate_pair(&mut self, relation: RelationFns, (source, target): Pair) -> bool {
+        let RelationFns { targets, sources, rules, trigger } = relation;
+        let old = targets.of_entity(self, source).first().copied().filter(|_| rules.is_exclusive);
+        if let Some(old) = old {
+            sources.remove(self, old, source);
+            targets.replace(self, source, EntityList::from_slice(&[target]));
+        } else {
+            targets.push(self, source, target);
         }
-    }
-
-    /// Whether it was in there. What becomes empty goes.
-    fn leave_list<S: Side>(&mut self, entity: Entity, other: Entity) -> bool {
-        let Ok(side) = self.value_mut::<S>(entity) else { return false };
-        let Some(place) = place_of(side, other) else { return false };
-        side.list_mut().remove(place);
-        if side.is_empty() {
-            self.drop_side::<S>(entity);
+        sources.push(self, target, source);
+        if let Some(old) = old {
+            trigger(self, false, (source, old));
         }
+        trigger(self, true, (source, target));
         true
     }
 
-    fn drop_side<S: Side>(&mut self, entity: Entity) {
-        if let Some(row) = self.moves().locate(entity) {
-            // A list of entities; to drop it calls no user code.
-            drop(row.remove::<Value<S, true>>());
+    fn unrelate_pair(&mut self, relation: RelationFns, (source, target): Pair) -> bool {
+        let was_related = relation.targets.remove(self, source, target);
+        if was_related {
+            relation.sources.remove(self, target, source);
+            (relation.trigger)(self, false, (source, target));
         }
+        was_related
     }
 
     /// The relations that were used in this world.
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whether two entities are related, of which these are the lists.
+fn are_related((targets, sources): (&[Entity], &[Entity]), (source, target): Pair) -> bool {
+    if targets.len() <= sources.len() {
+        targets.contains(&target)
+    } else {
+        sources.contains(&source)
     }
 }
 
@@ -275,14 +323,15 @@ fn place_of(list: &[Entity], other: Entity) -> Option<usize> {
 /// I-18.
 fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
     for relation in world.relations() {
-        let lists = |id, list_of: fn(&World, Entity) -> &[Entity]| {
-            let having = world.archetypes().iter().filter(move |it| it.components().contains(id));
-            having.flat_map(Archetype::all_entities).map(move |row| (row, list_of(world, row)))
+        let lists = |side: SideFns| {
+            let having =
+                world.archetypes().iter().filter(move |it| it.components().contains(side.id));
+            let rows = having.flat_map(Archetype::all_entities);
+            rows.map(move |row| (row, side.of_entity(world, row)))
         };
-        let targets = lists(relation.targets, relation.targets_of);
-        let sources = lists(relation.sources, relation.sources_of);
+        let (targets, sources) = (lists(relation.targets), lists(relation.sources));
         relation.check(targets, sources).map_err(|detail| {
-            let name = world.registry.info(relation.targets).name();
+            let name = world.registry.info(relation.targets.id).name();
             BrokenInvariant { invariant: "I-18", detail: format!("{name}: {detail}") }
         })?;
     }
@@ -293,6 +342,68 @@ fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
 type Pair = (Entity, Entity);
 
 impl RelationFns {
+    /// Whether sources are despawned with their target.
+    fn despawns_sources(&self) -> bool {
+        self.rules.on_target_despawn == OnTargetDespawn::DespawnSources
+    }
+
+    /// Whether one goes from `from` to `goal` by going to targets, any number of times.
+    fn leads_to(&self, world: &World, from: Entity, goal: Entity) -> bool {
+        // Nothing leads to an entity without sources: a chain that grows at its end is not walked each time.
+        if from != goal && self.sources.of_entity(world, goal).is_empty() {
+            return false;
+        }
+        let mut seen = EntitySet::default();
+        let mut ahead = alloc::vec![from];
+        while let Some(entity) = ahead.pop() {
+            if entity == goal {
+                return true;
+            }
+            let targets = self.targets.of_entity(world, entity).iter().copied();
+            // Of an exclusive relation there is one way, which cannot come by twice.
+            ahead.extend(targets.filter(|&next| self.rules.is_exclusive || seen.insert(next)));
+        }
+        false
+    }
+
+    /// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
+    fn forget(self, world: &mut World, entity: Entity, broken: &mut Vec<Broken>) {
+        let Self { targets, sources, trigger, .. } = self;
+        let is_told_of = world.has_event_observers();
+        for target in targets.of_entity(world, entity).to_vec() {
+            sources.remove(world, target, entity);
+            if is_told_of {
+                broken.push(Broken { source: entity, target, trigger });
+            }
+        }
+        for source in sources.of_entity(world, entity).to_vec() {
+            if source == entity {
+                continue;
+            }
+            targets.remove(world, source, entity);
+            if is_told_of {
+                broken.push(Broken { source, target: entity, trigger });
+            }
+        }
+    }
+
+    /// Brings the lists of an entity that was copied, with those of others, in step.
+    pub(crate) fn adopt(self, world: &mut World, copy: Entity, family: &EntitySet) {
+        let Self { targets, sources, .. } = self;
+        // Entities related to the original are not related to the copy, unless copied as well.
+        let all = sources.of_entity(world, copy);
+        if !all.is_empty() {
+            let inside = all.iter().copied().filter(|source| family.contains(source)).collect();
+            sources.replace(world, copy, inside);
+        }
+        // Whomever the original is related to the copy is related to as well.
+        let all = targets.of_entity(world, copy).iter().copied();
+        let outside: Vec<Entity> = all.filter(|target| !family.contains(target)).collect();
+        for target in outside {
+            sources.push(world, target, copy);
+        }
+    }
+
     /// Whether the two sides are in step (I-18): all targets that sources list, and all sources that
     /// targets list.
     pub(crate) fn check<List: AsRef<[Entity]>>(
@@ -305,11 +416,11 @@ impl RelationFns {
             return Err("the sides of a relation are not in step");
         }
         let is_twice = |pair: &[Pair]| pair[0] == pair[1];
-        let has_two = |pair: &[Pair]| self.is_exclusive && pair[0].0 == pair[1].0;
+        let has_two = |pair: &[Pair]| self.rules.is_exclusive && pair[0].0 == pair[1].0;
         if forward.windows(2).any(|pair| is_twice(pair) || has_two(pair)) {
             return Err("an entity is related twice");
         }
-        if self.is_acyclic && has_circle(&forward) {
+        if self.rules.is_acyclic && has_circle(&forward) {
             return Err("a relation goes in a circle");
         }
         Ok(())
@@ -359,8 +470,8 @@ fn has_circle(pairs: &[Pair]) -> bool {
 
 /// Who has to go before an entity goes.
 fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
-    for relation in world.relations().iter().filter(|relation| relation.despawns_sources) {
-        (relation.sources_of)(world, entity).iter().copied().for_each(&mut *visit);
+    for relation in world.relations().iter().filter(|relation| relation.despawns_sources()) {
+        relation.sources.of_entity(world, entity).iter().copied().for_each(&mut *visit);
     }
 }
 
@@ -368,50 +479,130 @@ fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
 fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     let mut broken = Vec::new();
     for index in 0..world.relations().len() {
-        let RelationFns { forget, .. } = world.relations()[index];
-        forget(world, entity, &mut broken);
+        world.relations()[index].forget(world, entity, &mut broken);
     }
     if broken.is_empty() {
         return None;
     }
-    Some(Box::new(|world| broken.into_iter().for_each(|pair| pair.tell(world))))
-}
-
-fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broken>) {
-    let tell = |world: &mut World, source, target| {
-        world.trigger(&Unrelated::<R>::new(source, target), source);
+    let tell = |world: &mut World, pair: Broken| {
+        (pair.trigger)(world, false, (pair.source, pair.target));
     };
-    let is_told_of = world.has_event_observers();
-    let targets = world.targets::<R>(entity).to_vec();
-    for &target in &targets {
-        world.leave_list::<Sources<R>>(target, entity);
-        if is_told_of {
-            broken.push(Broken { source: entity, target, tell });
+    Some(Box::new(move |world| broken.into_iter().for_each(|pair| tell(world, pair))))
+}
+
+/// Relations by their ids.
+impl ByIdMut<'_> {
+    /// Makes a relation known that no type stands for. Observers are not told of its pairs.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RelationRules;
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// let rules = RelationRules { is_acyclic: true, ..RelationRules::default() };
+    /// let trusts = world.by_id_mut().register_relation("script.trusts", rules)?;
+    /// world.by_id_mut().relate(trusts, ada, bob)?;
+    /// assert!(world.by_id_mut().relate(trusts, bob, ada).is_err(), "a circle");
+    /// assert_eq!(world.by_id().targets(trusts, ada), [bob]);
+    /// // What entities have while they are related, for queries by id.
+    /// let [targets, _sources] = world.by_id().sides(trusts).expect("it is of this world");
+    /// assert!(world.by_id().has(ada, targets));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the world has a relation of this name already, or as many components as it
+    /// can number.
+    pub fn register_relation(
+        self,
+        name: &str,
+        rules: RelationRules,
+    ) -> Result<RelationId, RegisterError> {
+        let registry = &mut self.0.registry;
+        let names = ["Targets", "Sources"].map(|side| side_name(side, name));
+        if let Some(taken) = names.iter().find(|name| registry.by_name(name).is_some()) {
+            return Err(RegisterError::NameTaken(taken.clone()));
         }
+        let [targets_name, sources_name] = names;
+        let targets = registry.next_id().ok_or(RegisterError::TooMany)?;
+        registry.push(ComponentInfo::named::<Targets<Nameless>>(targets, targets_name));
+        let sources = registry.next_id().ok_or(RegisterError::TooMany)?;
+        registry.push(ComponentInfo::named::<Sources<Nameless>>(sources, sources_name));
+        Ok(self.0.push_relation(RelationFns {
+            targets: SideFns::of::<Targets<Nameless>>(targets),
+            sources: SideFns::of::<Sources<Nameless>>(sources),
+            rules,
+            trigger: |_, _, _| {},
+        }))
     }
-    let sources = world.sources::<R>(entity).to_vec();
-    for &source in sources.iter().filter(|&&source| source != entity) {
-        world.leave_list::<Targets<R>>(source, entity);
-        if is_told_of {
-            broken.push(Broken { source, target: entity, tell });
+
+    /// Relates an entity to another, as [`World::relate`] does.
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not in the world, the relation is not of this world, or a
+    /// circle would be closed that must not be.
+    pub fn relate(
+        self,
+        relation: RelationId,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, RelationError> {
+        let world = self.0;
+        let fns = world.by_id().relation(relation).ok_or(RelationError::Unknown(relation))?;
+        world.expect_there(source)?;
+        world.expect_there(target)?;
+        let lists = (fns.targets.of_entity(world, source), fns.sources.of_entity(world, target));
+        if are_related(lists, (source, target)) {
+            return Ok(false);
         }
+        if fns.rules.is_acyclic && fns.leads_to(world, target, source) {
+            return Err(RelationError::Circle { source, target });
+        }
+        Ok(world.relate_pair(fns, (source, target)))
+    }
+
+    /// Ends the relation of an entity to another, as [`World::unrelate`] does.
+    ///
+    /// # Errors
+    /// Returns an error if the source is not in the world, or the relation is not of this world.
+    pub fn unrelate(
+        self,
+        relation: RelationId,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, RelationError> {
+        let world = self.0;
+        let fns = world.by_id().relation(relation).ok_or(RelationError::Unknown(relation))?;
+        world.expect_there(source)?;
+        Ok(world.unrelate_pair(fns, (source, target)))
     }
 }
 
-fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
-    // Entities related to the original are not related to the copy, unless copied as well.
-    if let Ok(sources) = world.value_mut::<Sources<R>>(copy) {
-        let inside: EntityList = sources.iter().copied().filter(|it| family.contains(it)).collect();
-        *sources = Sources::of(inside);
-        if sources.is_empty() {
-            world.drop_side::<Sources<R>>(copy);
-        }
+/// Relations by their ids.
+impl<'w> ById<'w> {
+    fn relation(self, relation: RelationId) -> Option<RelationFns> {
+        self.0.relations().get(relation.index()).copied()
     }
-    // Whomever the original is related to the copy is related to as well.
-    let targets = world.targets::<R>(copy).iter().copied();
-    let outside: Vec<Entity> = targets.filter(|target| !family.contains(target)).collect();
-    for target in outside {
-        world.enter_list::<Sources<R>>(target, copy);
+
+    /// Whom an entity is related to, as [`World::targets`] says; none where the relation is not of this
+    /// world.
+    #[must_use]
+    pub fn targets(self, relation: RelationId, source: Entity) -> &'w [Entity] {
+        self.relation(relation).map_or(&[], |it| it.targets.of_entity(self.0, source))
+    }
+
+    /// Who is related to an entity, as [`World::sources`] says; none where the relation is not of this
+    /// world.
+    #[must_use]
+    pub fn sources(self, relation: RelationId, target: Entity) -> &'w [Entity] {
+        self.relation(relation).map_or(&[], |it| it.sources.of_entity(self.0, target))
+    }
+
+    /// The components that entities have while they are related: that of sources, which lists their
+    /// targets, and that of targets. `None` if the relation is not of this world.
+    #[must_use]
+    pub fn sides(self, relation: RelationId) -> Option<[ComponentId; 2]> {
+        self.relation(relation).map(|it| [it.targets.id, it.sources.id])
     }
 }
 

@@ -84,7 +84,7 @@ impl Building<'_> {
         check_complete(&self.entities)?;
         for relation in relations {
             let lists = |of| lists(image, self.ids.iter().position(|&id| id == Some(of)));
-            let is_true = relation.check(lists(relation.targets), lists(relation.sources));
+            let is_true = relation.check(lists(relation.targets.id), lists(relation.sources.id));
             is_true.map_err(contradiction)?;
         }
         Ok(())
