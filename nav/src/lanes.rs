@@ -314,28 +314,6 @@ impl Lanes {
         self.words[self.word(lane, place)].leads::<FORWARD>() >> (place & 63) & 1 != 0
     }
 
-    /// The open cells of the ring around a cell, as a set of directions: that of
-    /// [`Grid::ring`], where these lanes are rows.
-    #[inline(always)]
-    pub(crate) fn ring(&self, lane: u32, place: u32) -> u8 {
-        let north = self.three_open(lane - 1, place);
-        let middle = self.three_open(lane, place);
-        let south = self.three_open(lane + 1, place);
-        north | (middle & 1) << 3 | (middle >> 2) << 4 | south << 5
-    }
-
-    /// The open cells at a place and on both sides of it, lowest first.
-    #[inline]
-    fn three_open(&self, lane: u32, place: u32) -> u8 {
-        let from = place - 1;
-        let number = self.word(lane, from);
-        let shift = from & 63;
-        let low = self.words[number].open >> shift;
-        let bits =
-            if shift <= 61 { low } else { low | self.words[number + 1].open << (64 - shift) };
-        (bits & 0b111).to_le_bytes()[0]
-    }
-
     /// Whether all cells from one place to another, both included, are open.
     #[inline]
     pub(crate) fn is_run_open(&self, lane: u32, from: u32, to: u32) -> bool {

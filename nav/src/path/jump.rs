@@ -146,7 +146,7 @@ impl<'a> JumpSearch<'a> {
                 return JumpOutcome::OutOfBudget;
             }
             self.expansion_count += 1;
-            let ring = usize::from(self.lanes.rows.ring(place.y, place.x));
+            let ring = usize::from(self.weights.grid.ring(place.cell()));
             let steps = match node.arrival() {
                 Some(arrival) if WEIGHTED && self.lanes.rows.is_mixed(place.y, place.x) => {
                     rule.table()[ring] & !arrival.opposite().bit()
