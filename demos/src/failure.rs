@@ -66,7 +66,10 @@ impl fmt::Display for Failure {
             Self::Differ => "the runs are not equal".to_owned(),
             Self::Stdout(error) => format!("cannot write the results: {error}"),
             Self::Interrupted { ticks } => {
-                format!("interrupted after {}; what was recorded is kept", counted(*ticks, "ticks"))
+                format!(
+                    "interrupted after {}; the results are those until then",
+                    counted(*ticks, "ticks")
+                )
             }
         };
         // File names and values come from outside and may hold line breaks;
@@ -88,7 +91,7 @@ mod tests {
     #[test]
     fn an_interruption_counts_its_ticks() {
         let told = |ticks| Failure::Interrupted { ticks }.to_string();
-        assert_eq!(told(1), "interrupted after 1 tick; what was recorded is kept");
-        assert_eq!(told(2_000), "interrupted after 2,000 ticks; what was recorded is kept");
+        assert_eq!(told(1), "interrupted after 1 tick; the results are those until then");
+        assert_eq!(told(2_000), "interrupted after 2,000 ticks; the results are those until then");
     }
 }
