@@ -12,6 +12,10 @@
 /// let mut dice = RandomStream::new(7).fork(42);
 /// assert!((1..=6).contains(&(1 + dice.below(6))));
 /// ```
+// `rand_xoshiro::SplitMix64` draws the same 64 bits, but is neither `Copy` nor `Pod`, does not show its state,
+// which components save, and has no `fork`; ranges come from `rand`, which may draw others in a later
+// version. What is left for it to do are the two functions `mix` and `next_u64`. It lives here because all crates
+// above use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]

@@ -199,8 +199,9 @@ impl World {
         are_related((self.targets::<R>(source), self.sources::<R>(target)), (source, target))
     }
 
-    /// Makes a relation known. It is known anyway once entities are related by it;
-    /// [`restore`](Self::restore) asks for it in a world where none are.
+    /// Makes a relation known, and returns its number, by which [`ByIdMut::relate`](crate::ByIdMut::relate) and others go.
+    /// It is known anyway once entities are related by it; [`restore`](Self::restore) asks for it in a world where
+    /// none are.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
