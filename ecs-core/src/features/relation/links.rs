@@ -10,6 +10,7 @@ use super::{
     RelationRules, Side, Sources, Targets, Unrelated, side_name,
 };
 use crate::archetype::Archetype;
+use crate::bundle::Value;
 use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo};
 use crate::entity::Entity;
@@ -42,25 +43,43 @@ pub(crate) struct RelationFns {
 pub(crate) struct SideFns {
     pub(crate) id: ComponentId,
     list: fn(&World, ComponentId, Entity) -> Option<&[Entity]>,
-    push: fn(&mut World, ComponentId, Entity, Entity),
-    remove: fn(&mut World, ComponentId, Entity, usize),
+    /// Whether there is a list; gives an entity one, and takes it.
+    push: fn(&mut World, ComponentId, Entity, Entity) -> bool,
+    give: fn(&mut World, ComponentId, Entity, EntityList),
+    take: fn(&mut World, ComponentId, Entity),
+    /// How many are left; `None` if the entity was not in the list.
+    remove: fn(&mut World, ComponentId, Entity, Entity) -> Option<usize>,
     /// Puts a list in place of the one that the entity has.
     replace: fn(&mut World, ComponentId, Entity, EntityList),
 }
 
 impl SideFns {
+    /// Of a component that is this type.
     fn of<S: Side>(id: ComponentId) -> Self {
         Self {
             id,
             list: |world, id, entity| world.side::<S>(id, entity).map(|side| &**side),
-            push: |world, id, entity, other| match world.side_mut::<S>(id, entity) {
-                Some(side) => side.list_mut().push(other),
-                None => world.give(entity, id, S::of(EntityList::from_slice(&[other]))),
+            push: |world, id, entity, other| {
+                let side = world.side_mut::<S>(id, entity);
+                side.map(|side| side.list_mut().push(other)).is_some()
             },
-            remove: |world, id, entity, place| {
-                if let Some(side) = world.side_mut::<S>(id, entity) {
-                    side.list_mut().remove(place);
+            // As bundles, whose ways from archetype to archetype are found sooner than those of ids.
+            give: |world, _, entity, list| {
+                if let Some(row) = world.moves().locate(entity) {
+                    _ = row.insert(Value::<_, true>(S::of(list)));
                 }
+            },
+            take: |world, _, entity| {
+                if let Some(row) = world.moves().locate(entity) {
+                    // A list of entities; to drop it calls no user code.
+                    drop(row.remove::<Value<S, true>>());
+                }
+            },
+            remove: |world, id, entity, other| {
+                let side = world.side_mut::<S>(id, entity)?;
+                let place = place_of(side, other)?;
+                side.list_mut().remove(place);
+                Some(side.len())
             },
             replace: |world, id, entity, list| {
                 if let Some(side) = world.side_mut::<S>(id, entity) {
@@ -70,39 +89,44 @@ impl SideFns {
         }
     }
 
+    /// Of a component that holds values of this type under a name of its own.
+    fn named<S: Side>(id: ComponentId) -> Self {
+        Self {
+            give: |world, id, entity, list| world.give(entity, id, S::of(list)),
+            take: |world, id, entity| {
+                if let Some(row) = world.moves().locate(entity) {
+                    drop(row.remove_ids(&[id]));
+                }
+            },
+            ..Self::of::<S>(id)
+        }
+    }
+
     /// The list of an entity, which is empty where the entity has none or is not in the world.
     pub(crate) fn of_entity(self, world: &World, entity: Entity) -> &[Entity] {
         (self.list)(world, self.id, entity).unwrap_or_default()
     }
 
     fn push(self, world: &mut World, entity: Entity, other: Entity) {
-        (self.push)(world, self.id, entity, other);
+        if !(self.push)(world, self.id, entity, other) {
+            (self.give)(world, self.id, entity, EntityList::from_slice(&[other]));
+        }
     }
 
     /// Whether it was in the list of the entity. What becomes empty goes.
     fn remove(self, world: &mut World, entity: Entity, other: Entity) -> bool {
-        let list = self.of_entity(world, entity);
-        let Some(place) = place_of(list, other) else { return false };
-        if list.len() == 1 {
-            self.end(world, entity);
-        } else {
-            (self.remove)(world, self.id, entity, place);
+        let left = (self.remove)(world, self.id, entity, other);
+        if left == Some(0) {
+            (self.take)(world, self.id, entity);
         }
-        true
+        left.is_some()
     }
 
     fn replace(self, world: &mut World, entity: Entity, list: EntityList) {
         if list.is_empty() {
-            self.end(world, entity);
+            (self.take)(world, self.id, entity);
         } else {
             (self.replace)(world, self.id, entity, list);
-        }
-    }
-
-    fn end(self, world: &mut World, entity: Entity) {
-        if let Some(row) = world.moves().locate(entity) {
-            // A list of entities; to drop it calls no user code.
-            drop(row.remove_ids(&[self.id]));
         }
     }
 }
@@ -530,8 +554,8 @@ impl ByIdMut<'_> {
         let sources = registry.next_id().ok_or(RegisterError::TooMany)?;
         registry.push(ComponentInfo::named::<Sources<Nameless>>(sources, sources_name));
         Ok(self.0.push_relation(RelationFns {
-            targets: SideFns::of::<Targets<Nameless>>(targets),
-            sources: SideFns::of::<Sources<Nameless>>(sources),
+            targets: SideFns::named::<Targets<Nameless>>(targets),
+            sources: SideFns::named::<Sources<Nameless>>(sources),
             rules,
             trigger: |_, _, _| {},
         }))
