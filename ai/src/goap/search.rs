@@ -68,12 +68,26 @@ struct SearchNode<S> {
 }
 
 /// In the order in which states are looked at: by the cost of the whole way, then those that are
-/// further, then those that were found first.
+/// further, then those that were found first. One number, which is compared at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ahead {
-    total: u64,
-    left: u64,
-    node: u32,
+struct Ahead(u128);
+
+impl Ahead {
+    fn new(cost: u64, left: u64, node: u32) -> Self {
+        // How far those are that are very far away makes no difference.
+        let further = left.min(u64::from(u32::MAX));
+        Self(u128::from(cost + left) << 64 | u128::from(further << 32 | u64::from(node)))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
+    const fn total(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
+    const fn node(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// How a search stands.
@@ -93,7 +107,7 @@ impl<S: State> SearchOf<S> {
     fn new(problem: &Problem, start: S, costs: &[u32]) -> Self {
         let is_exact = problem.is_exact(costs);
         // Room for a usual search, or for a usual plan alone, whose last state is the next to look at.
-        let room = if is_exact { 0 } else { 32 };
+        let room = if is_exact { 0 } else { 64 };
         let mut search = Self {
             nodes: Vec::with_capacity(room.max(8)),
             open: BinaryHeap::with_capacity(room),
@@ -114,14 +128,14 @@ impl<S: State> SearchOf<S> {
     /// Adds a state, which is known from now on and is to be looked at.
     fn add(&mut self, place: usize, left: u64, node: SearchNode<S>) {
         let number = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
-        self.open.push(Reverse(Ahead { total: node.cost + left, left, node: number }));
+        self.open.push(Reverse(Ahead::new(node.cost, left, number)));
         self.nodes.push(node);
         self.table.put(place, number, &self.nodes);
     }
 
     fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
         for _ in 0..states {
-            let Some((number, node)) = self.next() else { return Progress::Unreachable };
+            let Some((number, node)) = self.next(problem) else { return Progress::Unreachable };
             self.looked_at += 1;
             if problem.is_goal(&node.state) {
                 return self.way(problem, number);
@@ -136,16 +150,16 @@ impl<S: State> SearchOf<S> {
     }
 
     /// Takes the state that is to be looked at next.
-    fn next(&mut self) -> Option<(u32, SearchNode<S>)> {
+    fn next(&mut self, problem: &Problem) -> Option<(u32, SearchNode<S>)> {
         if self.is_exact {
             let node = self.nodes.last()?.clone();
             return Some((u32::try_from(self.nodes.len() - 1).ok()?, node));
         }
         while let Some(Reverse(ahead)) = self.open.pop() {
-            let node = &self.nodes[ahead.node as usize];
+            let node = &self.nodes[ahead.node() as usize];
             // Else a cheaper way to it was found, and it was looked at then.
-            if ahead.total == node.cost + ahead.left {
-                return Some((ahead.node, node.clone()));
+            if ahead.total() == node.cost + problem.bound(&node.state) {
+                return Some((ahead.node(), node.clone()));
             }
         }
         None
@@ -185,7 +199,7 @@ impl<S: State> SearchOf<S> {
             let old = &mut self.nodes[known as usize];
             if cost < old.cost {
                 (old.cost, old.from, old.operator) = (cost, from, operator);
-                self.open.push(Reverse(Ahead { total: cost + left, left, node: known }));
+                self.open.push(Reverse(Ahead::new(cost, left, known)));
             }
         });
     }
