@@ -79,7 +79,6 @@ impl Ahead {
         Self(u128::from(cost + left) << 64 | u128::from(further << 32 | u64::from(node)))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
     const fn total(self) -> u64 {
         (self.0 >> 64) as u64
     }
