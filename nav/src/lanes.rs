@@ -5,8 +5,10 @@
 //! on Grid Maps", 2011) are found by scanning along rows and columns, 64 cells at
 //! a time ("Improving Jump Point Search", 2014). Where a scan stops is a function
 //! of the 3 x 3 cells around, so it is kept as a bit per cell and direction and
-//! not worked out again by each scan. An edit rewrites the words around its cell
-//! and no others: nothing that has to be prepared, nothing that gets stale.
+//! not worked out again by each scan. So is whether a scan from a cell stops at an
+//! open one at all. An edit rewrites the words around its cell, and what scans
+//! come to as far along the lane as that changes: nothing that has to be prepared,
+//! nothing that gets stale.
 //!
 //! If weights differ, scans stop at every *mixed* cell: an open one with an open
 //! cell of another weight around it. All cells that a scan passes have one weight
