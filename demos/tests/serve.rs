@@ -152,7 +152,7 @@ fn bad_wishes_are_refused_and_change_nothing() {
         ("/api/run", json!({ "speed": 1e-30 }), 400),
         ("/api/run", json!({ "sped": 1 }), 400),
         ("/api/pick", json!({ "x": 1e300, "y": 0, "reach": 1 }), 400),
-        ("/api/select", json!({ "entity": "0" }), 400),
+        ("/api/select", json!({ "entity": "0v0" }), 400),
         // No entity has this number: nothing is kept for it.
         ("/api/select", json!({ "entity": "18446744073709551614" }), 404),
         ("/api/select", json!({}), 400),

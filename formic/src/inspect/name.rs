@@ -47,7 +47,7 @@ impl FromStr for EntityName {
         };
         match (index.parse(), generation) {
             (Ok(index), Ok(generation)) => Ok(Self { index, generation }),
-            _ => Err(format!("{text} is no entity; one is called 12, or 12v3")),
+            _ => Err(format!("{text} is no entity: name one by its number, such as 12 or 12v3")),
         }
     }
 }
