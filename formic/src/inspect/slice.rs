@@ -1,13 +1,13 @@
 //! The time that one answer may take: all other viewers wait for it.
 
-use std::time::Duration;
 #[cfg(not(target_family = "wasm"))]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How long the world may live, or requests be answered, before the others have their turn.
+#[cfg(not(target_family = "wasm"))]
 pub(super) const SLICE: Duration = Duration::from_millis(25);
 
-/// A part of a [`SLICE`], for what looks at one thing after the other.
+/// A part of it, for what looks at one thing after the other.
 #[derive(Debug)]
 pub(super) struct Slice {
     #[cfg(not(target_family = "wasm"))]
