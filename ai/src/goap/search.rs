@@ -68,13 +68,13 @@ struct SearchNode<S> {
 }
 
 /// In the order in which states are looked at: by the cost of the whole way, then those that are
-/// further, then those that were found first. One number, which is compared at once.
+/// further, then those that were found first. All in one number, so that one comparison is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ahead(u128);
 
 impl Ahead {
     fn new(cost: u64, left: u64, node: u32) -> Self {
-        // How far those are that are very far away makes no difference.
+        // It decides between equals only: those that are still further away are taken as equal.
         let further = left.min(u64::from(u32::MAX));
         Self(u128::from(cost + left) << 64 | u128::from(further << 32 | u64::from(node)))
     }

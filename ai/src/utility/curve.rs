@@ -293,11 +293,11 @@ fn power(x: f32, exponent: i32) -> f32 {
 
 // The functions of libm have the same bits on every machine; those of a system have not.
 impl Curve {
-    /// For those that take more than a handful of instructions.
+    /// For the shapes that [`at`](Self::at) does not work out itself.
     #[inline(never)]
     fn slowly_at(&self, x: f32) -> f32 {
         match &self.shape {
-            Shape::Linear(..) | Shape::Step(_) => unreachable!("it takes a handful"),
+            Shape::Linear(..) | Shape::Step(_) => unreachable!("`at` works these out"),
             Shape::Exponential(power) => libm::powf(x, *power),
             Shape::FastThenSlow(power) => 1.0 - libm::powf(1.0 - x, *power),
             Shape::Polynomial(slope, exponent, x_shift, y_shift) => {

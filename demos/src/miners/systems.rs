@@ -87,17 +87,25 @@ fn gold(item: Item, count: u32) -> u64 {
     if item == Item::GOLD { count.into() } else { 0 }
 }
 
+/// Has an agent handle what it carries, which may not be possible.
+fn handle(
+    carriers: &mut ComponentLookup<Carrier>,
+    agent: Agent,
+    can_do: impl FnOnce(&mut Inventory, &mut Books) -> bool,
+) -> ActionResult {
+    let carrier = carriers.get_mut(agent.entity);
+    let is_done = carrier.is_ok_and(|(inventory, books)| can_do(inventory, books));
+    if is_done { ActionResult::Success } else { ActionResult::Failed }
+}
+
 /// One after the other: a plan may have several of one agent at once, as the parts of a join.
 pub(super) fn add_item(mut actions: Actions<AddItem>, mut carriers: ComponentLookup<Carrier>) {
     actions.update_serial(|agent, &mut AddItem { item, count }| {
-        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
-            return ActionResult::Failed;
-        };
-        if !inventory.add(item, count) {
-            return ActionResult::Failed;
-        }
-        books.mined += gold(item, count);
-        ActionResult::Success
+        handle(&mut carriers, agent, |inventory, books| {
+            let has_room = inventory.add(item, count);
+            books.mined += if has_room { gold(item, count) } else { 0 };
+            has_room
+        })
     });
 }
 
@@ -106,14 +114,11 @@ pub(super) fn remove_item(
     mut carriers: ComponentLookup<Carrier>,
 ) {
     actions.update_serial(|agent, &mut RemoveItem { item, count }| {
-        let Ok((inventory, books)) = carriers.get_mut(agent.entity) else {
-            return ActionResult::Failed;
-        };
-        if !inventory.remove(item, count) {
-            return ActionResult::Failed;
-        }
-        books.delivered += gold(item, count);
-        ActionResult::Success
+        handle(&mut carriers, agent, |inventory, books| {
+            let was_there = inventory.remove(item, count);
+            books.delivered += if was_there { gold(item, count) } else { 0 };
+            was_there
+        })
     });
 }
 

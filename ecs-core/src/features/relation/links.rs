@@ -43,9 +43,11 @@ pub(crate) struct RelationFns {
 pub(crate) struct SideFns {
     pub(crate) id: ComponentId,
     list: fn(&World, ComponentId, Entity) -> Option<&[Entity]>,
-    /// Whether there is a list; gives an entity one, and takes it.
+    /// Adds to the list of an entity; `false` if it has none.
     push: fn(&mut World, ComponentId, Entity, Entity) -> bool,
+    /// Gives the component to an entity that does not have it, with this list.
     give: fn(&mut World, ComponentId, Entity, EntityList),
+    /// Takes the component from an entity.
     take: fn(&mut World, ComponentId, Entity),
     /// How many are left; `None` if the entity was not in the list.
     remove: fn(&mut World, ComponentId, Entity, Entity) -> Option<usize>,
@@ -284,7 +286,7 @@ impl World {
         number
     }
 
-    fn relate_pair(&mut self, relation: RelationFns, (source, target): Pair) -> bool {
+    fn relate_pair(&mut self, relation: RelationFns, (source, target): Pair) {
         let RelationFns { targets, sources, rules, trigger } = relation;
         let old = targets.of_entity(self, source).first().copied().filter(|_| rules.is_exclusive);
         if let Some(old) = old {
@@ -298,7 +300,6 @@ impl World {
             trigger(self, false, (source, old));
         }
         trigger(self, true, (source, target));
-        true
     }
 
     fn unrelate_pair(&mut self, relation: RelationFns, (source, target): Pair) -> bool {
@@ -583,7 +584,8 @@ impl ByIdMut<'_> {
         if fns.rules.is_acyclic && fns.leads_to(world, target, source) {
             return Err(RelationError::Circle { source, target });
         }
-        Ok(world.relate_pair(fns, (source, target)))
+        world.relate_pair(fns, (source, target));
+        Ok(true)
     }
 
     /// Ends the relation of an entity to another, as [`World::unrelate`] does.
