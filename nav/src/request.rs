@@ -333,10 +333,13 @@ pub struct Route {
     path: Path,
     behind: usize,
     next: usize,
-    /// The cells at these two places: those of the path lie elsewhere in memory, and most agents stay
-    /// in a cell for many ticks.
-    leg: Option<[Cell; 2]>,
+    /// The cell at `behind`, and those from `next` on, the last one again where there are no more: those of
+    /// the path lie elsewhere in memory, and most agents stay in a cell, or beside one, for many ticks.
+    near: Option<(Cell, [Cell; AHEAD_MAX])>,
 }
+
+/// How many steps ahead an agent may be pushed and still know where it is.
+pub(crate) const AHEAD_MAX: usize = 4;
 
 impl Component for Route {
     const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
@@ -387,12 +390,23 @@ impl Route {
     pub(crate) fn set_leg(&mut self, behind: usize, next: usize) {
         (self.behind, self.next) = (behind, next);
         let cells = self.path.cells();
-        self.leg = cells.get(behind).zip(cells.get(next)).map(|(&from, &to)| [from, to]);
+        let end = cells.len().min(next + AHEAD_MAX);
+        let (from, ahead) = (cells.get(behind), cells.get(next..end).unwrap_or_default());
+        self.near = from.zip(ahead.last()).map(|(&from, &last)| {
+            (from, std::array::from_fn(|at| ahead.get(at).copied().unwrap_or(last)))
+        });
     }
 
     /// The cell that the agent comes from and the one that it walks to, if it has a path.
-    pub(crate) const fn leg(&self) -> Option<[Cell; 2]> {
-        self.leg
+    pub(crate) fn leg(&self) -> Option<[Cell; 2]> {
+        self.near.map(|(from, [to, ..])| [from, to])
+    }
+
+    /// The place of the last of the next few cells that is this one.
+    pub(crate) fn passed(&self, cell: Cell) -> Option<usize> {
+        let (_, ahead) = self.near?;
+        let at = ahead.iter().rposition(|&other| other == cell)?;
+        Some(self.path.cells().len().min(self.next + at + 1) - 1)
     }
 
     /// Takes a fresh path; the one before stays behind in `path` for its memory.

@@ -25,8 +25,6 @@ pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
 const LOOKED_AT_MAX: usize = 16;
 /// Where no more members of a strip are in sight, all are looked at, without a look at cells.
 const SPARSE_MAX: usize = 32;
-/// Room for those, and for what is written and does not count.
-const KEY_COUNT: usize = 64;
 /// A cell is divided by so many along each side, to sort its members.
 const PARTS: f32 = 4.0;
 
@@ -256,15 +254,21 @@ pub(crate) struct Lookout<'a> {
     column: u16,
     /// The own strip, those beside it, and so on.
     windows: &'a mut Vec<Window>,
-    /// Memory for those that are looked at.
-    keys: [f64; KEY_COUNT],
+    /// Memory for how far those are away that are looked at.
+    squares: [[f32; 4]; SPARSE_MAX / 4],
 }
 
 impl<'a> Lookout<'a> {
     /// One that uses the memory of `windows`.
     pub(crate) fn new(crowd: &'a Crowd, windows: &'a mut Vec<Window>) -> Self {
         windows.clear();
-        Self { crowd, strip: u16::MAX, column: u16::MAX, windows, keys: [0.0; KEY_COUNT] }
+        Self {
+            crowd,
+            strip: u16::MAX,
+            column: u16::MAX,
+            windows,
+            squares: [[0.0; 4]; SPARSE_MAX / 4],
+        }
     }
 
     /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of
@@ -278,8 +282,8 @@ impl<'a> Lookout<'a> {
         let position = Vec2::new(crowd.xs[place], crowd.ys[place]);
         let out_of_sight = key(f32::from(crowd.sight * crowd.sight), 0);
         let entries = [out_of_sight; NEIGHBOUR_COUNT_MAX];
-        let keys = &mut self.keys;
-        let mut found = Nearest { crowd, position, place, entries, keys };
+        let squares = &mut self.squares;
+        let mut found = Nearest { crowd, position, place, entries, squares };
         let mut own_cell = place..place + 1;
         let mut rank = 0.0;
         for Window { strip, members, .. } in &*self.windows {
@@ -350,7 +354,9 @@ impl<'a> Lookout<'a> {
 /// How far a coordinate is from so many rows or columns of cells.
 fn gap(at: f32, first: u16, count: u16) -> f32 {
     let (low, high) = (f32::from(first), f32::from(first + count));
-    (low - at).max(at - high).max(0.0)
+    // Without `max`, which looks at what is no number first.
+    let greater = |a: f32, b: f32| if a > b { a } else { b };
+    greater(greater(low - at, at - high), 0.0)
 }
 
 /// The part of its cell that a position is in, in an order in which those that follow each
@@ -370,7 +376,7 @@ struct Nearest<'a> {
     place: usize,
     /// By their [`key`], in order. Behind the last are those of what is out of sight.
     entries: [f64; NEIGHBOUR_COUNT_MAX],
-    keys: &'a mut [f64; KEY_COUNT],
+    squares: &'a mut [[f32; 4]; SPARSE_MAX / 4],
 }
 
 /// A distance squared, and a place, which is of less weight. Floats from zero on are in the order
@@ -401,26 +407,30 @@ impl Nearest<'_> {
 
     /// Looks at all of these but the one in the middle, no more than [`SPARSE_MAX`].
     ///
-    /// Without branches on what counts, which cannot be foreseen.
+    /// Four at a time, and without a branch on each that is too far away, which cannot be foreseen.
     #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
     fn look_at(&mut self, places: Range<usize>) {
-        let mut count = 0;
-        for first in (0..places.len().div_ceil(4)).map(|four| places.start + 4 * four) {
-            let x = Vec4::from_slice(&self.crowd.xs[first..]) - self.position.x;
-            let y = Vec4::from_slice(&self.crowd.ys[first..]) - self.position.y;
-            let squares = x * x + y * y;
-            let near = squares.cmple(Vec4::splat(self.reach())).bitmask();
-            let others = !(1_u32.checked_shl(self.place.wrapping_sub(first) as u32).unwrap_or(0));
-            let counts = near & others & (0xF >> (4 - (places.end - first).min(4)));
-            for (lane, square) in (0..4).zip(squares.to_array()) {
-                self.keys[count % KEY_COUNT] = key(square, first as u32 + lane);
-                count += (counts >> lane & 1) as usize;
-            }
+        let (x, y) = (Vec4::splat(self.position.x), Vec4::splat(self.position.y));
+        let reach = Vec4::splat(self.reach());
+        // A bit for each that is near enough to count.
+        let mut near = 0_u32;
+        let firsts = places.clone().step_by(4);
+        for ((four, first), squares) in (0..).zip(firsts).zip(self.squares.iter_mut()) {
+            let x = Vec4::from_slice(&self.crowd.xs[first..]) - x;
+            let y = Vec4::from_slice(&self.crowd.ys[first..]) - y;
+            let distances = x * x + y * y;
+            *squares = distances.to_array();
+            near |= distances.cmple(reach).bitmask() << (4 * four);
         }
+        near &= u32::MAX.checked_shr((SPARSE_MAX - places.len()) as u32).unwrap_or(0);
+        near &= !1_u32.checked_shl(self.place.wrapping_sub(places.start) as u32).unwrap_or(0);
         // In registers.
         let mut entries = self.entries;
-        for &key in &self.keys[..count] {
-            insert(&mut entries, key);
+        while near != 0 {
+            let at = near.trailing_zeros();
+            near &= near - 1;
+            let square = self.squares.as_flattened()[at as usize];
+            insert(&mut entries, key(square, places.start as u32 + at));
         }
         self.entries = entries;
     }

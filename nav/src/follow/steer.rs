@@ -9,9 +9,6 @@ use crate::link;
 use crate::request::Route;
 use crate::terrain::Terrain;
 
-/// How many steps ahead an agent may be pushed and still know where it is.
-const AHEAD_MAX: usize = 4;
-
 /// What a path says to an agent that others push about.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Steering {
@@ -36,9 +33,7 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     let Some(at) = Cell::containing(position) else { return Steering::Strayed };
     let count = route.path().cells().len();
     if route.leg().is_some_and(|[from, _]| from != at) {
-        let window = route.next()..count.min(route.next() + AHEAD_MAX);
-        let passed = window.rev().find(|&place| route.path().cells()[place] == at);
-        if let Some(place) = passed {
+        if let Some(place) = route.passed(at) {
             route.set_leg(place, (place + 1).min(count - 1));
         }
     }
