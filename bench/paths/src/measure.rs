@@ -33,17 +33,15 @@ pub(crate) fn measure(
         let mut repeats = vec![1; columns.len()];
         for round in 0..=rounds {
             for (at, column) in columns.iter_mut().enumerate() {
-                // Once without the clock, so that a turn finds in the caches what it would find
-                // in a program of its own. Those that need no repeating are longer than that.
-                if repeats[at] > 1 {
-                    column.solver.solve(black_box(start), black_box(goal));
-                }
+                // Once without the clock, however long it takes, so that a turn finds in the caches what
+                // it would find in a program of its own.
+                column.solver.solve(black_box(start), black_box(goal));
                 let clock = ThreadTime::now();
                 for _ in 0..repeats[at] {
                     column.solver.solve(black_box(start), black_box(goal));
                 }
                 let time = clock.elapsed();
-                // The first round warms up, and shows how often to repeat.
+                // The first round, in warm caches as the others, shows how often to repeat.
                 if round == 0 {
                     let times = TURN_MIN.as_nanos() / time.as_nanos().max(1) + 1;
                     repeats[at] = u32::try_from(times).expect("at most a turn's nanoseconds");
