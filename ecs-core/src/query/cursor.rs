@@ -11,10 +11,10 @@ use core::ops::Range;
 pub(super) use self::parallel::Taken;
 pub use self::parallel::{ParallelChunks, ParallelScratch};
 use super::access::{Access, BorrowGuard};
-use super::column::{ChunkRef, RangeToken, RowToken};
+use super::column::{AddressToken, ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::{MatchOf, Planned, TermsOf, matches_once};
+use super::plan::{FirstChunkOf, MatchOf, Planned, TermsOf, matches_once};
 use super::term::Term;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::component::Registry;
@@ -100,11 +100,15 @@ impl<'w> SourceRight<'w> {
     #[inline(always)]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         self,
-        planned: Planned<'w, MatchOf<Q, F>>,
+        planned: Planned<'w, Q, F>,
     ) -> Query<'w, Q, F> {
+        let source = self.to(planned.access());
+        // The plan is of the world of the source, which is borrowed: no chunk comes, goes or moves (I-23).
+        let first_chunks = planned.first_chunks(source.directory);
         // SAFETY: this is the right to the access of the plan that the matches are of (I-10), which lists
         // what there is (I-8), and is consumed.
-        unsafe { Query::new(self.to(planned.access()), planned.matches()) }
+        let query = unsafe { Query::new(source, planned.matches) };
+        Query { first_chunks, ..query }
     }
 
     /// The chunks of the archetypes, for an access.
@@ -200,6 +204,8 @@ impl<'w> ChunkWalk<'w> {
 pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: Cow<'w, [MatchOf<Q, F>]>,
+    /// Those of all matches, or none (I-23).
+    first_chunks: &'w [FirstChunkOf<Q>],
     /// A query with [`Claimant`](crate::Claimant)s stays on its thread.
     marker: PhantomData<Q::Parts>,
 }
@@ -211,7 +217,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
     /// and gives it away with the query; `matches` are those of this query in them, each once (I-8).
     unsafe fn new(source: Source<'w>, matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>) -> Self {
-        Self { source, matches: matches.into(), marker: PhantomData }
+        Self { source, matches: matches.into(), first_chunks: &[], marker: PhantomData }
     }
 
     /// All entities that a query finds which only reads. A cell, which borrows the world exclusively, lends
@@ -246,7 +252,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// The same query for a shorter time; this one can be asked again afterwards.
     pub fn reborrow(&mut self) -> Query<'_, Q, F> {
-        Query { source: self.source, matches: Cow::Borrowed(&*self.matches), marker: PhantomData }
+        let Self { source, ref matches, first_chunks, marker } = *self;
+        Query { source, matches: Cow::Borrowed(matches), first_chunks, marker }
     }
 
     /// The same query, for a caller that only reads: it can be asked many times at once.
@@ -254,7 +261,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ReadOnly,
     {
-        Query { source: self.source, matches: Cow::Borrowed(&*self.matches), marker: PhantomData }
+        let Self { source, ref matches, first_chunks, marker } = *self;
+        Query { source, matches: Cow::Borrowed(matches), first_chunks, marker }
     }
 
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
@@ -293,18 +301,33 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let Source { archetypes, moment, .. } = self.source;
         // All rows of every chunk come, whatever is in them.
         let is_dense = !TermsOf::<Q, F>::NARROWS && moment.slice.is_none();
-        let mut matches = self.matches.iter();
+        // SAFETY: it is shown to the first chunks alone, which are of these archetypes, and none of their chunks
+        // has come, gone or moved since they were found (`SourceRight::query`, I-23).
+        let token = unsafe { AddressToken::new(archetypes) };
+        let mut first_chunks = self.first_chunks.iter();
+        let mut matches = if first_chunks.len() > 0 { [].iter() } else { self.matches.iter() };
         loop {
             // Where archetypes are many they are small, and what counts is how little is done for
             // each: a loop of its own for those of one chunk.
-            let (found, chunks) = loop {
-                let Some(found) = matches.next() else { return };
-                let chunks = &archetypes[found.archetype.index()].chunks;
-                if !is_dense || chunks.used_count() != 1 {
-                    break (found, chunks);
+            let (found, chunks) = 'next: {
+                for first in first_chunks.by_ref() {
+                    let chunks = &archetypes[first.archetype.index()].chunks;
+                    if !is_dense || chunks.used_count() != 1 {
+                        break 'next (&self.matches[first.found()], chunks);
+                    }
+                    let fetch = Q::Parts::open(&first.address, token, moment);
+                    each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 }
-                let fetch = Q::Parts::fetch(&found.slots.0, &ChunkRef { chunks, chunk: 0, moment });
-                each(&fetch, &Rows::All, chunks.row_count(), visitor);
+                for found in matches.by_ref() {
+                    let chunks = &archetypes[found.archetype.index()].chunks;
+                    if !is_dense || chunks.used_count() != 1 {
+                        break 'next (found, chunks);
+                    }
+                    let chunk = ChunkRef { chunks, chunk: 0, moment };
+                    let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
+                    each(&fetch, &Rows::All, chunks.row_count(), visitor);
+                }
+                return;
             };
             let (mut next, mut rows) = (0, Rows::None);
             while let Some(chunk) = next_chunk::<Q, F>(chunks, found, moment, &mut next, &mut rows)

@@ -116,6 +116,9 @@ pub type PartsItem<'w, Q> = <<Q as QueryData>::Parts as QueryData>::Item<'w>;
 /// An opened chunk, for some data.
 pub(crate) type FetchOf<'w, Q> = <<Q as QueryData>::Parts as QueryParts>::Fetch<'w>;
 
+/// Where some data is in one chunk, kept beyond the borrow of the chunks.
+pub(crate) type AddressOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
+
 /// What one row gives.
 #[inline]
 pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
@@ -148,7 +151,8 @@ pub(super) use own_parts;
 /// only to the addresses that it is for.
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait QueryParts: QueryData + Term {
-    /// Where they are in one chunk, kept beyond the borrow of the chunks: views keep one for each.
+    /// Where they are in one chunk, kept beyond the borrow of the chunks: views keep one for each, plans of
+    /// queries that of the first one of each archetype.
     type Address: PartialEq + Send + Sync + 'static;
     /// An opened chunk.
     /// By default that of no chunk, of which no row may be asked.

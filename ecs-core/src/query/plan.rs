@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId, type_name};
 
 use super::access::Access;
-use super::data::QueryData;
+use super::column::ChunkRef;
+use super::data::{AddressOf, QueryData, QueryParts};
 use super::filter::QueryFilter;
 use super::term::Term;
 use crate::archetype::{Archetype, ArchetypeId};
@@ -178,7 +179,7 @@ pub(crate) struct PlanSource<'a> {
 /// assert_eq!(world.cell().query(&mut news)?.count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()>(PlanOf<Q, F>);
+pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()>(KeptQueryOf<Q, F>);
 
 /// What a plan remembers of the last time that it was asked.
 #[derive(Debug, Default)]
@@ -189,41 +190,124 @@ pub(crate) struct LastAsked {
     pub(crate) declared: u64,
 }
 
-/// What a plan has to say about a world: what it touches, and the matches of that very plan, which is why
-/// only plans make it (I-10).
+/// A plan of a query, and the first chunk of each match, which is opened by that alone where it is the only one:
+/// where archetypes are many and small, each step counts.
 #[derive(Debug)]
-pub(crate) struct Planned<'a, M> {
-    access: &'a Access,
-    matches: &'a [M],
+struct KeptQuery<Plan, Address> {
+    plan: Plan,
+    first_chunks: Vec<FirstChunk<Address>>,
+    /// The directory's change that these are as of (I-23).
+    known: u64,
+    /// The directory's change when this was last asked.
+    asked: u64,
 }
 
-impl<'a, M> Planned<'a, M> {
+/// Where the data of a query is in the first chunk of an archetype, which may have more.
+#[derive(Debug, PartialEq)]
+pub(super) struct FirstChunk<Address> {
+    pub(super) archetype: ArchetypeId,
+    /// The place of the archetype's match.
+    found: u32,
+    pub(super) address: Address,
+}
+
+impl<Address> FirstChunk<Address> {
+    pub(super) const fn found(&self) -> usize {
+        self.found as usize
+    }
+}
+
+pub(super) type FirstChunkOf<Q> = FirstChunk<AddressOf<Q>>;
+type KeptQueryOf<Q, F> = KeptQuery<PlanOf<Q, F>, AddressOf<Q>>;
+
+fn kept_query<Q: QueryData, F: QueryFilter>(
+    world: u64,
+    ids: &mut IdSource<'_>,
+) -> KeptQueryOf<Q, F> {
+    let plan = plan::<Q, F>(world, ids, PlanKind::Query);
+    KeptQuery { plan, first_chunks: Vec::new(), known: 0, asked: 0 }
+}
+
+/// Looks at the archetypes that have appeared, and at the first chunk of each match where any chunk came, went or
+/// moved.
+#[inline]
+fn extend<Q: QueryData, F: QueryFilter>(
+    query: &mut KeptQueryOf<Q, F>,
+    archetypes: &[Archetype],
+    directory: &Directory,
+) {
+    query.plan.extend::<TermsOf<Q, F>>(archetypes);
+    if !TermsOf::<Q, F>::NARROWS && query.known != directory.changes() {
+        look_at_chunks::<Q, F>(query, archetypes, directory.changes());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look_at_chunks<Q: QueryData, F: QueryFilter>(
+    query: &mut KeptQueryOf<Q, F>,
+    archetypes: &[Archetype],
+    changes: u64,
+) {
+    // The second time only: where chunks come and go from one time to the next, it would be for nothing.
+    if core::mem::replace(&mut query.asked, changes) == changes {
+        query.first_chunks.clear();
+        query.first_chunks.extend(first_chunks::<Q, F>(&query.plan.matches, archetypes));
+        query.known = changes;
+    }
+}
+
+/// The first chunks of the matches that have one. A first row is no change, so it may be empty.
+fn first_chunks<Q: QueryData, F: QueryFilter>(
+    matches: &[MatchOf<Q, F>],
+    archetypes: &[Archetype],
+) -> impl Iterator<Item = FirstChunkOf<Q>> {
+    (0..).zip(matches).filter_map(|(found, place)| {
+        let chunks = &archetypes[place.archetype.index()].chunks;
+        let address = || Q::Parts::address(&place.slots.0, &ChunkRef::new(chunks, 0));
+        let archetype = place.archetype;
+        (chunks.all_count() > 0).then(|| FirstChunk { archetype, found, address: address() })
+    })
+}
+
+/// What a plan has to say about a world: what it touches, and the matches of that very plan, which is why
+/// only plans make it (I-10).
+pub(crate) struct Planned<'a, Q: QueryData, F: QueryFilter> {
+    pub(super) matches: &'a [MatchOf<Q, F>],
+    first_chunks: &'a [FirstChunkOf<Q>],
+    known: u64,
+    access: &'a Access,
+}
+
+impl<'a, Q: QueryData, F: QueryFilter> Planned<'a, Q, F> {
     pub(crate) const fn access(&self) -> &'a Access {
         self.access
     }
 
-    pub(super) const fn matches(&self) -> &'a [M] {
-        self.matches
+    /// The first chunks of all matches, or none where a chunk came, went or moved since they were found.
+    #[inline]
+    pub(super) fn first_chunks(&self, directory: &Directory) -> &'a [FirstChunkOf<Q>] {
+        if self.known == directory.changes() { self.first_chunks } else { &[] }
     }
 }
 
-debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.asked, it.0.matches.len()));
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.plan.asked, it.0.plan.matches.len()));
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self(plan::<Q, F>(world, &mut IdSource::Register(registry), PlanKind::Query))
+        Self(kept_query::<Q, F>(world, &mut IdSource::Register(registry)))
     }
 
     /// What the query touches.
     #[must_use]
     pub const fn access(&self) -> &Access {
-        &self.0.access
+        &self.0.plan.access
     }
 
     /// The version at which it was last asked; 0 where it never was.
     #[must_use]
     pub const fn last_asked(&self) -> u64 {
-        self.0.asked.version
+        self.0.plan.asked.version
     }
 
     /// The matches among all archetypes there are now, and when the plan was last asked, which the query
@@ -231,11 +315,13 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn matches(
         &mut self,
         source: PlanSource<'_>,
-    ) -> (Planned<'_, MatchOf<Q, F>>, &mut LastAsked) {
-        self.0.expect(source);
-        self.0.extend::<TermsOf<Q, F>>(source.archetypes);
-        let Plan { access, matches, asked, .. } = &mut self.0;
-        (Planned { access, matches }, asked)
+        directory: &Directory,
+    ) -> (Planned<'_, Q, F>, &mut LastAsked) {
+        self.0.plan.expect(source);
+        extend::<Q, F>(&mut self.0, source.archetypes, directory);
+        let KeptQuery { plan, first_chunks, known, .. } = &mut self.0;
+        let Plan { access, matches, asked, .. } = plan;
+        (Planned { matches, first_chunks, known: *known, access }, asked)
     }
 }
 
@@ -258,13 +344,16 @@ impl PlanCache {
         &mut self,
         registry: &mut Registry,
         archetypes: &[Archetype],
-    ) -> Planned<'_, MatchOf<Q, F>> {
-        let make = || plan::<Q, F>(0, &mut IdSource::Register(registry), PlanKind::Query);
-        let check: CheckFn =
-            |plan, archetypes, _| plan_of::<PlanOf<Q, F>>(plan).check::<TermsOf<Q, F>>(archetypes);
-        let plan = self.plan(make, check);
-        plan.extend::<TermsOf<Q, F>>(archetypes);
-        Planned { access: &plan.access, matches: &plan.matches }
+        directory: &Directory,
+    ) -> Planned<'_, Q, F> {
+        let make = || kept_query::<Q, F>(0, &mut IdSource::Register(registry));
+        let check: CheckFn = |query, archetypes, directory| {
+            check::<Q, F>(plan_of::<KeptQueryOf<Q, F>>(query), archetypes, directory)
+        };
+        let query = self.plan(make, check);
+        extend::<Q, F>(query, archetypes, directory);
+        let KeptQuery { plan: Plan { access, matches, .. }, first_chunks, known, .. } = query;
+        Planned { matches, first_chunks, known: *known, access }
     }
 
     /// The plan of this type, which is made when it is asked for first.
@@ -298,6 +387,22 @@ impl PlanCache {
 
 pub(super) fn plan_of<P: Any>(plan: &dyn Any) -> &P {
     plan.downcast_ref().expect("the key is the type")
+}
+
+/// Whether the plan lists what matches, and what is kept about chunks, unless it is out of date, is
+/// what would be found now.
+fn check<Q: QueryData, F: QueryFilter>(
+    query: &KeptQueryOf<Q, F>,
+    archetypes: &[Archetype],
+    directory: &Directory,
+) -> CheckResult {
+    query.plan.check::<TermsOf<Q, F>>(archetypes)?;
+    let expected: Vec<_> = first_chunks::<Q, F>(&query.plan.matches, archetypes).collect();
+    let is_exact = TermsOf::<Q, F>::NARROWS
+        || query.known != directory.changes()
+        || expected == query.first_chunks;
+    let elsewhere = ("I-23", "a query looks for a component where it is not");
+    if is_exact { Ok(()) } else { Err(elsewhere) }
 }
 
 /// The matches of a query that is asked without the right to write anything down.
@@ -389,8 +494,48 @@ mod tests {
         world.spawn(Gold);
         assert_eq!(world.query::<&Gold>().into_iter().count(), 1);
         world.check().unwrap();
-        let plan = world.plans.kept::<PlanOf<&Gold, ()>>();
+        let plan = &mut world.plans.kept::<KeptQueryOf<&Gold, ()>>().plan;
         plan.matches.push(plan.matches[0]);
         assert_eq!(world.check().unwrap_err().invariant, "I-8");
+    }
+
+    /// What is kept about chunks for `&A`.
+    fn kept_chunks(world: &mut World) -> &mut Vec<FirstChunkOf<&'static A>> {
+        &mut world.plans.kept::<KeptQueryOf<&A, ()>>().first_chunks
+    }
+
+    #[test]
+    fn a_query_looks_at_the_chunks_when_it_is_asked_again_and_none_came_or_went() {
+        let mut world = World::new();
+        _ = (world.spawn(A), world.spawn((A, B)), world.spawn(B));
+        for kept in [0, 2, 2] {
+            assert_eq!(world.query::<&A>().count(), 2);
+            assert_eq!(kept_chunks(&mut world).len(), kept);
+        }
+        kept_chunks(&mut world).truncate(1);
+        let mut count = 0;
+        world.query::<&A>().for_each(|_| count += 1);
+        assert_eq!(count, 1, "nothing was looked at anew");
+        while world.archetypes()[2].chunk_count() < 2 {
+            world.spawn((A, B));
+        }
+        for _ in 0..3 {
+            let (mut count, expected) = (0, world.query_ref::<&A>().count());
+            world.query::<&A>().for_each(|_| count += 1);
+            assert_eq!(count, expected);
+        }
+    }
+
+    #[test]
+    fn a_query_that_looks_elsewhere_is_found() {
+        let mut world = World::new();
+        world.spawn(A);
+        world.spawn((A, B));
+        for _ in 0..2 {
+            drop(world.query::<&A>());
+        }
+        world.check().expect("in order");
+        kept_chunks(&mut world).swap(0, 1);
+        assert_eq!(world.check().expect_err("they are mixed up").invariant, "I-23");
     }
 }

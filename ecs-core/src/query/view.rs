@@ -10,7 +10,9 @@ use super::access::{Access, BorrowGuard, ClaimLoops};
 use super::claims::{ClaimWords, Refused};
 use super::column::{AddressToken, ChunkRef, RowToken};
 use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
-use super::data::{Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item};
+use super::data::{
+    AddressOf, Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item,
+};
 use super::plan::{
     CheckFn, CheckResult, MatchOf, PlanCache, PlanKind, PlanOf, PlanSource, TermsOf, plan, plan_of,
 };
@@ -53,13 +55,13 @@ pub(crate) struct Lookups<'w, Q: QueryData> {
     source: Source<'w>,
     places: Places<'w>,
     /// As many as the directory gave numbers.
-    columns: &'w [Option<CachedOf<Q>>],
+    columns: &'w [Option<AddressOf<Q>>],
 }
 
 copied!([Q: QueryData] Lookups<'_, Q>);
 
 /// The chunk that one entity is in, and its row.
-type Found<'w, Q> = (&'w CachedOf<Q>, usize);
+type Found<'w, Q> = (&'w AddressOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
     /// The plan is of the world of the source: callers see to it, for two worlds may have had as many
@@ -346,8 +348,6 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
 pub struct ViewPlan<Q: QueryData>(KeptViewOf<Q>);
 
-pub(super) type CachedOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
-
 debug_fields!([Q: QueryData] ViewPlan<Q>:; archetypes = |it| it.0.plan.matches.len());
 
 impl<Q: QueryData> ViewPlan<Q> {
@@ -378,7 +378,7 @@ pub(crate) struct KeptView<Plan, Cached> {
     known: u64,
 }
 
-pub(crate) type KeptViewOf<Q> = KeptView<PlanOf<Q, ()>, CachedOf<Q>>;
+pub(crate) type KeptViewOf<Q> = KeptView<PlanOf<Q, ()>, AddressOf<Q>>;
 
 fn kept_view<Q: QueryData>(world: u64, registry: &mut Registry) -> KeptViewOf<Q> {
     let plan = plan::<Q, ()>(world, &mut IdSource::Register(registry), PlanKind::View);
@@ -413,7 +413,7 @@ fn find<Q: QueryData>(
     matches: &[MatchOf<Q, ()>],
     archetypes: &[Archetype],
     directory: &Directory,
-    cached: &mut Vec<Option<CachedOf<Q>>>,
+    cached: &mut Vec<Option<AddressOf<Q>>>,
 ) {
     cached.clear();
     cached.resize_with(directory.bound(), || None);
@@ -698,7 +698,7 @@ mod tests {
     #[derive(formic_ecs_derive::Component)]
     struct B;
 
-    fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<CachedOf<Q>>> {
+    fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<AddressOf<Q>>> {
         &mut world.plans.kept::<KeptViewOf<Q>>().cached
     }
 

@@ -102,7 +102,7 @@ impl World {
         self.next_version();
         let (moment, directory) = (self.moment(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
-        let planned = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
+        let planned = self.plans.matches::<Q, F>(&mut self.registry, archetypes, directory);
         SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
             .query(planned)
     }
@@ -167,7 +167,7 @@ impl World {
         plan: &mut QueryPlan<Q, F>,
         last_asked: u64,
     ) {
-        plan.matches(self.plan_source()).1.version = last_asked;
+        plan.matches(self.plan_source(), &self.blocks.directory).1.version = last_asked;
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).

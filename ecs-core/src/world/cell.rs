@@ -320,7 +320,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
-        let (planned, asked) = plan.matches(world.plan_source());
+        let (planned, asked) = plan.matches(world.plan_source(), &world.blocks.directory);
         let right = self.take(planned.access(), asked)?;
         Ok(BorrowedQuery::new(right, planned))
     }

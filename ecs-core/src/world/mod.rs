@@ -348,6 +348,7 @@ impl World {
     /// (I-21).
     fn forget_archetypes(&mut self) {
         self.epoch += 1;
+        self.blocks.directory.count_change();
         self.bundles = Bundles::default();
         self.plans = PlanCache::default();
     }

@@ -1,4 +1,4 @@
-//! Views that are kept while chunks come, go, move and change hands.
+//! Views and queries that are kept while chunks come, go, move and change hands.
 
 use formic_ecs::RandomStream;
 use formic_ecs::prelude::*;
@@ -21,6 +21,8 @@ struct Plans {
     exact: formic_ecs::ViewPlan<(&'static mut Exact, Entity)>,
     lamps: formic_ecs::ViewPlan<EnabledMut<Lamp>>,
     either: formic_ecs::ViewPlan<(&'static Plain, Option<&'static Tag>)>,
+    plains: formic_ecs::QueryPlan<(Entity, &'static mut Plain, Option<&'static Tag>)>,
+    tagged: formic_ecs::QueryPlan<&'static mut Exact, With<Tag>>,
 }
 
 impl Plans {
@@ -60,16 +62,59 @@ impl Plans {
         let mine = world.view::<&mut Plain>().get_mut(entity).map(|plain| plain.0).ok();
         assert_eq!(mine, is_tagged.map(|_| value));
     }
+
+    /// Each query finds what one does that is worked out anew, and what it writes is the world's. A kept one knows more
+    /// about the chunks when it is asked again.
+    fn compare_queries(&mut self, world: &mut World) {
+        for _ in 0..3 {
+            let rows = world.query_ref::<(Entity, &Plain, Option<&Tag>)>();
+            let expected: Vec<_> =
+                rows.map(|(entity, plain, tag)| (entity, plain.0, tag.is_some())).collect();
+            let tagged = world.query_ref_filtered::<&Exact, With<Tag>>();
+            let mut tagged: Vec<_> = tagged.map(|exact| exact.0).collect();
+            let before = world.version();
+            let mut found = Vec::new();
+            let cell = world.cell();
+            cell.query(&mut self.plains).expect("free").query().for_each(|(entity, plain, tag)| {
+                found.push((entity, plain.0, tag.is_some()));
+                plain.0 += 1;
+            });
+            assert_eq!(found, expected);
+            let mut rest = tagged.iter_mut();
+            cell.query(&mut self.tagged).expect("free").query().for_each_chunk(|run| {
+                run.iter_mut().zip(rest.by_ref()).for_each(|(exact, expected)| {
+                    assert_eq!(exact.0, *expected);
+                    exact.0 += 1;
+                    *expected += 1;
+                });
+            });
+            assert_eq!(rest.len(), 0);
+            let now = world.query_ref::<&Plain>().map(|plain| plain.0);
+            assert!(now.eq(expected.iter().map(|&(_, plain, _)| plain + 1)));
+            let changed = world.query_filtered::<&Exact, Changed<Exact>>().since(before);
+            assert!(changed.map(|exact| exact.0).eq(tagged), "those that were written are stamped");
+            // The world's own query, which is kept as well.
+            let (mut mine, mut count) = (expected.iter(), 0);
+            world.query::<&mut Plain>().for_each(|plain| {
+                count += 1;
+                plain.0 -= 1;
+                assert_eq!(Some(plain.0), mine.next().map(|&(_, plain, _)| plain));
+            });
+            assert_eq!(count, expected.len());
+        }
+    }
 }
 
 #[test]
-fn a_kept_view_finds_every_entity_whatever_became_of_the_chunks_meanwhile() {
+fn kept_views_and_queries_find_every_entity_whatever_became_of_the_chunks_meanwhile() {
     let mut world = World::new();
     let mut plans = Plans {
         plain: world.view_plan(),
         exact: world.view_plan(),
         lamps: world.view_plan(),
         either: world.view_plan(),
+        plains: world.plan(),
+        tagged: world.plan_filtered(),
     };
     let mut random = RandomStream::new(11);
     let mut all = vec![world.spawn(())];
@@ -101,6 +146,7 @@ fn a_kept_view_finds_every_entity_whatever_became_of_the_chunks_meanwhile() {
             let one = all[usize::try_from(random.below(all.len() as u64)).expect("small")];
             plans.compare(&mut world, one, step);
         }
+        plans.compare_queries(&mut world);
         world.check().expect("in order");
     }
 }
