@@ -342,6 +342,7 @@ impl Archetypes {
     }
 
     /// Two different archetypes at once.
+    #[inline]
     pub(crate) fn get_two(
         &mut self,
         a: ArchetypeId,

@@ -196,22 +196,21 @@ impl<'w> LivingRow<'w> {
     /// # Errors
     /// Returns the first component that the entity lacks.
     #[inline(always)]
-    pub(crate) fn remove<P: Parts>(mut self) -> Result<(P, ArchetypeFlags), MissingComponent> {
-        if !self.has::<P>() {
-            let MoveContext { bundles, registry, archetypes, .. } = self.context;
+    pub(crate) fn remove<P: Parts>(self) -> Result<(P, ArchetypeFlags), MissingComponent> {
+        let Self { context, entity, from } = self;
+        let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
+        let (change, source) = (Change::Remove, from.archetype);
+        let Some(removal) = bundles.transition::<P>(change, source, registry, archetypes) else {
             let bundle = bundles.index::<P>(registry);
-            let archetype = archetypes.get(self.from.archetype);
-            return Err(bundles.first_missing(bundle, self.entity, archetype, registry));
-        }
+            return Err(bundles.first_missing(bundle, entity, archetypes.get(source), registry));
+        };
         if P::COUNT == 0 {
             // SAFETY: the bundle has no components, so nothing is read (I-2).
             return Ok((unsafe { P::read(&[], 0) }, ArchetypeFlags::NONE));
         }
-        let from = self.from;
-        let moving = self.along(|bundles, from, registry, archetypes| {
-            bundles.transition::<P>(Change::Remove, from, registry, archetypes)
-        });
-        let (moving, removal) = moving.expect("it leads somewhere");
+        let rest = (entities, blocks, version);
+        // SAFETY: it is the row of this entity (I-1).
+        let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), removal.target) };
         let chunks = &moving.source.chunks;
         let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
         let removed = with_starts::<P, _>(start, |starts| {
