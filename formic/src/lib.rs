@@ -72,8 +72,8 @@ pub use formic_ai::why;
 pub mod prelude {
     pub use formic_ecs::prelude::*;
     pub use formic_ecs::{
-        Bundle, ChildOf, ComponentError, NoSuchEntity, Prefab, QueryData, QueryFilter, Relation,
-        Snapshot, View,
+        Bundle, ChildOf, Codec, ComponentError, NoSuchEntity, Prefab, QueryData, QueryFilter,
+        Relation, Snapshot, View,
     };
 
     #[cfg(feature = "ai")]
@@ -90,6 +90,8 @@ pub mod prelude {
     pub use formic_ecs::{Query, Res, ResMut};
     #[cfg(all(feature = "jobs", not(feature = "ai")))]
     pub use formic_jobs::prelude::*;
+    #[cfg(feature = "jobs")]
+    pub use formic_jobs::{Save, SaveRules};
     #[cfg(feature = "nav")]
     pub use formic_nav::prelude::*;
     #[cfg(feature = "nav")]
