@@ -168,18 +168,14 @@ impl Program {
 
     /// The entities that a query finds, by their names.
     fn found(&self, query: &str) -> Vec<String> {
-        let (status, answer) = self.post("/api/query", json!({ "query": query }));
-        assert_eq!(status, 200, "{query}: {answer}");
-        let entities = answer["entities"].as_array().expect("a list");
-        entities.iter().map(|it| it["name"].as_str().expect("a name").to_owned()).collect()
+        listed(self.address, query).iter().map(|it| text_of(&it["name"])).collect()
     }
 
     /// The number of the one entity that a query finds.
     fn only(&self, query: &str) -> String {
-        let (_, answer) = self.post("/api/query", json!({ "query": query }));
-        let entities = answer["entities"].as_array().expect("a list");
-        assert_eq!(entities.len(), 1, "{query}: {answer}");
-        entities[0]["entity"].as_str().expect("a number as text").to_owned()
+        let entities = listed(self.address, query);
+        assert_eq!(entities.len(), 1, "{query}: {entities:?}");
+        text_of(&entities[0]["entity"])
     }
 
     fn component(&self, entity: &str, name: &str) -> Option<Value> {
@@ -187,6 +183,25 @@ impl Program {
         let components = told["components"].as_array().expect("a list").clone();
         components.into_iter().find(|it| it["name"] == name)
     }
+}
+
+/// What a query finds, page by page: a page ends where its time is over, or it has a hundred entities.
+fn listed(address: SocketAddr, query: &str) -> Vec<Value> {
+    let (mut listed, mut after) = (Vec::new(), json!(0));
+    while !after.is_null() {
+        let body = json!({ "query": query, "after": after });
+        let (status, answer) = request(address, "POST", "/api/query", &body);
+        assert_eq!(status, 200, "{query}: {answer}");
+        let page = answer["entities"].as_array().expect("a list");
+        assert!(page.len() <= 100, "{}", page.len());
+        listed.extend_from_slice(page);
+        after = answer["next"].clone();
+    }
+    listed
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
 }
 
 impl Drop for Program {
