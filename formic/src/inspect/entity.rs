@@ -6,7 +6,8 @@ use formic_ai::action::OwnedAction;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Access, Buffer, ComponentId, Entity, EntityPlace, World};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use super::mind::minds;
 use super::query::{Terms, components};
@@ -34,14 +35,41 @@ pub(super) struct Query {
 }
 
 /// A change of one entity by a person.
-#[derive(Deserialize)]
-#[serde(tag = "edit", rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum Edit {
-    Set { entity: String, component: String, field: usize, value: String },
-    Enable { entity: String, component: String, enabled: bool },
-    Add { entity: String, component: String },
-    Remove { entity: String, component: String },
-    Despawn { entity: String },
+enum Edit {
+    Set { component: String, field: usize, value: String },
+    Enable { component: String, enabled: bool },
+    Add { component: String },
+    Remove { component: String },
+    Despawn,
+}
+
+/// The entity and the change that a body is about, taken apart by hand: what serde says of a choice of several
+/// bodies names no field.
+fn edit_of(mut body: Map<String, Value>) -> Result<(String, Edit), String> {
+    let kind: String = take(&mut body, "edit")?;
+    let entity = take(&mut body, "entity")?;
+    let component = |body: &mut _| take(body, "component");
+    let edit = match &*kind {
+        "set" => Edit::Set {
+            component: component(&mut body)?,
+            field: take(&mut body, "field")?,
+            value: take(&mut body, "value")?,
+        },
+        "enable" => {
+            Edit::Enable { component: component(&mut body)?, enabled: take(&mut body, "enabled")? }
+        }
+        "add" => Edit::Add { component: component(&mut body)? },
+        "remove" => Edit::Remove { component: component(&mut body)? },
+        "despawn" => Edit::Despawn,
+        _ => return Err("`edit` is set, enable, add, remove or despawn".to_owned()),
+    };
+    body.keys().next().map_or(Ok((entity, edit)), |key| Err(format!("{kind} takes no `{key}`")))
+}
+
+/// Takes a field out of a body.
+fn take<T: DeserializeOwned>(body: &mut Map<String, Value>, field: &str) -> Result<T, String> {
+    let value = body.remove(field).ok_or_else(|| format!("`{field}` is missing"))?;
+    serde_json::from_value(value).map_err(|error| format!("`{field}`: {error}"))
 }
 
 impl Session {
@@ -163,21 +191,20 @@ impl Session {
     }
 
     /// Does an edit. The world has to stand still: what a system does would go on top of it.
-    pub(super) fn edit(&mut self, host: &mut dyn Host, edit: &Edit) -> Answer {
+    pub(super) fn edit(&mut self, host: &mut dyn Host, body: Map<String, Value>) -> Answer {
+        let (entity, edit) = match edit_of(body) {
+            Ok(edit) => edit,
+            Err(fault) => return Answer::error(400, &fault),
+        };
         if self.is_running {
             return Answer::error(409, "pause the world before editing it");
         }
-        let (Edit::Set { entity, .. }
-        | Edit::Enable { entity, .. }
-        | Edit::Add { entity, .. }
-        | Edit::Remove { entity, .. }
-        | Edit::Despawn { entity }) = edit;
-        let entity = match found(host.world(), entity) {
+        let entity = match found(host.world(), &entity) {
             Ok(entity) => entity,
             Err(answer) => return answer,
         };
         self.end_tick(host);
-        let done = guarded(|| edited(host.world_mut(), entity, edit));
+        let done = guarded(|| edited(host.world_mut(), entity, &edit));
         self.version += 1;
         self.keep_change(host);
         match done {
@@ -204,23 +231,23 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
 fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> {
     let id = |world: &World, name: &str| component_of(world, entity, name);
     let done = match edit {
-        Edit::Set { component, field, value, .. } => {
+        Edit::Set { component, field, value } => {
             let id = id(world, component)?;
             world.by_id_mut().set_field(entity, id, *field, value)
         }
-        Edit::Enable { component, enabled, .. } => {
+        Edit::Enable { component, enabled } => {
             let id = id(world, component)?;
             world.by_id_mut().set_enabled(entity, id, *enabled).map(drop)
         }
-        Edit::Add { component, .. } => {
+        Edit::Add { component } => {
             let id = id(world, component)?;
             world.by_id_mut().insert_default(entity, id)
         }
-        Edit::Remove { component, .. } => {
+        Edit::Remove { component } => {
             let id = id(world, component)?;
             world.by_id_mut().remove(entity, id)
         }
-        Edit::Despawn { .. } => world.despawn(entity).map_err(Into::into),
+        Edit::Despawn => world.despawn(entity).map_err(Into::into),
     };
     done.map_err(|error| short_name(&error.to_string()))
 }

@@ -118,7 +118,7 @@ impl Session {
             ("/api/step", true) => request.reply(|steps| self.take_steps(host, &steps)),
             ("/api/pick", true) => request.reply(|pick| self.pick(host, &pick)),
             ("/api/select", true) => request.reply(|select| self.select(host, &select)),
-            ("/api/edit", true) => request.reply(|edit| self.edit(host, &edit)),
+            ("/api/edit", true) => request.reply(|edit| self.edit(host, edit)),
             ("/api/break", true) => request.reply(|asked| self.set_break(host, &asked)),
             ("/api/graph", true) => request.reply(|asked| self.draw(host, &asked)),
             ("/api/history", true) => request.reply(|asked| self.keep(host, &asked)),

@@ -74,6 +74,30 @@ fn a_paused_world_is_edited_and_a_running_one_is_not() {
 }
 
 #[test]
+fn an_edit_with_a_wrong_field_says_which() {
+    let program = program();
+    program.pause();
+    let cat = program.only("Named = \"Cat 3\"");
+    let set = |field: &str, value: Value| {
+        let mut body = json!({ "edit": "set", "entity": cat, "component": "Hunger", "field": 0, "value": "1" });
+        body[field] = value;
+        program.post("/api/edit", body)
+    };
+    let wrong = [
+        ("value", json!(0.9), "`value`: invalid type: floating point `0.9`, expected a string"),
+        ("field", json!("0"), "`field`: invalid type: string \"0\", expected usize"),
+        ("entity", json!(12), "`entity`: invalid type: integer `12`, expected a string"),
+        ("edit", json!("explode"), "`edit` is set, enable, add, remove or despawn"),
+        ("edit", json!("add"), "add takes no `field`"),
+        ("edit", json!("enable"), "`enabled` is missing"),
+    ];
+    for (field, value, fault) in wrong {
+        assert_eq!(set(field, value), (400, json!({ "error": fault })));
+    }
+    assert_eq!(set("value", json!("1")).0, 200);
+}
+
+#[test]
 fn an_edit_that_panics_is_an_answer_and_the_program_goes_on() {
     let program = program();
     let before = program.pause()["entities"].clone();
