@@ -83,7 +83,7 @@ fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
         Some(system) => {
             format!("no schedule of this world decides for it: build one with {system}")
         }
-        None if log.is_watched(agent) => "it has decided nothing yet".to_owned(),
+        None if log.is_watched(agent) => "it has decided nothing since it is watched".to_owned(),
         None => "it is not watched, so that its decisions are not written down: call \
              `DecisionLog::watch` of the resource, or insert `DecisionLog::watching`"
             .to_owned(),

@@ -151,6 +151,17 @@ fn an_agent_that_is_not_watched_says_by_what_it_is_driven_and_how_to_watch_it() 
 }
 
 #[test]
+fn an_agent_that_is_watched_behind_its_choice_is_not_said_to_have_made_none() {
+    let (mut world, cat) = world_with_cat();
+    let schedule = with_actions().add(think.as_mind()).add(eat.as_action());
+    let pool = Pool::new(Threads::None).unwrap();
+    schedule.build(&mut world).unwrap().run(&mut world, &pool);
+    world.insert_resource(DecisionLog::watching(cat, "Cat", 4));
+    let text = "Cat#0 is driven by `UtilityAgent`; it has decided nothing since it is watched.";
+    assert_eq!(why(&world, cat), [text]);
+}
+
+#[test]
 fn inputs_that_are_no_numbers_are_named() {
     let (mut world, cat) = watched(world_with_cat());
     world.get_mut::<Hunger>(cat).unwrap().0 = f32::NAN;

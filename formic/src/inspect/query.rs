@@ -437,7 +437,7 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
     let chosen = candidates.filter(|it| it.verdict == Verdict::Chosen).map(|it| &*it.name);
     let chosen: Vec<&str> = chosen.collect();
     (!chosen.iter().any(|name| is_choice(name, what))).then(|| match chosen.is_empty() {
-        true => "It has chosen nothing yet.".to_owned(),
+        true => "It has chosen nothing since it is watched.".to_owned(),
         false => format!("It has chosen {}.", chosen.join(" and ")),
     })
 }
