@@ -191,6 +191,27 @@ fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
 }
 
 #[test]
+fn an_agent_goes_by_the_needs_that_a_person_gives_it() {
+    for (demo, component, hunger) in [("cats", "Hunger", 0), ("minds", "Needs", 0)] {
+        let server = serve(demo, 60);
+        if demo == "minds" {
+            // Those that decide by utility.
+            assert_eq!(server.post("/api/focus", &json!({ "world": 4 })).0, 200);
+        }
+        let query = json!({ "query": format!("{component}, UtilityAgent") });
+        let agent = server.post("/api/query", &query).1["entities"][0]["entity"].clone();
+        assert_eq!(server.post("/api/select", &json!({ "entity": agent })).0, 200);
+        server.post("/api/step", &json!({ "what": "tick", "count": 2 }));
+        let set = json!({ "edit": "set", "entity": agent, "component": component, "field": hunger, "value": "99" });
+        assert_eq!(server.post("/api/edit", &set).0, 200, "{demo}");
+        server.post("/api/step", &json!({ "what": "tick", "count": 20 }));
+        let path = format!("/api/entity?id={}", agent.as_str().expect("a number"));
+        let decisions = server.get(&path).1["decisions"].to_string();
+        assert!(decisions.contains("chose eat"), "{demo}: {decisions}");
+    }
+}
+
+#[test]
 fn the_world_stops_when_an_agent_makes_a_choice() {
     let server = serve("cats", 50);
     let (_, picked) = server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));

@@ -5,11 +5,13 @@ use formic_ecs::Component;
 
 /// From 0, not hungry, to 100, hungry to death.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
+#[component(editable)]
 #[repr(transparent)]
 pub(super) struct Hunger(pub(super) f32);
 
 /// From 0, not tired, to 100, tired to death.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
+#[component(editable)]
 #[repr(transparent)]
 pub(super) struct Tiredness(pub(super) f32);
 

@@ -9,6 +9,7 @@ pub(super) const TICK_SECONDS: f32 = 0.1;
 
 /// From 0 to 100.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
+#[component(editable)]
 #[repr(C)]
 pub(super) struct Needs {
     pub(super) hunger: f32,
