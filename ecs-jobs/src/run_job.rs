@@ -86,6 +86,13 @@ pub(crate) fn run_only<'pool>(
     debug_assert!(next.is_none(), "nothing was to be run at once");
 }
 
+/// Runs a job that no other thread knows before this returns: so none is ready for it, and none awaits it.
+fn run_unknown(shared: &Shared, context: &WorkerContext, mut claimed: Claimed<'_>) {
+    run_closure(shared, context, &mut claimed);
+    shared.slots.end_unknown(claimed);
+    context.note_ended_job(shared);
+}
+
 /// Runs the closure, or drops it if a job that it comes after has failed.
 /// Returns whether this one has failed for either reason.
 fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'_>) -> bool {
@@ -165,10 +172,12 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     shared.slots.get(id).cancel(id);
     match shared.slots.claim(id) {
         None => {}
-        Some(claimed) if shared.is_inline => run_inline(shared, claimed),
-        Some(claimed) => {
-            WorkerContext::with(shared, |context| run_only(shared, context, claimed));
-        }
+        Some(claimed) => WorkerContext::with(shared, |context| {
+            run_only(shared, context, claimed);
+            if shared.is_inline {
+                drain(shared, context);
+            }
+        }),
     }
 }
 
@@ -200,8 +209,11 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         let few = shared.slots.gather(&[all]);
         if let Some(claimed) = shared.slots.claim(id) {
-            add_claimed(shared, claimed, (Kind::Anywhere, shared.is_inline), few);
+            add_claimed(shared, claimed, (Kind::Anywhere, false), few);
             shared.announce_opened();
+            if shared.is_inline {
+                WorkerContext::with(shared, |context| drain(shared, context));
+            }
         }
     });
 }
@@ -248,19 +260,29 @@ fn add_claimed<'pool>(
     id
 }
 
-/// Runs a job in a pool without threads, and all that get ready meanwhile, in the
-/// order in which they do. Inside of such a job it is left to the one loop here.
-fn run_inline<'pool>(shared: &'pool Shared, first: Claimed<'pool>) {
+/// Runs a job that no other thread knows yet, in a pool without threads, and all that get ready meanwhile.
+/// Inside of such a job it is left to the one loop around.
+fn run_inline<'pool>(shared: &'pool Shared, unknown: Claimed<'pool>) {
     WorkerContext::with(shared, |context| {
-        if context.is_draining.replace(true) {
-            queue(shared, first);
+        if context.is_draining.get() {
+            queue(shared, unknown);
             return;
         }
-        let mut next = Some(first);
-        while let Some(job) = next {
-            run_chain(shared, context, job, &mut || false);
-            next = take_any(shared);
-        }
+        context.is_draining.set(true);
+        run_unknown(shared, context, unknown);
         context.is_draining.set(false);
+        drain(shared, context);
     });
+}
+
+/// Runs the jobs that are ready in a pool without threads, in the order in which they have become so, unless
+/// this thread does so already.
+fn drain(shared: &Shared, context: &WorkerContext) {
+    if context.is_draining.replace(true) {
+        return;
+    }
+    while let Some(job) = take_any(shared) {
+        run_chain(shared, context, job, &mut || false);
+    }
+    context.is_draining.set(false);
 }

@@ -16,7 +16,7 @@ use self::cost::Calls;
 use crate::context::WorkerContext;
 use crate::queue::Queue;
 use crate::shared::Shared;
-use crate::sync::{AtomicU32, AtomicUsize, Ordering, needed};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, count_down, needed};
 use crate::task_group::{TaskGroup, Work};
 use crate::wait::share;
 use std::collections::VecDeque;
@@ -143,8 +143,9 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
                 let successor = successor as usize;
                 // Release: what this node did comes before the successor. Acquire: so does what
                 // the others did that the successor waited for.
+                let look = needed("graph_countdown_look", Ordering::Acquire);
                 let order = needed("graph_countdown", Ordering::AcqRel);
-                if graph.waiting_for[successor].fetch_sub(1, order) > 1 {
+                if !count_down(&graph.waiting_for[successor], 1, look, order) {
                     continue;
                 }
                 let other = match next.replace(successor) {

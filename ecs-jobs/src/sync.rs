@@ -64,6 +64,17 @@ pub(crate) fn needed(place: &str, ordering: Ordering) -> Ordering {
     }
 }
 
+/// Takes `some` off a count, and returns whether that was the rest. Who takes them off alone does so: if
+/// these are the rest, no other thread changes the count any more, and a look is enough.
+#[inline]
+pub(crate) fn count_down(count: &AtomicU32, some: u32, look: Ordering, order: Ordering) -> bool {
+    count.load(look) == some || {
+        let before = count.fetch_sub(some, order);
+        debug_assert!(before >= some, "a count is of what has not been taken off");
+        before == some
+    }
+}
+
 /// A sequentially consistent fence that the proof of `place` rests on, see
 /// [`needed`].
 pub(crate) fn needed_fence(place: &str) {

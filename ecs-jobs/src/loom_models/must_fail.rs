@@ -165,6 +165,7 @@ fn a_countdown_to_ready_needs_each_half_of_its_order() {
     let model = "slots::one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did";
     must_fail_without("countdown acquire", model, "Causality violation");
     must_fail_without("countdown release", model, "Causality violation");
+    must_fail_without("countdown_look", model, "Causality violation");
 }
 
 #[test]
@@ -172,6 +173,7 @@ fn a_countdown_in_a_graph_needs_each_half_of_its_order() {
     let model = "calls::one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did";
     must_fail_without("graph_countdown acquire", model, "Causality violation");
     must_fail_without("graph_countdown release", model, "Causality violation");
+    must_fail_without("graph_countdown_look", model, "Causality violation");
 }
 
 #[test]
@@ -179,6 +181,12 @@ fn the_end_of_a_job_needs_its_release_and_a_look_its_acquire() {
     let model = "slots::who_sees_that_a_job_is_done_sees_what_it_did";
     must_fail_without("end release", model, "Causality violation");
     must_fail_without("job_is_done", model, "Causality violation");
+}
+
+#[test]
+fn the_end_of_an_unknown_job_needs_its_release() {
+    let model = "slots::who_sees_a_later_job_in_its_place_sees_what_a_job_did";
+    must_fail_without("end_unknown", model, "Causality violation");
 }
 
 #[test]

@@ -154,6 +154,31 @@ fn who_sees_that_a_job_is_done_sees_what_it_did() {
 }
 
 #[test]
+fn who_sees_a_later_job_in_its_place_sees_what_a_job_did() {
+    explore("the end of an unknown job against a look", || {
+        let slots = Arc::new(Slots::new());
+        let deed = Deed::new();
+        let id = published(&slots);
+        let other = thread::spawn({
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            move || {
+                let job = claim(&slots, id);
+                deed.act();
+                assert!(end(&slots, job).is_none());
+                let mut unknown = claimed(&slots);
+                assert_eq!(unknown.id().index(), id.index());
+                unknown.with_job(StoredJob::clear);
+                slots.end_unknown(unknown);
+            }
+        });
+        if slots.is_done(id) {
+            deed.see();
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn one_of_two_threads_claims_a_job_and_has_its_closure() {
     explore("claim against claim", || {
         let slots = Arc::new(Slots::new());

@@ -63,9 +63,8 @@ impl Slots {
             Added::Waiting(id) => id,
             Added::Claimed(joint) => {
                 let id = joint.id();
-                let failed = self.note_if_failed(&joint);
-                // No other thread knows of it yet.
-                self.end(joint, failed, |_| (), |_| ());
+                self.note_if_failed(&joint);
+                self.end_unknown(joint);
                 id
             }
         }
@@ -176,6 +175,12 @@ impl Slots {
                 next = Some((joint, failed));
             }
         }
+    }
+
+    /// Ends a job that no other thread knows, and that none waits for therefore.
+    pub(crate) fn end_unknown(&self, claimed: Claimed<'_>) {
+        claimed.slot().end_unknown(claimed.id);
+        self.give_back(claimed);
     }
 
     /// Whether a job that has not run is not to run because of what it depends

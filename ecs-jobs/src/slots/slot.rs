@@ -1,7 +1,7 @@
 //! One slot: the state of a job that others may see.
 
 use crate::stored_job::StoredJob;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, is_kept, needed};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, count_down, is_kept, needed};
 use std::num::NonZeroU64;
 
 /// The most jobs that one slot waits for; more take slots in between.
@@ -261,6 +261,19 @@ impl Slot {
         (Edge(links & !AWAITED), links & AWAITED != 0)
     }
 
+    /// The same for a job whose id no other thread has: none links to it, or awaits it.
+    pub(super) fn end_unknown(&self, id: JobId) {
+        debug_assert_eq!(
+            self.head.load(Ordering::Relaxed),
+            whole(id.generation(), Edge::NONE.0),
+            "no other thread knows the job"
+        );
+        // Release: as in `end`. No compare-exchange of another thread succeeds meanwhile: each expects
+        // the generation of an id that its thread has.
+        let order = needed("end_unknown", Ordering::Release);
+        self.head.store(whole(id.generation() + 1, Edge::NONE.0), order);
+    }
+
     /// The link after that of the dependency `which`.
     pub(super) fn next_edge(&self, which: usize) -> Edge {
         // Relaxed: `end` has acquired it.
@@ -297,10 +310,8 @@ impl Slot {
     pub(super) fn count_down(&self, ended: u32) -> bool {
         // Release: the last one sees what the others' jobs did. Acquire: so do we,
         // if we are the last.
-        let order = needed("countdown", Ordering::AcqRel);
-        let before = self.pending.fetch_sub(ended, order);
-        debug_assert!(before >= ended, "a job waits for what has not ended");
-        before == ended
+        let look = needed("countdown_look", Ordering::Acquire);
+        count_down(&self.pending, ended, look, needed("countdown", Ordering::AcqRel))
     }
 
     /// Lets one external thread into the job `id`, to help inside of it; false if there is one
