@@ -1,8 +1,8 @@
-//! Flat loops: indices handed out in batches from one shared counter.
+//! Flat loops: indices handed out in batches, from one counter for each share.
 //!
 //! There are no job objects and no queue. The loop lies in the caller's frame,
 //! is listed as an open group, and each thread that comes takes batches until
-//! the counter is at the end.
+//! none is left.
 
 use crate::body_costs::Body;
 use crate::context::WorkerContext;
@@ -24,37 +24,65 @@ const BATCH_NS: u64 = 1_000;
 /// they are, the less the last one keeps the others waiting.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// Hands out the indices of a loop, each once, in batches that get smaller
-/// towards the end (guided self-scheduling).
+/// How many shares a loop has at most. Where there are more threads, several begin in the same share.
+const SHARE_COUNT_MAX: usize = if cfg!(loom) { 2 } else { 16 };
+
+/// Hands out the indices of a loop, each once: each thread takes from a share of its own, in batches that
+/// get smaller towards its end (guided self-scheduling), and then from those of the others (affinity
+/// scheduling, Markatos and `LeBlanc` 1994). So a thread comes back to what it has had in its cache since
+/// the last loop over the same items, and threads are in each other's way at the end only.
 #[derive(Debug)]
 pub(crate) struct BatchCounter {
-    next: CachePadded<AtomicUsize>,
-    len: usize,
+    shares: [CachePadded<Share>; SHARE_COUNT_MAX],
+    share_count: usize,
     batch_len_min: usize,
     divisor: usize,
 }
 
+/// Indices that are next to each other.
+#[derive(Debug)]
+struct Share {
+    next: AtomicUsize,
+    end: usize,
+}
+
 impl BatchCounter {
     pub(crate) fn new(indices: Range<usize>, batch_len_min: usize, parallelism: usize) -> Self {
+        let share_count = parallelism.min(SHARE_COUNT_MAX);
+        let share_len = indices.len().div_ceil(share_count);
+        let border = |shares: usize| {
+            share_len.saturating_mul(shares).saturating_add(indices.start).min(indices.end)
+        };
+        let share =
+            |number| Share { next: AtomicUsize::new(border(number)), end: border(number + 1) };
         Self {
-            next: CachePadded::new(AtomicUsize::new(indices.start)),
-            len: indices.end,
+            shares: std::array::from_fn(|number| CachePadded::new(share(number))),
+            share_count,
             batch_len_min,
-            divisor: parallelism * BATCHES_PER_THREAD,
+            divisor: parallelism.div_ceil(share_count) * BATCHES_PER_THREAD,
         }
     }
 
-    /// Takes the next batch.
-    pub(crate) fn claim(&self) -> Option<Range<usize>> {
+    /// Takes the next batch, for the thread of this slot.
+    pub(crate) fn claim(&self, slot: usize) -> Option<Range<usize>> {
+        let own = slot % self.share_count;
+        let (before, from_own) = self.shares[..self.share_count].split_at(own);
+        from_own.iter().chain(before).find_map(|share| self.claim_from(share))
+    }
+
+    fn claim_from(&self, share: &Share) -> Option<Range<usize>> {
         // Relaxed: the counter orders nothing but itself. What the loop reads
         // came with the open list, what it wrote goes with the group's count.
-        let mut start = self.next.load(Ordering::Relaxed);
+        let mut start = share.next.load(Ordering::Relaxed);
         loop {
-            let left = self.len.checked_sub(start).filter(|&left| left > 0)?;
+            let left = share.end - start;
+            if left == 0 {
+                return None;
+            }
             let batch_len = (left / self.divisor).max(self.batch_len_min).min(left);
             let end = start + batch_len;
             let claim =
-                self.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed);
+                share.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed);
             match claim {
                 Ok(_) => return Some(start..end),
                 Err(moved_on) => start = moved_on,
@@ -64,12 +92,13 @@ impl BatchCounter {
 
     /// Hands out no more.
     pub(crate) fn cancel(&self) {
-        self.next.store(self.len, Ordering::Relaxed);
+        self.shares.iter().for_each(|share| share.next.store(share.end, Ordering::Relaxed));
     }
 
     /// How many batches are left if they are as small as they get.
     fn batches_left(&self) -> usize {
-        self.len.saturating_sub(self.next.load(Ordering::Relaxed)).div_ceil(self.batch_len_min)
+        let left = |share: &CachePadded<Share>| share.end - share.next.load(Ordering::Relaxed);
+        self.shares.iter().map(left).sum::<usize>().div_ceil(self.batch_len_min)
     }
 }
 
@@ -96,7 +125,7 @@ struct FlatLoop<'body> {
 impl FlatLoop<'_> {
     /// Runs one batch, and notes what an index of it took.
     fn run_measured(&self, shared: &Shared, slot: usize) {
-        let Some(batch) = self.counter.claim() else { return };
+        let Some(batch) = self.counter.claim(slot) else { return };
         self.run(|| {
             let (len, began_ns) = (batch.len(), shared.clock.begin_ns());
             (self.body.run)(slot, batch);
@@ -123,7 +152,7 @@ impl Work for FlatLoop<'_> {
     }
 
     fn run_one(&self, slot: usize) -> bool {
-        let Some(batch) = self.counter.claim() else { return false };
+        let Some(batch) = self.counter.claim(slot) else { return false };
         self.run(|| (self.body.run)(slot, batch));
         true
     }
@@ -228,20 +257,38 @@ mod tests {
 
     #[test]
     fn batches_cover_all_indices_once_and_never_grow() {
-        let counter = BatchCounter::new(3..1000, 2, 4);
-        let batches: Vec<_> = std::iter::from_fn(|| counter.claim()).collect();
-        assert_eq!(batches[0].start, 3);
-        assert!(batches.windows(2).all(|pair| pair[0].end == pair[1].start));
-        assert!(batches.windows(2).all(|pair| pair[0].len() >= pair[1].len()));
-        assert_eq!(batches.last().map(|batch| batch.end), Some(1000));
+        for (slot, first) in [3, 253, 503, 753, 3].into_iter().enumerate() {
+            let counter = BatchCounter::new(3..1000, 2, 4);
+            let mut batches: Vec<_> = std::iter::from_fn(|| counter.claim(slot)).collect();
+            assert_eq!(batches[0].start, first, "its own share first");
+            let goes_on = |pair: &[Range<usize>]| pair[0].end == pair[1].start;
+            let new_share = |pair: &[Range<usize>]| (pair[1].start - 3) % 250 == 0;
+            let is_fine = |pair: &[Range<usize>]| {
+                new_share(pair) || goes_on(pair) && pair[0].len() >= pair[1].len()
+            };
+            assert!(batches.windows(2).all(is_fine));
+            batches.sort_by_key(|batch| batch.start);
+            assert!(batches.windows(2).all(goes_on));
+            assert_eq!((batches[0].start, batches[batches.len() - 1].end), (3, 1000));
+        }
+    }
+
+    #[test]
+    fn few_indices_and_many_threads_have_shares_that_are_empty() {
+        for len in [0, 1, 17, 33] {
+            let counter = BatchCounter::new(usize::MAX - len..usize::MAX, 1, 1_000);
+            let all: Vec<_> = (0..).map_while(|slot| counter.claim(slot)).flatten().collect();
+            assert_eq!(all.len(), len);
+            assert_eq!((counter.batches_left(), counter.claim(7)), (0, None));
+        }
     }
 
     #[test]
     fn a_cancelled_counter_hands_out_nothing() {
-        let counter = BatchCounter::new(0..10, 1, 1);
-        assert!(counter.claim().is_some());
+        let counter = BatchCounter::new(0..10, 1, 3);
+        assert!(counter.claim(1).is_some());
         counter.cancel();
-        assert!(counter.claim().is_none() && counter.batches_left() == 0);
+        assert!((0..3).all(|slot| counter.claim(slot).is_none()) && counter.batches_left() == 0);
     }
 
     #[test]

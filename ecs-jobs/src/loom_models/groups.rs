@@ -333,22 +333,27 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
 #[test]
 fn batches_are_disjoint_and_cover_the_loop() {
     const LEN: usize = 3;
-    explore("batch counter", || {
-        let counter = Arc::new(BatchCounter::new(0..LEN, 1, 1));
-        // Each index may be taken once: a second access would be a race.
-        let taken: Arc<[UnsafeCell<()>; LEN]> =
-            Arc::new(std::array::from_fn(|_| UnsafeCell::new(())));
-        let work = move || {
-            let mut count = 0;
-            while let Some(batch) = counter.claim() {
-                for index in batch {
-                    count += 1;
-                    taken[index].with_mut(|_| ());
+    for share_count in 1..=2 {
+        explore("batch counter", move || {
+            let counter = Arc::new(BatchCounter::new(0..LEN, 1, share_count));
+            // Each index may be taken once: a second access would be a race.
+            let taken: Arc<[UnsafeCell<()>; LEN]> =
+                Arc::new(std::array::from_fn(|_| UnsafeCell::new(())));
+            let work = move |slot: usize| {
+                let mut count = 0;
+                while let Some(batch) = counter.claim(slot) {
+                    for index in batch {
+                        count += 1;
+                        taken[index].with_mut(|_| ());
+                    }
                 }
-            }
-            count
-        };
-        let other = thread::spawn(work.clone());
-        assert_eq!(work() + other.join().unwrap(), LEN);
-    });
+                count
+            };
+            let other = thread::spawn({
+                let work = work.clone();
+                move || work(1)
+            });
+            assert_eq!(work(0) + other.join().unwrap(), LEN);
+        });
+    }
 }

@@ -3,10 +3,11 @@
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
-/// A buffer for each thread of a parallel loop. Batches are numbered through all loops of a run, and
+/// Two buffers for each thread of a parallel loop. Batches are numbered through all loops of a run, and
 /// the order of what was collected is theirs.
 pub struct BatchBuffers<T, const BUCKETS: usize> {
-    /// Locked by the thread that runs a batch; no other wants it meanwhile.
+    /// The first of each thread, then the second of each. Locked by the thread that runs a batch; no
+    /// other wants it meanwhile.
     lent: Vec<Mutex<BatchBuffer<T, BUCKETS>>>,
     /// While all values are looked at in order, they lie here.
     aside: Vec<BatchBuffer<T, BUCKETS>>,
@@ -20,8 +21,7 @@ pub struct BatchBuffers<T, const BUCKETS: usize> {
 
 /// What one thread of parallel loops adds to.
 pub struct BatchBuffer<T, const BUCKETS: usize> {
-    /// The number of each batch, and where in each bucket it begins. The numbers go up, since a thread
-    /// takes the batches of a loop in their order.
+    /// The number of each batch, and where in each bucket it begins. The numbers go up.
     batches: Vec<(u64, [usize; BUCKETS])>,
     buckets: [Vec<T>; BUCKETS],
     /// How many neighbours are in one bucket, as a power of two.
@@ -46,8 +46,13 @@ impl<T, const BUCKETS: usize> BatchBuffer<T, BUCKETS> {
         self.buckets[(index >> self.shift) as usize % BUCKETS].push(value);
     }
 
+    /// Whether all of its batches come before this one.
+    fn is_before(&self, number: u64) -> bool {
+        self.batches.last().is_none_or(|last| last.0 <= number)
+    }
+
     fn begin(&mut self, number: u64) {
-        debug_assert!(self.batches.last().is_none_or(|last| last.0 <= number), "batches go up");
+        debug_assert!(self.is_before(number), "batches go up");
         self.batches.push((number, std::array::from_fn(|bucket| self.buckets[bucket].len())));
     }
 
@@ -80,9 +85,10 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
     /// bucket, a power of two.
     pub(super) fn begin_run(&mut self, pool: &Pool, neighbours: u32) {
         self.clear();
-        if self.lent.len() != pool.parallelism() {
+        let count = 2 * pool.parallelism();
+        if self.lent.len() != count {
             let buffer = |_| Mutex::new(BatchBuffer::new(neighbours.ilog2()));
-            self.lent = (0..pool.parallelism()).map(buffer).collect();
+            self.lent = (0..count).map(buffer).collect();
         }
     }
 
@@ -107,8 +113,14 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         batch: usize,
         body: impl FnOnce(&mut BatchBuffer<T, BUCKETS>) -> R,
     ) -> R {
+        let number = self.first_batch + batch as u64;
         let mut buffer = self.lent[slot].lock();
-        buffer.begin(self.first_batch + batch as u64);
+        if !buffer.is_before(number) {
+            // A thread begins in the middle of a loop, at its own share, and comes to what is before at the end.
+            drop(buffer);
+            buffer = self.lent[self.lent.len() / 2 + slot].lock();
+        }
+        buffer.begin(number);
         body(&mut buffer)
     }
 
