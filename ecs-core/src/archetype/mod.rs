@@ -250,11 +250,11 @@ impl Archetype {
 
     /// Stamps a value that is handed out to be written, or was replaced.
     #[inline]
-    pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, moment: ChangeWindow) {
-        self.chunks.stamps(address.chunk, column).mark(moment.version);
+    pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, window: ChangeWindow) {
+        self.chunks.stamps(address.chunk, column).mark(window.version);
         if let Some(slot) = self.columns[column].track_slot {
             let marks = self.chunks.marks(address.chunk);
-            marks.versions[slot].changed.mark(address.row, moment);
+            marks.versions[slot].changed.mark(address.row, window);
         }
     }
 

@@ -16,13 +16,13 @@ use crate::sync::AtomicU64;
 pub struct ChunkRef<'w> {
     pub(crate) chunks: &'w Chunks,
     pub(crate) chunk: usize,
-    pub(crate) moment: ChangeWindow,
+    pub(crate) window: ChangeWindow,
 }
 
 impl<'w> ChunkRef<'w> {
     /// The chunk for a caller that stamps nothing, and to whom everything is new.
     pub(crate) fn new(chunks: &'w Chunks, chunk: usize) -> Self {
-        Self { chunks, chunk, moment: ChangeWindow::default() }
+        Self { chunks, chunk, window: ChangeWindow::default() }
     }
 
     /// How many rows it has.
@@ -58,7 +58,7 @@ impl<'w> ChunkRef<'w> {
     ) -> F {
         // SAFETY: what it is shown to is made of this chunk here, and the chunk is borrowed for 'w (I-23).
         let token = unsafe { AddressToken::new(self.chunks) };
-        open(&find(self), token, self.moment)
+        open(&find(self), token, self.window)
     }
 }
 

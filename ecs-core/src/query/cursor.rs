@@ -30,7 +30,7 @@ pub(crate) struct Source<'w> {
     pub(crate) archetypes: &'w [Archetype],
     pub(crate) entities: &'w Entities,
     pub(crate) directory: &'w Directory,
-    pub(crate) moment: ChangeWindow,
+    pub(crate) window: ChangeWindow,
 }
 
 impl<'w> Source<'w> {
@@ -38,7 +38,7 @@ impl<'w> Source<'w> {
     #[inline]
     fn chunk(&self, archetype: ArchetypeId, chunk: usize) -> ChunkRef<'w> {
         let chunks = &self.archetypes[archetype.index()].chunks;
-        ChunkRef { chunks, chunk, moment: self.moment }
+        ChunkRef { chunks, chunk, window: self.window }
     }
 
     /// Where this entity is, if it is alive.
@@ -62,10 +62,10 @@ impl<'w> SourceRight<'w> {
         archetypes: &'w mut Archetypes,
         entities: &'w Entities,
         directory: &'w Directory,
-        moment: ChangeWindow,
+        window: ChangeWindow,
     ) -> Self {
         let archetypes = archetypes.list();
-        Self { source: Source { archetypes, entities, directory, moment }, access: None }
+        Self { source: Source { archetypes, entities, directory, window }, access: None }
     }
 
     /// Sees to it that this is the right to an access, and returns the source.
@@ -92,7 +92,7 @@ impl<'w> SourceRight<'w> {
 
     /// The same, asking what is new since this version.
     pub(crate) fn since(mut self, version: u64) -> Self {
-        self.source.moment.since = version;
+        self.source.window.since = version;
         self
     }
 
@@ -167,8 +167,8 @@ impl<'w> ChunkWalk<'w> {
     ) -> (ChunkRef<'w>, RangeToken<'w>) {
         assert!(self.next <= (archetype, chunk), "each chunk is opened once");
         self.next = (archetype, chunk + 1);
-        let Source { archetypes, moment, .. } = self.source;
-        let chunk = ChunkRef { chunks: &archetypes[archetype].chunks, chunk, moment };
+        let Source { archetypes, window, .. } = self.source;
+        let chunk = ChunkRef { chunks: &archetypes[archetype].chunks, chunk, window };
         // SAFETY: these are its rows, to which this has the right (I-10), and the chunk is opened once
         // (I-11).
         let rows = unsafe { RangeToken::new(0..chunk.len()) };
@@ -226,7 +226,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         archetypes: &'w Archetypes,
         entities: &'w Entities,
         directory: &'w Directory,
-        moment: ChangeWindow,
+        window: ChangeWindow,
         registry: &Registry,
     ) -> Self
     where
@@ -236,17 +236,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let matches = matches_once::<Q, F>(registry, archetypes);
         // SAFETY: `Q` only reads, and the archetypes are borrowed shared (I-10); the matches were just
         // worked out (I-8).
-        unsafe { Self::new(Source { archetypes, entities, directory, moment }, matches) }
+        unsafe { Self::new(Source { archetypes, entities, directory, window }, matches) }
     }
 
     /// What the query goes by.
-    pub(super) const fn moment(&self) -> ChangeWindow {
-        self.source.moment
+    pub(super) const fn window(&self) -> ChangeWindow {
+        self.source.window
     }
 
     /// The same query, going by something else.
-    pub(super) fn at(mut self, moment: ChangeWindow) -> Self {
-        self.source.moment = moment;
+    pub(super) fn at(mut self, window: ChangeWindow) -> Self {
+        self.source.window = window;
         self
     }
 
@@ -298,9 +298,9 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// inlined: what it adds up can stay in a register.
     #[inline]
     fn visit<V>(&self, visitor: &mut V, each: impl Fn(&FetchOf<'w, Q>, &Rows, usize, &mut V)) {
-        let Source { archetypes, moment, .. } = self.source;
+        let Source { archetypes, window, .. } = self.source;
         // All rows of every chunk come, whatever is in them.
-        let is_dense = !TermsOf::<Q, F>::NARROWS && moment.slice.is_none();
+        let is_dense = !TermsOf::<Q, F>::NARROWS && window.slice.is_none();
         // SAFETY: it is shown to the first chunks alone, which are of these archetypes, and none of their chunks
         // has come, gone or moved since they were found (`SourceRight::query`, I-23).
         let token = unsafe { AddressToken::new(archetypes) };
@@ -315,7 +315,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                     if !is_dense || chunks.used_count() != 1 {
                         break 'next (&self.matches[first.found()], chunks);
                     }
-                    let fetch = Q::Parts::open(&first.address, token, moment);
+                    let fetch = Q::Parts::open(&first.address, token, window);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 }
                 for found in matches.by_ref() {
@@ -323,16 +323,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                     if !is_dense || chunks.used_count() != 1 {
                         break 'next (found, chunks);
                     }
-                    let chunk = ChunkRef { chunks, chunk: 0, moment };
+                    let chunk = ChunkRef { chunks, chunk: 0, window };
                     let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 }
                 return;
             };
             let (mut next, mut rows) = (0, Rows::None);
-            while let Some(chunk) = next_chunk::<Q, F>(chunks, found, moment, &mut next, &mut rows)
+            while let Some(chunk) = next_chunk::<Q, F>(chunks, found, window, &mut next, &mut rows)
             {
-                let chunk = ChunkRef { chunks, chunk, moment };
+                let chunk = ChunkRef { chunks, chunk, window };
                 each(&Q::Parts::fetch(&found.slots.0, &chunk), &rows, chunk.len(), visitor);
             }
         }
@@ -390,7 +390,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
         // What is asked about one entity is not narrowed to the slice.
-        chunk.moment.slice = None;
+        chunk.window.slice = None;
         if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row) {
             Ok((found, location.address))
         } else {
@@ -537,7 +537,7 @@ fn find_rows<Q: QueryData, F: QueryFilter>(
 ) {
     *rows = Rows::All;
     TermsOf::<Q, F>::rows(&found.slots, chunk, rows);
-    if let Some(slice) = chunk.moment.slice {
+    if let Some(slice) = chunk.window.slice {
         keep_slice(chunk.entities(), slice, rows);
     }
 }
@@ -556,14 +556,14 @@ fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
 fn next_chunk<Q: QueryData, F: QueryFilter>(
     chunks: &Chunks,
     found: &MatchOf<Q, F>,
-    moment: ChangeWindow,
+    window: ChangeWindow,
     next: &mut usize,
     rows: &mut Rows,
 ) -> Option<usize> {
     while *next < chunks.used_count() {
         let chunk = *next;
         *next += 1;
-        find_rows::<Q, F>(found, &ChunkRef { chunks, chunk, moment }, rows);
+        find_rows::<Q, F>(found, &ChunkRef { chunks, chunk, window }, rows);
         if !matches!(rows, Rows::None) {
             return Some(chunk);
         }
@@ -665,10 +665,10 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
     pub(super) fn next(&mut self) -> Option<Chunk<'w, Q>> {
         loop {
             let found = self.query.matches.get(self.next_match)?;
-            let Source { archetypes, moment, .. } = self.query.source;
+            let Source { archetypes, window, .. } = self.query.source;
             let chunks = &archetypes[found.archetype.index()].chunks;
             while self.next_chunk < chunks.used_count() {
-                let chunk = ChunkRef { chunks, chunk: self.next_chunk, moment };
+                let chunk = ChunkRef { chunks, chunk: self.next_chunk, window };
                 let ordinal = self.ordinal;
                 self.next_chunk += 1;
                 self.ordinal += 1;
@@ -751,7 +751,7 @@ mod tests {
 
     /// A right to one access. The tests look at no row.
     fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
-        SourceRight { source: world.source_at(world.moment()), access: Some(access) }
+        SourceRight { source: world.source_at(world.window()), access: Some(access) }
     }
 
     #[test]

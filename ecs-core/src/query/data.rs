@@ -165,7 +165,7 @@ pub trait QueryParts: QueryData + Term {
     fn open<'w>(
         address: &Self::Address,
         token: AddressToken<'w>,
-        moment: ChangeWindow,
+        window: ChangeWindow,
     ) -> Self::Fetch<'w>;
 
     /// Opens a chunk.

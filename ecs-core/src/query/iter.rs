@@ -29,8 +29,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     #[must_use]
     pub fn since(self, version: u64) -> Self {
-        let moment = ChangeWindow { since: version, ..self.moment() };
-        self.at(moment)
+        let window = ChangeWindow { since: version, ..self.window() };
+        self.at(window)
     }
 
     /// The same query about a part of the entities: those whose index leaves the remainder `which`
@@ -57,8 +57,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Panics if `which` is not below `count`.
     #[must_use]
     pub fn shard(self, count: u32, which: u32) -> Self {
-        let moment = ChangeWindow { slice: Slice::of(count, which), ..self.moment() };
-        self.at(moment)
+        let window = ChangeWindow { slice: Slice::of(count, which), ..self.window() };
+        self.at(window)
     }
 
     /// The rows, one by one, of a query that only reads.
@@ -209,8 +209,8 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
 
     /// The version that the plan was asked at before: what was stamped after it is new.
     #[must_use]
-    pub const fn border(&self) -> u64 {
-        self.query.moment().since
+    pub const fn last_run(&self) -> u64 {
+        self.query.window().since
     }
 
     /// The same, asking what is new since this version, see [`Query::since`].

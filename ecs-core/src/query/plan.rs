@@ -36,7 +36,7 @@ pub(crate) struct Plan<State, Slots> {
     /// world itself keeps, which goes when the list does.
     world: u64,
     epoch: u64,
-    asked: LastAsked,
+    last_run: LastRun,
     state: State,
     pub(super) access: Access,
     kind: PlanKind,
@@ -67,8 +67,8 @@ pub(super) fn plan<Q: QueryData, F: QueryFilter>(
     let mut access = Access::default();
     TermsOf::<Q, F>::access(&state, &mut access);
     let clash = clash(&access, kind, type_name::<Q>(), ids.registry());
-    let (epoch, asked, seen, matches) = (0, LastAsked::default(), 0, Vec::new());
-    Plan { world, epoch, asked, state, access, kind, clash, seen, matches }
+    let (epoch, last_run, seen, matches) = (0, LastRun::default(), 0, Vec::new());
+    Plan { world, epoch, last_run, state, access, kind, clash, seen, matches }
 }
 
 fn clash(access: &Access, kind: PlanKind, name: &str, registry: &Registry) -> Option<Box<str>> {
@@ -88,7 +88,7 @@ impl<State, Slots: Copy> Plan<State, Slots> {
             self.matches.clear();
             if self.epoch < source.restored {
                 // It was asked in another past: the versions since then count anew.
-                self.asked.version = 0;
+                self.last_run.version = 0;
             }
             self.epoch = source.epoch;
         }
@@ -181,9 +181,9 @@ pub(crate) struct PlanSource<'a> {
 /// ```
 pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()>(KeptQueryOf<Q, F>);
 
-/// What a plan remembers of the last time that it was asked.
+/// What a plan remembers of its last run, the last time that it was asked.
 #[derive(Debug, Default)]
-pub(crate) struct LastAsked {
+pub(crate) struct LastRun {
     /// The world's version; 0 where it never was.
     pub(crate) version: u64,
     /// The number of the declared access that it was seen to keep to; 0 where there was none.
@@ -291,7 +291,7 @@ impl<'a, Q: QueryData, F: QueryFilter> Planned<'a, Q, F> {
     }
 }
 
-debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.plan.asked, it.0.plan.matches.len()));
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.plan.last_run, it.0.plan.matches.len()));
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
@@ -306,8 +306,8 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
 
     /// The version at which it was last asked; 0 where it never was.
     #[must_use]
-    pub const fn last_asked(&self) -> u64 {
-        self.0.plan.asked.version
+    pub const fn last_run(&self) -> u64 {
+        self.0.plan.last_run.version
     }
 
     /// The matches among all archetypes there are now, and when the plan was last asked, which the query
@@ -316,12 +316,12 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         &mut self,
         source: PlanSource<'_>,
         directory: &Directory,
-    ) -> (Planned<'_, Q, F>, &mut LastAsked) {
+    ) -> (Planned<'_, Q, F>, &mut LastRun) {
         self.0.plan.expect(source);
         extend::<Q, F>(&mut self.0, source.archetypes, directory);
         let KeptQuery { plan, first_chunks, known, .. } = &mut self.0;
-        let Plan { access, matches, asked, .. } = plan;
-        (Planned { matches, first_chunks, known: *known, access }, asked)
+        let Plan { access, matches, last_run, .. } = plan;
+        (Planned { matches, first_chunks, known: *known, access }, last_run)
     }
 }
 

@@ -196,7 +196,7 @@ impl TermSlot {
     /// Keeps the rows that were changed after a version, or that the component was added to.
     #[inline]
     pub(crate) fn keep_later(&self, added: bool, chunk: &ChunkRef<'_>, rows: &mut Rows) {
-        let since = chunk.moment.since;
+        let since = chunk.window.since;
         let stamps = chunk.record(self.column()).stamps();
         // The chunk's stamp is no older than that of any row.
         if (if added { stamps.added() } else { stamps.changed() }) <= since {

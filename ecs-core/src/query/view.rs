@@ -77,12 +77,12 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
     #[cfg(test)]
     pub(super) fn writers(&self) -> Writers {
-        self.source.moment.writers
+        self.source.window.writers
     }
 
     /// The same, for one of several threads that stamp rows of the same chunks meanwhile.
     pub(super) fn among_several(mut self) -> Self {
-        self.source.moment.writers = Writers::Several;
+        self.source.window.writers = Writers::Several;
         self
     }
 
@@ -114,7 +114,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     fn opened(&self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
         // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
         let token = unsafe { AddressToken::new(self.source.archetypes) };
-        (Q::Parts::open(cached, token, self.source.moment), row)
+        (Q::Parts::open(cached, token, self.source.window), row)
     }
 }
 
@@ -132,7 +132,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// [`Query::since`](super::Query::since). Without it, everything has.
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
-        self.lookups.source.moment.since = version;
+        self.lookups.source.window.since = version;
         self
     }
 

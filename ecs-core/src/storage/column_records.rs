@@ -21,7 +21,7 @@ pub struct ChangeWindow {
     /// No query is going to ask for what is new since anything below this, as a rule; one that
     /// does gets the same answer by a longer way.
     pub(crate) settled: u64,
-    /// Who stamps rows of the same chunk meanwhile, at this moment.
+    /// Who stamps rows of the same chunk meanwhile, with this version.
     pub(crate) writers: Writers,
     /// Which entities the query is about, if not all of them.
     pub(crate) slice: Option<Slice>,
@@ -53,8 +53,8 @@ impl Slice {
     }
 }
 
-/// Whether several threads stamp at one moment.
-// As wide as the rest of a moment: padding would be copied in pieces that are slow to read back.
+/// Whether several threads stamp with one version.
+// As wide as the rest of a window: padding would be copied in pieces that are slow to read back.
 #[repr(u64)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Writers {

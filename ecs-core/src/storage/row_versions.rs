@@ -64,32 +64,32 @@ impl Default for Group {
 }
 
 impl Group {
-    /// Enters rows that are stamped with the version of this moment, which is not below `newest`.
+    /// Enters rows that are stamped with the version of this window, which is not below `newest`.
     #[inline]
-    fn mark(&self, newest: u64, bits: u64, moment: ChangeWindow) {
-        let version = moment.version;
+    fn mark(&self, newest: u64, bits: u64, window: ChangeWindow) {
+        let version = window.version;
         if version > newest {
             self.newest.store(version, Ordering::Relaxed);
             // No query is going to ask about less than what is there: begin a new mask. Not where
             // others may be marking at the same time, who would lose their bits.
-            if newest <= moment.settled && moment.writers == Writers::One {
+            if newest <= window.settled && window.writers == Writers::One {
                 self.floor.store(newest, Ordering::Relaxed);
                 self.low.store(version, Ordering::Relaxed);
                 self.mask.store(bits, Ordering::Relaxed);
                 return;
             }
         }
-        self.add(bits, moment);
+        self.add(bits, window);
     }
 
     /// Adds rows to the mask.
     #[inline]
-    fn add(&self, bits: u64, moment: ChangeWindow) {
-        // Those who share a moment store the same.
-        if moment.version < self.low.load(Ordering::Relaxed) {
-            self.low.store(moment.version, Ordering::Relaxed);
+    fn add(&self, bits: u64, window: ChangeWindow) {
+        // Those who share a version store the same.
+        if window.version < self.low.load(Ordering::Relaxed) {
+            self.low.store(window.version, Ordering::Relaxed);
         }
-        if moment.writers == Writers::Several {
+        if window.writers == Writers::Several {
             _ = self.mask.fetch_or(bits, Ordering::Relaxed);
         } else {
             self.mask.store(self.mask.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
@@ -136,43 +136,43 @@ impl Stamps {
 
     /// Stamps a row. One that was stamped later stays as it is.
     #[inline]
-    pub(crate) fn mark(&self, row: usize, moment: ChangeWindow) {
+    pub(crate) fn mark(&self, row: usize, window: ChangeWindow) {
         let (stamp, group) = (&self.rows[row], &self.groups[row / GROUP]);
         let newest = group.newest.load(Ordering::Relaxed);
-        if moment.version < newest {
-            self.mark_late(row, moment);
+        if window.version < newest {
+            self.mark_late(row, window);
             return;
         }
         // No look at the stamp, which is far from anything else that is touched here.
-        stamp.store(moment.version, Ordering::Relaxed);
-        group.mark(newest, 1 << (row % GROUP), moment);
+        stamp.store(window.version, Ordering::Relaxed);
+        group.mark(newest, 1 << (row % GROUP), window);
     }
 
     /// Stamps a row of a group in which rows have been stamped later: a turn that comes late.
     #[cold]
-    fn mark_late(&self, row: usize, moment: ChangeWindow) {
+    fn mark_late(&self, row: usize, window: ChangeWindow) {
         let stamp = &self.rows[row];
-        if stamp.load(Ordering::Relaxed) < moment.version {
-            stamp.store(moment.version, Ordering::Relaxed);
-            self.groups[row / GROUP].add(1 << (row % GROUP), moment);
+        if stamp.load(Ordering::Relaxed) < window.version {
+            stamp.store(window.version, Ordering::Relaxed);
+            self.groups[row / GROUP].add(1 << (row % GROUP), window);
         }
     }
 
     /// Stamps a run of rows.
-    pub(crate) fn mark_run(&self, rows: Range<usize>, moment: ChangeWindow) {
+    pub(crate) fn mark_run(&self, rows: Range<usize>, window: ChangeWindow) {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min((start / GROUP + 1) * GROUP);
             let group = &self.groups[start / GROUP];
             let newest = group.newest.load(Ordering::Relaxed);
-            if moment.version < newest {
-                (start..end).for_each(|row| self.mark_late(row, moment));
+            if window.version < newest {
+                (start..end).for_each(|row| self.mark_late(row, window));
             } else {
                 for stamp in &self.rows[start..end] {
-                    stamp.store(moment.version, Ordering::Relaxed);
+                    stamp.store(window.version, Ordering::Relaxed);
                 }
                 let bits = u64::MAX >> (GROUP - (end - start)) << (start % GROUP);
-                group.mark(newest, bits, moment);
+                group.mark(newest, bits, window);
             }
             start = end;
         }
@@ -309,7 +309,7 @@ mod tests {
     fn several_writers_do_not_begin_a_new_mask_each() {
         let stamps = Stamps::new(LEN);
         (0..LEN).for_each(|row| stamps.set(row, 1));
-        let moment = ChangeWindow {
+        let window = ChangeWindow {
             version: 5,
             since: 0,
             settled: 5,
@@ -319,11 +319,11 @@ mod tests {
         let group = &stamps.groups[0];
         let newest = group.newest.load(Ordering::Relaxed);
         for row in [3, 40] {
-            stamps.rows[row].store(moment.version, Ordering::Relaxed);
-            group.mark(newest, 1 << row, moment);
+            stamps.rows[row].store(window.version, Ordering::Relaxed);
+            group.mark(newest, 1 << row, window);
         }
         assert_eq!(found(&stamps, 4), [3, 40]);
-        assert!(stamps.check(LEN, moment.version));
+        assert!(stamps.check(LEN, window.version));
     }
 
     #[test]
@@ -339,7 +339,7 @@ mod tests {
             };
             version += next(&mut random, 3) as u64;
             // A turn that comes late stamps with less than was stamped before.
-            let moment = ChangeWindow {
+            let window = ChangeWindow {
                 version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
                 since: 0,
                 settled: version.saturating_sub(next(&mut random, 6) as u64),
@@ -350,20 +350,20 @@ mod tests {
             match next(&mut random, 4) {
                 0 => {
                     let rows = row..LEN.min(row + 1 + next(&mut random, 80));
-                    stamps.mark_run(rows.clone(), moment);
-                    model[rows].iter_mut().for_each(|stamp| *stamp = moment.version.max(*stamp));
+                    stamps.mark_run(rows.clone(), window);
+                    model[rows].iter_mut().for_each(|stamp| *stamp = window.version.max(*stamp));
                 }
                 1 => {
                     let last = stamps.take(LEN - 1);
                     assert_eq!(last, model[LEN - 1]);
                     stamps.set(row, last);
-                    stamps.set(LEN - 1, moment.version);
+                    stamps.set(LEN - 1, window.version);
                     model[row] = last;
-                    model[LEN - 1] = moment.version;
+                    model[LEN - 1] = window.version;
                 }
                 _ => {
-                    stamps.mark(row, moment);
-                    model[row] = moment.version.max(model[row]);
+                    stamps.mark(row, window);
+                    model[row] = window.version.max(model[row]);
                 }
             }
             assert!(stamps.check(LEN, version));

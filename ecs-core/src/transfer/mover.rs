@@ -168,10 +168,10 @@ impl<'w> LivingRow<'w> {
         if insertion.target == from.archetype {
             *version += 1;
             let (version, settled) = (*version, context.settled);
-            let moment = ChangeWindow { version, settled, ..ChangeWindow::default() };
+            let window = ChangeWindow { version, settled, ..ChangeWindow::default() };
             let archetype = archetypes.get_mut(from.archetype);
             let flags = archetype.flags;
-            ReplacedRows::new(archetype, insertion, moment).replace(from.address, bundle);
+            ReplacedRows::new(archetype, insertion, window).replace(from.address, bundle);
             return flags;
         }
         let rest = (entities, blocks, version);
@@ -321,11 +321,11 @@ impl<'w> MoveContext<'w> {
     /// not.
     pub(crate) fn replaced<P: Parts>(mut self, from: ArchetypeId) -> Option<ReplacedRows<'w, P>> {
         let (version, settled) = (self.next_version(), self.settled);
-        let moment = ChangeWindow { version, settled, ..ChangeWindow::default() };
+        let window = ChangeWindow { version, settled, ..ChangeWindow::default() };
         let Self { bundles, registry, archetypes, .. } = self;
         let insertion = bundles.insertion::<P>(from, registry, archetypes);
         let archetype = archetypes.get_mut(from);
-        (insertion.target == from).then(|| ReplacedRows::new(archetype, insertion, moment))
+        (insertion.target == from).then(|| ReplacedRows::new(archetype, insertion, window))
     }
 }
 
@@ -335,14 +335,14 @@ pub(crate) struct ReplacedRows<'w, P> {
     archetype: &'w Archetype,
     /// Of `P`, which leaves the rows where they are.
     insertion: &'w Transition,
-    moment: ChangeWindow,
+    window: ChangeWindow,
     bundle: PhantomData<fn(P)>,
 }
 
 impl<'w, P: Parts> ReplacedRows<'w, P> {
     #[inline]
-    fn new(archetype: &'w mut Archetype, insertion: &'w Transition, moment: ChangeWindow) -> Self {
-        Self { archetype, insertion, moment, bundle: PhantomData }
+    fn new(archetype: &'w mut Archetype, insertion: &'w Transition, window: ChangeWindow) -> Self {
+        Self { archetype, insertion, window, bundle: PhantomData }
     }
 
     /// The archetype.
@@ -356,11 +356,11 @@ impl<'w, P: Parts> ReplacedRows<'w, P> {
     /// Panics if there is no such row.
     #[inline]
     pub(crate) fn replace(&mut self, address: RowAddress, bundle: P) {
-        let Self { archetype, insertion, moment, .. } = *self;
+        let Self { archetype, insertion, window, .. } = *self;
         let RowAddress { chunk, row } = address;
         assert!(row < archetype.chunks.len(chunk), "the row is there");
         for &column in &insertion.columns {
-            archetype.mark_changed(address, column, moment);
+            archetype.mark_changed(address, column, window);
         }
         let start = |k: usize| archetype.chunks.column(chunk, insertion.columns[k]);
         let old = with_starts::<P, _>(start, |starts| {

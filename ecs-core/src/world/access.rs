@@ -59,7 +59,7 @@ impl World {
     ) -> Result<&mut T, ComponentError> {
         self.next_version();
         let (archetype, address, column) = self.find::<T>(entity)?;
-        archetype.mark_changed(address, column, self.moment());
+        archetype.mark_changed(address, column, self.window());
         let archetype = archetype.id();
         Ok(self.archetypes.get_mut(archetype).value_mut(address, column))
     }
@@ -100,10 +100,10 @@ impl World {
     /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
         self.next_version();
-        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        let (window, directory) = (self.window(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
         let planned = self.plans.matches::<Q, F>(&mut self.registry, archetypes, directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment)
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window)
             .query(planned)
     }
 
@@ -117,8 +117,8 @@ impl World {
     /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
     /// them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
-        let (moment, directory) = (self.moment(), &self.blocks.directory);
-        Query::shared(&self.archetypes, &self.entities, directory, moment, &self.registry)
+        let (window, directory) = (self.window(), &self.blocks.directory);
+        Query::shared(&self.archetypes, &self.entities, directory, window, &self.registry)
     }
 
     /// Random access to some components of any entity.
@@ -127,10 +127,10 @@ impl World {
     /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
-        let (moment, directory) = (self.moment(), &self.blocks.directory);
+        let (window, directory) = (self.window(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
         let plan = self.plans.view::<Q>(&mut self.registry, archetypes, directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment).view(plan)
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).view(plan)
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
@@ -146,7 +146,7 @@ impl World {
         QueryPlan::new(self.id, &mut self.registry)
     }
 
-    /// Has a plan go on as one that was [asked last](QueryPlan::last_asked) at this version, also if
+    /// Has a plan go on as one that was [asked last](QueryPlan::last_run) at this version, also if
     /// the world was restored since: for those who load a saved game.
     ///
     /// ```
@@ -165,9 +165,9 @@ impl World {
     pub fn resume_plan<Q: QueryData, F: QueryFilter>(
         &self,
         plan: &mut QueryPlan<Q, F>,
-        last_asked: u64,
+        last_run: u64,
     ) {
-        plan.matches(self.plan_source(), &self.blocks.directory).1.version = last_asked;
+        plan.matches(self.plan_source(), &self.blocks.directory).1.version = last_run;
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).

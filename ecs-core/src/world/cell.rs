@@ -10,7 +10,7 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, LastAsked, QueryData,
+    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, LastRun, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
@@ -262,18 +262,18 @@ impl<'w> WorldCell<'w> {
     pub(crate) fn take(
         self,
         access: &'w Access,
-        asked: &mut LastAsked,
+        last_run: &mut LastRun,
     ) -> Result<BorrowedRight<'w>, AccessConflict> {
-        if let Some(rights) = self.rights.filter(|rights| rights.number != asked.declared) {
+        if let Some(rights) = self.rights.filter(|rights| rights.number != last_run.declared) {
             rights.check(access, self.world);
-            asked.declared = rights.number;
+            last_run.declared = rights.number;
         }
         let World { borrows, registry, .. } = self.world;
         let guard = borrows.take(access, self.turn_number(), registry)?;
-        let since = core::mem::replace(&mut asked.version, self.version);
+        let since = core::mem::replace(&mut last_run.version, self.version);
         // SAFETY: the guard is that of this access to this world. Every user goes through cells, since the
         // first of them borrows the world exclusively (I-10).
-        Ok(unsafe { BorrowedRight::new(self.source(self.moment(since)), access, guard) })
+        Ok(unsafe { BorrowedRight::new(self.source(self.window(since)), access, guard) })
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -289,14 +289,14 @@ impl<'w> WorldCell<'w> {
         self.version
     }
 
-    /// The moment of this turn, for a user that asked the last time at `since`.
-    pub(crate) fn moment(self, since: u64) -> ChangeWindow {
+    /// The change window of this turn, for a user that asked the last time at `since`.
+    pub(crate) fn window(self, since: u64) -> ChangeWindow {
         let (version, settled) = (self.version, self.world.cell_version - 1);
         ChangeWindow { version, since, settled, ..ChangeWindow::default() }
     }
 
-    pub(crate) fn source(self, moment: ChangeWindow) -> Source<'w> {
-        self.world.source_at(moment)
+    pub(crate) fn source(self, window: ChangeWindow) -> Source<'w> {
+        self.world.source_at(window)
     }
 
     /// Whether this entity is alive.
@@ -320,8 +320,8 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
-        let (planned, asked) = plan.matches(world.plan_source(), &world.blocks.directory);
-        let right = self.take(planned.access(), asked)?;
+        let (planned, last_run) = plan.matches(world.plan_source(), &world.blocks.directory);
+        let right = self.take(planned.access(), last_run)?;
         Ok(BorrowedQuery::new(right, planned))
     }
 
@@ -339,7 +339,7 @@ impl<'w> WorldCell<'w> {
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), &world.blocks.directory);
-        Ok(self.take(plan.access(), &mut LastAsked::default())?.view(plan))
+        Ok(self.take(plan.access(), &mut LastRun::default())?.view(plan))
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
@@ -386,7 +386,7 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), &world.blocks.directory);
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let right = self.take(plan.access(), &mut LastAsked::default())?;
+        let right = self.take(plan.access(), &mut LastRun::default())?;
         let loops = world.borrows.claim_loops(self.turn_number());
         Ok(ExclusiveView::new(right, plan, loops))
     }

@@ -81,7 +81,7 @@ pub struct World {
     cell_version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
-    /// No border that a query asks with is above this, as a rule (see [`ChangeWindow::settled`]).
+    /// No query asks for what is new since a version above this, as a rule (see [`ChangeWindow::settled`]).
     settled: AtomicU64,
     /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
     epoch: u64,
@@ -219,7 +219,7 @@ impl World {
 
     /// What is written now is stamped with the current version; everything is new.
     #[inline]
-    pub(crate) fn moment(&self) -> ChangeWindow {
+    pub(crate) fn window(&self) -> ChangeWindow {
         let settled = self.settled.load(Ordering::Relaxed);
         ChangeWindow { version: self.version, settled, ..ChangeWindow::default() }
     }
@@ -234,9 +234,9 @@ impl World {
     }
 
     #[inline]
-    pub(crate) fn source_at(&self, moment: ChangeWindow) -> Source<'_> {
+    pub(crate) fn source_at(&self, window: ChangeWindow) -> Source<'_> {
         let directory = &self.blocks.directory;
-        Source { archetypes: self.archetypes.list(), entities: &self.entities, directory, moment }
+        Source { archetypes: self.archetypes.list(), entities: &self.entities, directory, window }
     }
 }
 

@@ -400,9 +400,9 @@ fn a_plan_asks_for_what_is_new_since_it_was_asked_last() {
         let cell = world.cell();
         cell.query(plan).expect("free").query().into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(plan.last_asked(), 0);
+    assert_eq!(plan.last_run(), 0);
     assert_eq!(ask(&mut world, &mut plan).len(), all.len());
-    assert_eq!(plan.last_asked(), world.version());
+    assert_eq!(plan.last_run(), world.version());
     assert_eq!(ask(&mut world, &mut plan), []);
     world.get_mut::<Exact>(all[2]).expect("alive").0 = 0;
     assert_eq!(ask(&mut world, &mut plan), [all[2]]);
@@ -418,7 +418,7 @@ fn a_plan_that_was_refused_was_not_asked() {
     let guard = cell.query(&mut writing).expect("free");
     assert!(cell.query(&mut plan).is_err());
     drop(guard);
-    assert_eq!(plan.last_asked(), 0);
+    assert_eq!(plan.last_run(), 0);
     assert_eq!(cell.query(&mut plan).expect("free").count(), all.len());
 }
 

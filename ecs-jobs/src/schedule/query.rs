@@ -96,7 +96,7 @@ fn sliced<'a, Q: QueryData, F: QueryFilter>(
     context: RunContext<'a>,
 ) -> Result<BorrowedQuery<'a, Q, F>, AccessConflict> {
     let inner = context.cell.query(plan)?;
-    if inner.border() == 0 {
+    if inner.last_run() == 0 {
         // The first time, or the world was restored: everything is new.
         asked.clear();
     }

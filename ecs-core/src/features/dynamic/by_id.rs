@@ -578,7 +578,7 @@ impl World {
         self.next_version();
         let archetype = self.archetypes.get(location.archetype);
         let column = archetype.column_of(id)?;
-        archetype.mark_changed(location.address, column, self.moment());
+        archetype.mark_changed(location.address, column, self.window());
         Some(archetype.chunks.row(location.address, column))
     }
 

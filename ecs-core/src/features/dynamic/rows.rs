@@ -10,9 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{
-    BorrowedRight, ChunkRef, ChunkWalk, LastAsked, RangeToken, Source, SourceRight,
-};
+use crate::query::{BorrowedRight, ChunkRef, ChunkWalk, LastRun, RangeToken, Source, SourceRight};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -117,10 +115,10 @@ impl<'w> DynamicRows<'w> {
             let terms = query.terms().iter().zip(&found.slots);
             for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
                 for chunk in 0..chunks.used_count() {
-                    let chunk = ChunkRef { chunks, chunk, moment: source.moment };
-                    chunk.record(slot.column()).stamps().mark(source.moment.version);
+                    let chunk = ChunkRef { chunks, chunk, window: source.window };
+                    chunk.record(slot.column()).stamps().mark(source.window.version);
                     if let Some(versions) = slot.row_versions(&chunk) {
-                        versions.changed.mark_run(0..chunk.len(), source.moment);
+                        versions.changed.mark_run(0..chunk.len(), source.window);
                     }
                 }
             }
@@ -135,7 +133,7 @@ impl<'w> DynamicRows<'w> {
             let chunks = &source.archetypes[found.archetype].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
-                let chunk = ChunkRef { chunks, chunk, moment: source.moment };
+                let chunk = ChunkRef { chunks, chunk, window: source.window };
                 found.rows(&chunk, &mut rows);
                 rows.count(chunk.len())
             };
@@ -251,7 +249,7 @@ impl<'w> Walk<'w> {
 
     /// Enters a chunk: looks at its bits once, and stamps what will be written.
     fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
-        let (query, moment) = (self.query, self.source.moment);
+        let (query, window) = (self.query, self.source.window);
         let found = &query.matches()[found];
         let archetype = &self.source.archetypes[found.archetype];
         let (at, mut rows) = self.chunks.open(found.archetype, chunk);
@@ -264,14 +262,14 @@ impl<'w> Walk<'w> {
             query.optional_terms().map(|term| (term, found.optional_rows(&at, term))).collect();
         for (term, slot) in query.terms().iter().zip(&found.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
-                at.record(slot.column()).stamps().mark(moment.version);
+                at.record(slot.column()).stamps().mark(window.version);
             }
         }
         let place = DynamicRun {
             archetype,
             found,
             query,
-            moment,
+            window,
             chunk,
             ordinal,
             rows: rows.split_to(0),
@@ -345,8 +343,8 @@ impl World {
     ) -> Result<DynamicRows<'w>, DynamicQueryError> {
         query.extend(self.plan_source())?;
         self.next_version();
-        let (moment, directory) = (self.moment(), &self.blocks.directory);
-        let right = SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, moment);
+        let (window, directory) = (self.window(), &self.blocks.directory);
+        let right = SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window);
         Ok(DynamicRows { right, query })
     }
 }
@@ -365,7 +363,7 @@ impl<'w> WorldCell<'w> {
         query.extend(world.plan_source())?;
         let query = &*query;
         Ok(BorrowedDynamicRows {
-            right: self.take(query.access(), &mut LastAsked::default())?,
+            right: self.take(query.access(), &mut LastRun::default())?,
             query,
         })
     }

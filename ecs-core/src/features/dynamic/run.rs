@@ -38,7 +38,7 @@ pub struct DynamicRun<'w> {
     pub(super) archetype: &'w Archetype,
     pub(super) found: &'w DynamicMatch,
     pub(super) query: &'w DynamicQuery,
-    pub(super) moment: ChangeWindow,
+    pub(super) window: ChangeWindow,
     pub(super) chunk: usize,
     pub(super) ordinal: usize,
     pub(super) rows: RangeToken<'w>,
@@ -95,7 +95,7 @@ impl<'w> DynamicRun<'w> {
         let Some(slot) = &self.found.slots[term] else { return };
         let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
         if let Some(versions) = slot.row_versions(&chunk) {
-            versions.changed.mark_run(self.rows.rows(), self.moment);
+            versions.changed.mark_run(self.rows.rows(), self.window);
         }
     }
 

@@ -145,7 +145,7 @@ impl World {
         let location = self.locate(entity)?;
         let archetype = self.archetypes.get(location.archetype);
         let column = archetype.column_of(id)?;
-        archetype.mark_changed(location.address, column, self.moment());
+        archetype.mark_changed(location.address, column, self.window());
         Some(self.archetypes.get_mut(location.archetype).value_mut(location.address, column))
     }
 }

@@ -95,11 +95,11 @@ impl<T: Component> QueryParts for &mut T {
     fn open<'w>(
         &(start, stamps, rows): &Self::Address,
         token: AddressToken<'w>,
-        moment: ChangeWindow,
+        window: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        stamps.get(token).mark(moment.version);
+        stamps.get(token).mark(window.version);
         let rows = if T::TRACKED { rows } else { None };
-        let stamps = rows.map(|rows| (rows.get(token), moment));
+        let stamps = rows.map(|rows| (rows.get(token), window));
         WriteFetch { values: Values::at(start, token), stamps }
     }
 
@@ -120,8 +120,8 @@ impl<T: Component> QueryParts for &mut T {
     #[inline]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         if T::TRACKED {
-            if let Some((stamps, moment)) = fetch.stamps {
-                stamps.changed.mark(right.row(), moment);
+            if let Some((stamps, window)) = fetch.stamps {
+                stamps.changed.mark(right.row(), window);
             }
         }
         fetch.values.write(right)
@@ -132,8 +132,8 @@ impl<T: Component> ColumnParts for &mut T {
     #[inline]
     fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
         if T::TRACKED {
-            if let Some((stamps, moment)) = fetch.stamps {
-                stamps.changed.mark_run(right.rows(), moment);
+            if let Some((stamps, window)) = fetch.stamps {
+                stamps.changed.mark_run(right.rows(), window);
             }
         }
     }

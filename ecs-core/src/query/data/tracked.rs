@@ -18,7 +18,7 @@ use crate::storage::{ColumnStamps, OneThread};
 struct Versions<'w> {
     column: &'w ColumnStamps,
     rows: Option<&'w ChunkVersions>,
-    moment: ChangeWindow,
+    window: ChangeWindow,
 }
 
 impl Versions<'_> {
@@ -32,9 +32,9 @@ impl Versions<'_> {
 
     #[inline]
     fn mark(&self, row: usize) {
-        self.column.mark(self.moment.version);
+        self.column.mark(self.window.version);
         if let Some(rows) = self.rows {
-            rows.changed.mark(row, self.moment);
+            rows.changed.mark(row, self.window);
         }
     }
 }
@@ -133,13 +133,13 @@ impl<'w, T> Mut<'w, T> {
     /// Whether it was changed after the version that the query asks about.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        self.last_changed() > self.versions.moment.since
+        self.last_changed() > self.versions.window.since
     }
 
     /// Whether the entity got it after the version that the query asks about.
     #[must_use]
     pub fn is_added(&self) -> bool {
-        self.added_at() > self.versions.moment.since
+        self.added_at() > self.versions.window.since
     }
 
     /// The version of its last change.
@@ -250,10 +250,10 @@ macro_rules! versioned_data {
             fn open<'w>(
                 &(start, stamps, rows): &Self::Address,
                 token: AddressToken<'w>,
-                moment: ChangeWindow,
+                window: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 let (column, rows) = (stamps.get(token), rows.map(|rows| rows.get(token)));
-                let versions = Some(Versions { column, rows, moment });
+                let versions = Some(Versions { column, rows, window });
                 $fetch { values: Values::at(start, token), versions, thread: PhantomData }
             }
 
@@ -271,7 +271,7 @@ versioned_data!(Ref, RefFetch, PhantomData<()>, Read, false, |values, right, ver
     value: values.read(right),
     changed: versions.changed(right.row()),
     added: versions.added(right.row()),
-    since: versions.moment.since,
+    since: versions.window.since,
 });
 
 versioned_data!(Mut, MutFetch, OneThread, Write, true, |values, right, versions| Mut {

@@ -36,10 +36,10 @@ macro_rules! tuple_data {
             fn open<'w>(
                 address: &Self::Address,
                 token: AddressToken<'w>,
-                moment: ChangeWindow,
+                window: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 let ($($var,)*) = address;
-                ($($name::open($var, token, moment),)*)
+                ($($name::open($var, token, window),)*)
             }
 
             #[inline(always)]

@@ -55,9 +55,9 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     fn open<'w>(
         address: &Self::Address,
         token: AddressToken<'w>,
-        moment: ChangeWindow,
+        window: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        address.as_ref().map(|address| (Q::open(address, token, moment), Rows::All))
+        address.as_ref().map(|address| (Q::open(address, token, window), Rows::All))
     }
 
     #[inline]
@@ -149,9 +149,9 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     fn open<'w>(
         address: &Self::Address,
         token: AddressToken<'w>,
-        moment: ChangeWindow,
+        window: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        Q::open(address, token, moment)
+        Q::open(address, token, window)
     }
 
     #[inline]

@@ -161,7 +161,7 @@ impl<'a> StateArchive<'a> {
 
     /// When a query was asked last: what it has seen is not new to it in the loaded game either.
     pub fn plan<Q: QueryData, F: QueryFilter>(&mut self, plan: &mut QueryPlan<Q, F>) {
-        let mut asked = plan.last_asked();
+        let mut asked = plan.last_run();
         self.number(type_name::<QueryPlan<Q, F>>(), &mut asked);
         if let Mode::Load { world: Some(world), .. } = &self.mode {
             world.resume_plan(plan, asked);
