@@ -6,7 +6,8 @@
 //!
 //! * *Short* searches go through in batches, on all threads, each with the scratch of its
 //!   thread. Each has an allotment, twice what searches over its distance have cost so far, and
-//!   the allotments of a batch fit into what the tick has left. One that needs more becomes long.
+//!   the allotments of a batch fit into what the tick has left. One that needs more, say around a wall, is
+//!   tried again with four times as much, and becomes long once that does not fit.
 //! * *Long* searches, which would take more than half of a tick, run off the frame: a background
 //!   job of the pool goes through them, one after the other, between two ticks. What a tick has
 //!   left of its budget is what that job may expand, and the next tick takes the answers. If the
@@ -48,6 +49,9 @@ use crate::terrain::Terrain;
 /// The most requests in a batch. A constant, because the results depend on it
 /// and must not depend on the machine.
 const BATCH_LEN_MAX: usize = 64;
+/// A short search that takes more than its allotment is tried again with so many times as much: all tries
+/// together expand a third of that more.
+const GROWTH: u64 = 4;
 
 /// How much searching a tick may do. A resource.
 ///
@@ -107,6 +111,8 @@ struct Ticket {
     answer_count: u64,
     question: Question,
     is_long: bool,
+    /// More than what is usual over its distance, if a search of this tick needed it; or zero.
+    least_allotment: u64,
     /// Whether the agent walks along a route while it waits.
     walks: bool,
     /// Whether it was answered in this tick, or is to wait for the next one.
@@ -253,6 +259,7 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
             answer_count: stats.answer_count(),
             question,
             is_long: request.is_long(),
+            least_allotment: 0,
             walks: request.walks() && !route.path().is_empty(),
             is_done: false,
         });
@@ -268,6 +275,21 @@ impl Tick<'_, '_> {
     fn spend(&mut self, charge: u64) {
         self.spent += charge;
         self.left -= charge;
+    }
+
+    /// A ticket that is not for short searches.
+    fn set_long(&mut self, ticket: &mut Ticket) {
+        ticket.is_long = true;
+        if let Ok((_, _, request, ..)) = self.requests.get(ticket.question.entity) {
+            request.set_long();
+        }
+    }
+}
+
+impl Ticket {
+    /// The most that a short search for it may expand.
+    fn allotment(&self, estimate: &Estimate) -> u64 {
+        estimate.allotment(&self.question).max(self.least_allotment)
     }
 }
 
@@ -306,10 +328,7 @@ impl SearchState {
             let before = if place == 0 { workshop.slice.charge } else { 0 };
             let Some(job) = workshop.jobs().get_mut(place) else {
                 // Not begun: it may walk on.
-                if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
-                    request.set_long();
-                }
-                ticket.is_long = true;
+                tick.set_long(ticket);
                 continue;
             };
             if job.outcome == PathOutcome::OutOfBudget {
@@ -332,7 +351,8 @@ impl SearchState {
     }
 
     /// Answers short searches for at most so many expansions. What does not fit is passed over
-    /// by those behind it that do.
+    /// by those behind it that do. One that takes more than is usual is tried again with more, as long as
+    /// that fits.
     fn answer_short(&mut self, tick: &mut Tick, share: u64) {
         let mut left = share.min(tick.left);
         let mut first = 0;
@@ -340,6 +360,9 @@ impl SearchState {
             let spent = self.run_batch(tick);
             left -= spent;
             tick.spend(spent);
+        }
+        for ticket in self.tickets.iter_mut().filter(|it| it.least_allotment > 0 && !it.is_done) {
+            tick.set_long(ticket);
         }
     }
 
@@ -350,7 +373,7 @@ impl SearchState {
         *first += passed;
         self.batch.clear();
         for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
-            let allotment = self.estimate.allotment(&ticket.question);
+            let allotment = ticket.allotment(&self.estimate);
             if is_due(ticket) && allotment <= room {
                 room -= allotment;
                 self.batch.push(place);
@@ -365,19 +388,18 @@ impl SearchState {
     /// Runs the searches of a batch side by side, and returns what they have cost.
     fn run_batch(&mut self, tick: &mut Tick) -> u64 {
         let Self { tickets, batch, searchers, estimate, .. } = self;
-        searchers.set(batch.iter().map(|&place| {
-            let question = tickets[place].question;
-            Job::new(question, estimate.allotment(&question))
-        }));
+        let jobs = batch.iter().map(|&place| &tickets[place]);
+        searchers.set(jobs.map(|ticket| Job::new(ticket.question, ticket.allotment(estimate))));
+        let most = (tick.left + tick.spent) / 2;
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
             let ticket = &mut tickets[place];
             charge += job.charge;
             estimate.learn(ticket.question.distance(), job.charge);
             if job.outcome == PathOutcome::OutOfBudget {
-                ticket.is_long = true;
-                if let Ok((_, _, request, ..)) = tick.requests.get(ticket.question.entity) {
-                    request.set_long();
+                ticket.least_allotment = job.allotment.saturating_mul(GROWTH);
+                if ticket.least_allotment > most {
+                    tick.set_long(ticket);
                 }
             } else {
                 ticket.is_done = true;

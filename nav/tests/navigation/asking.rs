@@ -97,6 +97,38 @@ fn short_requests_do_not_wait_for_long_ones() {
 }
 
 #[test]
+fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
+    let mut sim = Sim::new(Grid::from_fn(400, 400, |_| true).unwrap());
+    for place in 0..400 * 400_u32 {
+        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
+        let (x, y) = (u16::try_from(place % 400).unwrap(), u16::try_from(place / 400).unwrap());
+        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
+    }
+    (185..=221).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(203, y))));
+    let ask_in_rows = |sim: &mut Sim, from: u8, to: u8, x: f32, goal: f32| -> Vec<Entity> {
+        let ask = |y: u8| {
+            let agent = sim.spawn(x, f32::from(y) + 0.5, 0.0);
+            sim.ask(agent, goal, f32::from(y) + 0.5);
+            agent
+        };
+        (from..to).map(ask).collect()
+    };
+    sim.set_budget(50_000);
+    let far = ask_in_rows(&mut sim, 0, 8, 0.5, 399.5);
+    sim.ticks(2);
+    // Many that take what is usual over six cells, and some that take far more.
+    let near = ask_in_rows(&mut sim, 100, 130, 200.5, 206.5);
+    let around = ask_in_rows(&mut sim, 200, 205, 200.5, 206.5);
+    let found = |sim: &Sim, agents: &[Entity]| {
+        agents.iter().filter(|&&agent| sim.status(agent) == RequestStatus::Found).count()
+    };
+    sim.ticks(2);
+    assert_eq!((found(&sim, &near), found(&sim, &around)), (30, 5));
+    assert!(found(&sim, &far) < 4);
+    assert!(sim.report().expansions_max <= 50_000);
+}
+
+#[test]
 fn a_search_goes_on_when_its_agent_asks_for_the_same_goal_again() {
     let mut sim = Sim::new(pillars(60));
     let agent = sim.spawn(0.5, 0.5, 0.0);
