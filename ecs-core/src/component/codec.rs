@@ -117,9 +117,12 @@ impl<T> Codec<T> {
         Self(Way::Plain {
             bytes: bytemuck::cast_slice::<T, u8>,
             is_valid: |bytes| {
-                bytes
-                    .chunks_exact(size_of::<T>())
-                    .all(|value| bytemuck::checked::try_pod_read_unaligned::<T>(value).is_ok())
+                for value in bytes.chunks_exact(size_of::<T>()) {
+                    if bytemuck::checked::try_pod_read_unaligned::<T>(value).is_err() {
+                        return false;
+                    }
+                }
+                true
             },
             read: |bytes| bytemuck::checked::try_pod_read_unaligned(bytes).ok(),
         })
@@ -249,7 +252,12 @@ impl<T> Codec<T> {
     /// written before it failed stays at the end of the bytes; the codec of a part passes the error
     /// on, and a snapshot that is not finished is thrown away as a whole.
     pub fn write(&self, value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        self.write_all(core::slice::from_ref(value), out)
+        match self.0 {
+            Way::Unsaved => return Err(CodecError),
+            Way::Plain { bytes, .. } => out.extend_from_slice(bytes(core::slice::from_ref(value))),
+            Way::Custom { write, .. } => write(value, out)?,
+        }
+        Ok(())
     }
 
     pub(crate) const fn kind(&self) -> CodecKind {
@@ -262,14 +270,14 @@ impl<T> Codec<T> {
 
     /// Writes values one after the other.
     pub(crate) fn write_all(&self, values: &[T], out: &mut Vec<u8>) -> Result<(), CodecError> {
-        match self.0 {
-            Way::Unsaved => Err(CodecError),
-            Way::Plain { bytes, .. } => {
-                out.extend_from_slice(bytes(values));
-                Ok(())
-            }
-            Way::Custom { write, .. } => values.iter().try_for_each(|value| write(value, out)),
+        if let Way::Plain { bytes, .. } = self.0 {
+            out.extend_from_slice(bytes(values));
+            return Ok(());
         }
+        for value in values {
+            self.write(value, out)?;
+        }
+        Ok(())
     }
 
     /// Reads one value and takes what it read off the bytes.

@@ -4,9 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::needs_drop;
 use core::ptr::NonNull;
 
-use super::{CodecError, CodecKind, Component, FieldText};
+use super::{CodecError, CodecKind, Component, FieldText, HashRule};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
@@ -61,7 +62,7 @@ pub(crate) struct DropFn {
 }
 
 impl DropFn {
-    fn of<T>() -> Self {
+    const fn of<T>() -> Self {
         Self { function: drop_value::<T>, data: 0 }
     }
 
@@ -97,23 +98,34 @@ pub(crate) struct ErasedCodec {
 }
 
 impl ErasedFns {
-    pub(crate) fn of<T: Component>() -> Self {
+    /// Those of a type. Worked out by the compiler, so that a function is compiled for the types that use it alone.
+    pub(crate) const fn of<T: Component>() -> Self {
         Self {
-            drop: core::mem::needs_drop::<T>().then(DropFn::of::<T>),
-            clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
-            hash: hash_value::<T>,
+            drop: if needs_drop::<T>() { Some(DropFn::of::<T>()) } else { None },
+            clone: if T::CLONE.is_some() { Some(clone_value::<T>) } else { None },
+            hash: match T::HASH {
+                HashRule::Unhashed => Self::NONE.hash,
+                _ => hash_value::<T>,
+            },
             is_hashed: T::HASH.is_whole(),
-            debug: T::DEBUG.map(|_| debug_value::<T> as DebugFn),
-            fields: T::FIELDS
-                .is_some()
-                .then_some(ErasedFields { read: read_fields::<T>, write: write_field::<T> }),
-            default: T::DEFAULT.map(|_| put_default::<T> as DefaultFn),
-            bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
-            map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
-            codec: ErasedCodec {
-                kind: T::CODEC.kind(),
-                save: save_values::<T>,
-                load: load_values::<T>,
+            debug: if T::DEBUG.is_some() { Some(debug_value::<T>) } else { None },
+            fields: if T::FIELDS.is_some() {
+                Some(ErasedFields { read: read_fields::<T>, write: write_field::<T> })
+            } else {
+                None
+            },
+            default: if T::DEFAULT.is_some() { Some(put_default::<T>) } else { None },
+            bytes: if T::BYTES.is_some() { Some(bytes_of::<T>) } else { None },
+            map_entities: if T::MAP_ENTITIES.is_some() { Some(map_value::<T>) } else { None },
+            codec: match T::CODEC.kind() {
+                kind @ CodecKind::Unsaved => ErasedCodec { kind, ..Self::NONE.codec },
+                // Its values are bytes, all initialised, on bytemuck's word (I-20).
+                kind @ CodecKind::Plain => {
+                    ErasedCodec { kind, save: save_plain, load: load_checked::<T> }
+                }
+                kind @ CodecKind::Custom => {
+                    ErasedCodec { kind, save: save_values::<T>, load: load_values::<T> }
+                }
             },
         }
     }
@@ -282,18 +294,27 @@ unsafe fn save_values<T: Component>(
 
 /// # Safety
 /// From `first` on there is room for `count` values of `T` (I-3, I-9), which is unowned (I-2).
+unsafe fn load_checked<T: Component>(
+    source: &mut &[u8],
+    first: NonNull<u8>,
+    count: usize,
+    _size: usize,
+) -> Result<(), CodecError> {
+    let bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
+    // SAFETY: the caller ensures room for `count` values, which is how many bytes these are;
+    // they were just seen to be values of this type (I-20).
+    unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+    Ok(())
+}
+
+/// # Safety
+/// From `first` on there is room for `count` values of `T` (I-3, I-9), which is unowned (I-2).
 unsafe fn load_values<T: Component>(
     source: &mut &[u8],
     first: NonNull<u8>,
     count: usize,
     _size: usize,
 ) -> Result<(), CodecError> {
-    if let Some(bytes) = T::CODEC.take_plain(source, count)? {
-        // SAFETY: the caller ensures room for `count` values, which is how many bytes these are;
-        // they were just seen to be values of this type (I-20).
-        unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
-        return Ok(());
-    }
     let mut loaded = Loaded { first: first.cast::<T>(), count: 0 };
     while loaded.count < count {
         let value = T::CODEC.read(source)?;
@@ -325,15 +346,15 @@ impl<T> Drop for Loaded<T> {
 }
 
 /// # Safety
-/// From `first` on there are `count` values of `size` initialised bytes each (I-16), which no thread
-/// writes.
+/// From `first` on there are `count` values of `size` initialised bytes each (I-16, I-20), which no
+/// thread writes.
 unsafe fn save_plain(
     first: NonNull<u8>,
     count: usize,
     size: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    // SAFETY: the caller ensures so many initialised bytes (I-16) that no thread writes meanwhile.
+    // SAFETY: the caller ensures so many initialised bytes (I-16, I-20) that no thread writes meanwhile.
     out.extend_from_slice(unsafe { core::slice::from_raw_parts(first.as_ptr(), count * size) });
     Ok(())
 }

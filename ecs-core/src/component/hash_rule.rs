@@ -89,29 +89,31 @@ impl<T> HashRule<T> {
     /// # Panics
     /// Panics if the codec fails to write the value.
     pub fn hash(&self, value: &T, hasher: &mut StateHasher) {
-        self.hash_all(core::slice::from_ref(value), hasher);
+        match self {
+            // A value without a size has no bytes, and bytemuck refuses to cast to none.
+            Self::Bytes(_) if size_of::<T>() == 0 => {}
+            Self::Bytes(bytes) => hasher.write(bytes(core::slice::from_ref(value))),
+            Self::Fields(hash) | Self::Partly(hash) => hash(value, hasher),
+            Self::Codec(codec) => {
+                let mut bytes = Vec::new();
+                if codec.write(value, &mut bytes).is_err() {
+                    panic!("the codec of {} cannot write a value", type_name::<T>());
+                }
+                hasher.write(&bytes);
+            }
+            Self::Unhashed => {}
+        }
     }
 
     /// Takes in several values.
     pub(crate) fn hash_all(&self, values: &[T], hasher: &mut StateHasher) {
         match self {
-            // A value without a size has no bytes, and bytemuck refuses to cast to none.
-            Self::Bytes(_) if size_of::<T>() == 0 => {}
-            Self::Bytes(bytes) => hasher.write(bytes(values)),
-            Self::Fields(hash) | Self::Partly(hash) => {
-                values.iter().for_each(|value| hash(value, hasher));
-            }
-            Self::Codec(codec) => {
-                let mut bytes = Vec::new();
+            Self::Bytes(bytes) if size_of::<T>() > 0 => hasher.write(bytes(values)),
+            rule => {
                 for value in values {
-                    bytes.clear();
-                    if codec.write(value, &mut bytes).is_err() {
-                        panic!("the codec of {} cannot write a value", type_name::<T>());
-                    }
-                    hasher.write(&bytes);
+                    rule.hash(value, hasher);
                 }
             }
-            Self::Unhashed => {}
         }
     }
 }

@@ -55,7 +55,7 @@ impl ComponentInfo {
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
             tracked: T::TRACKED,
-            erased: ErasedFns::of::<T>(),
+            erased: const { ErasedFns::of::<T>() },
             was: T::WAS,
             fields: T::fields(),
             flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },

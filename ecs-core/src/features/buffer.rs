@@ -312,7 +312,7 @@ fn write_elements<T: BufferElement>(
     for element in buffer {
         let start = out.len();
         out.extend([0; 8]);
-        T::CODEC.write_all(core::slice::from_ref(element), out)?;
+        T::CODEC.write(element, out)?;
         let len = (out.len() - start - 8) as u64;
         out[start..start + 8].copy_from_slice(&len.to_le_bytes());
     }
