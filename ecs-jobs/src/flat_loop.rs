@@ -17,20 +17,21 @@ use std::ops::Range;
 const ALONE_NS: u64 = 10_000;
 /// The caller looks how long indices take for this long, then shares the rest.
 const PROBE_NS: u64 = 3_000;
-/// The least time a batch should take, so that the counter's cache line is not
-/// passed around for nothing.
+/// The least time a batch should take, but for the last of a share, so that the counter's cache line is
+/// not passed around for nothing.
 const BATCH_NS: u64 = 1_000;
 /// Batches begin at this fraction of what each thread would get. The smaller
 /// they are, the less the last one keeps the others waiting.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// How many shares a loop has at most. Where there are more threads, several begin in the same share.
+/// How many shares a loop has at most. Where there are more threads, several begin in the same share; and where there
+/// are fewer batches, there are fewer shares.
 const SHARE_COUNT_MAX: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// Hands out the indices of a loop, each once: each thread takes from a share of its own, in batches that
 /// get smaller towards its end (guided self-scheduling), and then from those of the others (affinity
 /// scheduling, Markatos and `LeBlanc` 1994). So a thread comes back to what it has had in its cache since
-/// the last loop over the same items, and threads are in each other's way at the end only.
+/// the last loop over the same items.
 #[derive(Debug)]
 pub(crate) struct BatchCounter {
     shares: [CachePadded<Share>; SHARE_COUNT_MAX],
@@ -48,7 +49,8 @@ struct Share {
 
 impl BatchCounter {
     pub(crate) fn new(indices: Range<usize>, batch_len_min: usize, parallelism: usize) -> Self {
-        let share_count = parallelism.min(SHARE_COUNT_MAX);
+        let batch_count = indices.len().div_ceil(batch_len_min).max(1);
+        let share_count = parallelism.min(SHARE_COUNT_MAX).min(batch_count);
         let share_len = indices.len().div_ceil(share_count);
         let border = |shares: usize| {
             share_len.saturating_mul(shares).saturating_add(indices.start).min(indices.end)

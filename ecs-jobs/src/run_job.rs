@@ -173,10 +173,8 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     match shared.slots.claim(id) {
         None => {}
         Some(claimed) => WorkerContext::with(shared, |context| {
-            run_only(shared, context, claimed);
-            if shared.is_inline {
-                drain(shared, context);
-            }
+            let run = || run_only(shared, context, claimed);
+            if shared.is_inline { run_inline(shared, context, run) } else { run() }
         }),
     }
 }
@@ -212,7 +210,7 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
             add_claimed(shared, claimed, (Kind::Anywhere, false), few);
             shared.announce_opened();
             if shared.is_inline {
-                WorkerContext::with(shared, |context| drain(shared, context));
+                WorkerContext::with(shared, |context| run_inline(shared, context, || ()));
             }
         }
     });
@@ -249,7 +247,13 @@ fn add_claimed<'pool>(
     match added {
         Added::Waiting(_) => {}
         Added::Claimed(claimed) if is_inline && claimed.slot().pinned().is_none() => {
-            run_inline(shared, claimed);
+            WorkerContext::with(shared, |context| {
+                if context.is_draining.get() {
+                    queue(shared, claimed);
+                } else {
+                    run_inline(shared, context, || run_unknown(shared, context, claimed));
+                }
+            });
         }
         Added::Claimed(claimed) => {
             if queue(shared, claimed) {
@@ -260,25 +264,12 @@ fn add_claimed<'pool>(
     id
 }
 
-/// Runs a job that no other thread knows yet, in a pool without threads, and all that get ready meanwhile.
-/// Inside of such a job it is left to the one loop around.
-fn run_inline<'pool>(shared: &'pool Shared, unknown: Claimed<'pool>) {
-    WorkerContext::with(shared, |context| {
-        if context.is_draining.get() {
-            queue(shared, unknown);
-            return;
-        }
-        context.is_draining.set(true);
-        run_unknown(shared, context, unknown);
-        context.is_draining.set(false);
-        drain(shared, context);
-    });
-}
-
-/// Runs the jobs that are ready in a pool without threads, in the order in which they have become so, unless
-/// this thread does so already.
-fn drain(shared: &Shared, context: &WorkerContext) {
-    if context.is_draining.replace(true) {
+/// Runs a job or something like it, in a pool without threads, and all jobs that get ready meanwhile, in the
+/// order in which they do. Inside of such a job these are left to the one loop here.
+fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
+    let is_inside = context.is_draining.replace(true);
+    run();
+    if is_inside {
         return;
     }
     while let Some(job) = take_any(shared) {

@@ -53,7 +53,8 @@ const KEPT_COUNT: u32 = COUNTS.0 * COUNTS.1;
 /// Invariant J-8: the cell of a slot's job belongs to one thread at a time, the
 /// one that has the slot's [`Claimed`]. There is one at most: it is made when a
 /// free slot is taken, given up when the job is published, and made again for
-/// the one thread whose decrement or compare-exchange wins the job.
+/// the one thread that wins the job by a compare-exchange, or counts down the last
+/// that it waits for.
 #[derive(Debug)]
 pub(crate) struct Slots {
     segments: Box<[OnceLock<Box<[Slot]>>]>,

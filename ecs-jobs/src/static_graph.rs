@@ -1,7 +1,7 @@
 //! Nodes that wait for each other, settled beforehand: running them, and what that costs.
 //!
 //! A schedule runs its stages by this, and a [`JobGraph`](crate::JobGraph) its jobs. Each node has
-//! a counter of those that it waits for. Who brings it down to zero has the node: one of those that
+//! a counter of those that it waits for. Who counts down the last of them has the node: one of those that
 //! become ready is run in place, the others go to the queue. Everything that this needs is made
 //! with the graph, so that a run allocates nothing.
 

@@ -204,7 +204,7 @@ impl<'w> ChunkWalk<'w> {
 pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: Cow<'w, [MatchOf<Q, F>]>,
-    /// Those of all matches, or none (I-23).
+    /// Those of all matches that have a chunk, or none (I-23).
     first_chunks: &'w [FirstChunkOf<Q>],
     /// A query with [`Claimant`](crate::Claimant)s stays on its thread.
     marker: PhantomData<Q::Parts>,

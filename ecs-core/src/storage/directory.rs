@@ -111,7 +111,7 @@ impl Directory {
         }
     }
 
-    /// Counts a change, and returns how many there are now. A caller that moves something that may panic
+    /// Counts a change. A caller that moves something that may panic
     /// half-way counts first.
     pub(crate) fn count_change(&mut self) {
         self.changes += 1;

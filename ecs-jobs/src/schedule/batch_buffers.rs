@@ -52,7 +52,7 @@ impl<T, const BUCKETS: usize> BatchBuffer<T, BUCKETS> {
     }
 
     fn begin(&mut self, number: u64) {
-        debug_assert!(self.is_before(number), "batches go up");
+        assert!(self.is_before(number), "the batches of a slot go up, but for one time in a loop");
         self.batches.push((number, std::array::from_fn(|bucket| self.buckets[bucket].len())));
     }
 

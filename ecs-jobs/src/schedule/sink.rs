@@ -13,7 +13,12 @@ pub trait ParallelSink: Sync {
     /// Gets ready for a loop of this many batches.
     fn begin_loop(&mut self, batch_count: usize);
 
-    /// Calls `body` with the slot of a thread, for the batch of the loop that has this number.
+    /// Calls `body` with the slot of a thread, for the batch of the loop that has this number. The numbers that
+    /// come to one slot go up, but that once in a loop they may begin again below all before.
+    ///
+    /// # Panics
+    ///
+    /// Those that keep values in the order of batches panic if the numbers go down otherwise.
     fn with_slot<R>(&self, slot: usize, batch: usize, body: impl FnOnce(&mut Self::Slot) -> R)
     -> R;
 }

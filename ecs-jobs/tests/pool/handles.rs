@@ -551,6 +551,32 @@ fn a_cancelled_job_is_dropped_with_those_after_it_unless_it_has_begun() {
 }
 
 #[test]
+fn what_the_drop_of_a_cancelled_job_schedules_runs_behind_that_drop_where_there_are_no_threads() {
+    struct OnDrop<F: FnMut()>(F);
+    impl<F: FnMut()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let pool = Arc::new(pool(0));
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let say = |text| {
+        let said = Arc::clone(&said);
+        move || said.lock().unwrap().push(text)
+    };
+    let (begin, inside, end) = (say("drop begins"), say("other job"), say("drop ends"));
+    let weak = Arc::downgrade(&pool);
+    let guard = OnDrop(move || {
+        begin();
+        weak.upgrade().expect("it cancels").schedule(inside.clone());
+        end();
+    });
+    let job = pool.on_main().schedule(move || drop(guard));
+    pool.cancel(job);
+    assert_eq!(*said.lock().unwrap(), ["drop begins", "drop ends", "other job"]);
+}
+
+#[test]
 fn a_cancel_by_an_old_handle_does_not_reach_the_job_that_has_its_slot_now() {
     let pool = host();
     for _ in 0..100 {
