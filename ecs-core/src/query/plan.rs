@@ -312,6 +312,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
 
     /// The matches among all archetypes there are now, and when the plan was last asked, which the query
     /// that uses it now writes down.
+    #[inline(always)]
     pub(crate) fn matches(
         &mut self,
         source: PlanSource<'_>,
