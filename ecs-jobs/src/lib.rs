@@ -68,8 +68,7 @@
 //!   slot's `Claimed`, of which there is one at most: made when a free slot is
 //!   taken, given up when the job is published, and made again for the thread
 //!   that wins the job by a compare-exchange, or counts down the last that it waits
-//!   for. The slot is not free as long
-//!   as there is one, and stays where it is.
+//!   for. The slot is not free as long as there is one, and stays where it is.
 //! * **J-9** A slot that is free is on one stack once. The stack of a place is
 //!   touched only by the thread that has the place, and no two threads have one
 //!   at the same time.

@@ -264,8 +264,8 @@ fn add_claimed<'pool>(
     id
 }
 
-/// Runs a job or something like it, in a pool without threads, and all jobs that get ready meanwhile, in the
-/// order in which they do. Inside of such a job these are left to the one loop here.
+/// Calls `run` in a pool without threads, and then runs all jobs that got ready meanwhile, in the order in which
+/// they did. Inside of such a call they are left to the one loop here.
 fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
     let is_inside = context.is_draining.replace(true);
     run();

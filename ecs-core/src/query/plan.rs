@@ -228,18 +228,20 @@ fn kept_query<Q: QueryData, F: QueryFilter>(
     KeptQuery { plan, first_chunks: Vec::new(), known: 0, asked: 0 }
 }
 
-/// Looks at the archetypes that have appeared, and at the first chunk of each match where any chunk came, went or
-/// moved.
-#[inline]
-fn extend<Q: QueryData, F: QueryFilter>(
-    query: &mut KeptQueryOf<Q, F>,
+/// What a plan says, after a look at the archetypes that have appeared, and at the first chunk of each match
+/// where any chunk came, went or moved; and when it was asked last, which the query that uses it writes down.
+#[inline(always)]
+fn planned<'a, Q: QueryData, F: QueryFilter>(
+    query: &'a mut KeptQueryOf<Q, F>,
     archetypes: &[Archetype],
     directory: &Directory,
-) {
+) -> (Planned<'a, Q, F>, &'a mut LastRun) {
     query.plan.extend::<TermsOf<Q, F>>(archetypes);
     if !TermsOf::<Q, F>::NARROWS && query.known != directory.changes() {
         look_at_chunks::<Q, F>(query, archetypes, directory.changes());
     }
+    let KeptQuery { plan: Plan { access, matches, last_run, .. }, first_chunks, known, .. } = query;
+    (Planned { matches, first_chunks, known: *known, access }, last_run)
 }
 
 #[cold]
@@ -319,10 +321,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         directory: &Directory,
     ) -> (Planned<'_, Q, F>, &mut LastRun) {
         self.0.plan.expect(source);
-        extend::<Q, F>(&mut self.0, source.archetypes, directory);
-        let KeptQuery { plan, first_chunks, known, .. } = &mut self.0;
-        let Plan { access, matches, last_run, .. } = plan;
-        (Planned { matches, first_chunks, known: *known, access }, last_run)
+        planned::<Q, F>(&mut self.0, source.archetypes, directory)
     }
 }
 
@@ -351,10 +350,7 @@ impl PlanCache {
         let check: CheckFn = |query, archetypes, directory| {
             check::<Q, F>(plan_of::<KeptQueryOf<Q, F>>(query), archetypes, directory)
         };
-        let query = self.plan(make, check);
-        extend::<Q, F>(query, archetypes, directory);
-        let KeptQuery { plan: Plan { access, matches, .. }, first_chunks, known, .. } = query;
-        Planned { matches, first_chunks, known: *known, access }
+        planned::<Q, F>(self.plan(make, check), archetypes, directory).0
     }
 
     /// The plan of this type, which is made when it is asked for first.

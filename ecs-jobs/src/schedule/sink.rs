@@ -14,7 +14,7 @@ pub trait ParallelSink: Sync {
     fn begin_loop(&mut self, batch_count: usize);
 
     /// Calls `body` with the slot of a thread, for the batch of the loop that has this number. The numbers that
-    /// come to one slot go up, but that once in a loop they may begin again below all before.
+    /// come to one slot go up, but that once in a loop they may begin again, below all that came in this loop.
     ///
     /// # Panics
     ///
