@@ -106,11 +106,11 @@ impl ArchetypeId {
 pub struct Archetype {
     pub(crate) chunks: Chunks,
     pub(crate) id: ArchetypeId,
+    /// What there is to do beside moving rows.
+    pub(crate) flags: ArchetypeFlags,
     pub(crate) components: ComponentSet,
     /// In the order of `components`.
     pub(crate) columns: Box<[Column]>,
-    /// What there is to do beside moving rows.
-    pub(crate) flags: ArchetypeFlags,
     /// The components that keep it out of queries that do not name them.
     pub(crate) hidden_by: Box<[ComponentId]>,
     /// What happens to a row whose entity ends.

@@ -5,27 +5,29 @@
 )]
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::alloc::Layout;
+use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::NonNull;
 
 use super::directory::Directory;
 use super::layout::{BLOCK_BYTES_MAX, COLUMN_ALIGN, ChunkLayout};
 use crate::entity::Entity;
 
+/// The allocator that a host brings for the blocks of a world. Without one they come from the global
+/// allocator.
+type Memory = Option<Arc<dyn GlobalAlloc + Send + Sync>>;
+
 /// One block. Its holder owns the memory; what lies in it is the holder's business.
 ///
-/// It does not know its own layout, since the archetype that holds it does: the pool that it is
-/// given back to has to be told.
-#[derive(Debug)]
-pub(crate) struct Block(NonNull<u8>);
+/// It is freed, when it is dropped, as it was allocated (I-24).
+pub(crate) struct Block {
+    start: ColumnStart,
+    layout: Layout,
+    memory: Memory,
+}
 
-// SAFETY: a block is owned memory like a `Box<[MaybeUninit<u8>]>`, and what lies in it may go to
-// any thread (I-22).
-unsafe impl Send for Block {}
-// SAFETY: a shared block gives out nothing but its address; what lies there may be used from any
-// thread (I-22).
-unsafe impl Sync for Block {}
+debug_fields!([] Block: start, layout);
 
 /// Where a column of a chunk starts: an address inside a block, kept beside the blocks so that a
 /// lookup of it is one load.
@@ -41,27 +43,59 @@ impl Block {
     /// The start of the block.
     #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {
-        self.0
+        self.start.0
     }
 
-    fn allocate(layout: Layout) -> Self {
+    /// What it was allocated with.
+    #[inline]
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// # Panics
+    /// Panics if the host's allocator has no memory. Without one the process ends.
+    fn allocate(layout: Layout, memory: &Memory) -> Self {
         assert!(layout.size() > 0, "a block has a size");
-        // SAFETY: the size was just seen to be more than zero.
-        let start = unsafe { alloc(layout) };
-        Self(NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout)))
+        let start = match memory {
+            // SAFETY: the size was just seen to be more than zero.
+            None => unsafe { alloc(layout) },
+            // SAFETY: the size was just seen to be more than zero.
+            Some(memory) => unsafe { memory.alloc(layout) },
+        };
+        let start = NonNull::new(start).unwrap_or_else(|| match memory {
+            None => handle_alloc_error(layout),
+            Some(_) => panic!("there is no block memory for {} bytes more", layout.size()),
+        });
+        debug_assert_eq!(start.addr().get() % layout.align(), 0, "the block is aligned");
+        Self { start: ColumnStart(start), layout, memory: memory.clone() }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let (start, layout) = (self.start().as_ptr(), self.layout);
+        match &self.memory {
+            // SAFETY: allocated there with this layout (I-24); it is owned, and used no more.
+            None => unsafe { dealloc(start, layout) },
+            // SAFETY: as above.
+            Some(memory) => unsafe { memory.dealloc(start, layout) },
+        }
     }
 }
 
 /// Hands out blocks and takes them back. They are kept for the next to ask for the same size, but
 /// for those of rows that are larger than any ordinary chunk. Also keeps the numbers of the chunks
 /// that the blocks become.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct BlockPool {
     /// One for each layout that blocks were given back with; not many, since only the chunks of
     /// large archetypes are not alike in all of them.
     shelves: Vec<Shelf>,
+    memory: Memory,
     pub(crate) directory: Directory,
 }
+
+debug_fields!([] BlockPool: shelves, directory);
 
 /// Blocks that were allocated with this layout.
 #[derive(Debug)]
@@ -71,16 +105,22 @@ struct Shelf {
 }
 
 impl BlockPool {
+    /// A pool whose blocks come from this allocator.
+    pub(crate) fn new(memory: Arc<dyn GlobalAlloc + Send + Sync>) -> Self {
+        Self { memory: Some(memory), ..Self::default() }
+    }
+
     /// A block of this layout. Its contents are uninitialised.
     pub(crate) fn take(&mut self, layout: Layout) -> Block {
         let shelf = self.shelves.iter_mut().find(|shelf| shelf.layout == layout);
         let recycled = shelf.and_then(|shelf| shelf.blocks.pop());
-        recycled.unwrap_or_else(|| Block::allocate(layout))
+        recycled.unwrap_or_else(|| Block::allocate(layout, &self.memory))
     }
 
     /// Another pool, which has the spare blocks of this one and no chunks.
     pub(crate) fn spare_blocks(&mut self) -> Self {
-        Self { shelves: core::mem::take(&mut self.shelves), directory: Directory::default() }
+        let (shelves, memory) = (core::mem::take(&mut self.shelves), self.memory.clone());
+        Self { shelves, memory, directory: Directory::default() }
     }
 
     /// Takes over the spare blocks of another pool.
@@ -106,21 +146,14 @@ impl BlockPool {
 
     /// Frees the spare blocks, and memory for numbers of chunks that there are not.
     pub(crate) fn shrink(&mut self) {
-        drop(self.spare_blocks());
+        self.shelves = Vec::new();
         self.directory.shrink();
     }
 
-    /// Takes back a block that this pool gave out for this layout. What lies in it is forgotten.
-    ///
-    /// # Safety
-    /// `layout` is the one that the block was taken with (I-24).
-    pub(crate) unsafe fn give_back(&mut self, block: Block, layout: Layout) {
-        if is_kept(layout) {
-            self.shelf(layout).blocks.push(block);
-        } else {
-            // SAFETY: the caller vouches for the layout that the block was allocated with (I-24);
-            // the block is owned, so no other code uses or frees it.
-            unsafe { dealloc(block.0.as_ptr(), layout) };
+    /// Takes back a block that this pool gave out. What lies in it is forgotten.
+    pub(crate) fn give_back(&mut self, block: Block) {
+        if is_kept(block.layout) {
+            self.shelf(block.layout).blocks.push(block);
         }
     }
 }
@@ -128,18 +161,6 @@ impl BlockPool {
 /// Whether blocks of this layout are worth keeping: those of ordinary rows.
 fn is_kept(layout: Layout) -> bool {
     layout.size() <= BLOCK_BYTES_MAX && layout.align() == COLUMN_ALIGN
-}
-
-impl Drop for BlockPool {
-    fn drop(&mut self) {
-        for Shelf { layout, blocks } in &mut self.shelves {
-            for block in blocks.drain(..) {
-                // SAFETY: a shelf has blocks that were allocated with its layout (`give_back`,
-                // I-24); they are owned by the pool.
-                unsafe { dealloc(block.0.as_ptr(), *layout) };
-            }
-        }
-    }
 }
 
 /// A canary: in debug builds, this pattern lies behind each column of a block. Code that writes past the

@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use super::block::{Block, BlockPool, ColumnStart, are_canaries_alive, plant_canaries};
 use super::column_records::{ChunkHead, ColumnRecord, ColumnStamps};
 use super::directory::{Directory, Place, RowAddress};
@@ -50,8 +52,6 @@ pub struct Chunks {
     /// Of the values of each column.
     sizes: Box<[usize]>,
     heads: Vec<ChunkHead>,
-    /// One for the first chunk of each block (I-3).
-    blocks: Vec<Block>,
     /// How many rows the last used chunk can have; 0 where none is used.
     last_capacity: usize,
     /// The words of all enableable columns of the first chunk, of all of the second, and so on.
@@ -62,6 +62,8 @@ pub struct Chunks {
     versions: Vec<ChunkVersions>,
     tracked_count: usize,
     layouts: ChunkLayouts,
+    /// One for the first chunk of each block (I-3). Most archetypes have one block.
+    blocks: SmallVec<[Block; 1]>,
     /// The index of the archetype that these are the chunks of.
     owner: u32,
 }
@@ -80,7 +82,7 @@ impl Chunks {
             sizes: columns.iter().map(Layout::size).collect(),
             records: Vec::new(),
             heads: Vec::new(),
-            blocks: Vec::new(),
+            blocks: SmallVec::new(),
             bits: Vec::new(),
             enableable_count,
             versions: Vec::new(),
@@ -344,20 +346,9 @@ impl Chunks {
         self.records.truncate(self.records.len() - self.sizes.len());
         self.bits.truncate(self.enableable_count * self.word_counts.before(self.heads.len()));
         self.versions.truncate(self.versions.len() - self.tracked_count);
-        self.give_back(pool);
-    }
-
-    /// Gives back the block of the chunk that was the last one, if it was the first of its block.
-    fn give_back(&mut self, pool: &mut BlockPool) {
-        let (layout, place) = self.layouts.find(self.heads.len());
-        if place > 0 {
-            return;
+        if self.layouts.find(self.heads.len()).1 == 0 {
+            self.blocks.pop().into_iter().for_each(|block| pool.give_back(block));
         }
-        let Some(block) = self.blocks.pop() else { return };
-        // SAFETY: the block was taken with the layout of the place in the list of its first chunk
-        // (`push_chunk`, or `hand_over` of one that is alike: I-24), which is the one behind those that
-        // are left.
-        unsafe { pool.give_back(block, layout.block) };
     }
 
     /// Gives up all rows without dropping a value, and returns how many each chunk had: the
@@ -423,14 +414,4 @@ fn column_start(block: &Block, offset: usize, size: usize, first: usize) -> NonN
 fn dangling(offset: usize) -> NonNull<u8> {
     NonNull::new(core::ptr::without_provenance_mut(offset))
         .expect("columns start after the entities")
-}
-
-impl Drop for Chunks {
-    /// Frees every block. What lies in them is forgotten.
-    fn drop(&mut self) {
-        let mut nowhere = BlockPool::default();
-        while self.heads.pop().is_some() {
-            self.give_back(&mut nowhere);
-        }
-    }
 }

@@ -10,6 +10,9 @@ mod resources;
 mod spawn;
 mod stats;
 
+use alloc::sync::Arc;
+use core::alloc::GlobalAlloc;
+
 use crate::archetype::{Archetype, Archetypes};
 use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
@@ -124,6 +127,49 @@ impl World {
             epoch: 0,
             restored: 0,
         }
+    }
+
+    /// A world whose rows lie in memory of this allocator: that of huge pages, or of one level of a game.
+    ///
+    /// It is asked for blocks of 1 KiB at first, of up to 2 MiB as an archetype grows, and of more where a single row
+    /// is larger. A block that is empty is kept for other rows until [`compact`](Self::compact). What values
+    /// own, and what the world knows beside the rows, is in the memory of the program.
+    ///
+    /// The world gives all of it back, and drops the allocator then. If that has no memory, an operation that needs
+    /// a block panics, as one does that needs more chunks than there can be.
+    ///
+    /// ```
+    /// use std::alloc::{GlobalAlloc, Layout, System};
+    /// use std::sync::Arc;
+    /// use formic_ecs::prelude::*;
+    ///
+    /// /// Puts large blocks on borders of 2 MiB, where Linux has huge pages for them.
+    /// struct HugePages;
+    /// const HUGE: usize = 2 << 20;
+    ///
+    /// fn layout_of(block: Layout) -> Layout {
+    ///     let is_huge = block.size() > HUGE / 2;
+    ///     if is_huge { block.align_to(HUGE).unwrap().pad_to_align() } else { block }
+    /// }
+    ///
+    /// unsafe impl GlobalAlloc for HugePages {
+    ///     unsafe fn alloc(&self, block: Layout) -> *mut u8 {
+    ///         // A host on Linux calls `mmap` and `madvise(MADV_HUGEPAGE)` here.
+    ///         unsafe { System.alloc(layout_of(block)) }
+    ///     }
+    ///
+    ///     unsafe fn dealloc(&self, start: *mut u8, block: Layout) {
+    ///         unsafe { System.dealloc(start, layout_of(block)) }
+    ///     }
+    /// }
+    ///
+    /// # #[derive(Component)] struct Skeleton([[f32; 16]; 4]);
+    /// let mut world = World::with_block_memory(Arc::new(HugePages));
+    /// drop(world.spawn_batch((0..20_000).map(|i| Skeleton([[i as f32; 16]; 4]))));
+    /// ```
+    #[must_use]
+    pub fn with_block_memory(memory: Arc<dyn GlobalAlloc + Send + Sync>) -> Self {
+        Self { blocks: BlockPool::new(memory), ..Self::new() }
     }
 
     /// A number that no other world of this process has.

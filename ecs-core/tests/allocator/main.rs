@@ -23,14 +23,14 @@ thread_local! {
 
 #[global_allocator]
 static WATCHED: Watched = Watched {
-    grants: |bytes| {
+    grants: |layout| {
         let granted = !fails();
         if granted {
-            count(bytes, 1);
+            count(layout.size(), 1);
         }
         granted
     },
-    freed: |bytes| count(bytes, -1),
+    freed: |layout| count(layout.size(), -1),
 };
 
 // In the next two, a thread that ends frees memory when its counters are gone already.

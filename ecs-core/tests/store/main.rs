@@ -1,7 +1,10 @@
 //! The store as a user meets it: entities, components, chunks, queries, command buffers.
 
 mod aliasing;
+#[path = "../support/allocator.rs"]
+mod allocator;
 mod archetypes;
+mod block_memory;
 mod buffers;
 mod bulk;
 mod bundles;

@@ -13,12 +13,12 @@ static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static COUNTING: Watched = Watched {
-    grants: |bytes| {
-        BYTES.fetch_add(bytes, Ordering::Relaxed);
+    grants: |layout| {
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         true
     },
-    freed: |bytes| _ = BYTES.fetch_sub(bytes, Ordering::Relaxed),
+    freed: |layout| _ = BYTES.fetch_sub(layout.size(), Ordering::Relaxed),
 };
 
 /// How often memory was asked for so far, by all threads.

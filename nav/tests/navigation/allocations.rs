@@ -1,5 +1,6 @@
 //! Once warm, no query and no tick allocates.
 
+use std::alloc::Layout;
 use std::cell::Cell as Counter;
 
 use crate::allocator::Watched;
@@ -18,7 +19,7 @@ thread_local! {
     static COUNT: Counter<u64> = const { Counter::new(0) };
 }
 
-fn count(_bytes: usize) -> bool {
+fn count(_layout: Layout) -> bool {
     COUNT.with(|count| count.set(count.get() + 1));
     true
 }

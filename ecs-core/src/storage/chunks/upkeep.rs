@@ -12,8 +12,7 @@ use crate::entity::Entity;
 impl Chunks {
     /// The memory that all blocks take.
     pub(crate) fn block_bytes(&self) -> usize {
-        let found = (0..self.heads.len()).map(|chunk| self.layouts.find(chunk));
-        found.filter(|&(_, place)| place == 0).map(|(layout, _)| layout.block.size()).sum()
+        self.blocks.iter().map(|block| block.layout().size()).sum()
     }
 
     /// Gives back all but one of the empty chunks at the end.
