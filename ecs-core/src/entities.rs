@@ -515,7 +515,7 @@ mod tests {
         let byte = crate::ComponentDescriptor::bytes("byte", core::alloc::Layout::new::<u8>());
         let byte = world.register_dynamic(byte).expect("a new name");
         let [alone, parent, child] = [(); 3].map(|()| world.spawn(value()));
-        world.set_parent(child, parent).expect("no circle");
+        world.relation_mut::<crate::ChildOf>().set_parent(child, parent).expect("no circle");
         assert!(finds_no_handle(|| drop(world.spawn_batch((0..9999).map(|_| ())))));
         assert_eq!(world.len(), INDEX_END as usize, "those before it are there");
 

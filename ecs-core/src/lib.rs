@@ -118,8 +118,8 @@ pub use features::{
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
     ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,
-    RelationId, RelationRules, RestoreError, RestoreReport, Snapshot, SnapshotError, Sources,
-    StateHash, Targets, TermError, Unrelated,
+    RelationId, RelationMut, RelationRef, RelationRules, RestoreError, RestoreReport, Snapshot,
+    SnapshotError, Sources, StateHash, Targets, TermError, Unrelated,
 };
 #[cfg(feature = "derive")]
 pub use formic_ecs_derive::{Bundle, Component, HashState, QueryData};
@@ -163,7 +163,7 @@ pub mod prelude {
     pub use crate::commands::CommandBuffer;
     pub use crate::component::Component;
     pub use crate::entity::Entity;
-    pub use crate::features::Buffer;
+    pub use crate::features::{Buffer, ChildOf, Relation};
     pub use crate::hash::HashState;
     pub use crate::query::{
         Added, Changed, Claimant, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, QueryData,

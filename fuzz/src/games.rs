@@ -138,7 +138,7 @@ impl Plan {
         world.register::<Friend>();
         world.register::<Buffer<Note>>();
         world.register::<Cache>();
-        world.register_relation::<ChildOf>();
+        world.relation_mut::<ChildOf>();
         world.insert_resource(Diary::default());
         world.insert_resource(Weather::default());
         world.insert_resource(String::from("made from a file"));
@@ -228,7 +228,7 @@ impl Plan {
         }
         if parts & 16 != 0 {
             // It may be a circle.
-            _ = world.relate::<ChildOf>(ant, other);
+            _ = world.relation_mut::<ChildOf>().add(ant, other);
         }
         if parts & 32 != 0 {
             world.insert(ant, Cache::default()).expect("it is there");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, World};
+use formic_ecs::{Buffer, Bundle, ChildOf, Component, Entity, NoSuchEntity, World};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, Executing, Finished};
@@ -333,7 +333,8 @@ impl ActionSet {
             return Err(NoSuchEntity(agent).into());
         }
         let owner = world.spawn(mind);
-        world.set_parent(owner, agent).expect("a new entity is no parent");
+        let related = world.relation_mut::<ChildOf>().add(owner, agent);
+        related.expect("a new entity is no parent");
         self.spawn_actions(world, agent, owner);
         Ok(owner)
     }

@@ -154,7 +154,7 @@ pub fn idle<A: Activity>() -> impl Bundle {
 /// let mut world = World::new();
 /// let agent = world.spawn(activity::idle::<Eat>());
 /// let hands = world.spawn(activity::parallel::<Eat>(agent));
-/// world.relate::<ChildOf>(hands, agent)?;
+/// world.relation_mut::<ChildOf>().add(hands, agent)?;
 /// assert_eq!(world.get::<ActivitySlot<Eat>>(hands)?.agent(hands), agent);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

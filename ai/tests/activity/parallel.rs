@@ -20,7 +20,7 @@ fn an_agent_hauls_while_it_goes_somewhere() {
     let feet = stage.puppet("feet").act(wait_for(0)).act(|_| done());
     let agent = stage.agent(feet);
     let hands = stage.world.spawn(activity::parallel::<Puppet>(agent));
-    stage.world.relate::<ChildOf>(hands, agent).unwrap();
+    stage.world.relation_mut::<ChildOf>().add(hands, agent).unwrap();
     let haul = stage.puppet("hands").act(wait_for(1)).act(|_| done());
     activity::order(&mut stage.world, hands, 1, haul).unwrap();
     stage.tick();
@@ -40,7 +40,7 @@ fn a_lane_goes_with_its_agent_and_is_finished() {
     let feet = stage.puppet("feet").act(wait_for(0));
     let agent = stage.agent(feet);
     let hands = stage.world.spawn(activity::parallel::<Puppet>(agent));
-    stage.world.relate::<ChildOf>(hands, agent).unwrap();
+    stage.world.relation_mut::<ChildOf>().add(hands, agent).unwrap();
     let haul = stage.puppet("hands").act(wait_for(1));
     activity::order(&mut stage.world, hands, 1, haul).unwrap();
     stage.tick();

@@ -18,8 +18,8 @@ pub use dynamic::{
 pub use hooks::{Event, EventKind, HooksOf, ObserverId};
 pub use prefab::{InstantiateError, Prefab};
 pub use relation::{
-    ChildOf, OnTargetDespawn, Related, Relation, RelationError, RelationId, RelationRules, Sources,
-    Targets, Unrelated,
+    ChildOf, OnTargetDespawn, Related, Relation, RelationError, RelationId, RelationMut,
+    RelationRef, RelationRules, Sources, Targets, Unrelated,
 };
 pub use snapshot::{
     DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport, Snapshot, SnapshotError,

@@ -11,6 +11,7 @@ use crate::component::{
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
+use crate::features::relation::ChildOf;
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
 use crate::transfer::{Bundles, Part, RowCopies, Transition};
@@ -62,7 +63,7 @@ struct Family {
 impl World {
     /// Copies of an entity, `count` of them: its components cloned, their bits as they are.
     ///
-    /// Its [descendants](Self::descendants) are copied with it. What refers to one of these
+    /// Its [descendants](crate::RelationRef::descendants) are copied with it. What refers to one of these
     /// entities (fields marked `#[component(entity)]`, relations, the elements of buffers) refers
     /// in the copy to the copy of that entity; what refers to other entities is as it was, and an
     /// entity that is related to others has copies that are related to them. The tag
@@ -83,11 +84,11 @@ impl World {
     /// let mut world = World::new();
     /// let car = world.spawn((Prefab, Engine(90)));
     /// let lamp = world.spawn(Prefab);
-    /// world.set_parent(lamp, car)?;
+    /// world.relation_mut::<ChildOf>().set_parent(lamp, car)?;
     /// world.insert(car, Lamps(vec![lamp]))?;
     ///
     /// let cars = world.instantiate(car, 3)?;
-    /// assert_eq!(world.get::<Lamps>(cars[2])?.0, world.children(cars[2]));
+    /// assert_eq!(world.get::<Lamps>(cars[2])?.0, world.relation::<ChildOf>().children(cars[2]));
     /// assert_eq!(world.query::<&Engine>().count(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -218,7 +219,8 @@ impl World {
 
     fn family(&self, root: Entity) -> Result<Family, InstantiateError> {
         self.expect_there(root)?;
-        let members: Vec<Entity> = core::iter::once(root).chain(self.descendants(root)).collect();
+        let members: Vec<Entity> =
+            core::iter::once(root).chain(self.relation::<ChildOf>().descendants(root)).collect();
         for &member in &members {
             self.locate_original(member)?;
         }

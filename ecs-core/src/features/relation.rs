@@ -18,20 +18,21 @@ use crate::hash::HashState;
 use crate::name::Name;
 
 pub(crate) use links::RelationFns;
+pub use links::{RelationMut, RelationRef};
 
 /// A relation between entities: each *source* has *targets*, each target has sources.
 ///
 /// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a
 /// target a [`Sources<R>`] component, whatever entities are in them. Both are there exactly while they are
-/// not empty, and the world keeps them in step: they are changed by [`World::relate`] and its
-/// kind, and no other code can (a bundle with one of them, or a query that would write to it, does
+/// not empty, and the world keeps them in step: they are changed by [`World::relation_mut`],
+/// and no other code can (a bundle with one of them, or a query that would write to it, does
 /// not compile).
 ///
 /// Lists keep their order, so that to leave one takes time by the number of entities before it or behind it, whichever
 /// are fewer: of hundreds of thousands of sources of one target let the first or the last go first, or all with the
 /// target.
 ///
-/// [`World::relate`]: crate::World::relate
+/// [`World::relation_mut`]: crate::World::relation_mut
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -42,13 +43,13 @@ pub(crate) use links::RelationFns;
 ///
 /// let mut world = World::new();
 /// let [ada, bob, cat] = [world.spawn(()), world.spawn(()), world.spawn(())];
-/// world.relate::<Likes>(ada, bob)?;
-/// world.relate::<Likes>(ada, cat)?;
-/// world.relate::<Likes>(bob, cat)?;
-/// assert_eq!(world.targets::<Likes>(ada), [bob, cat]);
-/// assert_eq!(world.sources::<Likes>(cat), [ada, bob]);
+/// world.relation_mut::<Likes>().add(ada, bob)?;
+/// world.relation_mut::<Likes>().add(ada, cat)?;
+/// world.relation_mut::<Likes>().add(bob, cat)?;
+/// assert_eq!(world.relation::<Likes>().targets(ada), [bob, cat]);
+/// assert_eq!(world.relation::<Likes>().sources(cat), [ada, bob]);
 /// world.despawn(bob)?;
-/// assert_eq!(world.targets::<Likes>(ada), [cat]);
+/// assert_eq!(world.relation::<Likes>().targets(ada), [cat]);
 /// assert_eq!(world.query::<&Targets<Likes>>().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -68,10 +69,10 @@ pub(crate) use links::RelationFns;
 ///
 /// let mut world = World::new();
 /// let [page, knight, king] = [world.spawn(()), world.spawn(()), world.spawn(())];
-/// world.relate::<Serves>(page, knight)?;
-/// assert!(world.relate::<Serves>(knight, page).is_err(), "a circle");
-/// world.relate::<Serves>(page, king)?;
-/// assert_eq!(world.targets::<Serves>(page), [king], "one at a time");
+/// world.relation_mut::<Serves>().add(page, knight)?;
+/// assert!(world.relation_mut::<Serves>().add(knight, page).is_err(), "a circle");
+/// world.relation_mut::<Serves>().add(page, king)?;
+/// assert_eq!(world.relation::<Serves>().targets(page), [king], "one at a time");
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub trait Relation: Send + Sync + Sized + 'static {
@@ -106,7 +107,7 @@ pub trait Relation: Send + Sync + Sized + 'static {
 ///
 /// let mut world = World::new();
 /// let [wheel, cart] = [world.spawn(()), world.spawn(())];
-/// world.relate::<PartOf>(wheel, cart)?;
+/// world.relation_mut::<PartOf>().add(wheel, cart)?;
 /// world.despawn(cart)?;
 /// assert!(!world.contains(wheel));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -133,8 +134,7 @@ pub struct RelationRules {
     pub on_target_despawn: OnTargetDespawn,
 }
 
-/// The number of a relation in its world; see [`World::register_relation`](crate::World::register_relation)
-/// and [`ByIdMut::register_relation`](crate::ByIdMut::register_relation).
+/// The number of a relation in its world: [`RelationMut::id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelationId(usize);
 
@@ -147,15 +147,15 @@ impl RelationId {
 }
 
 /// The hierarchy: a child has one parent, and is despawned with it. See
-/// [`World::set_parent`](crate::World::set_parent).
+/// [`RelationMut::set_parent`].
 ///
 /// ```
 /// use formic_ecs::prelude::*;
 /// use formic_ecs::{ChildOf, Targets};
 /// let mut world = World::new();
 /// let [family, child] = [world.spawn(()), world.spawn(())];
-/// world.set_parent(child, family)?;
-/// assert_eq!(world.children(family), [child]);
+/// world.relation_mut::<ChildOf>().set_parent(child, family)?;
+/// assert_eq!(world.relation::<ChildOf>().children(family), [child]);
 /// assert_eq!(world.query::<(Entity, &Targets<ChildOf>)>().first().expect("one").0, child);
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
@@ -180,10 +180,10 @@ impl Relation for ChildOf {
 /// let mut world = World::new();
 /// world.observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
 ///     assert_eq!(child, related.source);
-///     assert_eq!(world.parent(child), Some(related.target));
+///     assert_eq!(world.relation::<ChildOf>().parent(child), Some(related.target));
 /// });
 /// let [family, child] = [world.spawn(()), world.spawn(())];
-/// world.set_parent(child, family)?;
+/// world.relation_mut::<ChildOf>().set_parent(child, family)?;
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub struct Related<R> {
@@ -207,8 +207,8 @@ pub struct Related<R> {
 ///     *world.resource_mut::<u32>().expect("there") += 1;
 /// });
 /// let [family, child] = [world.spawn(()), world.spawn(())];
-/// world.set_parent(child, family)?;
-/// world.set_parent(child, None)?;
+/// world.relation_mut::<ChildOf>().set_parent(child, family)?;
+/// world.relation_mut::<ChildOf>().set_parent(child, None)?;
 /// assert_eq!(world.resource(), Ok(&1_u32));
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
@@ -427,14 +427,11 @@ pub enum RelationError {
         /// To whom.
         target: Entity,
     },
-    /// The world has no relation of this number.
-    Unknown(RelationId),
 }
 
 error_text! { RelationError:
     Self::NoSuchEntity(error) => "{error}";
     Self::Circle { source, target } => "relating {source} to {target} would close a circle";
-    Self::Unknown(relation) => "the world has no relation {}", relation.index();
 }
 
 from_error!(NoSuchEntity => RelationError::NoSuchEntity);

@@ -334,7 +334,7 @@
 //! # use formic_ecs::{ChildOf, Sources, prelude::*};
 //! let mut world = World::new();
 //! let entity = world.spawn(());
-//! world.set_parent(entity, None).ok();
+//! world.relation_mut::<ChildOf>().set_parent(entity, None).ok();
 //! ```
 //!
 //! # Nor by a command

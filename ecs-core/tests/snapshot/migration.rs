@@ -73,8 +73,8 @@ mod then {
         ];
         world.set_enabled::<Mana>(all[1], false).expect("it has some");
         world.set_enabled::<Awake>(all[5], false).expect("it is");
-        world.relate::<Likes>(all[2], all[4]).expect("alive");
-        world.set_parent(all[3], all[5]).expect("alive");
+        world.relation_mut::<Likes>().add(all[2], all[4]).expect("alive");
+        world.relation_mut::<ChildOf>().set_parent(all[3], all[5]).expect("alive");
         world.despawn(all[6]).expect("alive");
         world.get_mut::<Gold>(all[5]).expect("some").0 += 1;
         world
@@ -137,8 +137,8 @@ mod now {
         world.register::<Mood>();
         world.register::<Coins>();
         world.register::<Awake>();
-        world.register_relation::<Admires>();
-        world.register_relation::<ChildOf>();
+        world.relation_mut::<Admires>();
+        world.relation_mut::<ChildOf>();
         world.register_removed("game.socket");
         world.register_removed("game.mana");
         world
@@ -181,8 +181,13 @@ fn a_snapshot_of_an_earlier_program_is_restored_into_one_where_everything_has_an
         panic!("{rich:?}");
     };
     assert_eq!(world.is_enabled::<now::Awake>(calm), Ok(false));
-    assert_eq!(world.targets::<now::Admires>(world.sources::<now::Admires>(angry)[0]), [angry]);
-    assert_eq!(world.children(calm).len(), 1);
+    assert_eq!(
+        world
+            .relation::<now::Admires>()
+            .targets(world.relation::<now::Admires>().sources(angry)[0]),
+        [angry]
+    );
+    assert_eq!(world.relation::<ChildOf>().children(calm).len(), 1);
     // The one that waited for its socket to be closed waits for nothing any more.
     assert_eq!(world.len(), 6);
     assert_eq!(world.query_filtered::<Entity, With<Despawned>>().count(), 0);
@@ -244,8 +249,8 @@ fn a_despawned_entity_goes_also_where_what_was_there_panics_as_it_goes() {
 #[test]
 fn a_component_that_the_program_does_not_know_is_an_error_that_says_what_to_do() {
     let mut world = World::new();
-    world.register_relation::<then::Likes>();
-    world.register_relation::<ChildOf>();
+    world.relation_mut::<then::Likes>();
+    world.relation_mut::<ChildOf>();
     let error = world.restore(&stored_plain()).expect_err("no component is known");
     assert_eq!(
         error,

@@ -28,11 +28,11 @@ fn society(count: u32) -> (World, Vec<Entity>) {
     let mut world = World::new();
     let all: Vec<Entity> = (0..count).map(|i| world.spawn(position(i))).collect();
     for (i, &entity) in all.iter().enumerate().skip(1) {
-        world.set_parent(entity, all[i / 3]).expect("a tree");
-        world.relate::<Likes>(entity, all[(i * 5) % all.len()]).expect("alive");
-        world.relate::<Likes>(entity, all[(i * 7) % all.len()]).expect("alive");
+        world.relation_mut::<ChildOf>().set_parent(entity, all[i / 3]).expect("a tree");
+        world.relation_mut::<Likes>().add(entity, all[(i * 5) % all.len()]).expect("alive");
+        world.relation_mut::<Likes>().add(entity, all[(i * 7) % all.len()]).expect("alive");
         if i % 4 == 0 {
-            world.relate::<Needs>(entity, all[i / 2]).expect("no circle");
+            world.relation_mut::<Needs>().add(entity, all[i / 2]).expect("no circle");
         }
         if i % 6 == 0 {
             world.insert(entity, Prefab).expect("alive");
@@ -46,12 +46,12 @@ fn society(count: u32) -> (World, Vec<Entity>) {
 fn related(world: &World, all: &[Entity]) -> Vec<Vec<Entity>> {
     let of = |&entity: &Entity| {
         let lists = [
-            world.targets::<ChildOf>(entity),
-            world.sources::<ChildOf>(entity),
-            world.targets::<Likes>(entity),
-            world.sources::<Likes>(entity),
-            world.targets::<Needs>(entity),
-            world.sources::<Needs>(entity),
+            world.relation::<ChildOf>().targets(entity),
+            world.relation::<ChildOf>().sources(entity),
+            world.relation::<Likes>().targets(entity),
+            world.relation::<Likes>().sources(entity),
+            world.relation::<Needs>().targets(entity),
+            world.relation::<Needs>().sources(entity),
         ];
         lists.map(<[Entity]>::to_vec)
     };
@@ -65,8 +65,8 @@ fn relations_come_back_in_their_order_and_go_on() {
     let saved = world.snapshot().expect("all can be saved");
     let follow = |world: &mut World| {
         world.despawn(all[2]).expect("alive");
-        _ = world.unrelate::<Likes>(all[4], all[0]);
-        world.relate::<Likes>(all[0], all[3]).expect("alive");
+        _ = world.relation_mut::<Likes>().remove(all[4], all[0]);
+        world.relation_mut::<Likes>().add(all[0], all[3]).expect("alive");
         let copies = world.instantiate(all[1], 2).expect("alive");
         (copies, related(world, &all), world.snapshot().expect("all can be saved"))
     };
@@ -91,14 +91,14 @@ fn a_world_that_knows_the_relations_keeps_them_in_step() {
     other.register::<Sources<ChildOf>>();
     let error = other.restore(&saved).expect_err("it does not know the relation");
     assert!(matches!(error, RestoreError::UnknownComponent { .. }), "{error}");
-    other.register_relation::<ChildOf>();
-    other.register_relation::<Likes>();
-    other.register_relation::<Needs>();
+    other.relation_mut::<ChildOf>();
+    other.relation_mut::<Likes>();
+    other.relation_mut::<Needs>();
     other.restore(&saved).expect("all is known");
     other.check().expect("in order");
     assert_eq!(other.snapshot().as_ref(), Ok(&saved));
     assert_eq!(related(&other, &all), related(&world, &all));
-    let descendants: Vec<Entity> = other.descendants(all[1]).collect();
+    let descendants: Vec<Entity> = other.relation::<ChildOf>().descendants(all[1]).collect();
     other.despawn(all[1]).expect("alive");
     assert!(descendants.iter().all(|&entity| !other.contains(entity)));
     other.check().expect("in order");
@@ -112,9 +112,9 @@ fn prefabs_stay_hidden_and_the_despawned_wait_to_be_cleaned_up() {
     other.register::<Position>();
     other.register::<Tag>();
     other.register::<Socket>();
-    other.register_relation::<ChildOf>();
-    other.register_relation::<Likes>();
-    other.register_relation::<Needs>();
+    other.relation_mut::<ChildOf>();
+    other.relation_mut::<Likes>();
+    other.relation_mut::<Needs>();
     for world in [&mut world, &mut other] {
         world.restore(&saved).expect("all is known");
         assert_eq!(world.query::<&Position>().count(), 17);
@@ -135,9 +135,9 @@ fn observers_hear_of_what_ends_after_a_restore() {
         *world.resource_mut::<u32>().expect("there") += 1;
     });
     let [family, child] = [world.spawn(()), world.spawn(())];
-    world.set_parent(child, family).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(child, family).expect("alive");
     let saved = world.snapshot().expect("all can be saved");
-    world.set_parent(child, None).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(child, None).expect("alive");
     world.restore(&saved).expect("its own");
     world.despawn(family).expect("alive");
     assert_eq!(world.resource(), Ok(&2_u32));
@@ -152,9 +152,9 @@ fn lists_that_are_not_in_step_are_refused() {
     };
     let mut world = World::new();
     let [a, b, c] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    world.relate::<Needs>(a, b).expect("alive");
-    world.relate::<Needs>(a, c).expect("alive");
-    world.relate::<ChildOf>(c, b).expect("alive");
+    world.relation_mut::<Needs>().add(a, b).expect("alive");
+    world.relation_mut::<Needs>().add(a, c).expect("alive");
+    world.relation_mut::<ChildOf>().add(c, b).expect("alive");
     let saved = world.snapshot().expect("all can be saved");
     let hash = world.state_hash();
     let stranger = Entity::from_bits(1 << 32 | 77).expect("a handle");
@@ -189,10 +189,10 @@ fn lists_that_are_not_in_step_are_refused() {
 fn a_circle_of_parents_is_refused() {
     let mut world = World::new();
     let [a, b, c] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    world.relate::<Likes>(a, b).expect("alive");
-    world.relate::<Likes>(b, c).expect("alive");
-    world.relate::<Likes>(c, a).expect("alive");
-    world.register_relation::<ChildOf>();
+    world.relation_mut::<Likes>().add(a, b).expect("alive");
+    world.relation_mut::<Likes>().add(b, c).expect("alive");
+    world.relation_mut::<Likes>().add(c, a).expect("alive");
+    world.relation_mut::<ChildOf>();
     let saved = world.snapshot().expect("all can be saved");
     let mut bytes = saved.as_bytes().to_vec();
     let renamed = [

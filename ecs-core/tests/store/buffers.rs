@@ -202,11 +202,11 @@ fn an_instance_has_elements_of_its_own_which_refer_to_the_instance() {
 #[test]
 fn names_in_hashes_and_snapshots_do_not_follow_our_modules() {
     let mut world = World::new();
-    world.register_relation::<formic_ecs::ChildOf>();
+    world.relation_mut::<ChildOf>();
     let ids = [world.register::<Buffer<Opaque>>(), world.register::<Buffer<Word>>()];
     let sides = [
-        world.component_id::<formic_ecs::Targets<formic_ecs::ChildOf>>().expect("it is registered"),
-        world.component_id::<formic_ecs::Sources<formic_ecs::ChildOf>>().expect("it is registered"),
+        world.component_id::<formic_ecs::Targets<ChildOf>>().expect("it is registered"),
+        world.component_id::<formic_ecs::Sources<ChildOf>>().expect("it is registered"),
     ];
     let name = |id| world.component_info(id).expect("it is known").name().to_string();
     let element = std::any::type_name::<Opaque>();

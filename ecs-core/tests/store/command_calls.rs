@@ -314,7 +314,7 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
     let gold = world.register_dynamic(gold).expect("new");
     let (one, two, dead) = (world.spawn(Unique), world.spawn(()), world.spawn(()));
     world.despawn(dead).expect("alive");
-    world.set_parent(two, one).expect("no circle");
+    world.relation_mut::<ChildOf>().set_parent(two, one).expect("no circle");
     let managed = world.component_id::<Sources<ChildOf>>().expect("used");
     let foreign = CommandBuffer::new(&world).spawn(());
 
@@ -403,7 +403,7 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
     commands.remove_resource::<u16>();
     assert_eq!(commands.play(&mut world).failures(), []);
     let [house, room, chair] = *world.resource::<[Entity; 3]>().expect("put there");
-    assert!(world.descendants(house).eq([room, chair]));
+    assert!(world.relation::<ChildOf>().descendants(house).eq([room, chair]));
     assert_eq!(world.by_id().get(house, gold), Ok(&300_u16.to_ne_bytes()[..]));
     assert!(!world.by_id().has(room, gold));
     assert_eq!(world.resource::<u8>(), Ok(&6));
@@ -412,7 +412,7 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
     commands.unrelate::<ChildOf>(chair, room);
     commands.set_parent(room, None);
     assert_eq!(commands.play(&mut world).failures(), []);
-    assert_eq!(world.descendants(house).count(), 0);
+    assert_eq!(world.relation::<ChildOf>().descendants(house).count(), 0);
     world.check().expect("consistent");
 }
 

@@ -52,10 +52,10 @@ fn world(ledger: &Ledger) -> (World, Vec<Entity>) {
         all.push(entity);
     }
     for (i, &entity) in all.iter().enumerate().skip(1) {
-        world.set_parent(entity, all[i / 3]).expect("no circle");
-        world.relate::<Likes>(entity, all[(i * 5 + 1) % COUNT]).expect("alive");
+        world.relation_mut::<ChildOf>().set_parent(entity, all[i / 3]).expect("no circle");
+        world.relation_mut::<Likes>().add(entity, all[(i * 5 + 1) % COUNT]).expect("alive");
     }
-    world.relate::<Serves>(all[1], all[COUNT - 1]).expect("alive");
+    world.relation_mut::<Serves>().add(all[1], all[COUNT - 1]).expect("alive");
     world.insert_resource(Held(ledger.value(100)));
     (world, all)
 }
@@ -91,17 +91,17 @@ fn every_drop_in_every_operation() {
         ("despawn a leaf", |world, all, _| world.despawn(all[COUNT - 1]).expect("alive")),
         ("despawn a family", |world, all, _| world.despawn(all[1]).expect("alive")),
         ("relate", |world, all, _| {
-            _ = world.relate::<Likes>(all[0], all[4]);
-            _ = world.relate::<Serves>(all[1], all[2]);
-            _ = world.relate::<Serves>(all[5], all[5]);
+            _ = world.relation_mut::<Likes>().add(all[0], all[4]);
+            _ = world.relation_mut::<Serves>().add(all[1], all[2]);
+            _ = world.relation_mut::<Serves>().add(all[5], all[5]);
         }),
         ("set a parent", |world, all, _| {
-            world.set_parent(all[2], all[1]).expect("no circle");
-            world.set_parent(all[4], None).expect("alive");
+            world.relation_mut::<ChildOf>().set_parent(all[2], all[1]).expect("no circle");
+            world.relation_mut::<ChildOf>().set_parent(all[4], None).expect("alive");
         }),
         ("unrelate", |world, all, _| {
             for i in 1..COUNT {
-                _ = world.unrelate::<Likes>(all[i], all[(i * 5 + 1) % COUNT]);
+                _ = world.relation_mut::<Likes>().remove(all[i], all[(i * 5 + 1) % COUNT]);
             }
         }),
         ("instantiate a family", |world, all, _| drop(world.instantiate(all[2], 2))),
@@ -153,7 +153,7 @@ fn every_drop_in_every_operation() {
             let new = world.spawn(Value(ledger.value(1)));
             if let Some(&old) = all.iter().find(|&&entity| world.contains(entity)) {
                 // Those that wait for their cleanup are there, and can be related no more.
-                _ = world.relate::<ChildOf>(new, old);
+                _ = world.relation_mut::<ChildOf>().add(new, old);
             }
             world.check().expect("it goes on");
             _ = panics_as_planned(|| drop(world));

@@ -108,7 +108,7 @@ fn where_the_drop_of_a_dependant_panics_it_is_gone_and_those_after_it_are_there(
         let ledger = Ledger::default();
         let (mut world, all) = filled(&ledger);
         for (child, parent) in [(1, 0), (2, 0), (3, 1), (4, 1), (6, 2), (5, 2)] {
-            world.set_parent(all[child], all[parent]).expect("alive");
+            world.relation_mut::<ChildOf>().set_parent(all[child], all[parent]).expect("alive");
         }
         // Each has three values.
         ledger.panic_at_drop(3 * nth + 1);

@@ -89,10 +89,10 @@ fn family(world: &mut World, ledger: &Ledger) -> [Entity; 4] {
         world.spawn((Prefab, Number(i as u64), Value(ledger.value(i as u64))))
     });
     let [root, left, right, leaf] = all;
-    world.set_parent(left, root).expect("alive");
-    world.set_parent(right, root).expect("alive");
-    world.set_parent(leaf, left).expect("alive");
-    world.relate::<Likes>(right, leaf).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(left, root).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(right, root).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(leaf, left).expect("alive");
+    world.relation_mut::<Likes>().add(right, leaf).expect("alive");
     world.insert(root, Links(vec![leaf, root])).expect("alive");
     world.insert(leaf, Links(vec![right])).expect("alive");
     all
@@ -107,15 +107,17 @@ fn a_family_is_copied_with_its_references_and_relations() {
     check(&world);
     assert_eq!((world.len(), ledger.live()), (24, 24));
     for copy in copies {
-        let [left, right] = world.children(copy) else { panic!("two children") };
-        let [leaf] = world.children(*left) else { panic!("one child") };
+        let [left, right] = world.relation::<ChildOf>().children(copy) else {
+            panic!("two children")
+        };
+        let [leaf] = world.relation::<ChildOf>().children(*left) else { panic!("one child") };
         assert_eq!(world.get(copy), Ok(&Links(vec![*leaf, copy])));
         assert_eq!(world.get(*leaf), Ok(&Links(vec![*right])));
-        assert_eq!(world.targets::<Likes>(*right), [*leaf]);
-        assert_eq!(world.sources::<Likes>(*leaf), [*right]);
+        assert_eq!(world.relation::<Likes>().targets(*right), [*leaf]);
+        assert_eq!(world.relation::<Likes>().sources(*leaf), [*right]);
         let numbers = [copy, *left, *right, *leaf].map(|member| world.get::<Number>(member));
         assert_eq!(numbers.map(|number| number.expect("copied").0), [0, 1, 2, 3]);
-        assert_eq!(world.parent(copy), None);
+        assert_eq!(world.relation::<ChildOf>().parent(copy), None);
     }
     assert_eq!(world.query::<&Number>().count(), 20);
     world.despawn(root).expect("alive");
@@ -129,19 +131,22 @@ fn copies_are_related_to_those_outside_to_whom_the_original_is() {
     let ledger = Ledger::default();
     let [root, left, ..] = family(&mut world, &ledger);
     let [house, friend, admirer] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    world.set_parent(root, house).expect("alive");
-    world.relate::<Likes>(left, friend).expect("alive");
-    world.relate::<Likes>(admirer, left).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(root, house).expect("alive");
+    world.relation_mut::<Likes>().add(left, friend).expect("alive");
+    world.relation_mut::<Likes>().add(admirer, left).expect("alive");
     let copies = world.instantiate(root, 2).expect("all is Clone");
     check(&world);
-    assert_eq!(world.children(house), [root, copies[0], copies[1]]);
-    let lefts = copies.iter().map(|&copy| world.children(copy)[0]).collect::<Vec<_>>();
-    assert_eq!(world.sources::<Likes>(friend), [left, lefts[0], lefts[1]]);
-    assert_eq!(world.targets::<Likes>(admirer), [left], "nobody likes a copy unasked");
-    assert_eq!(world.sources::<Likes>(lefts[0]), []);
+    assert_eq!(world.relation::<ChildOf>().children(house), [root, copies[0], copies[1]]);
+    let lefts = copies
+        .iter()
+        .map(|&copy| world.relation::<ChildOf>().children(copy)[0])
+        .collect::<Vec<_>>();
+    assert_eq!(world.relation::<Likes>().sources(friend), [left, lefts[0], lefts[1]]);
+    assert_eq!(world.relation::<Likes>().targets(admirer), [left], "nobody likes a copy unasked");
+    assert_eq!(world.relation::<Likes>().sources(lefts[0]), []);
     // One that is related and has no family.
     let copy = world.instantiate(friend, 1).expect("all is Clone")[0];
-    assert_eq!(world.sources::<Likes>(copy), []);
+    assert_eq!(world.relation::<Likes>().sources(copy), []);
     check(&world);
 }
 
@@ -168,13 +173,13 @@ fn a_clone_that_panics_leaves_whole_families() {
         let ledger = Ledger::default();
         let [root, left, ..] = family(&mut world, &ledger);
         let friend = world.spawn(());
-        world.relate::<Likes>(left, friend).expect("alive");
+        world.relation_mut::<Likes>().add(left, friend).expect("alive");
         ledger.panic_at_clone(nth);
         assert!(panics_as_planned(|| drop(world.instantiate(root, 3))));
         check(&world);
         let whole = nth / 4;
         assert_eq!((world.len(), ledger.live()), (5 + whole * 4, 4 + whole * 4));
-        assert_eq!(world.sources::<Likes>(friend).len(), 1 + whole);
+        assert_eq!(world.relation::<Likes>().sources(friend).len(), 1 + whole);
         world.instantiate(root, 2).expect("all is Clone");
         check(&world);
         drop(world);
@@ -211,7 +216,7 @@ fn copies_are_given_what_the_closure_makes() {
     for (index, &copy) in (10..).zip(&copies) {
         assert_eq!(world.get(copy), Ok(&Number(index)));
         assert!(world.has::<Lamp>(copy));
-        assert_eq!(world.children(copy).len(), 2);
+        assert_eq!(world.relation::<ChildOf>().children(copy).len(), 2);
     }
     let before = world.len();
     assert!(panics_as_planned(|| {
@@ -259,8 +264,8 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
     let copies = world.instantiate(root, 5).expect("all is Clone");
     check(&world);
     assert_eq!(copies.len(), 3, "those that were made");
-    assert_eq!(world.children(copies[0]).len(), 2);
-    assert_eq!(world.children(copies[2]).len(), 1, "of what was left");
+    assert_eq!(world.relation::<ChildOf>().children(copies[0]).len(), 2);
+    assert_eq!(world.relation::<ChildOf>().children(copies[2]).len(), 1, "of what was left");
 }
 
 #[test]

@@ -333,7 +333,7 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
 fn what_only_the_world_changes_is_read_by_id_and_not_written() {
     let mut world = World::new();
     let [parent, child] = [world.spawn(()), world.spawn(())];
-    world.set_parent(child, Some(parent)).expect("both are there");
+    world.relation_mut::<ChildOf>().set_parent(child, Some(parent)).expect("both are there");
     let targets = world.component_id::<Targets<ChildOf>>().expect("known");
     for asking in
         [DynamicQuery::builder().write(targets), DynamicQuery::builder().optional_write(targets)]

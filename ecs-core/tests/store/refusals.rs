@@ -54,8 +54,8 @@ fn stage() -> Stage {
     let all = world.spawn_batch((0..5).map(|i| (A(i), B(i))));
     let [plain, parent, child] = [all[0], all[1], all[2]];
     world.insert(child, On).expect("alive");
-    world.set_parent(child, parent).expect("alive");
-    world.relate::<Likes>(plain, child).expect("alive");
+    world.relation_mut::<ChildOf>().set_parent(child, parent).expect("alive");
+    world.relation_mut::<Likes>().add(plain, child).expect("alive");
     let waiting = world.spawn((A(7), Socket(1)));
     world.despawn(waiting).expect("alive");
     world.despawn(all[3]).expect("alive");
@@ -96,12 +96,18 @@ fn what_is_an_error_leaves_the_world_as_it_was() {
         ("get_mut of another", |s| s.world.get_mut::<Fresh>(s.plain).is_err()),
         ("set_enabled", |s| s.world.set_enabled::<On>(s.plain, false).is_err()),
         ("set_enabled, stale", |s| s.world.set_enabled::<On>(s.stale, false).is_err()),
-        ("relate", |s| s.world.relate::<Likes>(s.plain, s.stale).is_err()),
-        ("relate, stale", |s| s.world.relate::<Likes>(s.stale, s.plain).is_err()),
-        ("relate to who waits", |s| s.world.relate::<Likes>(s.plain, s.waiting).is_err()),
-        ("a circle", |s| s.world.set_parent(s.parent, s.child).is_err()),
-        ("its own parent", |s| s.world.set_parent(s.child, s.child).is_err()),
-        ("a stale parent", |s| s.world.set_parent(s.child, s.stale).is_err()),
+        ("relate", |s| s.world.relation_mut::<Likes>().add(s.plain, s.stale).is_err()),
+        ("relate, stale", |s| s.world.relation_mut::<Likes>().add(s.stale, s.plain).is_err()),
+        ("relate to who waits", |s| {
+            s.world.relation_mut::<Likes>().add(s.plain, s.waiting).is_err()
+        }),
+        ("a circle", |s| s.world.relation_mut::<ChildOf>().set_parent(s.parent, s.child).is_err()),
+        ("its own parent", |s| {
+            s.world.relation_mut::<ChildOf>().set_parent(s.child, s.child).is_err()
+        }),
+        ("a stale parent", |s| {
+            s.world.relation_mut::<ChildOf>().set_parent(s.child, s.stale).is_err()
+        }),
         ("instantiate", |s| s.world.instantiate(s.stale, 3).is_err()),
         ("instantiate without Clone", |s| s.world.instantiate(s.child, 3).is_err()),
         ("resource", |s| s.world.resource_mut::<u32>().is_err()),

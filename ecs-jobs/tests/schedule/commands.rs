@@ -204,7 +204,7 @@ fn calls_of_parallel_loops_are_made_by_sort_key() {
         let mut schedule = Schedule::builder().add(call).build(&mut world).unwrap();
         assert!(schedule.run(&mut world, pool).failures.is_empty());
         world.check().unwrap();
-        assert_eq!(world.children(first).len(), 1);
+        assert_eq!(world.relation::<ChildOf>().children(first).len(), 1);
         (world.remove_resource::<Seen>().unwrap().0, world.state_hash())
     };
     let expected = state(&Pool::new(Threads::None).unwrap());

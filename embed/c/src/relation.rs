@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use formic_ecs::{
-    ById, ByIdMut, ChildOf, ComponentId, Entity, OnTargetDespawn, RelationError, RelationId,
-    RelationRules,
+    ChildOf, ComponentId, Entity, OnTargetDespawn, RelationError, RelationId, RelationMut,
+    RelationRef, RelationRules,
 };
 
 use crate::component::fm_component;
@@ -44,11 +44,12 @@ impl From<RelationError> for Failure {
     }
 }
 
-fn find(state: &mut WorldState, relation: fm_relation) -> Result<RelationId, Failure> {
-    let Some(place) = relation.checked_sub(1) else {
-        return Ok(state.world.register_relation::<ChildOf>());
+fn find(state: &mut WorldState, relation: fm_relation) -> Result<RelationMut<'_>, Failure> {
+    let id = match relation.checked_sub(1) {
+        None => Some(state.world.relation_mut::<ChildOf>().id()),
+        Some(place) => state.relations.get(place as usize).map(|relation| relation.id),
     };
-    state.relations.get(place as usize).map(|relation| relation.id).ok_or_else(|| {
+    id.and_then(|id| state.world.by_id_mut().relation(id)).ok_or_else(|| {
         Failure::new(fm_status::FM_BAD_HANDLE, format!("the world has no relation {relation}"))
     })
 }
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn fm_relation_new(
                 on_target_despawn,
             };
             let name = format!("host.{rules}.{before}");
-            let id = state.world.by_id_mut().register_relation(&name, store_rules)?;
+            let id = state.world.by_id_mut().register_relation(&name, store_rules)?.id();
             state.relations.push(HostRelation { rules, id });
             Ok(state.relations.len())
         })?;
@@ -109,10 +110,7 @@ pub unsafe extern "C" fn fm_relation_components(
     call(|| {
         ffi::expect_place("targets", targets)?;
         ffi::expect_place("sources", sources)?;
-        let [to, from] = with(world, |state| {
-            let relation = find(state, relation)?;
-            Ok(state.world.by_id().sides(relation).expect("it is of this world"))
-        })?;
+        let [to, from] = with(world, |state| Ok(find(state, relation)?.sides()))?;
         let number = |id: ComponentId| fm_component::try_from(id.index()).expect("fewer than 2^32");
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("targets", targets, number(to)) }?;
@@ -139,7 +137,7 @@ pub unsafe extern "C" fn fm_relate(
     call(|| unsafe {
         each(
             (world, relation),
-            |ids, it, from, to| ids.relate(it, from, to),
+            |relation, from, to| relation.add(from, to),
             (sources, targets, count),
         )
     })
@@ -162,7 +160,7 @@ pub unsafe extern "C" fn fm_unrelate(
     call(|| unsafe {
         each(
             (world, relation),
-            |ids, it, from, to| ids.unrelate(it, from, to),
+            |relation, from, to| Ok(relation.remove(from, to)?),
             (sources, targets, count),
         )
     })
@@ -174,7 +172,7 @@ pub unsafe extern "C" fn fm_unrelate(
 /// There are `count` handles at both pointers.
 unsafe fn each(
     (world, relation): (fm_world, fm_relation),
-    act: fn(ByIdMut<'_>, RelationId, Entity, Entity) -> Result<bool, RelationError>,
+    act: fn(&mut RelationMut<'_>, Entity, Entity) -> Result<bool, RelationError>,
     (sources, targets, count): (*const fm_entity, *const fm_entity, usize),
 ) -> Result<(), Failure> {
     // SAFETY: the caller vouches for as many handles.
@@ -183,13 +181,11 @@ unsafe fn each(
     let targets = unsafe { ffi::slice("targets", targets, count) }?;
     with(world, |state| {
         state.expect_no_lease()?;
-        let relation = find(state, relation)?;
+        let mut relation = find(state, relation)?;
         let mut first = Ok(());
         for (&source, &target) in sources.iter().zip(targets) {
             let pair = entity_of(source).and_then(|source| Ok((source, entity_of(target)?)));
-            let done = pair.and_then(|(source, target)| {
-                Ok(act(state.world.by_id_mut(), relation, source, target)?)
-            });
+            let done = pair.and_then(|(source, target)| Ok(act(&mut relation, source, target)?));
             first = first.and(done.map(|_| ()));
         }
         first
@@ -214,7 +210,7 @@ pub unsafe extern "C" fn fm_targets(
         // SAFETY: the caller vouches for room, and for what may be written.
         unsafe {
             let room = (entities, capacity, len);
-            list((world, relation, source), |ids, it, entity| ids.targets(it, entity), room)
+            list((world, relation, source), |relation, entity| relation.targets(entity), room)
         }
     })
 }
@@ -236,7 +232,7 @@ pub unsafe extern "C" fn fm_sources(
         // SAFETY: the caller vouches for room, and for what may be written.
         unsafe {
             let room = (entities, capacity, len);
-            list((world, relation, target), |ids, it, entity| ids.sources(it, entity), room)
+            list((world, relation, target), |relation, entity| relation.sources(entity), room)
         }
     })
 }
@@ -245,7 +241,7 @@ pub unsafe extern "C" fn fm_sources(
 /// There is room for as many initialised handles, and the last pointer may be written.
 unsafe fn list(
     (world, relation, entity): (fm_world, fm_relation, fm_entity),
-    others: for<'w> fn(ById<'w>, RelationId, Entity) -> &'w [Entity],
+    others: for<'w> fn(RelationRef<'w>, Entity) -> &'w [Entity],
     (entities, capacity, len): (*mut fm_entity, usize, *mut usize),
 ) -> Result<(), Failure> {
     ffi::expect_place("len", len)?;
@@ -255,7 +251,7 @@ unsafe fn list(
         let entity = entity_of(entity)?;
         state.world.place_of(entity)?;
         let relation = find(state, relation)?;
-        let found = others(state.world.by_id(), relation, entity);
+        let found = others(relation.as_readonly(), entity);
         for (place, other) in room.iter_mut().zip(found) {
             *place = other.to_bits();
         }

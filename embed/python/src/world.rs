@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use std::sync::Arc;
 
-use formic_ecs::{ComponentDescriptor, ComponentId, DynamicQuery, Entity, Snapshot};
+use formic_ecs::{ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, Entity, Snapshot};
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -248,20 +248,20 @@ impl World {
     fn set_parent(&self, child: u64, parent: Option<u64>) -> PyResult<()> {
         let mut state = self.lock_free()?;
         let parent = parent.map(entity_of).transpose()?;
-        let set = state.world.set_parent(entity_of(child)?, parent);
+        let set = state.world.relation_mut::<ChildOf>().set_parent(entity_of(child)?, parent);
         set.map_err(|error| FormicError::new_err(error.to_string()))
     }
 
     fn parent(&self, child: u64) -> PyResult<Option<u64>> {
         let (state, child) = (self.lock(), entity_of(child)?);
         state.world.place_of(child).map_err(no_entity)?;
-        Ok(state.world.parent(child).map(Entity::to_bits))
+        Ok(state.world.relation::<ChildOf>().parent(child).map(Entity::to_bits))
     }
 
     fn children<'py>(&self, py: Python<'py>, parent: u64) -> PyResult<Bound<'py, PyByteArray>> {
         let (state, parent) = (self.lock(), entity_of(parent)?);
         state.world.place_of(parent).map_err(no_entity)?;
-        let children = bytes_of_entities(state.world.children(parent));
+        let children = bytes_of_entities(state.world.relation::<ChildOf>().children(parent));
         drop(state);
         Ok(PyByteArray::new(py, &children))
     }

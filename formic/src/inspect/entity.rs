@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ai::action::OwnedAction;
 use formic_ai::explain::DecisionLog;
-use formic_ecs::{Access, Buffer, ComponentId, Entity, EntityPlace, World};
+use formic_ecs::{Access, Buffer, ChildOf, ComponentId, Entity, EntityPlace, World};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -157,7 +157,7 @@ impl Session {
             "row": row,
             "chunk_rows": rows,
             "chunk_capacity": capacity,
-            "parent": world.parent(entity).map(entity_text),
+            "parent": world.relation::<ChildOf>().parent(entity).map(entity_text),
             "components": ids.map(|&id| self.component_json(world, entity, id)).collect::<Vec<_>>(),
         }))
     }

@@ -45,11 +45,11 @@ pub(crate) struct BondFns {
 impl BondFns {
     fn of<R: Relation>() -> Self {
         Self {
-            register: |world| _ = world.register_relation::<R>(),
-            relate: World::relate::<R>,
-            unrelate: World::unrelate::<R>,
-            targets: World::targets::<R>,
-            sources: World::sources::<R>,
+            register: |world| _ = world.relation_mut::<R>(),
+            relate: |world, source, target| world.relation_mut::<R>().add(source, target),
+            unrelate: |world, source, target| world.relation_mut::<R>().remove(source, target),
+            targets: |world, source| world.relation::<R>().targets(source),
+            sources: |world, target| world.relation::<R>().sources(target),
             observe: |world, number, bond, comes| {
                 let note = move |world: &mut World, source, target, about| {
                     assert_eq!(about, source, "a pair is told of its source");

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::iter::FusedIterator;
+use core::marker::PhantomData;
 
 use super::{
     ChildOf, EntityList, List, OnTargetDespawn, Related, Relation, RelationError, RelationId,
@@ -157,96 +158,35 @@ impl Relation for Nameless {}
 
 /// Relations.
 impl World {
-    /// Relates an entity to another; `false` where it was so already. Where the relation is
-    /// exclusive, the source is not related to its old target any more.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// struct Likes;
-    /// impl formic_ecs::Relation for Likes {}
-    ///
-    /// let mut world = World::new();
-    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
-    /// assert!(world.relate::<Likes>(ada, bob)?);
-    /// assert!(!world.relate::<Likes>(ada, bob)?, "they are already");
-    /// assert!(world.is_related::<Likes>(ada, bob));
-    /// assert!(!world.is_related::<Likes>(bob, ada));
-    /// assert_eq!(world.targets::<Likes>(ada), [bob]);
-    /// assert_eq!(world.sources::<Likes>(bob), [ada]);
-    /// assert!(world.unrelate::<Likes>(ada, bob)?);
-    /// assert!(world.targets::<Likes>(ada).is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if one of them is not in the world, or a circle would be closed that must
-    /// not be.
-    pub fn relate<R: Relation>(
-        &mut self,
-        source: Entity,
-        target: Entity,
-    ) -> Result<bool, RelationError> {
-        let relation = self.register_relation::<R>();
-        self.by_id_mut().relate(relation, source, target)
-    }
-
-    /// Ends the relation of an entity to another; `false` where there was none.
-    ///
-    /// # Errors
-    /// Returns an error if the source is not in the world.
-    pub fn unrelate<R: Relation>(
-        &mut self,
-        source: Entity,
-        target: Entity,
-    ) -> Result<bool, NoSuchEntity> {
-        self.expect_there(source)?;
-        let known = self.registry.get::<Targets<R>>().and_then(|id| self.relation_of(id));
-        Ok(known
-            .is_some_and(|it| self.unrelate_pair(self.relations()[it.index()], (source, target))))
-    }
-
-    /// Whom an entity is related to, in the order in which they were related; none where it is
-    /// not in the world.
+    /// A relation, to be looked at: who is related to whom.
     #[must_use]
-    pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
-        self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
+    pub fn relation<R: Relation>(&self) -> RelationRef<'_, R> {
+        let targets = self.registry.get::<Targets<R>>();
+        let number = targets.and_then(|targets| self.relation_of(targets));
+        RelationRef::new(self, number.map(|number| &self.relations()[number.index()]))
     }
 
-    /// Who is related to an entity, in the order in which they were related; none where it is
-    /// not in the world.
-    #[must_use]
-    pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
-        self.get::<Sources<R>>(target).map_or(&[], |sources| sources)
-    }
-
-    /// Whether an entity is related to another.
-    #[must_use]
-    pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
-        are_related((self.targets::<R>(source), self.sources::<R>(target)), (source, target))
-    }
-
-    /// Makes a relation known, and returns its number, by which [`ByIdMut::relate`](crate::ByIdMut::relate) and others go.
-    /// It is known anyway once entities are related by it; [`restore`](Self::restore) asks for it in a world where
-    /// none are.
+    /// A relation, to relate entities by. The world knows it from then on, as
+    /// [`restore`](Self::restore) asks of it where no entities are related yet:
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// use formic_ecs::ChildOf;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
-    /// world.set_parent(child, family)?;
+    /// world.relation_mut::<ChildOf>().add(child, family)?;
     /// let saved = world.snapshot()?;
     ///
     /// let mut other = World::new();
-    /// other.register_relation::<ChildOf>();
+    /// other.relation_mut::<ChildOf>();
     /// other.restore(&saved)?;
-    /// assert_eq!(other.children(family), [child]);
+    /// assert_eq!(other.relation::<ChildOf>().children(family), [child]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn register_relation<R: Relation>(&mut self) -> RelationId {
+    pub fn relation_mut<R: Relation>(&mut self) -> RelationMut<'_, R> {
         let targets = self.register::<Targets<R>>();
         if let Some(known) = self.relation_of(targets) {
-            return known;
+            return RelationMut::new(self, known);
         }
         let sources = self.register::<Sources<R>>();
         let rules = RelationRules {
@@ -254,7 +194,7 @@ impl World {
             is_acyclic: R::ACYCLIC,
             on_target_despawn: R::ON_TARGET_DESPAWN,
         };
-        self.push_relation(RelationFns {
+        let number = self.push_relation(RelationFns {
             targets: SideFns::of::<Targets<R>>(targets),
             sources: SideFns::of::<Sources<R>>(sources),
             rules,
@@ -265,7 +205,8 @@ impl World {
                     world.trigger(&Unrelated::<R>::new(source, target), source);
                 }
             },
-        })
+        });
+        RelationMut::new(self, number)
     }
 
     /// The relation whose sources have this component.
@@ -286,43 +227,246 @@ impl World {
         number
     }
 
-    fn relate_pair(&mut self, relation: RelationFns, (source, target): Pair) {
-        let RelationFns { targets, sources, rules, trigger } = relation;
-        let old = targets.of_entity(self, source).first().copied().filter(|_| rules.is_exclusive);
-        if let Some(old) = old {
-            sources.remove(self, old, source);
-            targets.replace(self, source, EntityList::from_slice(&[target]));
-        } else {
-            targets.push(self, source, target);
-        }
-        sources.push(self, target, source);
-        if let Some(old) = old {
-            trigger(self, false, (source, old));
-        }
-        trigger(self, true, (source, target));
-    }
-
-    fn unrelate_pair(&mut self, relation: RelationFns, (source, target): Pair) -> bool {
-        let was_related = relation.targets.remove(self, source, target);
-        if was_related {
-            relation.sources.remove(self, target, source);
-            (relation.trigger)(self, false, (source, target));
-        }
-        was_related
-    }
-
     /// The relations that were used in this world.
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
 }
 
-/// Whether two entities are related, of which these are the lists.
-fn are_related((targets, sources): (&[Entity], &[Entity]), (source, target): Pair) -> bool {
-    if targets.len() <= sources.len() {
-        targets.contains(&target)
-    } else {
-        sources.contains(&source)
+/// A relation of a world, to be looked at: [`World::relation`], and [`ById::relation`] of one by its number.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// struct Likes;
+/// impl formic_ecs::Relation for Likes {}
+///
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(()), world.spawn(())];
+/// world.relation_mut::<Likes>().add(ada, bob)?;
+/// let likes = world.relation::<Likes>();
+/// assert_eq!(likes.targets(ada), [bob]);
+/// assert_eq!(likes.sources(bob), [ada]);
+/// assert!(likes.contains(ada, bob) && !likes.contains(bob, ada));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RelationRef<'w, R = ()> {
+    world: &'w World,
+    /// None if no entities were ever related by it.
+    fns: Option<&'w RelationFns>,
+    _relation: PhantomData<fn() -> R>,
+}
+
+copied!(['w, R] RelationRef<'w, R>);
+debug_fields!([R] RelationRef<'_, R>: world);
+
+impl<'w, R> RelationRef<'w, R> {
+    const fn new(world: &'w World, fns: Option<&'w RelationFns>) -> Self {
+        Self { world, fns, _relation: PhantomData }
+    }
+
+    /// The entities that an entity is related to, in the order in which they were related; none if it is
+    /// not in the world.
+    #[must_use]
+    pub fn targets(self, source: Entity) -> &'w [Entity] {
+        self.fns.map_or(&[], |it| it.targets.of_entity(self.world, source))
+    }
+
+    /// The entities that are related to an entity, in the order in which they were related; none if it is
+    /// not in the world.
+    #[must_use]
+    pub fn sources(self, target: Entity) -> &'w [Entity] {
+        self.fns.map_or(&[], |it| it.sources.of_entity(self.world, target))
+    }
+
+    /// Whether an entity is related to another.
+    #[must_use]
+    pub fn contains(self, source: Entity, target: Entity) -> bool {
+        let (targets, sources) = (self.targets(source), self.sources(target));
+        if targets.len() <= sources.len() {
+            targets.contains(&target)
+        } else {
+            sources.contains(&source)
+        }
+    }
+}
+
+/// The hierarchy.
+impl<'w> RelationRef<'w, ChildOf> {
+    /// The parent of an entity, if it has one.
+    #[must_use]
+    pub fn parent(self, child: Entity) -> Option<Entity> {
+        self.targets(child).first().copied()
+    }
+
+    /// The children of an entity, in the order in which they came to it.
+    #[must_use]
+    pub fn children(self, parent: Entity) -> &'w [Entity] {
+        self.sources(parent)
+    }
+
+    /// The parent of an entity, the parent's parent, and so on.
+    pub fn ancestors(self, entity: Entity) -> impl FusedIterator<Item = Entity> + 'w {
+        core::iter::successors(self.parent(entity), move |&ancestor| self.parent(ancestor))
+    }
+
+    /// The children of an entity, each followed by its own descendants.
+    pub fn descendants(self, entity: Entity) -> impl FusedIterator<Item = Entity> + 'w {
+        let mut ahead: Vec<Entity> = self.children(entity).iter().rev().copied().collect();
+        core::iter::from_fn(move || {
+            let next = ahead.pop()?;
+            ahead.extend(self.children(next).iter().rev());
+            Some(next)
+        })
+        .fuse()
+    }
+}
+
+/// A relation of a world, to be changed: [`World::relation_mut`], and [`ByIdMut::relation`] of one by its
+/// number.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// struct Likes;
+/// impl formic_ecs::Relation for Likes {}
+///
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(()), world.spawn(())];
+/// let mut likes = world.relation_mut::<Likes>();
+/// assert!(likes.add(ada, bob)?);
+/// assert!(!likes.add(ada, bob)?, "they are related already");
+/// assert!(likes.remove(ada, bob)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RelationMut<'w, R = ()> {
+    world: &'w mut World,
+    id: RelationId,
+    _relation: PhantomData<fn() -> R>,
+}
+
+debug_fields!([R] RelationMut<'_, R>: id);
+
+impl<'w, R> RelationMut<'w, R> {
+    const fn new(world: &'w mut World, id: RelationId) -> Self {
+        Self { world, id, _relation: PhantomData }
+    }
+
+    /// The number of the relation, by which [`ById::relation`] finds it.
+    #[must_use]
+    pub const fn id(&self) -> RelationId {
+        self.id
+    }
+
+    fn fns(&self) -> &RelationFns {
+        &self.world.relations()[self.id.index()]
+    }
+
+    /// The components that entities have while they are related, for queries by id: that of sources,
+    /// which lists their targets, and that of targets.
+    #[must_use]
+    pub fn sides(&self) -> [ComponentId; 2] {
+        [self.fns().targets.id, self.fns().sources.id]
+    }
+
+    /// The relation, to be looked at.
+    #[must_use]
+    pub fn as_readonly(&self) -> RelationRef<'_, R> {
+        RelationRef::new(self.world, Some(self.fns()))
+    }
+
+    /// Relates an entity to another; `false` if it was so already. If the relation is exclusive, the
+    /// source is not related to its old target any more.
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not in the world, or a circle would be closed that must
+    /// not be.
+    pub fn add(&mut self, source: Entity, target: Entity) -> Result<bool, RelationError> {
+        self.world.expect_there(source)?;
+        self.world.expect_there(target)?;
+        if self.as_readonly().contains(source, target) {
+            return Ok(false);
+        }
+        let (relation, world) = (*self.fns(), &mut *self.world);
+        let RelationFns { targets, sources, rules, trigger } = relation;
+        if rules.is_acyclic && relation.leads_to(world, target, source) {
+            return Err(RelationError::Circle { source, target });
+        }
+        let old = targets.of_entity(world, source).first().copied().filter(|_| rules.is_exclusive);
+        if let Some(old) = old {
+            sources.remove(world, old, source);
+            targets.replace(world, source, EntityList::from_slice(&[target]));
+        } else {
+            targets.push(world, source, target);
+        }
+        sources.push(world, target, source);
+        if let Some(old) = old {
+            trigger(world, false, (source, old));
+        }
+        trigger(world, true, (source, target));
+        Ok(true)
+    }
+
+    /// Ends the relation of an entity to another; `false` if there was none.
+    ///
+    /// # Errors
+    /// Returns an error if the source is not in the world.
+    pub fn remove(&mut self, source: Entity, target: Entity) -> Result<bool, NoSuchEntity> {
+        self.world.expect_there(source)?;
+        let RelationFns { targets, sources, trigger, .. } = *self.fns();
+        let world = &mut *self.world;
+        let was_related = targets.remove(world, source, target);
+        if was_related {
+            sources.remove(world, target, source);
+            trigger(world, false, (source, target));
+        }
+        Ok(was_related)
+    }
+}
+
+/// The hierarchy.
+impl RelationMut<'_, ChildOf> {
+    /// Makes an entity the child of another, as [`add`](Self::add) does, or of none. It comes last of the
+    /// children.
+    ///
+    /// What is despawned takes its children with it, at any depth; see [`World::despawn`].
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
+    /// let mut world = World::new();
+    /// let [house, room, chair] = [world.spawn(()), world.spawn(()), world.spawn(())];
+    /// let mut family = world.relation_mut::<ChildOf>();
+    /// family.set_parent(room, house)?;
+    /// family.set_parent(chair, room)?;
+    /// assert!(family.set_parent(house, chair).is_err(), "that would be a circle");
+    ///
+    /// let family = world.relation::<ChildOf>();
+    /// assert_eq!(family.parent(chair), Some(room));
+    /// assert_eq!(family.children(house), [room]);
+    /// assert!(family.ancestors(chair).eq([room, house]));
+    /// assert!(world.relation::<ChildOf>().descendants(house).eq([room, chair]));
+    ///
+    /// world.relation_mut::<ChildOf>().set_parent(chair, None)?;
+    /// world.despawn(house)?;
+    /// assert_eq!(world.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not in the world, or the parent is the child itself or
+    /// one of its descendants.
+    pub fn set_parent(
+        &mut self,
+        child: Entity,
+        parent: impl Into<Option<Entity>>,
+    ) -> Result<(), RelationError> {
+        if let Some(parent) = parent.into() {
+            self.add(child, parent)?;
+        } else if let Some(parent) = self.as_readonly().parent(child) {
+            self.remove(child, parent)?;
+        } else {
+            self.world.expect_there(child)?;
+        }
+        Ok(())
     }
 }
 
@@ -516,8 +660,25 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     Some(Box::new(move |world| broken.into_iter().for_each(|pair| tell(world, pair))))
 }
 
-/// Relations by their ids.
-impl ByIdMut<'_> {
+/// Relations by their numbers.
+impl<'w> ById<'w> {
+    /// A relation by its number, to be looked at. `None` if it is not of this world.
+    #[must_use]
+    pub fn relation(self, relation: RelationId) -> Option<RelationRef<'w>> {
+        let fns = self.0.relations().get(relation.index())?;
+        Some(RelationRef::new(self.0, Some(fns)))
+    }
+}
+
+/// Relations by their numbers.
+impl<'w> ByIdMut<'w> {
+    /// A relation by its number, to be changed. `None` if it is not of this world.
+    #[must_use]
+    pub fn relation(self, relation: RelationId) -> Option<RelationMut<'w>> {
+        let is_known = relation.index() < self.0.relations().len();
+        is_known.then(|| RelationMut::new(self.0, relation))
+    }
+
     /// Makes a relation known that no type stands for. Observers are not told of its pairs.
     ///
     /// ```
@@ -526,12 +687,14 @@ impl ByIdMut<'_> {
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(()), world.spawn(())];
     /// let rules = RelationRules { is_acyclic: true, ..RelationRules::default() };
-    /// let trusts = world.by_id_mut().register_relation("script.trusts", rules)?;
-    /// world.by_id_mut().relate(trusts, ada, bob)?;
-    /// assert!(world.by_id_mut().relate(trusts, bob, ada).is_err(), "a circle");
-    /// assert_eq!(world.by_id().targets(trusts, ada), [bob]);
-    /// // What entities have while they are related, for queries by id.
-    /// let [targets, _sources] = world.by_id().sides(trusts).expect("it is of this world");
+    /// let mut trusts = world.by_id_mut().register_relation("script.trusts", rules)?;
+    /// trusts.add(ada, bob)?;
+    /// assert!(trusts.add(bob, ada).is_err(), "a circle");
+    ///
+    /// // Its number, by which it is found again, and the components of entities that are related.
+    /// let (trusts, [targets, _sources]) = (trusts.id(), trusts.sides());
+    /// let found = world.by_id().relation(trusts).expect("it is of this world");
+    /// assert_eq!(found.targets(ada), [bob]);
     /// assert!(world.by_id().has(ada, targets));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -543,7 +706,7 @@ impl ByIdMut<'_> {
         self,
         name: &str,
         rules: RelationRules,
-    ) -> Result<RelationId, RegisterError> {
+    ) -> Result<RelationMut<'w>, RegisterError> {
         let registry = &mut self.0.registry;
         let names = ["Targets", "Sources"].map(|side| side_name(side, name));
         if let Some(taken) = names.iter().find(|name| registry.by_name(name).is_some()) {
@@ -554,110 +717,42 @@ impl ByIdMut<'_> {
         registry.push(ComponentInfo::named::<Targets<Nameless>>(targets, targets_name));
         let sources = registry.next_id().ok_or(RegisterError::TooMany)?;
         registry.push(ComponentInfo::named::<Sources<Nameless>>(sources, sources_name));
-        Ok(self.0.push_relation(RelationFns {
+        let number = self.0.push_relation(RelationFns {
             targets: SideFns::named::<Targets<Nameless>>(targets),
             sources: SideFns::named::<Sources<Nameless>>(sources),
             rules,
             trigger: |_, _, _| {},
-        }))
-    }
-
-    /// Relates an entity to another, as [`World::relate`] does.
-    ///
-    /// # Errors
-    /// Returns an error if one of them is not in the world, the relation is not of this world, or a
-    /// circle would be closed that must not be.
-    pub fn relate(
-        self,
-        relation: RelationId,
-        source: Entity,
-        target: Entity,
-    ) -> Result<bool, RelationError> {
-        let world = self.0;
-        let fns = world.by_id().relation(relation).ok_or(RelationError::Unknown(relation))?;
-        world.expect_there(source)?;
-        world.expect_there(target)?;
-        let lists = (fns.targets.of_entity(world, source), fns.sources.of_entity(world, target));
-        if are_related(lists, (source, target)) {
-            return Ok(false);
-        }
-        if fns.rules.is_acyclic && fns.leads_to(world, target, source) {
-            return Err(RelationError::Circle { source, target });
-        }
-        world.relate_pair(fns, (source, target));
-        Ok(true)
-    }
-
-    /// Ends the relation of an entity to another, as [`World::unrelate`] does.
-    ///
-    /// # Errors
-    /// Returns an error if the source is not in the world, or the relation is not of this world.
-    pub fn unrelate(
-        self,
-        relation: RelationId,
-        source: Entity,
-        target: Entity,
-    ) -> Result<bool, RelationError> {
-        let world = self.0;
-        let fns = world.by_id().relation(relation).ok_or(RelationError::Unknown(relation))?;
-        world.expect_there(source)?;
-        Ok(world.unrelate_pair(fns, (source, target)))
-    }
-}
-
-/// Relations by their ids.
-impl<'w> ById<'w> {
-    fn relation(self, relation: RelationId) -> Option<RelationFns> {
-        self.0.relations().get(relation.index()).copied()
-    }
-
-    /// Whom an entity is related to, as [`World::targets`] says; none where the relation is not of this
-    /// world.
-    #[must_use]
-    pub fn targets(self, relation: RelationId, source: Entity) -> &'w [Entity] {
-        self.relation(relation).map_or(&[], |it| it.targets.of_entity(self.0, source))
-    }
-
-    /// Who is related to an entity, as [`World::sources`] says; none where the relation is not of this
-    /// world.
-    #[must_use]
-    pub fn sources(self, relation: RelationId, target: Entity) -> &'w [Entity] {
-        self.relation(relation).map_or(&[], |it| it.sources.of_entity(self.0, target))
-    }
-
-    /// The components that entities have while they are related: that of sources, which lists their
-    /// targets, and that of targets. `None` if the relation is not of this world.
-    #[must_use]
-    pub fn sides(self, relation: RelationId) -> Option<[ComponentId; 2]> {
-        self.relation(relation).map(|it| [it.targets.id, it.sources.id])
+        });
+        Ok(RelationMut::new(self.0, number))
     }
 }
 
 impl CommandBuffer {
-    /// Relates an entity to another, as [`World::relate`](crate::World::relate) does.
+    /// Relates an entity to another, as [`RelationMut::add`] does.
     pub fn relate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("relate", source, move |world, source, deferred| {
             let target = deferred.resolve(target);
-            let related = world.relate::<R>(source, target);
+            let related = world.relation_mut::<R>().add(source, target);
             related.map(drop).map_err(|error| relation_reason(error, source))
         });
     }
 
-    /// Ends the relation of an entity to another, as [`World::unrelate`](crate::World::unrelate) does; nothing happens where
+    /// Ends the relation of an entity to another, as [`RelationMut::remove`] does; nothing happens where
     /// there is none.
     pub fn unrelate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("unrelate", source, move |world, source, deferred| {
-            let ended = world.unrelate::<R>(source, deferred.resolve(target));
+            let ended = world.relation_mut::<R>().remove(source, deferred.resolve(target));
             ended.map(drop).map_err(|error| relation_reason(error.into(), source))
         });
     }
 
-    /// Makes an entity the child of another, or of none, as [`World::set_parent`](crate::World::set_parent) does.
+    /// Makes an entity the child of another, or of none, as [`RelationMut::set_parent`] does.
     pub fn set_parent(&mut self, child: Entity, parent: impl Into<Option<Entity>>) {
         let parent = parent.into();
         self.record_call("set_parent", child, move |world, child, deferred| {
             let parent = parent.map(|parent| deferred.resolve(parent));
-            world.set_parent(child, parent).map_err(|error| relation_reason(error, child))
+            let set = world.relation_mut::<ChildOf>().set_parent(child, parent);
+            set.map_err(|error| relation_reason(error, child))
         });
     }
 }
@@ -671,75 +766,5 @@ fn relation_reason(error: RelationError, source: Entity) -> CommandFailureReason
             CommandFailureReason::ForeignDeferred
         }
         error => CommandFailureReason::Relation(error),
-    }
-}
-
-/// The hierarchy, which is the relation [`ChildOf`].
-impl World {
-    /// Makes an entity the child of another, or of none. It comes last of the children.
-    ///
-    /// What is despawned takes its children with it, at any depth; see [`despawn`](Self::despawn).
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// let mut world = World::new();
-    /// let [house, room, chair] = [world.spawn(()), world.spawn(()), world.spawn(())];
-    /// world.set_parent(room, house)?;
-    /// world.set_parent(chair, room)?;
-    /// assert_eq!(world.parent(chair), Some(room));
-    /// assert_eq!(world.children(house), [room]);
-    /// assert!(world.ancestors(chair).eq([room, house]));
-    /// assert!(world.descendants(house).eq([room, chair]));
-    /// assert!(world.set_parent(house, chair).is_err(), "that would be a circle");
-    /// world.set_parent(chair, None)?;
-    /// world.despawn(house)?;
-    /// assert_eq!(world.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if one of them is not in the world, or the parent is the child itself or
-    /// one of its descendants.
-    pub fn set_parent(
-        &mut self,
-        child: Entity,
-        parent: impl Into<Option<Entity>>,
-    ) -> Result<(), RelationError> {
-        if let Some(parent) = parent.into() {
-            self.relate::<ChildOf>(child, parent)?;
-        } else if let Some(parent) = self.parent(child) {
-            self.unrelate::<ChildOf>(child, parent)?;
-        } else {
-            self.expect_there(child)?;
-        }
-        Ok(())
-    }
-
-    /// The parent of an entity, if it has one.
-    #[must_use]
-    pub fn parent(&self, child: Entity) -> Option<Entity> {
-        self.targets::<ChildOf>(child).first().copied()
-    }
-
-    /// The children of an entity, in the order in which they came to it.
-    #[must_use]
-    pub fn children(&self, parent: Entity) -> &[Entity] {
-        self.sources::<ChildOf>(parent)
-    }
-
-    /// The parent of an entity, the parent's parent, and so on.
-    pub fn ancestors(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
-        core::iter::successors(self.parent(entity), |&ancestor| self.parent(ancestor))
-    }
-
-    /// The children of an entity, each followed by its own descendants.
-    pub fn descendants(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
-        let mut ahead: Vec<Entity> = self.children(entity).iter().rev().copied().collect();
-        core::iter::from_fn(move || {
-            let next = ahead.pop()?;
-            ahead.extend(self.children(next).iter().rev());
-            Some(next)
-        })
-        .fuse()
     }
 }

@@ -174,7 +174,7 @@ impl World {
     ///
     /// Components are found by their names, so the world has to know them: the one that was saved
     /// does, another is told by [`register`](Self::register) and
-    /// [`register_relation`](Self::register_relation). A snapshot of an earlier version of the
+    /// [`relation_mut`](Self::relation_mut). A snapshot of an earlier version of the
     /// program [may have others](Snapshot#between-two-versions-of-a-program); what was dropped of it
     /// is in the report. Resources stay as they are. The [`version`](Self::version) goes back as
     /// well.
