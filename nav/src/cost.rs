@@ -48,6 +48,12 @@ impl Cost {
         Self(units)
     }
 
+    /// The cost of so many cells over ground of one weight, rounded.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths of ways")]
+    pub(crate) fn of_length(length: f64, factor: u64) -> Self {
+        Self((length * f64::from(STRAIGHT)).round() as u64 * factor)
+    }
+
     /// The exact number of units.
     #[must_use]
     pub const fn units(self) -> u64 {

@@ -98,6 +98,7 @@ pub mod generate;
 mod grid;
 mod landmarks;
 mod lanes;
+mod line;
 mod link;
 mod load;
 mod map;

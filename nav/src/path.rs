@@ -1,9 +1,11 @@
 //! Paths of least cost between two cells.
 //!
 //! By jump points (`path/jump.rs`), or where weights change from cell to cell by A*
-//! (`path/a_star.rs`). Both are exact and cost the same to the unit.
+//! (`path/a_star.rs`). Both are exact and cost the same to the unit. Shortest ways at any angle
+//! (`path/any_angle.rs`) are another question.
 
 pub(crate) mod a_star;
+pub(crate) mod any_angle;
 pub(crate) mod frontier;
 pub(crate) mod jump;
 pub(crate) mod nearest;
@@ -16,8 +18,11 @@ pub(crate) mod trace;
 
 use crate::cell::Cell;
 use crate::cost::Cost;
+use crate::direction::MoveRule;
 use crate::grid::change::GridVersion;
+use crate::line::Point;
 use crate::path::a_star::{AStar, Query};
+use crate::path::any_angle::{AnyAngle, AnyAngleOutcome, AnyAngleSearch};
 use crate::path::frontier::Frontier;
 use crate::path::jump::{JumpOutcome, JumpProgress, JumpSearch};
 use crate::path::nearest::Nearest;
@@ -57,6 +62,7 @@ use crate::terrain::Terrain;
 pub struct PathScratch {
     a_star: AStar,
     frontier: Frontier,
+    any_angle: AnyAngle,
     expansion_count: u64,
     /// Cells that the last query looked at to find the nearest one to its goal.
     looked_at_count: u64,
@@ -99,6 +105,7 @@ struct Target {
 enum Method {
     Jumping(JumpProgress),
     Stepping,
+    AtAnyAngle,
 }
 
 impl PathScratch {
@@ -238,7 +245,7 @@ impl PathScratch {
     /// Memory held, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.a_star.bytes() + self.frontier.bytes()
+        self.a_star.bytes() + self.frontier.bytes() + self.any_angle.bytes()
     }
 
     fn reset(&mut self, path: &mut Path) {
@@ -258,6 +265,13 @@ impl PathScratch {
         path: &mut Path,
     ) -> PathOutcome {
         let may_jump = terrain.may_jump() && query.algorithm != Algorithm::AStar;
+        let is_uniform = may_jump && terrain.lanes().mixed_count() == 0;
+        if query.algorithm == Algorithm::AnyAngle
+            && is_uniform
+            && terrain.rule() == MoveRule::BothFree
+        {
+            return self.run_at_any_angle(terrain, query, target, resumed.is_some(), path);
+        }
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
             let (start, progress) = match resumed.take() {
@@ -272,7 +286,7 @@ impl PathScratch {
             match outcome {
                 JumpOutcome::Found(number) => {
                     let mut units = u64::from(self.frontier.node(number).cost);
-                    if terrain.lanes().mixed_count() == 0 {
+                    if is_uniform {
                         // All cells of the region have this weight.
                         units *= terrain.grid().weight_inside(query.start).factor();
                     }
@@ -300,6 +314,30 @@ impl PathScratch {
         };
         let [to_start, to_goal] = self.a_star.halves(&a_star);
         path.set_halves(cost, terrain.version(), to_start, to_goal);
+        target.outcome(cost)
+    }
+
+    /// Searches at any angle, from the start or by going on.
+    fn run_at_any_angle(
+        &mut self,
+        terrain: &Terrain,
+        query: &PathQuery,
+        target: Target,
+        is_resumed: bool,
+        path: &mut Path,
+    ) -> PathOutcome {
+        let grid = terrain.grid();
+        let start = Some(query.start).filter(|_| !is_resumed);
+        let mut search = AnyAngleSearch::new(grid, &mut self.any_angle, target.cell);
+        let outcome = search.run(start, query.expansion_count_max);
+        self.expansion_count = search.expansion_count;
+        let AnyAngleOutcome::Found(turn, length) = outcome else {
+            return self.interrupt(terrain, query, Stage::Begun(target, Method::AtAnyAngle));
+        };
+        let factor = grid.weight_inside(query.start).factor();
+        let cost = Cost::of_length(length, factor);
+        let goal = Point::centre(target.cell);
+        path.set_points_reversed(cost, terrain, goal, self.any_angle.trace_back(goal, turn));
         target.outcome(cost)
     }
 

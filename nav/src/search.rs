@@ -243,7 +243,7 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
             pending.set(false);
             return;
         }
-        let (goal, or_nearest) = (request.goal, request.or_nearest);
+        let (goal, or_nearest) = (request.goal, request.is_or_nearest());
         let inside = Cell::containing(goal);
         let question = Question {
             entity,
@@ -253,6 +253,7 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
             goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
             is_beyond: inside.is_none(),
             or_nearest,
+            is_any_angle: request.is_any_angle(),
         };
         tickets.push(Ticket {
             waited_ticks: request.waited_ticks(),

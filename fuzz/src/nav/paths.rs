@@ -1,11 +1,12 @@
-//! A program of edits and queries: jump points, A* and Dijkstra must agree to the unit.
+//! A program of edits and queries: jump points, A* and Dijkstra must agree to the unit, and the way at any angle
+//! is legal and lies between the flight and the path.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ::formic_nav::{
-    Algorithm, Cell, DIAGONAL, Grid, MoveRule, Path, PathQuery, PathScratch, STRAIGHT, Terrain,
-    path_cost,
+    Algorithm, Cell, Cost, DIAGONAL, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch,
+    STRAIGHT, Terrain, path_cost,
 };
 
 use crate::nav::Input;
@@ -32,6 +33,7 @@ pub(crate) fn run(bytes: &[u8]) {
 fn check(terrain: &Terrain, scratch: &mut PathScratch, start: Cell, goal: Cell) {
     let best = dijkstra(terrain.grid(), terrain.rule(), start, goal);
     assert_eq!(best.is_some(), terrain.reachable(start, goal));
+    check_any_angle(terrain, scratch, start, goal, best);
     let query = PathQuery::new(start, goal);
     let mut path = Path::new();
     for algorithm in [Algorithm::Auto, Algorithm::AStar] {
@@ -42,6 +44,37 @@ fn check(terrain: &Terrain, scratch: &mut PathScratch, start: Cell, goal: Cell) 
             assert_eq!((path.cells().first(), path.cells().last()), (Some(&start), Some(&goal)));
         }
     }
+}
+
+/// The way at any angle is found where there is a path, in whatever pieces, and is no longer.
+fn check_any_angle(
+    terrain: &Terrain,
+    scratch: &mut PathScratch,
+    start: Cell,
+    goal: Cell,
+    best: Option<u64>,
+) {
+    let query = PathQuery::new(start, goal).by(Algorithm::AnyAngle);
+    let (mut whole, mut path) = (Path::new(), Path::new());
+    let expected = scratch.solve(terrain, &query, &mut whole);
+    assert_eq!(expected.cost().is_some(), best.is_some());
+    let mut outcome = scratch.solve(terrain, &query.within(3), &mut path);
+    while outcome == PathOutcome::OutOfBudget {
+        outcome = scratch.resume(terrain, 3, &mut path);
+    }
+    assert_eq!((outcome, &path), (expected, &whole));
+    let Some((cost, best)) = outcome.cost().zip(best) else { return };
+    assert!(path_cost(terrain.grid(), terrain.rule(), path.cells()).is_ok());
+    let points: Vec<_> = path.points().collect();
+    let length: f32 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+    let flight = f64::from(start.centre().distance(goal.centre()));
+    let rounding = 1e-3 + 1e-5 * cost.length();
+    assert!(
+        (f64::from(length) - cost.length()).abs() < rounding
+            || terrain.rule() != MoveRule::BothFree
+    );
+    assert!(flight - rounding < cost.length());
+    assert!(cost.length() < Cost::from_units(best).length() + rounding);
 }
 
 /// The units of the best path, cell by cell and without any estimate.

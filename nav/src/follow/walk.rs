@@ -31,7 +31,7 @@ pub(crate) fn is_at_goal(position: Vec2, goal: Vec2) -> bool {
 }
 
 /// How far from a straight line an agent on it is at most, in cells: nearer to it than corners are.
-const STRAY_MAX: f32 = 0.04;
+const STRAY_MAX: f32 = 0.03;
 
 /// Whether an agent at `position` is where its route says: inside the rectangle around the two cells
 /// of a step, in one of those of a link, or on a straight line over several steps.
@@ -41,7 +41,8 @@ pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let Some(at) = Cell::containing(position) else { return false };
     let Some([from, to]) = route.leg() else { return false };
     if route.next() > route.behind() + 1 {
-        let (along, offset) = (to.centre() - from.centre(), position - from.centre());
+        let [start, end] = [route.behind(), route.next()].map(|place| route.path().point(place));
+        let (along, offset) = (end - start, position - start);
         let length = along.length();
         let (done, aside) = (offset.dot(along) / length, offset.perp_dot(along) / length);
         return aside.abs() < STRAY_MAX && (-STRAY_MAX..length + STRAY_MAX).contains(&done);
@@ -69,32 +70,44 @@ pub(crate) fn walk(
 ) -> Walked {
     let mut walked = Walked { position: from, facing: None, arrived: false, carry: 0.0 };
     let (mut behind, mut next) = (route.behind(), route.next());
-    let cells = route.path().cells();
+    let path = route.path();
+    let cells = path.cells();
     let is_straight = terrain.rule() == MoveRule::BothFree;
+    let is_at_any_angle = path.is_at_any_angle();
     while next < cells.len() {
         let is_last = next + 1 == cells.len();
         let under = Cell::containing(walked.position);
         let is_done = if is_straight {
-            walked.position == cells[next].centre()
+            walked.position == path.point(next)
         } else {
             under == Some(cells[next])
         };
-        if !is_last && is_done {
-            (behind, next) = (next, next + 1);
+        // A way at any angle has a point in the last cell, from which it goes to the goal.
+        if is_done && (!is_last || is_at_any_angle && behind < next) {
+            (behind, next) = (next, cells.len().min(next + 2) - 1);
             continue;
         }
-        if is_straight && next == behind + 1 && walked.position == cells[behind].centre() {
-            let is_middle = cells.last().is_some_and(|last| last.centre() == goal);
-            let end = cells.len() - usize::from(!is_middle);
-            next = turn_after(cells, behind, end.max(next + 1), terrain);
+        let mut returns = false;
+        if is_straight && next == behind + 1 {
+            let is_there = walked.position == path.point(behind);
+            if is_at_any_angle {
+                // From elsewhere than a turn it goes on from cell to cell.
+                let turn = if path.is_turn(behind) { path.turn_after(behind) } else { next };
+                returns = turn > next && !is_there;
+                next = if is_there { turn } else { next };
+            } else if is_there {
+                let is_middle = cells.last().is_some_and(|last| last.centre() == goal);
+                let end = cells.len() - usize::from(!is_middle);
+                next = turn_after(cells, behind, end.max(next + 1), terrain);
+            }
         }
-        let is_last = next + 1 == cells.len();
+        let is_last = next + 1 == cells.len() && !(is_at_any_angle && behind < next);
         let is_link = next == behind + 1 && !is_step(cells[behind], cells[next]);
         let link = is_link && under != Some(cells[next]);
         let target = match is_last {
-            _ if link => cells[behind].centre(),
+            _ if link || returns => path.point(behind),
             true => goal,
-            false => cells[next].centre(),
+            false => path.point(next),
         };
         let offset = target - walked.position;
         let distance = offset.length();

@@ -1,14 +1,18 @@
 //! The outcome of a search: a path, or the reason why there is none.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{HashState, StateHasher};
+use formic_ecs::{CodecError, HashState, StateHasher};
+use glam::Vec2;
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::bytes::Saved;
 use crate::cell::Cell;
 use crate::check::{PathFault, path_cost};
 use crate::cost::Cost;
 use crate::grid::change::{ChangeKind, GridVersion};
+use crate::grid::{Grid, count_u32};
+use crate::line::{PARTS, Point, append_cells, is_free};
 use crate::terrain::Terrain;
 
 /// The end of a search.
@@ -94,7 +98,20 @@ pub struct Path {
     cost: Cost,
     version: GridVersion,
     bounds: Bounds,
+    /// Of a way at any angle the cells at whose corners it turns, and its last one.
+    turns: Vec<Turn>,
 }
+
+/// The point of one of the cells of a way at any angle that this goes straight to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Turn {
+    /// The place of the cell in the path.
+    place: u32,
+    mark: u8,
+}
+
+/// The point is the middle of the cell. Other marks are 1 in the west or 2 in the east, 2 more in the south.
+const MIDDLE: u8 = 5;
 
 /// The bounds are not in it: they follow from the cells.
 impl HashState for Path {
@@ -102,6 +119,10 @@ impl HashState for Path {
         hasher.write(bytemuck::cast_slice(&self.cells));
         hasher.write(bytemuck::bytes_of(&self.cost));
         hasher.write(bytemuck::bytes_of(&self.version));
+        for turn in &self.turns {
+            hasher.write(bytemuck::bytes_of(&turn.place));
+            hasher.write(&[turn.mark]);
+        }
     }
 }
 
@@ -114,6 +135,7 @@ impl Path {
             cost: Cost::ZERO,
             version: GridVersion::ZERO,
             bounds: Bounds::NOTHING,
+            turns: Vec::new(),
         }
     }
 
@@ -127,6 +149,37 @@ impl Path {
     #[must_use]
     pub fn steps(&self) -> &[Cell] {
         self.cells.get(1..).unwrap_or_default()
+    }
+
+    /// The points from the middle of the first cell to that of the last one between which the way goes straight: of a
+    /// way at any angle ([`Algorithm::AnyAngle`](crate::Algorithm::AnyAngle)) the corners at which it turns,
+    /// a thirty-second of a cell away from them, and of another path the middles of all cells. For that one
+    /// see [`Path::pull`] as well.
+    ///
+    /// ```
+    /// use formic_nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
+    /// use glam::Vec2;
+    /// // Around the end of a wall.
+    /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4 || cell.y == 4)?;
+    /// let terrain = Terrain::new(grid, MoveRule::BothFree);
+    /// let query = PathQuery::new(Cell::new(0, 2), Cell::new(8, 2)).by(Algorithm::AnyAngle);
+    /// let mut path = Path::new();
+    /// assert!(PathScratch::new().solve(&terrain, &query, &mut path).cost().is_some());
+    /// let points: Vec<Vec2> = path.points().collect();
+    /// let corners = [Vec2::new(3.96875, 4.03125), Vec2::new(5.03125, 4.03125)];
+    /// assert_eq!(points, [Vec2::new(0.5, 2.5), corners[0], corners[1], Vec2::new(8.5, 2.5)]);
+    /// # Ok::<(), formic_nav::GridSizeError>(())
+    /// ```
+    pub fn points(&self) -> impl Iterator<Item = Vec2> + '_ {
+        let last = self.cells.len().saturating_sub(1);
+        let middle = |place: usize| self.cells.get(place).map(|cell| cell.centre());
+        // Those at the ends are on the way beside their middles, if it turns there.
+        let is_passed = move |place: &usize| match self.is_at_any_angle() {
+            true => self.is_corner(*place),
+            false => (1..last).contains(place),
+        };
+        let between = (0..=last).filter(is_passed).map(|place| self.point(place));
+        middle(0).into_iter().chain(between).chain(middle(last).filter(move |_| last > 0))
     }
 
     /// Whether there are no cells, because no search has found any.
@@ -178,6 +231,7 @@ impl Path {
         }
         if self.may_be_broken(terrain) {
             path_cost(terrain.grid(), terrain.rule(), rest).map_err(|fault| fault.later(from))?;
+            self.check_lines(terrain.grid(), from)?;
         }
         // Cells behind the follower may be solid by now, but no caller asks for
         // them: followers only go forward.
@@ -191,6 +245,7 @@ impl Path {
         self.cost = Cost::ZERO;
         self.version = GridVersion::ZERO;
         self.bounds = Bounds::NOTHING;
+        self.turns.clear();
     }
 
     /// Replaces this path by one given from a cell in the middle of it to its start and to its goal.
@@ -236,9 +291,114 @@ impl Path {
         self.version = version;
     }
 
-    /// Forgets all cells from a place on; the cost stays that of the whole path.
+    /// Replaces this path by a way at any angle, given by its goal and the points before, from there to the start.
+    pub(crate) fn set_points_reversed(
+        &mut self,
+        cost: Cost,
+        terrain: &Terrain,
+        goal: Point,
+        points: impl Iterator<Item = Point>,
+    ) {
+        self.clear();
+        let Self { cells, turns, bounds, .. } = self;
+        // From the goal as well: a line is the same in both directions.
+        cells.push(goal.cell());
+        let mut last = goal;
+        for point in points {
+            let turn = Turn { place: count_u32(cells.len() - 1), mark: mark(last) };
+            turns.push(turn);
+            append_cells(terrain.grid(), [last, point], cells);
+            last = point;
+        }
+        cells.reverse();
+        let last_place = count_u32(cells.len() - 1);
+        turns.iter_mut().for_each(|turn| turn.place = last_place - turn.place);
+        // A corner of the last cell stands for the end as well.
+        if turns.get(1).is_some_and(|turn| turn.place == last_place) {
+            turns.remove(0);
+        }
+        turns.reverse();
+        cells.iter().for_each(|&cell| bounds.include(cell));
+        (self.cost, self.version) = (cost, terrain.version());
+    }
+
+    /// Whether the way goes straight from corner to corner.
+    pub(crate) fn is_at_any_angle(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    fn turn(&self, place: usize) -> Option<Turn> {
+        let at = self.turns.partition_point(|turn| (turn.place as usize) < place);
+        self.turns.get(at).copied().filter(|turn| turn.place as usize == place)
+    }
+
+    /// Whether a way at any angle goes straight to and from this cell.
+    pub(crate) fn is_turn(&self, place: usize) -> bool {
+        place == 0 || self.turn(place).is_some()
+    }
+
+    fn is_corner(&self, place: usize) -> bool {
+        self.turn(place).is_some_and(|turn| turn.mark != MIDDLE)
+    }
+
+    /// The place of the cell that a way at any angle goes straight to from this one.
+    pub(crate) fn turn_after(&self, place: usize) -> usize {
+        let after = self.turns.iter().find(|turn| turn.place as usize > place);
+        after.map_or(self.cells.len() - 1, |turn| turn.place as usize)
+    }
+
+    /// The point of a cell that the way goes over.
+    fn exact_point(&self, place: usize) -> Point {
+        let middle = PARTS / 2;
+        let [east, south] = match self.turn(place).map_or(MIDDLE, |turn| turn.mark) {
+            MIDDLE => [middle; 2],
+            mark => [(mark - 1) & 1, (mark - 1) >> 1]
+                .map(|is_far| if is_far > 0 { PARTS - 1 } else { 1 }),
+        };
+        Point::new(self.cells[place], east, south)
+    }
+
+    /// The point of a cell that the way goes over, in cells.
+    pub(crate) fn point(&self, place: usize) -> Vec2 {
+        match self.is_at_any_angle() {
+            true => self.exact_point(place).position(),
+            false => self.cells[place].centre(),
+        }
+    }
+
+    /// Whether the way can be gone straight from one turn to the next. What is behind the cell `at` does not count.
+    pub(crate) fn is_line_free(&self, grid: &Grid, ends: [usize; 2], at: Cell) -> bool {
+        is_free(grid, ends.map(|place| self.exact_point(place)), at)
+    }
+
+    /// Checks all lines that begin at a place or behind it.
+    fn check_lines(&self, grid: &Grid, from: usize) -> Result<(), PathFault> {
+        let places = self.turns.iter().map(|turn| turn.place as usize);
+        let starts = std::iter::once(0).chain(places.clone());
+        let faults = starts.zip(places).filter(|&(start, end)| {
+            start >= from
+                && start < end
+                && !self.is_line_free(grid, [start, end], self.cells[start])
+        });
+        faults.map(|(_, end)| PathFault::Blocked { step: end }).next().map_or(Ok(()), Err)
+    }
+
+    /// The cells, and beside each the mark of its turn, or zero.
+    pub(crate) fn marked_cells(&self) -> impl Iterator<Item = (Cell, u8)> + '_ {
+        let mark = |place| self.turn(place).map_or(0, |turn| turn.mark);
+        self.cells.iter().enumerate().map(move |(place, &cell)| (cell, mark(place)))
+    }
+
+    /// Marks a cell as one that a way at any angle turns at. In their order.
+    pub(crate) fn set_mark(&mut self, place: u32, mark: u8) -> Saved<()> {
+        self.turns.push(Turn { place, mark });
+        if mark > MIDDLE { Err(CodecError) } else { Ok(()) }
+    }
+
+    /// Forgets all cells from a place on, and the lines over them; the cost stays that of the whole path.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.cells.truncate(length);
+        self.turns.clear();
     }
 
     /// Whether anything has happened that could make a step illegal.
@@ -247,6 +407,13 @@ impl Path {
         // The cells beside a diagonal step lie within the bounds as well.
         changes.any(|change| change.kind == ChangeKind::Filled && self.bounds.contain(change.cell))
     }
+}
+
+/// Which point of its cell this is.
+fn mark(point: Point) -> u8 {
+    let [east, south] = [point.x, point.y].map(|it| it.rem_euclid(PARTS));
+    let is_far = |part: i32| u8::from(part > PARTS / 2);
+    if east == PARTS / 2 { MIDDLE } else { 1 + is_far(east) + 2 * is_far(south) }
 }
 
 /// The cells behind `from` up to `to`, in one of the eight directions.

@@ -17,6 +17,13 @@ pub enum Algorithm {
     Auto,
     /// A*, cell by cell. Never the faster one; to compare with.
     AStar,
+    /// The shortest way at any angle, which keeps a thirty-second of a cell away from everything solid: it
+    /// goes straight from corner to corner ([`Path::points`](crate::Path::points)), and its cost is that of its length.
+    ///
+    /// Of terrains by [`MoveRule::BothFree`](crate::MoveRule::BothFree) without links on which open cells
+    /// that touch have one weight. Others are searched as by [`Algorithm::Auto`]: over weights a way at
+    /// any angle would have to bend at every change.
+    AnyAngle,
 }
 
 /// A start, a goal, and how to get from one to the other.

@@ -13,7 +13,7 @@ use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
-use crate::path::query::PathQuery;
+use crate::path::query::{Algorithm, PathQuery};
 use crate::terrain::Terrain;
 
 /// What is asked of a search.
@@ -31,6 +31,8 @@ pub(crate) struct Question {
     pub(crate) is_beyond: bool,
     /// Whether a path to the nearest reachable cell will do.
     pub(crate) or_nearest: bool,
+    /// Whether the shortest way at any angle is wanted.
+    pub(crate) is_any_angle: bool,
 }
 
 impl Question {
@@ -41,19 +43,21 @@ impl Question {
         out.push(self.class.0);
         let cells = [self.start, self.goal];
         let [start, goal] = cells.map(|cell| cell.is_some());
-        out.extend([start, goal, self.is_beyond, self.or_nearest].map(u8::from));
+        out.extend([start, goal, self.is_beyond].map(u8::from));
+        out.push(u8::from(self.or_nearest) | u8::from(self.is_any_angle) << 1);
         cells.into_iter().for_each(|cell| put_cell(out, cell.unwrap_or(Cell::new(0, 0))));
     }
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let entity = Entity::from_bits(get(bytes)?).ok_or(CodecError)?;
         let number = get_u32(bytes)?;
-        let [class, flags @ ..] = take::<5>(bytes)?;
-        let [has_start, has_goal, is_beyond, or_nearest] = flags.map(|flag| flag != 0);
+        let [class, flags @ .., wishes] = take::<5>(bytes)?;
+        let [has_start, has_goal, is_beyond] = flags.map(|flag| flag != 0);
+        let [or_nearest, is_any_angle] = [1, 2].map(|bit| wishes & bit != 0);
         let (start, goal) = (get_cell(bytes)?, get_cell(bytes)?);
         let (start, goal) = (has_start.then_some(start), has_goal.then_some(goal));
         let class = ClassId(class);
-        Ok(Self { entity, number, class, start, goal, is_beyond, or_nearest })
+        Ok(Self { entity, number, class, start, goal, is_beyond, or_nearest, is_any_angle })
     }
 
     /// The terrain of the agent.
@@ -64,7 +68,8 @@ impl Question {
     /// What is asked of a scratch, if the cells are there.
     pub(crate) fn query(&self) -> Option<PathQuery> {
         let query = PathQuery::new(self.start?, self.goal?);
-        Some(PathQuery { or_nearest: self.or_nearest, ..query })
+        let algorithm = if self.is_any_angle { Algorithm::AnyAngle } else { query.algorithm };
+        Some(PathQuery { or_nearest: self.or_nearest, algorithm, ..query })
     }
 
     /// Whether two questions of one agent have the same answer.

@@ -59,6 +59,7 @@ fn a_warm_query_allocates_nothing_by_any_algorithm_on_any_ground() {
                 for query in &queries {
                     let _ = scratch.solve(&terrain, query, &mut path);
                     let _ = scratch.solve(&terrain, &query.by(Algorithm::AStar), &mut path);
+                    let _ = scratch.solve(&terrain, &query.by(Algorithm::AnyAngle), &mut path);
                     let _ = field.direction(&terrain, query.start);
                 }
             };

@@ -3,6 +3,7 @@
 mod allocations;
 #[path = "../../../ecs-core/tests/support/allocator.rs"]
 mod allocator;
+mod any_angle;
 mod asking;
 mod background;
 mod benchmarks;

@@ -11,6 +11,11 @@ use formic_nav::{
 
 /// Digs, fills and weighs some random cells.
 fn edit(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
+    edit_up_to(4, terrain, rng, count);
+}
+
+/// The same, with weights up to so many.
+fn edit_up_to(weight_max: usize, terrain: &mut Terrain, rng: &mut Rng, count: usize) {
     for _ in 0..count {
         let (width, height) = (terrain.grid().width(), terrain.grid().height());
         let x = u16::try_from(rng.below(width.into())).unwrap();
@@ -20,7 +25,7 @@ fn edit(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
             0 | 1 => _ = terrain.dig(cell),
             2 if terrain.grid().open_count() > 1 => _ = terrain.fill(cell),
             _ => {
-                let weight = Weight::new(1 + u8::try_from(rng.below(4)).unwrap()).unwrap();
+                let weight = Weight::new(1 + u8::try_from(rng.below(weight_max)).unwrap()).unwrap();
                 _ = terrain.set_weight(cell, weight);
             }
         }
@@ -154,7 +159,9 @@ fn shake(mut quakes: ResMut<'_, Earthquakes>, mut terrain: ResMut<'_, Terrain>) 
     quakes.0 += 1;
     let mut rng = Rng::new(quakes.0);
     if rng.below(9) == 0 {
-        edit(&mut terrain, &mut rng, 3);
+        // Where all weighs the same there are ways at any angle.
+        let weight_max = if quakes.0 >> 32 == 3 { 1 } else { 4 };
+        edit_up_to(weight_max, &mut terrain, &mut rng, 3);
     }
 }
 
@@ -191,6 +198,9 @@ fn build(seed: u64) -> (World, Schedule) {
             2 => {
                 let mut request = PathRequest::to(open[rng.below(open.len())].centre());
                 request.or_nearest().keep_trying();
+                if number % 8 == 2 {
+                    request.any_angle();
+                }
                 let agent = world.spawn(systems::agent(place, speed));
                 world.insert(agent, request).unwrap();
             }
