@@ -83,12 +83,28 @@ fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
         Some(system) => {
             format!("no schedule of this world decides for it: build one with {system}")
         }
-        None if log.is_watched(agent) => "it has decided nothing since it is watched".to_owned(),
+        None if log.is_watched(agent) => match begun(world, agent) {
+            Some(names) => format!("it does {names}, and has decided nothing since it is watched"),
+            None => "it has decided nothing since it is watched".to_owned(),
+        },
         None => "it is not watched, so that its decisions are not written down: call \
              `DecisionLog::watch` of the resource, or insert `DecisionLog::watching`"
             .to_owned(),
     };
     format!("{mind}; {rest}.")
+}
+
+/// What an agent is doing, by names.
+fn begun(world: &World, agent: Entity) -> Option<String> {
+    let body = world.get::<Body>(agent).ok()?;
+    let names: Vec<_> = body.running().map(|index| action_name(world, body, index)).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
+}
+
+fn action_name(world: &World, body: &Body, index: usize) -> String {
+    let names = world.resource::<ActionNames>().ok();
+    let name = names.and_then(|names| names.name(body, index));
+    name.map_or_else(|| format!("action {index}"), |name| name.to_string())
 }
 
 /// What the agent has begun and no system will ever do.
@@ -97,11 +113,9 @@ fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let names = world.resource::<ActionNames>().ok();
     let sentence = |index: usize| {
         let action = owned[index].entity();
-        let name = names.and_then(|names| names.name(body, index));
-        let name = name.map_or_else(|| format!("action {index}"), |name| name.to_string());
+        let name = action_name(world, body, index);
         if !has_system::<SequenceAgent>(world) {
             return Some(format!(
                 "It has begun {name}, and no schedule of this world passes that on: build one with \

@@ -222,7 +222,7 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
             Some(_) => {
                 query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
                     if let Some(watch) = recorder.watch(entity) {
-                        let before = Before::new(body, agent.result(), agent.ticks == 0);
+                        let before = Before::new(body, agent.result());
                         let mut leaves = Leaves::new();
                         agent.tick(tree, memories, body, &mut data, &mut leaves);
                         tree.note(watch, before, (body, agent.result()), &leaves);

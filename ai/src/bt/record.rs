@@ -49,12 +49,11 @@ impl Trace for Leaves {
 pub(super) struct Before {
     body: Body,
     result: ActionResult,
-    is_first: bool,
 }
 
 impl Before {
-    pub(super) fn new(body: &Body, result: ActionResult, is_first: bool) -> Self {
-        Self { body: body.clone(), result, is_first }
+    pub(super) fn new(body: &Body, result: ActionResult) -> Self {
+        Self { body: body.clone(), result }
     }
 }
 
@@ -73,7 +72,7 @@ impl<Q: QueryData> Tree<Q> {
         let mut all = 0..body.action_count();
         let is_news = !body.running().eq(before.body.running())
             || result != before.result
-            || before.is_first
+            || watch.log.is_awaited(watch.agent, Engine::Tree)
             || all.any(|action| had_ended(action).is_some());
         if is_news {
             watch.note(Engine::Tree, |decision| {

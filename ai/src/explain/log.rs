@@ -82,6 +82,9 @@ struct Watched {
     ring: Mutex<Ring>,
 }
 
+/// Of more agents than this that are watched, those that go on as before are not looked at.
+const FIRST_ASKED_MAX: usize = 64;
+
 impl Watched {
     fn ring(&self) -> MutexGuard<'_, Ring> {
         // A record is put into the ring when it is complete: a panic leaves the ring in order.
@@ -107,7 +110,9 @@ impl DecisionLog {
     /// Watches an agent: its last `decisions_max` decisions are kept, one at least. In sentences it
     /// is called by its kind and the index of its entity: `Cat#12`.
     ///
-    /// The records of an agent that is watched already stay, as far as there is room for them.
+    /// The records of an agent that is watched already stay, as far as there is room for them. One that is
+    /// watched from now on writes down its next decision even if that is to go on as before, if its mind decides in
+    /// every tick (utility, trees, machines) and no more than 64 agents are watched.
     pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
         let decisions_max = decisions_max.max(1);
         let kind = kind.into();
@@ -160,10 +165,19 @@ impl DecisionLog {
         self.watched.get(&agent)?.ring().tell_last_of(agent, engine)
     }
 
-    /// Whether there is one.
-    pub(crate) fn has_one_of(&self, agent: Entity, engine: Engine) -> bool {
-        let has_one = |watched: &Watched| watched.ring().last_of(agent, engine).is_some();
-        self.watched.get(&agent).is_some_and(has_one)
+    /// Whether an agent is watched and this kind of mind should write down what it decides, new or not:
+    /// nothing of it was written down yet, or something [is pending](Self::is_pending).
+    pub(crate) fn is_awaited(&self, agent: Entity, engine: Engine) -> bool {
+        let is_awaited = |ring: &Ring| ring.is_pending() || !ring.has_heard_of(engine);
+        self.watched.get(&agent).is_some_and(|watched| is_awaited(&watched.ring()))
+    }
+
+    /// Whether this kind of mind has written nothing down yet of one of few agents that are watched. Minds
+    /// that look only at agents that do something else than before ask this once a run, and look at
+    /// all of them if so.
+    pub(crate) fn awaits_first(&self, engine: Engine) -> bool {
+        let is_first = |watched: &Watched| !watched.ring().has_heard_of(engine);
+        self.watched.len() <= FIRST_ASKED_MAX && self.watched.values().any(is_first)
     }
 
     /// The decision that an agent was following in a tick: the last one made in it or before.
@@ -360,7 +374,7 @@ impl DecisionLog {
     /// Forgets all decisions. Who is watched stays.
     pub fn clear(&mut self) {
         for watched in self.watched.values_mut() {
-            *watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner) = Ring::default();
+            watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 }

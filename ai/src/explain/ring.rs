@@ -75,6 +75,8 @@ pub(super) struct Ring {
     stopped: Vec<Stopped>,
     /// The hash of the state that was written down last because it had changed.
     changed: Option<(Engine, u64)>,
+    /// The kinds of minds that have decided anything since it is watched.
+    heard: Vec<Engine>,
     /// One that was overwritten, whose lists have room already.
     spare: Option<Box<Decision>>,
 }
@@ -196,6 +198,10 @@ impl Ring {
     /// Of more than there is room for the first ones go, whichever was put in first.
     fn insert(&mut self, kept: Kept, agent: Entity, decisions_max: usize) {
         let key = |it: &Kept| it.key(agent, self.mind.as_ref());
+        let engine = key(&kept).1;
+        if !self.heard.contains(&engine) {
+            self.heard.push(engine);
+        }
         let later = if kept.tick() > self.last_tick {
             0
         } else {
@@ -234,6 +240,11 @@ impl Ring {
         !self.stopped.is_empty()
     }
 
+    /// Whether this kind of mind has decided anything since it is watched.
+    pub(super) fn has_heard_of(&self, engine: Engine) -> bool {
+        self.heard.contains(&engine)
+    }
+
     pub(super) const fn lost(&self) -> u64 {
         self.lost
     }
@@ -243,6 +254,11 @@ impl Ring {
         let surplus = self.kept.len().saturating_sub(decisions_max);
         self.kept.drain(..surplus);
         self.lost += surplus as u64;
+    }
+
+    /// Forgets all but which minds were heard of.
+    pub(super) fn clear(&mut self) {
+        *self = Self { heard: std::mem::take(&mut self.heard), ..Self::default() };
     }
 
     pub(super) fn forget_after(&mut self, tick: u64) {
@@ -261,7 +277,7 @@ impl Ring {
         Some(self.last_of(agent, engine)?.tell(agent, self.mind.as_ref()))
     }
 
-    pub(super) fn last_of(&self, agent: Entity, engine: Engine) -> Option<&Kept> {
+    fn last_of(&self, agent: Entity, engine: Engine) -> Option<&Kept> {
         let mind = self.mind.as_ref();
         self.kept.iter().rev().find(|kept| kept.key(agent, mind).1 == engine)
     }

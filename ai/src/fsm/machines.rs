@@ -5,10 +5,11 @@ use formic_jobs::{Query, SystemParam};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
-use super::record::note_refusal;
+use super::record::{note_first, note_refusal};
+use super::situation::Situation;
 use super::update::{Update, choose};
 use crate::action::{Body, MindSystem, Reported, Switching};
-use crate::explain::DecisionRecorder;
+use crate::explain::{DecisionRecorder, Engine};
 
 type Row<Q> = (
     Entity,
@@ -47,7 +48,8 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, recorder) = &mut self.parts;
         forget(ended, changed);
-        query.par_for_each(|row| step(machine, row, recorder));
+        let asks_all = recorder.log().is_some_and(|log| log.awaits_first(Engine::Machine));
+        query.par_for_each(|row| step(machine, row, recorder, asks_all));
     }
 }
 
@@ -59,12 +61,14 @@ fn forget(ended: &mut EndedActions<'_>, changed: &mut Changed<'_>) {
 
 type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
-/// One update of one agent. Whether it is watched is asked only where it does not stay where it is.
+/// One update of one agent. Whether it is watched is asked only where it does not stay where it is, unless a
+/// watched one has nothing written down yet.
 #[inline(always)]
 fn step<Q: QueryData>(
     machine: &Machine<Q>,
     (entity, agent, body, memory, is_changed, changed, switching, item): RowItem<'_, Q>,
     recorder: &DecisionRecorder<'_>,
+    asks_all: bool,
 ) {
     let mut chosen = None;
     if agent.first.state != NONE {
@@ -78,6 +82,9 @@ fn step<Q: QueryData>(
             }
         }
         if chosen.is_none() {
+            if let Some(watch) = asks_all.then(|| recorder.watch(entity)).flatten() {
+                note_first(watch, &Situation { machine, agent, body, memory });
+            }
             agent.forget_events();
             return;
         }

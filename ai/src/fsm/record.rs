@@ -1,5 +1,7 @@
 //! Decision records of state machines.
 
+use std::ops::Range;
+
 use formic_ecs::QueryData;
 
 use super::agent::FsmAgent;
@@ -39,8 +41,9 @@ pub(super) fn note<Q: QueryData>(
 #[cold]
 pub(super) fn note_refusal<Q: QueryData>(watch: Watch<'_>, machine: &Machine<Q>, agent: &FsmAgent) {
     let last = watch.log.last_of(watch.agent, Engine::Machine);
-    // Every other decision of a machine has a state that was chosen.
-    if last.is_none_or(|last| last.chosen().is_some()) {
+    // Every other decision of a machine has a state that is active.
+    let is_told = |it: &Candidate| matches!(it.verdict, Verdict::Refused { .. });
+    if last.is_none_or(|last| !last.candidates.iter().all(is_told)) {
         watch.note(Engine::Machine, |decision| {
             let what = format!("an interruption of {}", machine.described(agent.first.state));
             let by = format!("the limit of {INTERRUPTIONS_MAX}").into();
@@ -49,18 +52,50 @@ pub(super) fn note_refusal<Q: QueryData>(watch: Watch<'_>, machine: &Machine<Q>,
     }
 }
 
+/// Writes down what keeps an agent where it is, if nothing of its machine is written down yet.
+#[cold]
+pub(super) fn note_first<Q: QueryData>(watch: Watch<'_>, situation: &Situation<'_, Q>) {
+    if !watch.log.is_awaited(watch.agent, Engine::Machine) {
+        return;
+    }
+    watch.note(Engine::Machine, |decision| {
+        let state = situation.machine.described(situation.agent.first.state);
+        decision.candidate(Candidate::new(state, Verdict::Running));
+        decision.candidates.extend(situation.refused(situation.transitions()));
+    });
+}
+
 impl Sight {
     /// What an agent sees that will take the transition at this place.
     #[cold]
     pub(super) fn of<Q: QueryData>(situation: &Situation<'_, Q>, chosen: usize) -> Self {
         let machine = situation.machine;
-        let first =
-            machine.states[usize::from(situation.agent.first.state)].transitions.start as usize;
-        let candidates = (first..chosen).map(|place| {
+        let candidates = situation.refused(situation.transitions().start..chosen).collect();
+        let what = machine.states[usize::from(situation.agent.first.state)].name.clone();
+        let stopped = match machine.transitions[chosen].trigger {
+            Trigger::Done => Stopped::new(what, Ended::Success),
+            Trigger::Failed => Stopped::new(what, Ended::Failed),
+            _ => Stopped::interrupted(what, Some(&situation.target(chosen))),
+        };
+        Self { candidates, cause: machine.cause(chosen), stopped }
+    }
+}
+
+impl<Q: QueryData> Situation<'_, Q> {
+    /// The places of the transitions of the state that it is in.
+    fn transitions(&self) -> Range<usize> {
+        let state = &self.machine.states[usize::from(self.agent.first.state)];
+        state.transitions.start as usize..state.transitions.end as usize
+    }
+
+    /// Transitions that it does not take, and why not.
+    fn refused(&self, places: Range<usize>) -> impl Iterator<Item = Candidate> {
+        let machine = self.machine;
+        places.map(|place| {
             let transition = &machine.transitions[place];
-            let verdict = if !situation.is_triggered(transition) {
+            let verdict = if !self.is_triggered(transition) {
                 Verdict::Waits { on: machine.awaited(place) }
-            } else if !situation.is_possible(transition) {
+            } else if !self.is_possible(transition) {
                 Verdict::Refused { by: "the stack of interruptions".into() }
             } else {
                 // It was asked before, and is not asked again.
@@ -68,22 +103,13 @@ impl Sight {
                     machine.names[place].as_ref().map(|name| format!("{:?}", &**name).into());
                 Verdict::Refused { by: name.unwrap_or("its condition".into()) }
             };
-            let target = situation.target(place);
-            let is_again = target == machine.states[usize::from(situation.agent.first.state)].name;
+            let target = self.target(place);
+            let is_again = target == machine.states[usize::from(self.agent.first.state)].name;
             let name = if is_again { format!("{target} again").into() } else { target };
             Candidate::new(name, verdict)
-        });
-        let what = machine.states[usize::from(situation.agent.first.state)].name.clone();
-        let stopped = match machine.transitions[chosen].trigger {
-            Trigger::Done => Stopped::new(what, Ended::Success),
-            Trigger::Failed => Stopped::new(what, Ended::Failed),
-            _ => Stopped::interrupted(what, Some(&situation.target(chosen))),
-        };
-        Self { candidates: candidates.collect(), cause: machine.cause(chosen), stopped }
+        })
     }
-}
 
-impl<Q: QueryData> Situation<'_, Q> {
     /// The name of the state that a transition leads to.
     fn target(&self, transition: usize) -> Label {
         let state = match self.machine.transitions[transition].to {

@@ -75,19 +75,23 @@ impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
         });
         let (query, scratch, pool) = all.walk();
         let room = (scratch, pool);
-        match log.map(|log| (log, tick)) {
+        let asks_all = log.is_some_and(|log| log.awaits_first(Engine::Utility));
+        match log.map(|log| (log, tick, asks_all)) {
             None => decide_all::<Q, false, N>(reasoner, query, room, &inputs, None),
             log => decide_all::<Q, true, N>(reasoner, query, room, &inputs, log),
         }
     }
 }
 
+/// The log, the tick, and whether those that go on as before are looked at as well.
+type Log<'a> = (&'a DecisionLog, u64, bool);
+
 fn decide_all<Q: QueryData, const IS_LOGGED: bool, const N: usize>(
     reasoner: &Reasoner,
     mut query: formic_ecs::Query<'_, Row<Q>>,
     (scratch, pool): (&mut ParallelScratch, &Pool),
     inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
-    log: Option<(&DecisionLog, u64)>,
+    log: Option<Log<'_>>,
 ) {
     let is_in_batches = reasoner.select == Select::Highest && !reasoner.has_cooldowns();
     let chunks = query.parallel(scratch);
@@ -114,7 +118,7 @@ type Waiting<'a> = (&'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
 /// Agents that decide together: their inputs lie side by side.
 struct Batch<'a, const IS_LOGGED: bool, const N: usize> {
     reasoner: &'a Reasoner,
-    log: Option<(&'a DecisionLog, u64)>,
+    log: Option<Log<'a>>,
     agents: Vec<Waiting<'a>>,
     /// Who they are, if there is a log.
     entities: Vec<Entity>,
@@ -123,7 +127,7 @@ struct Batch<'a, const IS_LOGGED: bool, const N: usize> {
 }
 
 impl<'a, const IS_LOGGED: bool, const N: usize> Batch<'a, IS_LOGGED, N> {
-    fn new(reasoner: &'a Reasoner, log: Option<(&'a DecisionLog, u64)>) -> Self {
+    fn new(reasoner: &'a Reasoner, log: Option<Log<'a>>) -> Self {
         let agents = Vec::with_capacity(BATCH);
         let entities = Vec::new();
         Self { reasoner, log, agents, entities, inputs: [[0.0; BATCH]; N], current: [NONE; BATCH] }
@@ -160,18 +164,20 @@ impl<'a, const IS_LOGGED: bool, const N: usize> Batch<'a, IS_LOGGED, N> {
         }
         // What lies behind the last one is left over from others.
         let behind = u64::MAX.checked_shl(u32::try_from(agents.len()).unwrap_or(u64::BITS));
-        news &= !behind.unwrap_or(0);
-        if let Some(log) = *log {
+        let all = !behind.unwrap_or(0);
+        news &= all;
+        if let Some((log, tick, asks_all)) = *log {
             // Who is watched first: what it takes to find out comes from memory for all at once.
             let mut watched = 0_u64;
-            for place in set_bits(news) {
-                let is_watched = log.0.is_watched(entities[place]);
+            for place in set_bits(if asks_all { all } else { news }) {
+                let is_watched = log.is_watched(entities[place]);
                 watched |= u64::from(is_watched) << place;
             }
             for place in set_bits(watched) {
                 let (entity, agent) = (entities[place], &*agents[place].0);
                 let inputs = inputs.map(|all| all[place]);
-                note_choice(reasoner, log, entity, agent, chosen(choices[place]), &inputs, &[]);
+                let choice = chosen(choices[place]);
+                note_choice(reasoner, (log, tick), entity, agent, choice, &inputs, &[]);
             }
         }
         for place in set_bits(news) {
@@ -195,13 +201,13 @@ fn decide_one<Q: QueryData, const N: usize>(
     reasoner: &Reasoner,
     (entity, agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
     inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
-    log: Option<(&DecisionLog, u64)>,
+    log: Option<Log<'_>>,
 ) {
     let inputs = inputs(data);
     let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
     let choice = agent.choose(reasoner, &inputs, cooldowns);
-    if let Some(log) = log {
-        note_choice(reasoner, log, entity, agent, choice, &inputs, cooldowns);
+    if let Some((log, tick, _)) = log {
+        note_choice(reasoner, (log, tick), entity, agent, choice, &inputs, cooldowns);
     }
     // Those that it kept away in this decision are one nearer; what is left by it counts from the
     // next one on.
@@ -223,9 +229,7 @@ fn note_choice(
     inputs: &[f32],
     cooldowns: &[Cooldown],
 ) {
-    // That an agent finds nothing to do is told once.
-    let is_first = || chosen.is_none() && !log.has_one_of(entity, Engine::Utility);
-    if agent.current() != chosen || log.is_pending(entity) || is_first() {
+    if agent.current() != chosen || log.is_awaited(entity, Engine::Utility) {
         let cooldowns: &[u32] = Cooldown::peel_slice(cooldowns);
         let choice = Choice { before: agent.current(), chosen, inputs, cooldowns };
         reasoner.note(log, tick, entity, &choice);

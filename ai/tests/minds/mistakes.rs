@@ -155,9 +155,14 @@ fn an_agent_that_is_watched_behind_its_choice_is_not_said_to_have_made_none() {
     let (mut world, cat) = world_with_cat();
     let schedule = with_actions().add(think.as_mind()).add(eat.as_action());
     let pool = Pool::new(Threads::None).unwrap();
-    schedule.build(&mut world).unwrap().run(&mut world, &pool);
+    let mut schedule = schedule.build(&mut world).unwrap();
+    schedule.run(&mut world, &pool);
     world.insert_resource(DecisionLog::watching(cat, "Cat", 4));
-    let text = "Cat#0 is driven by `UtilityAgent`; it has decided nothing since it is watched.";
+    let text = "Cat#0 is driven by `UtilityAgent`; it does eat, and has decided nothing since it is \
+                watched.";
+    assert_eq!(why(&world, cat), [text]);
+    schedule.run(&mut world, &pool);
+    let text = "Tick 1: Cat#0 chose eat 0.50: hunger 0.50 -> linear 1 -> 0.50.";
     assert_eq!(why(&world, cat), [text]);
 }
 

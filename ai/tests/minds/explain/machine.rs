@@ -137,3 +137,20 @@ fn an_interruption_that_is_refused_is_told_once_until_the_state_changes() {
     assert_eq!(told.len(), 3, "{told:?}");
     assert_eq!(told[2], format!("Tick 22: {said}"));
 }
+
+#[test]
+fn an_agent_that_is_watched_later_tells_what_keeps_it_where_it_is() {
+    let mut stage = stage(
+        MachineBuilder::new()
+            .state(State::new("playing").action("play"))
+            .state(State::new("eating").action("eat"))
+            .transition(Transition::new("playing", "eating").when(hungry).called("it is hungry"))
+            .transition(Transition::new("playing", "eating").after(9)),
+    );
+    stage.ticks(3);
+    stage.watch_anew();
+    stage.ticks(2);
+    let text = "Tick 3: Cat stayed where it was; playing goes on; eating: \"it is hungry\" said no; eating \
+                waits for the end of 9 updates.";
+    assert_eq!(stage.sentences(), [text]);
+}

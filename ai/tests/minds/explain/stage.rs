@@ -89,6 +89,13 @@ impl Stage {
         (0..count).for_each(|_| drop(self.schedule.run(&mut self.world, &self.pool)));
     }
 
+    /// Has the agent watched as if that began now.
+    pub(crate) fn watch_anew(&mut self) {
+        let log = self.world.resource_mut::<DecisionLog>().unwrap();
+        log.unwatch(self.agent);
+        log.watch(self.agent, "Cat", 64);
+    }
+
     /// What was written down since the last time.
     pub(crate) fn decisions(&mut self) -> Vec<Decision> {
         let decisions = self.world.resource::<DecisionLog>().unwrap().decisions(self.agent);

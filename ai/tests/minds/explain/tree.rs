@@ -76,3 +76,12 @@ fn of_a_long_tick_the_last_leaves_are_told() {
     assert_eq!(decisions[0].candidates.len(), 64);
     assert_eq!(&*decisions[0].chosen().unwrap().name, "play");
 }
+
+#[test]
+fn an_agent_that_is_watched_later_tells_the_leaves_of_its_next_tick() {
+    let mut stage = stage("selector { sequence { hungry? eat } play }");
+    stage.ticks(3);
+    stage.watch_anew();
+    stage.ticks(2);
+    assert_eq!(stage.sentences(), ["Tick 3: Cat does play; hungry: no."]);
+}

@@ -170,3 +170,20 @@ fn a_decision_is_told_by_the_reasoner_that_made_it_whichever_came_after() {
     let chosen: Vec<_> = chosen.map(|it| (&*it.name, it.score.unwrap())).collect();
     assert_eq!(chosen, [("eat", 0.9 * 0.9), ("sleep", 0.7), ("eat", 0.95 * 0.95)]);
 }
+
+#[test]
+fn an_agent_that_is_watched_later_tells_its_next_decision_though_it_is_to_go_on() {
+    // Where there are cooldowns each decides by itself, else many together.
+    for cooldown in [0, 2] {
+        let eat = Utility::of(INPUTS[0], Curve::exponential(2.0)).cooldown(cooldown);
+        let cats = Reasoner::new().option("eat", eat).option("sleep", plain(1).inertia(0.25));
+        let mut stage = stage(cats);
+        stage.sense([0.5, 0.6, 0.0]);
+        stage.ticks(3);
+        stage.watch_anew();
+        stage.ticks(2);
+        let text = "Tick 3: Cat chose sleep 0.85 over eat 0.25: tiredness 0.60 -> linear 1 -> 0.60, 0.25 of it \
+                    because it was running.";
+        assert_eq!(stage.sentences(), [text]);
+    }
+}
