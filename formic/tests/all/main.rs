@@ -6,5 +6,7 @@ mod facade;
 mod inspect;
 #[cfg(all(feature = "ai", feature = "nav"))]
 mod paths;
+#[cfg(feature = "ai")]
+mod readme;
 #[cfg(all(feature = "ai", feature = "nav"))]
 mod saved_games;
