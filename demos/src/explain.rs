@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use formic::inspect::{EntityName, View};
+use formic::inspect::{EntityName, Mark, Marks, View};
 use formic_ai::action::Action;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, World};
@@ -122,11 +122,13 @@ const EXAMPLES_MAX: usize = 10;
 /// Whom one can ask in each world, as it starts.
 #[must_use]
 pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
-    let mut marks = Vec::new();
+    let mut marks = Marks::default();
     simulation.view().marks(&mut marks);
     // Stones can be asked as well, but have little to say.
     let kinds = simulation.view().scene().kinds;
-    marks.retain(|mark| kinds.get(usize::from(mark.kind)).is_none_or(|kind| !kind.is_thing));
+    let is_agent =
+        |mark: &&Mark| kinds.get(usize::from(mark.kind)).is_none_or(|kind| !kind.is_thing);
+    let marks: Vec<&Mark> = marks.iter().filter(is_agent).collect();
     let of_world = |((name, world), number): (&(&str, &World), u8)| {
         let deciding = world.query_ref::<&Action>().into_iter().map(|action| action.agent());
         let shown = marks.iter().filter(|mark| mark.world == number).map(|mark| mark.entity);

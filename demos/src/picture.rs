@@ -1,6 +1,6 @@
 //! A world as a picture with axes and a legend: what the live page shows, in a file.
 
-use formic::inspect::{Ground, Kind, Mark, Scene, View};
+use formic::inspect::{Ground, Kind, Mark, Marks, Scene, View};
 use glam::Vec2;
 
 use crate::raster::{Alignment, Colour, LETTER, Point, Raster, Rectangle, Size};
@@ -41,7 +41,7 @@ pub(crate) struct Entry {
 /// Draws what the page shows of a world.
 pub(crate) fn picture(view: &dyn View) -> Raster {
     let (scene, ground) = (view.scene(), view.ground());
-    let mut marks = Vec::new();
+    let mut marks = Marks::default();
     view.marks(&mut marks);
     let count = |place: usize| marks.iter().filter(|it| usize::from(it.kind) == place).count();
     let kinds = scene.kinds.iter().enumerate();
@@ -57,7 +57,7 @@ pub(crate) fn picture(view: &dyn View) -> Raster {
     let mut raster = Raster::new(width, top + legend_height(width, &entries), PAPER);
     map.draw_ground(&mut raster, &ground);
     if marks.len() <= PATHS_MAX {
-        for mark in &marks {
+        for mark in marks.iter() {
             let path: Vec<Point> = view.path(mark.entity).iter().map(|&at| map.point(at)).collect();
             raster.polyline(&path, PATH);
         }

@@ -1,6 +1,6 @@
 //! The cats as they are shown: each where its needs are, hunger to the right and tiredness upwards.
 
-use formic::inspect::{Axes, Ground, Kind, Mark, Scene, View};
+use formic::inspect::{Axes, Ground, Kind, Mark, Marks, Scene, View};
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;
 use glam::Vec2;
@@ -60,9 +60,12 @@ impl View for CatWorld {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let cats = self.world().query_ref::<(Entity, &Hunger, &Tiredness, &UtilityAgent)>();
         cats.for_each(|(entity, hunger, tiredness, agent)| {
+            if !marks.wants(entity) {
+                return;
+            }
             let at = Vec2::new(hunger.0, TIREDNESS_MAX - tiredness.0);
             let kind = u8::try_from(agent.current().unwrap_or(OPTIONS.len())).unwrap_or_default();
             marks.push(Mark { entity, at, kind, world: 0 });

@@ -1,6 +1,6 @@
 //! The war as it is shown.
 
-use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View, actions};
+use formic::inspect::{Ground, Kind, Landmark, Mark, Marks, Scene, View, actions};
 use formic_ai::fsm::FsmAgent;
 use formic_ai::prelude::*;
 use glam::Vec2;
@@ -54,10 +54,13 @@ impl View for Fleet {
         Ground { palette: vec![SPACE], landmarks: bases.collect(), ..Ground::default() }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         type Unit<'a> = (Entity, &'a Position, &'a Side, Option<&'a Velocity>);
         let units = self.world().query_ref_filtered::<Unit<'_>, With<Hull>>();
         units.for_each(|(entity, position, side, velocity)| {
+            if !marks.wants(entity) {
+                return;
+            }
             let kind = if velocity.is_some() { SHIPS } else { TURRETS } + *side as u8;
             marks.push(Mark { entity, at: position.0, kind, world: 0 });
         });

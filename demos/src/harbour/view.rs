@@ -1,6 +1,6 @@
 //! The harbour as it is shown, and why its agents go where they go.
 
-use formic::inspect::{Ground, Kind as Legend, Mark, Scene, TerrainMap, View};
+use formic::inspect::{Ground, Kind as Legend, Mark, Marks, Scene, TerrainMap, View};
 use formic_ecs::Entity;
 use formic_nav::{Cell, ClassId, Obstacle, Path, PathOutcome, PathScratch, Position, Terrain};
 use glam::Vec2;
@@ -59,7 +59,7 @@ impl View for Harbour {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let world = self.world();
         for (entity, position, class) in world.query_ref::<(Entity, &Position, Option<&ClassId>)>()
         {

@@ -1,6 +1,6 @@
 //! The crowds as they are shown live, side by side: each forager where its needs are.
 
-use formic::inspect::{Axes, Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
+use formic::inspect::{Axes, Cheat, Ground, Kind, Landmark, Mark, Marks, Scene, Touch, View};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -97,11 +97,14 @@ impl View for Minds {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         for (crowd, number) in self.crowds.iter().zip(0..) {
             let corner = corner(number);
             let world = &crowd.engine.world;
             world.query_ref::<(Entity, &Needs)>().for_each(|(entity, needs)| {
+                if !marks.wants(entity) {
+                    return;
+                }
                 let at = corner + Vec2::new(needs.hunger, f32::from(SIDE) - needs.tiredness);
                 let deed = crowd.deed(entity).unwrap_or(NAMES.len() - 1);
                 let kind = u8::try_from(deed).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The miners as they are shown.
 
-use formic::inspect::{Ground, Kind, Landmark, Mark, Scene, View, actions};
+use formic::inspect::{Ground, Kind, Landmark, Mark, Marks, Scene, View, actions};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -45,9 +45,12 @@ impl View for Miners {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let workers = self.world().query_ref::<(Entity, &Position, &Inventory, &Animator)>();
         workers.for_each(|(entity, position, inventory, animator)| {
+            if !marks.wants(entity) {
+                return;
+            }
             let kind = match (animator.clip, inventory.count(Item::GOLD)) {
                 (Clip::Mine, _) => MINES_GOLD,
                 (_, 0) => WALKS_EMPTY,

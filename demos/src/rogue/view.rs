@@ -1,6 +1,6 @@
 //! The roguelike as it is shown: what the hero sees, remembers, and what is dark.
 
-use formic::inspect::{Cheat, Ground, Kind, Mark, Scene, Touch, View};
+use formic::inspect::{Cheat, Ground, Kind, Mark, Marks, Scene, Touch, View};
 use formic_ai::explain::DecisionLog;
 use formic_ai::turn::{Gone, Vacant};
 use formic_ecs::prelude::*;
@@ -123,7 +123,7 @@ impl View for Rogue {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let game = &self.game;
         let (scene, seen) = (game.scene(), self.seen());
         let window = Window::around_hero(game);

@@ -1,6 +1,6 @@
 //! The village as it is shown.
 
-use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, View};
+use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Marks, Scene, Touch, View};
 use formic_ai::activity::{ActivitySlot, State};
 use formic_ai::prelude::*;
 use glam::Vec2;
@@ -63,7 +63,7 @@ impl View for Villagers {
         Ground { palette: vec![Colour([34, 46, 34])], landmarks: vec![home], ..Ground::default() }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let world = self.world();
         let mut mark = |entity, position: &Position, kind| {
             marks.push(Mark { entity, at: position.0, kind, world: 0 });

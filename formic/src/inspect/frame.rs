@@ -8,7 +8,7 @@
 //!
 //! | tag | section | content |
 //! |---|---|---|
-//! | 1 | head | world number u32, tick u32, flags u32 (1: running), width f32, height f32, mark radius f32, ticks a second f32 |
+//! | 1 | head | world number u32, tick u32, flags u32 (1: running), width f32, height f32, mark radius f32, ticks a second f32, one of how many agents is drawn u32 |
 //! | 2 | marks | count u32, x u16 each, y u16 each, kind u8 each |
 //! | 3 | ids | version u32, count u32, entity index u32 each |
 //! | 4 | ground | version u32, columns u16, rows u16, palette length u32, red green blue u8 each, a tile u8 each, padded; landmarks as JSON |
@@ -24,7 +24,7 @@ use formic_ecs::Entity;
 use glam::Vec2;
 use serde_json::json;
 
-use super::{Ground, Landmark, Mark, Session, View};
+use super::{Ground, Landmark, Mark, Marks, Session, View};
 
 /// What a viewer has already, and what it wants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,14 +82,21 @@ impl Frame {
 }
 
 /// What was worked out for frames before, and holds on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Frames {
     pub(super) last: Frame,
-    marks: Vec<Mark>,
+    marks: Marks,
     ids: Vec<u32>,
     /// The world, how often it went back, and its version of the ground: after going back there
     /// may be another ground of the same version.
     ground_of: (u32, u32, u64),
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        let (last, ids) = (Frame::default(), Vec::new());
+        Self { last, marks: Marks::of_frame(), ids, ground_of: (0, 0, 0) }
+    }
 }
 
 /// The most points of paths in a frame; beyond that no viewer could tell them apart.
@@ -107,11 +114,11 @@ const CHOSEN: u32 = 6;
 impl Frames {
     /// Draws the world as it is now, if it was not drawn yet.
     pub(super) fn draw(&mut self, session: &Session, view: &dyn View, with_paths: bool) {
-        let is_new = self.last.version != session.version;
+        let is_new = self.last.version != session.version || !self.marks.are_for(session.watched());
         if !is_new && (self.last.has_paths || !with_paths) {
             return;
         }
-        self.marks.clear();
+        self.marks.begin(session.watched());
         view.marks(&mut self.marks);
         let ids = self.marks.iter().map(|mark| mark.entity.index());
         if self.last.ids.version == 0 || !ids.clone().eq(self.ids.iter().copied()) {
@@ -126,7 +133,7 @@ impl Frames {
         }
         // A mark takes five bytes.
         let mut moving = Vec::with_capacity(128 + 5 * self.marks.len());
-        write_head(&mut moving, session, view);
+        write_head(&mut moving, session, view, self.marks.each());
         let size = view.scene().size;
         write_marks(&mut moving, &self.marks, size);
         if with_paths {
@@ -153,7 +160,7 @@ impl Frames {
     }
 }
 
-fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View) {
+fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View, each: u32) {
     let scene = view.scene();
     section(bytes, HEAD, |bytes| {
         put_u32(bytes, session.world_number);
@@ -163,6 +170,7 @@ fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View) {
         for number in [scene.size.x, scene.size.y, scene.mark_radius, scene.ticks_per_second] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        put_u32(bytes, each);
     });
 }
 

@@ -6,7 +6,7 @@ use glam::Vec2;
 
 #[cfg(not(target_family = "wasm"))]
 use super::inspector::Attached;
-use super::{Colour, Ground, Kind, Mark, Scene, View};
+use super::{Colour, Ground, Kind, Mark, Marks, Scene, View};
 
 const RESTS: u8 = 0;
 const WALKS: u8 = 1;
@@ -63,9 +63,12 @@ impl View for TerrainMap<'_> {
         }
     }
 
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    fn marks(&self, marks: &mut Marks) {
         let agents = self.world.query_ref::<(Entity, &Position, Option<&PathRequest>)>();
         agents.for_each(|(entity, position, request)| {
+            if !marks.wants(entity) {
+                return;
+            }
             let kind = match request.map(PathRequest::status) {
                 Some(RequestStatus::Idle | RequestStatus::Arrived | RequestStatus::Nearby(_)) => {
                     RESTS

@@ -25,6 +25,7 @@ mod http;
 mod inspector;
 #[cfg(feature = "nav")]
 mod map;
+mod marks;
 mod mind;
 mod name;
 mod query;
@@ -45,6 +46,7 @@ pub use frame::{Frame, Known};
 pub use inspector::{Inspector, Stopper};
 #[cfg(feature = "nav")]
 pub use map::TerrainMap;
+pub use marks::Marks;
 pub use name::EntityName;
 pub use request::Request;
 pub use scene::{

@@ -329,6 +329,11 @@ impl Session {
         Ok(())
     }
 
+    /// The entities that viewers have chosen of late.
+    pub(super) fn watched(&self) -> &[Entity] {
+        &self.watched
+    }
+
     fn forget_watched(&mut self, host: &mut dyn Host) {
         if let Ok(log) = host.world_mut().resource_mut::<DecisionLog>() {
             for entity in self.watched.drain(..) {

@@ -4,7 +4,7 @@ use formic_ecs::{Entity, World};
 use formic_jobs::{Save, Schedule, Step};
 use glam::Vec2;
 
-use super::{Answer, Axes, Cheat, Ground, Mark, Request, Scene};
+use super::{Answer, Axes, Cheat, Ground, Marks, Request, Scene};
 
 /// What only the program knows of its world: a map, words and keys.
 ///
@@ -54,8 +54,9 @@ pub trait View {
         self.base().map_or_else(Ground::default, |base| base.ground())
     }
 
-    /// Adds a mark for each agent, in an order that stays the same from tick to tick where it can.
-    fn marks(&self, marks: &mut Vec<Mark>) {
+    /// Adds a mark for each agent, in an order that stays the same from tick to tick where it can. If there may be very
+    /// many, ask first whether one [is wanted](Marks::wants).
+    fn marks(&self, marks: &mut Marks) {
         if let Some(base) = self.base() {
             base.marks(marks);
         }

@@ -40,7 +40,7 @@ fn a_world_with_a_terrain_has_a_map_and_its_agents_are_chosen_by_a_click() {
 
 #[test]
 fn the_map_shows_regions_faces_of_rock_agents_and_the_way_ahead() {
-    use formic::inspect::{TerrainMap, View};
+    use formic::inspect::{Marks, TerrainMap, View};
     let (mut world, mut schedule) = hall();
     assert!(TerrainMap::of(&World::new()).is_none());
     let pool = Pool::new(Threads::None).expect("no threads are needed");
@@ -53,7 +53,7 @@ fn the_map_shows_regions_faces_of_rock_agents_and_the_way_ahead() {
     assert_eq!((ground.columns, ground.rows, ground.tiles.len()), (9, 5, 45));
     assert_eq!(colour(0, 0), colour(8, 4), "one region");
     assert_ne!(colour(4, 0), colour(4, 3), "rock, and its side above the gap");
-    let mut marks = Vec::new();
+    let mut marks = Marks::default();
     map.marks(&mut marks);
     let [imp] = marks[..] else { panic!("one agent: {marks:?}") };
     let way = map.path(imp.entity);
