@@ -1,6 +1,7 @@
 //! A demo as the page looks at it: what it shows of it, and how it opens another.
 
 use std::collections::BTreeMap;
+use std::thread::{self, JoinHandle};
 
 use clap::{Args, Command, FromArgMatches};
 use formic::inspect::{Answer, Host, Request, View};
@@ -25,7 +26,19 @@ pub struct Live {
     setup: Setup,
     simulation: Box<dyn Simulation>,
     replay: Option<Replay>,
+    /// The world that is being opened in its place.
+    opening: Option<Opening>,
 }
+
+/// A world that is built on a thread of its own: one of two million takes seconds, in which this one lives on.
+struct Opening {
+    /// The body of the request that asked for it.
+    wish: Vec<u8>,
+    world: JoinHandle<Result<Live, Answer>>,
+}
+
+/// Answers by what opens a world, beside the one that it takes the place of.
+type Open<T> = fn(&'static [&'static Demo], &Setup, &T) -> Result<Live, Answer>;
 
 /// The recording that a world is held against.
 struct Replay {
@@ -43,7 +56,7 @@ impl std::fmt::Debug for Live {
 /// A demo to be opened, with the numbers of its command line. A seed may be text: JSON in a page has
 /// no numbers of more than 53 bits.
 #[derive(Deserialize)]
-struct Open {
+struct Other {
     demo: String,
     #[serde(flatten)]
     numbers: Map<String, Value>,
@@ -66,16 +79,21 @@ impl Live {
         demo: &'static Demo,
         setup: Setup,
     ) -> Result<Self, Failure> {
-        Ok(Self { demos, demo, setup, simulation: demo.open(&setup)?, replay: None })
+        let simulation = demo.open(&setup)?;
+        Ok(Self { demos, demo, setup, simulation, replay: None, opening: None })
     }
 
-    fn open_other(&mut self, open: &Open) -> Result<(), Answer> {
-        let Some(&demo) = self.demos.iter().find(|demo| demo.name == open.demo) else {
+    fn open_other(
+        demos: &'static [&'static Demo],
+        now: &Setup,
+        open: &Other,
+    ) -> Result<Self, Answer> {
+        let Some(&demo) = demos.iter().find(|demo| demo.name == open.demo) else {
             return Err(Answer::error(404, &format!("there is no demo {}", open.demo)));
         };
-        let Setup { seed, threads, .. } = self.setup;
-        let now = [("seed", seed.to_string()), ("threads", threads.to_string())];
-        let mut numbers: BTreeMap<&str, String> = now.into();
+        let Setup { seed, threads, ticks, .. } = *now;
+        let as_now = [("seed", seed.to_string()), ("threads", threads.to_string())];
+        let mut numbers: BTreeMap<&str, String> = as_now.into();
         for (name, value) in open.numbers.iter().filter(|(_, value)| !value.is_null()) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             numbers.insert(name, text);
@@ -86,51 +104,86 @@ impl Live {
         let command = Numbers::augment_args(Command::new(demo.name));
         let numbers = command.try_get_matches_from(words);
         let numbers = numbers.and_then(|matches| Numbers::from_arg_matches(&matches));
-        let setup = numbers
-            .map_err(|error| Answer::error(400, &one_line(&error)))?
-            .setup(demo, self.setup.ticks);
-        *self = Self::open(self.demos, demo, setup)
-            .map_err(|failure| Answer::error(400, &failure.to_string()))?;
-        Ok(())
+        let setup =
+            numbers.map_err(|error| Answer::error(400, &one_line(&error)))?.setup(demo, ticks);
+        Self::open(demos, demo, setup).map_err(|failure| Answer::error(400, &failure.to_string()))
     }
 
-    /// The answer to a request that opens another world, and whether it did.
-    fn answer_by<T: DeserializeOwned>(
-        &mut self,
-        request: &Request<'_>,
-        open: fn(&mut Self, &T) -> Result<(), Answer>,
-    ) -> (Answer, bool) {
-        let mut is_other = false;
-        let answer = request.reply(|wish: T| match open(self, &wish) {
-            Ok(()) => {
-                is_other = true;
-                Answer::json(&Value::Object(self.describe()))
+    /// The answer to a request that opens another world, and whether it did. While that is built the
+    /// answer is 202: ask again.
+    fn answer_by<T>(&mut self, request: &Request<'_>, open: Open<T>) -> (Answer, bool)
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        match self.opened(request, open) {
+            Ok(live) => {
+                *self = live;
+                (Answer::json(&Value::Object(self.describe())), true)
             }
-            Err(answer) => answer,
-        });
-        (answer, is_other)
+            Err(answer) => (answer, false),
+        }
+    }
+
+    fn opened<T>(&mut self, request: &Request<'_>, open: Open<T>) -> Result<Self, Answer>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        let opening = match self.opening.take() {
+            Some(it) if it.wish == request.body => it,
+            Some(it) if !it.world.is_finished() => {
+                self.opening = Some(it);
+                return Err(Answer::error(409, "another world is being opened"));
+            }
+            _ => {
+                let mut wish = None;
+                let refusal = request.reply(|it: T| {
+                    wish = Some(it);
+                    Answer::json(&Value::Null)
+                });
+                let wish = wish.ok_or(refusal)?;
+                let (demos, now) = (self.demos, self.setup);
+                let build = move || open(demos, &now, &wish);
+                if cfg!(target_family = "wasm") {
+                    // A page has no threads, and no other viewers.
+                    return build();
+                }
+                let thread = thread::Builder::new().name("opening".to_owned());
+                let world = thread.spawn(build);
+                let world = world.map_err(|error| Answer::error(503, &error.to_string()))?;
+                Opening { wish: request.body.to_vec(), world }
+            }
+        };
+        if !opening.world.is_finished() {
+            self.opening = Some(opening);
+            return Err(Answer { status: 202, ..Answer::json(&json!({ "opening": true })) });
+        }
+        opening.world.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Opens the world of a recording, as it was at the start.
-    fn open_recording(&mut self, play: &Play) -> Result<(), Answer> {
+    fn open_recording(
+        demos: &'static [&'static Demo],
+        now: &Setup,
+        play: &Play,
+    ) -> Result<Self, Answer> {
         let refused = |text: String| Answer::error(400, &text);
         let recording = Recording::parse(play.recording.as_bytes())
             .map_err(|error| refused(error.to_string()))?;
         let origin = &recording.header.origin;
-        let (demo, matches) = origin.read(self.demos).map_err(refused)?;
+        let (demo, matches) = origin.read(demos).map_err(refused)?;
         // One that is read may lie on another machine, and none is to be written.
         if let Some(name) = own_file(demo, &matches) {
             return Err(refused(format!(
                 "--{name} of the recording names a file; use demos verify"
             )));
         }
-        let setup = origin.setup(recording.ticks(), self.setup.threads);
+        let setup = origin.setup(recording.ticks(), now.threads);
         let simulation = (demo.build)(&setup, &matches);
         let simulation = simulation.map_err(|failure| refused(failure.to_string()))?;
         let replay = Some(Replay { recording, fault: None });
-        *self = Self { demos: self.demos, demo, setup, simulation, replay };
-        self.compare();
-        Ok(())
+        let mut live = Self { demos, demo, setup, simulation, replay, opening: None };
+        live.compare();
+        Ok(live)
     }
 
     /// Holds the world against its recording, between two ticks.

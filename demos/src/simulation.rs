@@ -37,7 +37,7 @@ impl<T: View> Viewed for T {
 /// nothing. Whatever the answers are made of, they must not depend on the
 /// number of threads, on the clock or on an address; but figures that are times,
 /// and are called so, may stand beside them.
-pub trait Simulation: Viewed {
+pub trait Simulation: Viewed + Send {
     /// What the world in focus lives by.
     fn engine(&self) -> &Engine;
 

@@ -463,3 +463,25 @@ fn the_roguelike_is_played_by_buttons_and_clicks() {
     assert_eq!(server.state()["state_hash"], start, "everything was taken back");
     assert_eq!(server.get("/api/check").1["check"], "ok");
 }
+
+#[test]
+fn a_world_is_opened_while_the_one_before_it_lives_on() {
+    let server = serve("dungeon", 5);
+    let open = |agents: u32| json!({ "demo": "miners", "agents": agents });
+    thread::scope(|scope| {
+        let opened = scope.spawn(|| {
+            let mut answers = std::iter::repeat_with(|| server.post("/api/open", &open(30_000)));
+            answers.find(|(status, _)| *status != 409).expect("there is no end of them")
+        });
+        // Another one has to wait until that one is built, and the one that is there answers meanwhile.
+        let mut answers = std::iter::repeat_with(|| server.post("/api/open", &open(9)));
+        let refusal = answers.find(|(status, _)| *status == 409 || opened.is_finished());
+        let (_, refusal) = refusal.expect("there is no end of them");
+        assert_eq!(refusal["error"], "another world is being opened");
+        let (_, state) = server.post("/api/step", &json!({ "what": "tick" }));
+        assert_eq!(state["tick"], 1, "{state}");
+        assert_ne!(state["agents"], 30_000, "the world before it");
+        let (status, state) = opened.join().expect("it is answered");
+        assert_eq!((status, &state["agents"]), (200, &json!(30_000)), "{state}");
+    });
+}

@@ -66,7 +66,7 @@ fn serve_requests(
                 Err(answer) => send(stream, &answer, true, true),
             };
         } else {
-            let answer = answer(request, link);
+            let answer = answer(&request, link);
             send(stream, &answer, has_body, closes)?;
         }
         if closes {
@@ -106,7 +106,7 @@ fn is_this_machine(host: &str) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-fn answer(request: HttpRequest, link: &Link) -> Answer {
+fn answer(request: &HttpRequest, link: &Link) -> Answer {
     let is_page = matches!(&*request.path, "/" | "/index.html");
     match (&*request.method, is_page) {
         ("POST", true) => Answer::error(405, "the page takes GET"),

@@ -24,8 +24,10 @@ use super::{Answer, Frame, connection};
 
 /// How long a viewer waits for a frame that differs from the one it has.
 pub(super) const FRAME_WAIT: Duration = Duration::from_millis(250);
-/// How long a request waits for its answer: building a world of two million takes some seconds.
+/// How long a request waits for its answer: a tick of two million takes some tenths of a second.
 pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(120);
+/// How long until a request is asked again that is not at its end.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
 /// The most clients at a time: a browser has six connections or so for each page.
 const CLIENTS_MAX: usize = 64;
 
@@ -71,12 +73,18 @@ impl Link {
         if doing.is_empty() { "a tick".to_owned() } else { doing }
     }
 
-    /// What the session says to a request.
-    pub(super) fn answer(&self, request: HttpRequest) -> Answer {
-        let (reply, answer) = sync_channel(1);
-        let sent = self.wishes.send(Wish::Answer(request, reply));
-        let answer = sent.ok().and_then(|()| answer.recv_timeout(ANSWER_WAIT).ok());
-        answer.unwrap_or_else(|| Answer::error(503, "the world does not answer"))
+    /// What the session says to a request, once it is at its end.
+    pub(super) fn answer(&self, request: &HttpRequest) -> Answer {
+        loop {
+            let (reply, answer) = sync_channel(1);
+            let sent = self.wishes.send(Wish::Answer(request.clone(), reply));
+            let answer = sent.ok().and_then(|()| answer.recv_timeout(ANSWER_WAIT).ok());
+            match answer {
+                Some(answer) if answer.status == 202 => thread::sleep(ASK_AGAIN),
+                Some(answer) => return answer,
+                None => return Answer::error(503, "the world does not answer"),
+            }
+        }
     }
 
     /// Asks for a frame of another version than `seen`, if there is one within [`FRAME_WAIT`].

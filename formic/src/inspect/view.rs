@@ -179,7 +179,9 @@ pub trait Host {
     }
 
     /// Answers a request of the host's own, and says whether its world is another one now: then the
-    /// answer is the new state. `None` for a request that is none of its own.
+    /// answer is the new state. `None` for a request that is none of its own. What takes long is best done
+    /// on a thread of its own: a request whose answer has the status 202 is asked again a moment later,
+    /// while the world lives on.
     fn answer(&mut self, request: &Request<'_>) -> Option<(Answer, bool)> {
         _ = request;
         None
