@@ -104,7 +104,8 @@ pub use bundle::Bundle;
 pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
     BytesFn, CloneFn, Codec, CodecError, Component, ComponentId, ComponentInfo, DebugFn, DefaultFn,
-    Despawned, FieldFns, FieldText, HashFn, HashRule, MapEntities, MapEntitiesFn, ReadFn, WriteFn,
+    Despawned, DropValueFn, FieldFns, FieldText, HashFn, HashRule, MapEntities, MapEntitiesFn,
+    ReadFn, WriteFn,
 };
 pub use entity::Entity;
 pub use error::{
@@ -114,7 +115,7 @@ pub use error::{
 };
 pub use features::{
     BorrowedDynamicRows, Buffer, BufferElement, ById, ByIdError, ByIdMut, ChildOf, CloneValueFn,
-    ComponentDescriptor, Difference, DropValueFn, DroppedComponent, DynamicBulk, DynamicQuery,
+    ComponentDescriptor, Difference, DroppedComponent, DynamicBulk, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
     Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
     ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,

@@ -3,9 +3,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ffi::c_void;
 use core::fmt;
 use core::mem::needs_drop;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 use super::{CodecError, CodecKind, Component, FieldText, HashRule};
 use crate::entity::Entity;
@@ -53,17 +54,27 @@ pub(crate) struct ErasedFns {
     pub(crate) codec: ErasedCodec,
 }
 
+/// Drops the value at the second pointer in place. The first one is the user data that the function was
+/// given to [`ComponentDescriptor`](crate::ComponentDescriptor) with.
+///
+/// It has the C calling convention, so that a host in another language can give one of its own.
+pub type DropValueFn = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
+
 /// How a value is dropped that is known only by its pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropFn {
-    /// Drops the value in place, given the number.
-    pub(crate) function: unsafe fn(NonNull<u8>, usize),
-    pub(crate) data: usize,
+    pub(crate) function: DropValueFn,
+    pub(crate) user_data: *mut c_void,
 }
 
+// SAFETY: the user data is for the function alone, which may be called on any thread (I-22).
+unsafe impl Send for DropFn {}
+// SAFETY: as above.
+unsafe impl Sync for DropFn {}
+
 impl DropFn {
-    const fn of<T>() -> Self {
-        Self { function: drop_value::<T>, data: 0 }
+    pub(crate) const fn of<T>() -> Self {
+        Self { function: drop_value::<T>, user_data: ptr::null_mut() }
     }
 
     /// # Safety
@@ -71,8 +82,8 @@ impl DropFn {
     /// I-16), which has no other user and is not used afterwards.
     #[inline]
     pub(crate) unsafe fn call(self, value: NonNull<u8>) {
-        // SAFETY: the caller vouches for the value; the number is the one that belongs to the function.
-        unsafe { (self.function)(value, self.data) };
+        // SAFETY: the caller vouches for the value; the user data is what belongs to the function.
+        unsafe { (self.function)(self.user_data, value.as_ptr().cast()) };
     }
 }
 
@@ -162,7 +173,7 @@ impl ErasedFns {
 /// # Safety
 /// `value` points at an initialised `T` (I-2, I-9) that has no other user, and that is not used
 /// afterwards.
-unsafe fn drop_value<T>(value: NonNull<u8>, _data: usize) {
+unsafe extern "C-unwind" fn drop_value<T>(_: *mut c_void, value: *mut c_void) {
     // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
     unsafe { value.cast::<T>().drop_in_place() }
 }

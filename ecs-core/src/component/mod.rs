@@ -15,6 +15,7 @@ use crate::name::Name;
 
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
+pub use erased::DropValueFn;
 pub(crate) use erased::{
     CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedFns,
     MapFn as MapErasedFn,

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
+use core::ffi::c_void;
 
-use super::{Codec, CodecKind, Component, ComponentId, ErasedFns, HashRule};
+use super::{Codec, CodecKind, Component, ComponentId, DropValueFn, ErasedFns, HashRule};
 use crate::error::UnknownComponent;
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
@@ -86,6 +87,13 @@ impl ComponentInfo {
     #[must_use]
     pub fn is_saved(&self) -> bool {
         self.erased.codec.kind != CodecKind::Unsaved
+    }
+
+    /// How a value is dropped, and what the function is given beside it, where there is something to drop: for
+    /// a value that could not be inserted, for instance.
+    #[must_use]
+    pub fn drop_fn(&self) -> Option<(DropValueFn, *mut c_void)> {
+        self.erased.drop.map(|drop| (drop.function, drop.user_data))
     }
 
     /// The Rust type of the values, if there is one.

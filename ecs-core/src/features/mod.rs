@@ -11,9 +11,9 @@ pub(crate) mod state_hash;
 
 pub use buffer::{Buffer, BufferElement};
 pub use dynamic::{
-    BorrowedDynamicRows, ById, ByIdError, ByIdMut, CloneValueFn, ComponentDescriptor, DropValueFn,
-    DynamicBulk, DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter,
-    DynamicRows, DynamicRun, HashValueFn, RegisterError, TermError,
+    BorrowedDynamicRows, ById, ByIdError, ByIdMut, CloneValueFn, ComponentDescriptor, DynamicBulk,
+    DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows,
+    DynamicRun, HashValueFn, RegisterError, TermError,
 };
 pub use hooks::{Event, EventKind, HooksOf, ObserverId};
 pub use prefab::{InstantiateError, Prefab};

@@ -325,7 +325,7 @@ mod tests {
         let detail = complaint(|transition| transition.plan.fresh.clear());
         assert!(detail.starts_with("other columns are fresh"), "{detail}");
         let detail = complaint(|transition| {
-            let drop = crate::component::DropErasedFn { function: |_, _| (), data: 0 };
+            let drop = crate::component::DropErasedFn::of::<A>();
             transition.plan.drops.push((0, drop));
         });
         assert!(detail.starts_with("other values are dropped"), "{detail}");

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "plays a host that brings drop and clone functions")]
 
 use core::alloc::Layout;
+use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
@@ -33,8 +34,11 @@ pub(crate) fn switch(world: &mut World, name: &'static str) -> ComponentId {
     world.register_dynamic(descriptor).expect("a new name")
 }
 
-unsafe fn drop_counted(value: NonNull<u8>, data: usize) {
-    assert_eq!(data, 77);
+/// What the function is given.
+static USER_DATA: u8 = 77;
+
+unsafe extern "C-unwind" fn drop_counted(user_data: *mut c_void, value: *mut c_void) {
+    assert_eq!(user_data.cast_const(), (&raw const USER_DATA).cast());
     // SAFETY: the component's values are `Counted`, as every insertion of this file sees to.
     unsafe { value.cast::<Counted>().drop_in_place() }
 }
@@ -61,13 +65,11 @@ fn counted_component(world: &mut World) -> ComponentId {
         ComponentDescriptor::with_functions(
             "host.counted",
             Layout::new::<Counted>(),
-            Some(drop_counted),
+            Some((drop_counted, (&raw const USER_DATA).cast_mut().cast())),
             Some(clone_counted),
             Some(hash_counted),
         )
     };
-    // SAFETY: the function takes any number.
-    let descriptor = unsafe { descriptor.drop_data(77) };
     world.register_dynamic(descriptor).expect("a new name")
 }
 
@@ -82,7 +84,10 @@ fn insert_counted(
     // SAFETY: the component is one of `Counted`; the value is given up, unless it is refused.
     let inserted = unsafe { world.by_id_mut().insert_ptr(entity, id, address) };
     if inserted.is_err() {
-        drop(ManuallyDrop::into_inner(value));
+        let (drop, user_data) =
+            world.component_info(id).expect("known").drop_fn().expect("counted");
+        // SAFETY: a value of the component, which is still the caller's, and is not used afterwards.
+        unsafe { drop(user_data, address.as_ptr().cast()) };
     }
     inserted
 }

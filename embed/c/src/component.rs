@@ -4,10 +4,9 @@
 use core::alloc::Layout;
 use core::ffi::{c_char, c_void};
 use core::fmt::Write;
-use core::ptr::{self, NonNull};
-use std::sync::Arc;
+use core::ptr::NonNull;
 
-use formic_ecs::{ComponentDescriptor, ComponentInfo, DropValueFn, Entity, error::RegisterError};
+use formic_ecs::{ComponentDescriptor, ComponentInfo, Entity, error::RegisterError};
 
 use crate::entity::{entity_of, fm_entity};
 use crate::ffi;
@@ -69,7 +68,7 @@ pub const FM_TRACKED: u32 = 2;
 /// world is freed. `user` is that of the component. It may be called on any thread that calls the
 /// library for the world, returns (C++: it throws no exception), and calls nothing of the library: for
 /// the same world that is FM_BUSY, and two worlds that call each other may wait without an end.
-pub type fm_drop = Option<unsafe extern "C" fn(user: *mut c_void, value: *mut c_void)>;
+pub type fm_drop = Option<unsafe extern "C-unwind" fn(user: *mut c_void, value: *mut c_void)>;
 
 /// A component: values of one size, which are moved as bytes.
 ///
@@ -98,38 +97,6 @@ pub struct fm_component_desc {
     /// What the function is given beside the value. It has to be good on any thread, until the world
     /// is freed.
     pub user: *mut c_void,
-}
-
-/// The drop function of a component, and what it is given.
-#[derive(Debug)]
-pub(crate) struct HostDrop {
-    function: unsafe extern "C" fn(*mut c_void, *mut c_void),
-    user: *mut c_void,
-}
-
-// SAFETY: the host says that `user` is good on any thread; it is handed on and never followed here.
-unsafe impl Send for HostDrop {}
-// SAFETY: as above.
-unsafe impl Sync for HostDrop {}
-
-/// # Safety
-/// `value` points at a value of the component with the [`HostDrop`] that `data` is the address of,
-/// which is still there; it is not used afterwards.
-unsafe fn drop_by_host(value: NonNull<u8>, data: usize) {
-    let host = ptr::with_exposed_provenance::<HostDrop>(data);
-    // SAFETY: its world keeps it, behind the same address, for longer than any value.
-    let host = unsafe { &*host };
-    // SAFETY: the caller vouches for a value of the component.
-    unsafe { host.call(value) };
-}
-
-impl HostDrop {
-    /// # Safety
-    /// `value` points at a value of the component, which is not used afterwards.
-    pub(crate) unsafe fn call(&self, value: NonNull<u8>) {
-        // SAFETY: the host gave the function for values of this component.
-        unsafe { (self.function)(self.user, value.as_ptr().cast()) };
-    }
 }
 
 /// Whether a component was registered here: its values are the host's to make.
@@ -245,17 +212,13 @@ pub unsafe extern "C" fn fm_component_register(
             }
             fields.push(Field { name: field_name.to_owned(), kind, offset: field.offset });
         }
-        let host = desc.drop.map(|function| Arc::new(HostDrop { function, user: desc.user }));
-        let mut descriptor = match &host {
+        let mut descriptor = match desc.drop {
             None => ComponentDescriptor::bytes(name.to_owned(), layout),
-            Some(host) => {
-                let (name, drop) = (name.to_owned(), Some(drop_by_host as DropValueFn));
-                // SAFETY: values are what the caller says, moved as bytes, and good on any thread. What
-                // is kept for the function stays where it is for as long as the world.
-                let made =
-                    unsafe { ComponentDescriptor::with_functions(name, layout, drop, None, None) };
-                // SAFETY: what it is the address of stays there, shared, for as long as the world.
-                unsafe { made.drop_data(Arc::as_ptr(host).expose_provenance()) }
+            Some(function) => {
+                let (name, drop) = (name.to_owned(), Some((function, desc.user)));
+                // SAFETY: values are what the caller says, moved as bytes, and good on any thread, as
+                // `user` is.
+                unsafe { ComponentDescriptor::with_functions(name, layout, drop, None, None) }
             }
         };
         if desc.flags & FM_ENABLEABLE != 0 {
@@ -267,7 +230,6 @@ pub unsafe extern "C" fn fm_component_register(
         let id = with(world, |state| {
             let id = state.world.register_dynamic(descriptor)?;
             state.fields.insert(id, fields);
-            state.drops.extend(host.map(|host| (id, host)));
             Ok(id)
         })?;
         let number = u32::try_from(id.index()).expect("fewer than 2^32 components");

@@ -77,9 +77,9 @@ fn move_in(
     let entity = match there {
         Ok(entity) => entity,
         Err(failure) => {
-            if let Some(drop) = state.drops.get(&id) {
+            if let Some((drop, user)) = state.world.component_info(id)?.drop_fn() {
                 // SAFETY: the room has a value of the component, which the caller gave up.
-                unsafe { drop.call(scratch.room) };
+                unsafe { drop(user, scratch.room.as_ptr().cast()) };
             }
             return Err(failure);
         }

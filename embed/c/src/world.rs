@@ -5,11 +5,10 @@ use core::cell::Cell;
 use core::ffi::c_char;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
 use formic_ecs::{CommandBuffer, Component, ComponentId, World};
 
-use crate::component::{Field, HostDrop, fm_component};
+use crate::component::{Field, fm_component};
 use crate::ffi;
 use crate::handles::{Shared, Table};
 use crate::query::{Lease, QueryState};
@@ -24,8 +23,6 @@ pub(crate) static WORLDS: Shared<WorldState> = Shared::new("world");
 /// A world with what the interface keeps beside it.
 pub(crate) struct WorldState {
     pub(crate) world: World,
-    /// What the drop functions of components are given; there for longer than the world.
-    pub(crate) drops: HashMap<ComponentId, Arc<HostDrop>>,
     /// Those that the host has made, in their order.
     pub(crate) relations: Vec<HostRelation>,
     /// How many minds there are.
@@ -138,7 +135,6 @@ pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
         ffi::expect_place("out", out)?;
         let world = WORLDS.insert(WorldState {
             world: World::new(),
-            drops: HashMap::new(),
             relations: Vec::new(),
             minds: 0,
             fields: HashMap::new(),

@@ -2,19 +2,17 @@
 #![expect(unsafe_code, reason = "takes over the word of who gives the functions of a component")]
 
 use core::alloc::Layout;
+use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use super::RegisterError;
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, ErasedFns, Kind,
+    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, DropValueFn, ErasedFns,
+    Kind,
 };
 use crate::hash::StateHasher;
 use crate::name::Name;
 use crate::world::World;
-
-/// Drops the value at the pointer in place; the number is the component's
-/// [`drop_data`](ComponentDescriptor::drop_data).
-pub type DropValueFn = unsafe fn(NonNull<u8>, usize);
 
 /// Clones the value at the first pointer into the room at the second; the number is the size of a
 /// value in bytes.
@@ -70,9 +68,9 @@ impl ComponentDescriptor {
         }
     }
 
-    /// A component whose values are something else: with a function that drops one in place, where
-    /// there is something to drop, one that clones one, where instantiation is to copy it, and one
-    /// that takes one into the state hash. Without that the component is among those that the hash
+    /// A component whose values are something else: with a function that drops one in place, and what it
+    /// is given beside the value, where there is something to drop; one that clones one, where instantiation
+    /// is to copy it; and one that takes one into the state hash. Without that the component is among those that the hash
     /// does [not cover](crate::StateHash::uncovered).
     ///
     /// The functions are run when everything else is in order, and may panic. Such values cannot be
@@ -80,8 +78,14 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
+    /// use core::ffi::c_void;
+    /// use core::ptr::null_mut;
     /// use formic_ecs::prelude::*;
     /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// unsafe extern "C-unwind" fn drop_text(_user_data: *mut c_void, value: *mut c_void) {
+    ///     unsafe { value.cast::<String>().drop_in_place() }
+    /// }
     ///
     /// let layout = Layout::new::<String>();
     /// // SAFETY: values of this component are strings, which this drops.
@@ -89,7 +93,7 @@ impl ComponentDescriptor {
     ///     ComponentDescriptor::with_functions(
     ///         "script.text",
     ///         layout,
-    ///         Some(|value, _data| unsafe { value.cast::<String>().drop_in_place() }),
+    ///         Some((drop_text, null_mut())),
     ///         Some(|from, room, _size| unsafe {
     ///             room.cast::<String>().write(from.cast::<String>().as_ref().clone());
     ///         }),
@@ -104,14 +108,15 @@ impl ComponentDescriptor {
     ///
     /// # Safety
     /// * The functions are right for every value that is ever inserted under the component's id,
-    ///   and such a value has this layout.
+    ///   and such a value has this layout. The user data is right for the drop function, on any thread, for as long
+    ///   as there are values.
     /// * Values may be shared between threads, sent to others, and dropped and cloned there: what
     ///   `Send + Sync` says of a Rust type.
     /// * The functions do nothing with a world.
     pub unsafe fn with_functions(
         name: impl Into<Name>,
         layout: Layout,
-        drop: Option<DropValueFn>,
+        drop: Option<(DropValueFn, *mut c_void)>,
         clone: Option<CloneValueFn>,
         hash: Option<HashValueFn>,
     ) -> Self {
@@ -122,49 +127,13 @@ impl ComponentDescriptor {
             tracked: false,
             is_bytes: false,
             erased: ErasedFns {
-                drop: drop.map(|function| DropFn { function, data: 0 }),
+                drop: drop.map(|(function, user_data)| DropFn { function, user_data }),
                 clone,
                 hash: hash.unwrap_or(ErasedFns::NONE.hash),
                 is_hashed: hash.is_some(),
                 ..ErasedFns::NONE
             },
         }
-    }
-
-    /// The same, with a number that its [`DropValueFn`] is given: the address of what a host in
-    /// another language keeps for it, for instance.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use core::sync::atomic::{AtomicUsize, Ordering};
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::ComponentDescriptor;
-    /// static DROPPED: AtomicUsize = AtomicUsize::new(0);
-    /// let layout = Layout::new::<u8>();
-    /// // SAFETY: the function is right for any byte.
-    /// let handle = unsafe {
-    ///     let drop: formic_ecs::DropValueFn = |_, data| _ = DROPPED.fetch_add(data, Ordering::Relaxed);
-    ///     ComponentDescriptor::with_functions("host.handle", layout, Some(drop), None, None)
-    /// };
-    /// let mut world = World::new();
-    /// // SAFETY: the function takes any number.
-    /// let handle = world.register_dynamic(unsafe { handle.drop_data(7) })?;
-    /// let imp = world.spawn(());
-    /// // SAFETY: a byte, as the layout says.
-    /// unsafe { world.by_id_mut().insert_ptr(imp, handle, core::ptr::NonNull::from(&mut 1_u8))? };
-    /// world.despawn(imp)?;
-    /// assert_eq!(DROPPED.load(Ordering::Relaxed), 7);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Safety
-    /// The number is right for the function, for as long as there are values.
-    #[must_use]
-    pub unsafe fn drop_data(mut self, data: usize) -> Self {
-        if let Some(drop) = &mut self.erased.drop {
-            drop.data = data;
-        }
-        self
     }
 
     /// The same, to be switched off and on per entity.

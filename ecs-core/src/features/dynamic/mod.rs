@@ -15,7 +15,7 @@ use crate::name::Name;
 
 pub use bulk::DynamicBulk;
 pub use by_id::{ById, ByIdMut};
-pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
+pub use descriptor::{CloneValueFn, ComponentDescriptor, HashValueFn};
 pub use query::{DynamicQuery, DynamicQueryBuilder};
 pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use run::{DynamicRow, DynamicRun};
