@@ -22,6 +22,9 @@ pub const STRAIGHT: u32 = 33_461;
 /// Cost of a diagonal step between cells of weight one.
 pub const DIAGONAL: u32 = 47_321;
 
+/// Searches by jumps have 40 bits for costs and estimates.
+pub(crate) const JUMP_COST_END: u64 = 1 << 40;
+
 /// What a path costs, in units of which a straight step has [`STRAIGHT`].
 ///
 /// 64 bits wide, because a winding corridor on a large map overflows 32.

@@ -203,6 +203,11 @@ impl Grid {
         self.census.open_count
     }
 
+    /// What all open cells weigh together.
+    pub(crate) const fn weight_sum(&self) -> u64 {
+        self.census.weight_sum
+    }
+
     /// Whether a cell lies inside the grid.
     #[must_use]
     pub const fn contains(&self, cell: Cell) -> bool {
@@ -428,18 +433,20 @@ impl Grid {
 struct Census {
     counts: Box<[u32; 256]>,
     open_count: usize,
+    weight_sum: u64,
     range: Option<(Weight, Weight)>,
 }
 
 impl Default for Census {
     fn default() -> Self {
-        Self { counts: Box::new([0; 256]), open_count: 0, range: None }
+        Self { counts: Box::new([0; 256]), open_count: 0, weight_sum: 0, range: None }
     }
 }
 
 impl Census {
     fn add(&mut self, weight: Weight) {
         self.open_count += 1;
+        self.weight_sum += weight.factor();
         self.counts[usize::from(weight.get())] += 1;
         let (min, max) = self.range.unwrap_or((weight, weight));
         self.range = Some((min.min(weight), max.max(weight)));
@@ -447,6 +454,7 @@ impl Census {
 
     fn remove(&mut self, weight: Weight) {
         self.open_count -= 1;
+        self.weight_sum -= weight.factor();
         let count = &mut self.counts[usize::from(weight.get())];
         *count -= 1;
         if *count == 0 {

@@ -24,7 +24,7 @@ use crate::line::Point;
 use crate::path::a_star::{AStar, Query};
 use crate::path::any_angle::{AnyAngle, AnyAngleOutcome, AnyAngleSearch};
 use crate::path::frontier::Frontier;
-use crate::path::jump::{JumpOutcome, JumpProgress, JumpSearch};
+use crate::path::jump::{JumpOutcome, JumpSearch};
 use crate::path::nearest::Nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
@@ -103,7 +103,8 @@ struct Target {
 /// Whose memory holds the search.
 #[derive(Clone, Copy, Debug)]
 enum Method {
-    Jumping(JumpProgress),
+    /// With the estimate of the start.
+    Jumping(u64),
     Stepping,
     AtAnyAngle,
 }
@@ -272,20 +273,20 @@ impl PathScratch {
         {
             return self.run_at_any_angle(terrain, query, target, resumed.is_some(), path);
         }
-        let mut resumed = resumed;
-        if may_jump && !matches!(resumed, Some(Method::Stepping)) {
-            let (start, progress) = match resumed.take() {
-                Some(Method::Jumping(progress)) => (None, progress),
-                _ => (Some(query.start), JumpProgress::default()),
+        if may_jump {
+            let (start, first_estimate) = match resumed {
+                Some(Method::Jumping(first_estimate)) => (None, first_estimate),
+                _ => (Some(query.start), 0),
             };
-            let mut search = JumpSearch::new(terrain, &mut self.frontier, target.cell, progress);
+            let frontier = &mut self.frontier;
+            let mut search = JumpSearch::new(terrain, frontier, target.cell, first_estimate);
             let rule = terrain.rule();
             let outcome = search.run(rule, start, query.expansion_count_max);
             self.expansion_count = search.expansion_count;
-            let progress = search.progress;
-            match outcome {
+            let first_estimate = search.first_estimate;
+            return match outcome {
                 JumpOutcome::Found(number) => {
-                    let mut units = u64::from(self.frontier.node(number).cost);
+                    let mut units = self.frontier.node(number).cost();
                     if is_uniform {
                         // All cells of the region have this weight.
                         units *= terrain.grid().weight_inside(query.start).factor();
@@ -293,22 +294,21 @@ impl PathScratch {
                     let cost = Cost::from_units(units);
                     let corners = trace_back(&self.frontier, rule, number);
                     path.set_corners_reversed(cost, terrain.version(), corners);
-                    return target.outcome(cost);
+                    target.outcome(cost)
                 }
                 JumpOutcome::OutOfBudget => {
-                    let stage = Stage::Begun(target, Method::Jumping(progress));
-                    return self.interrupt(terrain, query, stage);
+                    let stage = Stage::Begun(target, Method::Jumping(first_estimate));
+                    self.interrupt(terrain, query, stage)
                 }
-                JumpOutcome::TooLong => {}
-            }
+            };
         }
         let a_star = Query::new(terrain, query.start, target.cell);
-        let left = query.expansion_count_max - self.expansion_count;
+        let count_max = query.expansion_count_max;
         let cost = match resumed {
-            Some(Method::Stepping) => self.a_star.resume(&a_star, left),
-            _ => self.a_star.run(&a_star, left),
+            Some(_) => self.a_star.resume(&a_star, count_max),
+            None => self.a_star.run(&a_star, count_max),
         };
-        self.expansion_count += self.a_star.expansion_count;
+        self.expansion_count = self.a_star.expansion_count;
         let Some(cost) = cost else {
             return self.interrupt(terrain, query, Stage::Begun(target, Method::Stepping));
         };

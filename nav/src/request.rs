@@ -469,9 +469,10 @@ impl Route {
         bytes.extend(count(self.next)?.to_le_bytes());
         bytes.extend(count(self.path.cells().len())?.to_le_bytes());
         bytes.extend(self.path.cost().units().to_le_bytes());
-        for (cell, mark) in self.path.marked_cells() {
+        let marks = self.path.marks().iter().copied().chain(std::iter::repeat(0));
+        for (&Cell { x, y }, mark) in self.path.cells().iter().zip(marks) {
             let [low, high] = [mark & 3, mark >> 2].map(|bits| u16::from(bits) << CELL_BITS);
-            put_cell(bytes, Cell::new(cell.x | low, cell.y | high));
+            put_cell(bytes, Cell::new(x | low, y | high));
         }
         Ok(())
     }
@@ -481,14 +482,12 @@ impl Route {
         let next = u32::from_le_bytes(take(bytes)?);
         let count = u32::from_le_bytes(take(bytes)?);
         let cost = Cost::from_units(u64::from_le_bytes(take(bytes)?));
-        let (mut cells, mut turns) = (Vec::new(), Vec::new());
-        for place in 0..count {
+        let (mut cells, mut marks) = (Vec::new(), Vec::new());
+        for _ in 0..count {
             let Cell { x, y } = get_cell(bytes)?;
-            let mark = (x >> CELL_BITS) | (y >> CELL_BITS) << 2;
-            if mark > 0 {
-                turns.push((place, u8::try_from(mark).map_err(|_| CodecError)?));
-            }
             cells.push(Cell::new(x & CELL_MASK, y & CELL_MASK));
+            let [low, high] = [x, y].map(|bits| (bits >> CELL_BITS).to_le_bytes()[0]);
+            marks.push(low | high << 2);
         }
         if next > count || behind > next {
             return Err(CodecError);
@@ -496,7 +495,9 @@ impl Route {
         let mut path = Path::new();
         // What the terrain has become since is not known, so every step will be looked at.
         path.set_halves(cost, GridVersion::ZERO, cells.into_iter().rev(), std::iter::empty());
-        turns.into_iter().try_for_each(|(place, mark)| path.set_mark(place, mark))?;
+        if marks.last() > Some(&0) {
+            path.set_marks(marks)?;
+        }
         let mut route = Self { path, ..Self::default() };
         route.set_leg(behind as usize, next as usize);
         Ok(route)

@@ -8,7 +8,7 @@ use formic_ecs::{Codec, CodecError};
 use crate::bytes::{Saved, take};
 use crate::cell::Cell;
 use crate::class::{AgentClass, ClassId};
-use crate::cost::Weight;
+use crate::cost::{DIAGONAL, JUMP_COST_END, Weight};
 use crate::direction::MoveRule;
 use crate::flow::wave::Ground;
 use crate::grid::Grid;
@@ -197,11 +197,21 @@ impl Terrain {
         self.landmarks.is_some()
     }
 
-    /// Whether searches go by jumps: there are no links, and jumps are likely to be longer than a
-    /// step or two.
+    /// Whether searches go by jumps: there are no links, jumps are likely to be longer than a
+    /// step or two, and costs fit.
     pub(crate) fn may_jump(&self) -> bool {
         self.lanes.mixed_count() * MIXED_SHARE_MAX <= self.grid.open_count()
             && self.links().is_empty()
+            && (self.lanes.mixed_count() == 0 || self.jump_cost_max() < JUMP_COST_END)
+    }
+
+    /// The most that a cost or an estimate of a search by jumps over weights can be: a step costs less than both of its cells
+    /// weigh, and the last jump and the estimate are no longer than a side each.
+    fn jump_cost_max(&self) -> u64 {
+        let side = u64::from(self.grid.width().max(self.grid.height()));
+        let heaviest = self.grid.weight_range().map_or(1, |(_, max)| max.factor());
+        let cells = self.grid.open_count() as u64;
+        (2 * self.grid.weight_sum() - cells + 2 * side * heaviest) * u64::from(DIAGONAL)
     }
 
     pub(crate) fn landmarks(&self) -> Option<&Landmarks> {

@@ -19,7 +19,7 @@
 //! strip behind, and there the next windows; where it ends at the corner of a wall, the way may turn
 //! around that corner, and sees the rest of the strip from there.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -34,7 +34,11 @@ pub(crate) struct AnyAngle {
     turns: Vec<Turn>,
     /// The last turn at each place, which is the one at least cost.
     places: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
-    open: BinaryHeap<Candidate>,
+    /// What was seen, in the order in which it was found.
+    sights: Vec<Sight>,
+    /// The estimates of those that are to be looked at, as bits, which have the same order; of equals the goal comes
+    /// first, and then what was seen first. With the places of the sights.
+    open: BinaryHeap<Reverse<(u64, bool, u32)>>,
 }
 
 /// A point where ways turn.
@@ -51,9 +55,7 @@ struct Turn {
 
 /// What is seen from a turn: the goal, or a window.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    /// The length of ways through it, at least.
-    estimate: f64,
+struct Sight {
     turn: u32,
     window: Option<Window>,
 }
@@ -104,7 +106,8 @@ impl AnyAngle {
     pub(crate) fn bytes(&self) -> usize {
         self.turns.capacity() * size_of::<Turn>()
             + self.places.capacity() * size_of::<(u64, u32)>()
-            + self.open.capacity() * size_of::<Candidate>()
+            + self.sights.capacity() * size_of::<Sight>()
+            + self.open.capacity() * size_of::<(u64, bool, u32)>()
     }
 
     /// The points at which a way goes on in another direction, from a turn back to the start, both included.
@@ -137,9 +140,10 @@ impl<'a> AnyAngleSearch<'a> {
         start.into_iter().for_each(|start| self.begin(start));
         loop {
             let next = self.state.open.peek().expect("start and goal are of one region");
-            let Candidate { estimate, turn, window } = *next;
+            let Reverse((estimate, _, place)) = *next;
+            let Sight { turn, window } = self.state.sights[place as usize];
             let Some(window) = window else {
-                return AnyAngleOutcome::Found(turn, estimate / f64::from(PARTS));
+                return AnyAngleOutcome::Found(turn, f64::from_bits(estimate) / f64::from(PARTS));
             };
             let is_beaten = self.state.turns[turn as usize].is_beaten;
             if !is_beaten && self.expansion_count == expansion_count_max {
@@ -156,6 +160,7 @@ impl<'a> AnyAngleSearch<'a> {
     fn begin(&mut self, start: Cell) {
         self.state.turns.clear();
         self.state.places.clear();
+        self.state.sights.clear();
         self.state.open.clear();
         let at = Point::centre(start);
         self.state.turns.push(Turn { at, length: 0.0, parent: 0, is_beaten: false });
@@ -273,7 +278,7 @@ impl<'a> AnyAngleSearch<'a> {
             }
             let window = Window { strip: next, run: next_run, way, ends };
             let estimate = length + self.shortest_through(at, y, &window);
-            self.state.open.push(Candidate { estimate, turn, window: Some(window) });
+            self.see(turn, Some(window), estimate);
         }
     }
 
@@ -311,8 +316,14 @@ impl<'a> AnyAngleSearch<'a> {
 
     fn see_goal(&mut self, turn: u32) {
         let Turn { at, length, .. } = self.state.turns[turn as usize];
-        let estimate = length + at.distance(self.goal);
-        self.state.open.push(Candidate { estimate, turn, window: None });
+        self.see(turn, None, length + at.distance(self.goal));
+    }
+
+    /// Keeps what is seen from a turn, to be looked at in the order of the lengths of ways through it, at least.
+    fn see(&mut self, turn: u32, window: Option<Window>, estimate: f64) {
+        let AnyAngle { sights, open, .. } = self.state;
+        open.push(Reverse((estimate.to_bits(), window.is_some(), count_u32(sights.len()))));
+        sights.push(Sight { turn, window });
     }
 
     fn leads_to_goal(&self, strip: i32, run: [i32; 2]) -> bool {
@@ -386,29 +397,6 @@ impl End {
         cross(other, (self.x, self.y)).cmp(&0) as i32 * self.y.signum()
     }
 }
-
-/// Estimates in order, the least one first; of equals, what sees the goal.
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let sees_goal = |it: &Self| it.window.is_none();
-        let by_estimate = other.estimate.total_cmp(&self.estimate);
-        by_estimate.then(sees_goal(self).cmp(&sees_goal(other)))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Candidate {}
 
 /// One multiplication for each place, whose two halves are below 2^19.
 #[derive(Clone, Copy, Debug, Default)]

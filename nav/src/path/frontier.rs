@@ -2,8 +2,9 @@
 //! which of them to expand next.
 
 use crate::cell::Cell;
+use crate::cost::{DIAGONAL, JUMP_COST_END};
 use crate::direction::Direction;
-use crate::grid::count_u32;
+use crate::grid::{CELL_COUNT_MAX, SIDE_MAX, count_u32};
 
 /// Children per entry of the heap. Four keep a node's children within a cache
 /// line or two and halve the depth (A. `LaMarca` and R. Ladner, 1996).
@@ -44,17 +45,23 @@ impl Place {
 /// A cell that the search has reached, and how. Sixteen bytes.
 ///
 /// ```text
-///   place | cost | parent | slot (27 bits) . is closed (1 bit) . arrival (4 bits)
+///   cost (40 bits) . parent (24 bits) | place | slot (27 bits) . is closed (1 bit) . arrival (4 bits)
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JumpNode {
+    cost_and_parent: u64,
     place: u32,
-    /// Units from the start.
-    pub(crate) cost: u32,
-    /// The number of the node that it was reached from; its own at the start.
-    pub(crate) parent: u32,
     tag: u32,
 }
+
+const NUMBER_BITS: u32 = CELL_COUNT_MAX.ilog2();
+const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+/// Over ground of one weight all costs and estimates fit: a node that is expanded costs no more
+/// than a way over all cells, and the last jump and the estimate are no longer than a side each.
+const _: () = {
+    assert!(JUMP_COST_END <= 1 << (u64::BITS - NUMBER_BITS));
+    assert!((CELL_COUNT_MAX + 2 * SIDE_MAX) as u64 * (DIAGONAL as u64) < JUMP_COST_END);
+};
 
 const ARRIVAL_MASK: u32 = 15;
 const CLOSED: u32 = 16;
@@ -63,9 +70,20 @@ const SLOT_SHIFT: u32 = 5;
 const START: u32 = 8;
 
 impl JumpNode {
-    pub(crate) fn new(place: Place, cost: u32, parent: u32, arrival: Option<Direction>) -> Self {
+    pub(crate) fn new(place: Place, cost: u64, parent: u32, arrival: Option<Direction>) -> Self {
         let tag = arrival.map_or(START, |direction| direction as u32);
-        Self { place: place.to_bits(), cost, parent, tag }
+        let cost_and_parent = cost << NUMBER_BITS | u64::from(parent);
+        Self { cost_and_parent, place: place.to_bits(), tag }
+    }
+
+    /// Units from the start.
+    pub(crate) const fn cost(&self) -> u64 {
+        self.cost_and_parent >> NUMBER_BITS
+    }
+
+    /// The number of the node that it was reached from; its own at the start.
+    pub(crate) const fn parent(&self) -> u32 {
+        number_of(self.cost_and_parent)
     }
 
     pub(crate) const fn place(&self) -> Place {
@@ -101,7 +119,7 @@ pub(crate) struct Frontier {
     /// From so many nodes on there should be more slots.
     crowd: usize,
     nodes: Vec<JumpNode>,
-    /// A min-heap of estimates in the upper half, and in the lower half numbers
+    /// A min-heap of estimates in the upper 40 bits, and in the lower ones numbers
     /// of nodes, inverted: of equals, the one that was reached last comes first.
     heap: Vec<u64>,
     /// An entry less than all of the heap, kept out of it. Where the way to the goal
@@ -133,7 +151,7 @@ impl Frontier {
     /// Enters a cell, unless it was entered at that cost or less already. `rest`
     /// is the estimate of what comes behind.
     #[inline]
-    pub(crate) fn reach(&mut self, node: JumpNode, rest: u32) {
+    pub(crate) fn reach(&mut self, node: JumpNode, rest: u64) {
         let mask = (1 << self.slot_bits) - 1;
         let mut slot = self.home(node.place);
         let number = loop {
@@ -143,7 +161,7 @@ impl Frontier {
                 break None;
             }
             if known.place == node.place {
-                if known.is_closed() || known.cost <= node.cost {
+                if known.is_closed() || known.cost() <= node.cost() {
                     return;
                 }
                 *known = JumpNode { tag: node.tag | known.slot() << SLOT_SHIFT, ..node };
@@ -152,12 +170,12 @@ impl Frontier {
             slot += 1;
         };
         let number = number.unwrap_or_else(|| self.add(node, slot & mask));
-        self.push(u64::from(node.cost + rest) << 32 | u64::from(!number));
+        self.push(entry(node.cost() + rest, number));
     }
 
     /// Adds the goal as a last node and returns its number. Nothing may be reached
     /// after it.
-    pub(crate) fn finish(&mut self, place: Place, cost: u32, parent: u32) -> u32 {
+    pub(crate) fn finish(&mut self, place: Place, cost: u64, parent: u32) -> u32 {
         self.nodes.push(JumpNode::new(place, cost, parent, None));
         count_u32(self.nodes.len() - 1)
     }
@@ -166,8 +184,7 @@ impl Frontier {
     #[inline]
     pub(crate) fn close_next(&mut self) -> Option<u32> {
         loop {
-            #[expect(clippy::cast_possible_truncation, reason = "the lower half is the number")]
-            let number = !(self.pop()? as u32);
+            let number = number_of(!self.pop()?);
             let node = &mut self.nodes[number as usize];
             // A node is pushed again when a cheaper way to it turns up, and the
             // older entries come later.
@@ -180,11 +197,11 @@ impl Frontier {
 
     /// Puts the node back that was closed last: it will be the next again. `rest` is
     /// its estimate of what comes behind.
-    pub(crate) fn put_back(&mut self, number: u32, rest: u32) {
+    pub(crate) fn put_back(&mut self, number: u32, rest: u64) {
         let node = &mut self.nodes[number as usize];
         node.tag &= !CLOSED;
-        let estimate = u64::from(node.cost + rest);
-        self.push(estimate << 32 | u64::from(!number));
+        let estimate = node.cost() + rest;
+        self.push(entry(estimate, number));
     }
 
     /// Adds a node, which a slot that is free leads to from now on.
@@ -285,6 +302,15 @@ impl Frontier {
         self.heap[i] = last;
         Some(least)
     }
+}
+
+/// An entry of the heap.
+const fn entry(estimate: u64, number: u32) -> u64 {
+    estimate << NUMBER_BITS | (!(number as u64) & NUMBER_MASK)
+}
+
+const fn number_of(bits: u64) -> u32 {
+    (bits & NUMBER_MASK) as u32
 }
 
 /// The least of the children that begin at an index, with its own.

@@ -33,17 +33,6 @@ pub(crate) enum JumpOutcome {
     Found(u32),
     /// The budget is spent.
     OutOfBudget,
-    /// Costs do not fit the 32 bits that they have here.
-    TooLong,
-}
-
-/// What a search has to remember while it is interrupted, beside its frontier.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct JumpProgress {
-    /// The estimate of the start.
-    first_estimate: u32,
-    /// Whether some cell was left out because its estimate takes more than 32 bits.
-    is_too_long: bool,
 }
 
 /// A search that runs.
@@ -53,7 +42,8 @@ pub(crate) struct JumpSearch<'a> {
     pub(crate) frontier: &'a mut Frontier,
     /// Nodes that were expanded by this run.
     pub(crate) expansion_count: u64,
-    pub(crate) progress: JumpProgress,
+    /// The estimate of the start, which a search has to remember while it is interrupted, beside its frontier.
+    pub(crate) first_estimate: u64,
     goal: Place,
 }
 
@@ -83,12 +73,12 @@ impl<'a> JumpSearch<'a> {
         terrain: &'a Terrain,
         frontier: &'a mut Frontier,
         goal: Cell,
-        progress: JumpProgress,
+        first_estimate: u64,
     ) -> Self {
         let (grid, goal) = (terrain.grid(), Place::of(goal));
         let min = grid.weight_range().map_or(1, |(min, _)| min.factor());
         let weights = Weights { grid, min };
-        Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, progress, goal }
+        Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, first_estimate, goal }
     }
 
     /// Runs until the goal is reached, which must be possible: from a start, or without one from
@@ -125,12 +115,12 @@ impl<'a> JumpSearch<'a> {
     ) -> JumpOutcome {
         if let Some(start) = start {
             self.frontier.begin();
-            self.progress.first_estimate = self.rest::<RULE, WEIGHTED>(start);
+            self.first_estimate = self.rest::<RULE, WEIGHTED>(start);
             self.reach::<RULE, WEIGHTED>(start, 0, 0, None);
             if RULE == BOTH_FREE && !WEIGHTED && self.sees_goal(start) {
                 // Most of the short ways of a game end here.
                 self.expansion_count = 1;
-                let cost = self.progress.first_estimate;
+                let cost = self.first_estimate;
                 return JumpOutcome::Found(self.frontier.finish(self.goal, cost, 0));
             }
         }
@@ -154,11 +144,9 @@ impl<'a> JumpSearch<'a> {
                 Some(arrival) => table[arrival as usize][ring],
                 None => rule.table()[ring],
             };
-            self.look::<RULE, WEIGHTED>(number, place, node.cost, steps);
+            self.look::<RULE, WEIGHTED>(number, place, node.cost(), steps);
         }
-        let is_too_long = self.progress.is_too_long;
-        assert!(is_too_long, "start and goal are of one region, but no path joins them");
-        JumpOutcome::TooLong
+        panic!("start and goal are of one region, but no path joins them");
     }
 
     /// Hands on what can be reached by setting off in each of these directions.
@@ -167,7 +155,7 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         number: u32,
         place: Place,
-        cost: u32,
+        cost: u64,
         steps: u8,
     ) {
         // One question after the other, for each is easier to foresee than which
@@ -214,7 +202,7 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         parent: u32,
         from: Place,
-        cost: u32,
+        cost: u64,
     ) -> bool {
         let lanes = self.lanes;
         let (leads_on, is_level) = if ROW {
@@ -231,7 +219,7 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         parent: u32,
         from: Place,
-        cost: u32,
+        cost: u64,
     ) -> bool {
         let goal = self.goal;
         let stop = if ROW {
@@ -263,7 +251,7 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         parent: u32,
         from: Place,
-        cost: u32,
+        cost: u64,
     ) {
         let (mut place, mut cost) = (from, cost);
         loop {
@@ -272,8 +260,7 @@ impl<'a> JumpSearch<'a> {
             if !self.lanes.rows.is_open(place.y, place.x) {
                 return;
             }
-            let Some(next) = self.add::<WEIGHTED>(cost, STRAIGHT, before, place) else { break };
-            cost = next;
+            cost = self.add::<WEIGHTED>(cost, STRAIGHT, before, place);
             let is_mixed = WEIGHTED && self.lanes.rows.is_mixed(place.y, place.x);
             if place == self.goal || is_mixed {
                 let arrival = if EAST { Direction::East } else { Direction::West };
@@ -283,7 +270,6 @@ impl<'a> JumpSearch<'a> {
             self.straight::<RULE, WEIGHTED, false, false>(parent, place, cost);
             self.straight::<RULE, WEIGHTED, false, true>(parent, place, cost);
         }
-        self.progress.is_too_long = true;
     }
 
     /// Goes along a diagonal and scans ahead in both directions at each step.
@@ -292,7 +278,7 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         parent: u32,
         from: Place,
-        cost: u32,
+        cost: u64,
     ) {
         let mut place = from;
         while let Some(find) =
@@ -300,10 +286,7 @@ impl<'a> JumpSearch<'a> {
         {
             place = find.place;
             let steps = place.x.abs_diff(from.x);
-            let Some(to_place) = self.add::<WEIGHTED>(cost, steps * DIAGONAL, from, place) else {
-                self.progress.is_too_long = true;
-                return;
-            };
+            let to_place = self.add::<WEIGHTED>(cost, steps * DIAGONAL, from, place);
             let mut is_node = place == self.goal || find.is_forced;
             if !is_node {
                 let has_row = self.straight::<RULE, WEIGHTED, true, EAST>(parent, place, to_place);
@@ -311,7 +294,7 @@ impl<'a> JumpSearch<'a> {
                     self.straight::<RULE, WEIGHTED, false, SOUTH>(parent, place, to_place);
                 // The rest of a diagonal that leads away from the goal may never be worth looking at.
                 is_node = (has_row || has_column)
-                    && u64::from(to_place) + u64::from(self.rest::<RULE, WEIGHTED>(place))
+                    && to_place + self.rest::<RULE, WEIGHTED>(place)
                         > self.likely::<RULE, WEIGHTED>(from, cost);
             }
             if is_node {
@@ -325,9 +308,9 @@ impl<'a> JumpSearch<'a> {
     /// The estimate of a way over a place that the search is likely to have to look at: estimates
     /// grow until they are the cost of the path, and a search that has made a detour will make more
     /// of it, by some part of what it has.
-    fn likely<const RULE: u8, const WEIGHTED: bool>(&self, place: Place, cost: u32) -> u64 {
-        let estimate = u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place));
-        estimate + (estimate - u64::from(self.progress.first_estimate)) / 8
+    fn likely<const RULE: u8, const WEIGHTED: bool>(&self, place: Place, cost: u64) -> u64 {
+        let estimate = cost + self.rest::<RULE, WEIGHTED>(place);
+        estimate + (estimate - self.first_estimate) / 8
     }
 
     /// Whether the goal can be reached by going on diagonally and then straight.
@@ -357,65 +340,45 @@ impl<'a> JumpSearch<'a> {
         &mut self,
         place: Place,
         from: Place,
-        cost: u32,
+        cost: u64,
         parent: u32,
         arrival: Direction,
     ) {
         let length = from.x.abs_diff(place.x) + from.y.abs_diff(place.y);
-        match self.add::<WEIGHTED>(cost, length * STRAIGHT, from, place) {
-            Some(cost) => self.reach::<RULE, WEIGHTED>(place, cost, parent, Some(arrival)),
-            None => self.progress.is_too_long = true,
-        }
+        let cost = self.add::<WEIGHTED>(cost, length * STRAIGHT, from, place);
+        self.reach::<RULE, WEIGHTED>(place, cost, parent, Some(arrival));
     }
 
-    /// The cost at the end of a jump whose steps have so many units at weight one, if it
-    /// fits 32 bits.
+    /// The cost at the end of a jump whose steps have so many units at weight one.
     ///
     /// A jump of more than one step is over cells of one weight, its ends included.
     #[inline]
-    fn add<const WEIGHTED: bool>(
-        &self,
-        cost: u32,
-        units: u32,
-        from: Place,
-        to: Place,
-    ) -> Option<u32> {
-        if !WEIGHTED {
-            return cost.checked_add(units);
-        }
-        let weight = self.weights.at(from).max(self.weights.at(to));
-        u32::try_from(u64::from(cost) + u64::from(units) * weight).ok()
+    fn add<const WEIGHTED: bool>(&self, cost: u64, units: u32, from: Place, to: Place) -> u64 {
+        let weight = if WEIGHTED { self.weights.at(from).max(self.weights.at(to)) } else { 1 };
+        cost + u64::from(units) * weight
     }
 
-    /// The units from a place to the goal, at least. As many as 32 bits hold: what is
-    /// farther is too long.
+    /// The units from a place to the goal, at least.
     #[inline]
-    fn rest<const RULE: u8, const WEIGHTED: bool>(&self, place: Place) -> u32 {
+    fn rest<const RULE: u8, const WEIGHTED: bool>(&self, place: Place) -> u64 {
         let (dx, dy) = (place.x.abs_diff(self.goal.x), place.y.abs_diff(self.goal.y));
         let units = if RULE == ORTHOGONAL {
             STRAIGHT * (dx + dy)
         } else {
             STRAIGHT * dx.max(dy) + (DIAGONAL - STRAIGHT) * dx.min(dy)
         };
-        if !WEIGHTED {
-            return units;
-        }
-        u32::try_from(u64::from(units) * self.weights.min).unwrap_or(u32::MAX)
+        u64::from(units) * if WEIGHTED { self.weights.min } else { 1 }
     }
 
     #[inline]
     fn reach<const RULE: u8, const WEIGHTED: bool>(
         &mut self,
         place: Place,
-        cost: u32,
+        cost: u64,
         parent: u32,
         arrival: Option<Direction>,
     ) {
         let rest = self.rest::<RULE, WEIGHTED>(place);
-        if cost.checked_add(rest).is_none() {
-            self.progress.is_too_long = true;
-            return;
-        }
         self.frontier.reach(JumpNode::new(place, cost, parent, arrival), rest);
     }
 }

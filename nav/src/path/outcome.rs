@@ -10,8 +10,8 @@ use crate::bytes::Saved;
 use crate::cell::Cell;
 use crate::check::{PathFault, path_cost};
 use crate::cost::Cost;
+use crate::grid::Grid;
 use crate::grid::change::{ChangeKind, GridVersion};
-use crate::grid::{Grid, count_u32};
 use crate::line::{PARTS, Point, append_cells, is_free};
 use crate::terrain::Terrain;
 
@@ -98,16 +98,8 @@ pub struct Path {
     cost: Cost,
     version: GridVersion,
     bounds: Bounds,
-    /// Of a way at any angle the cells at whose corners it turns, and its last one.
-    turns: Vec<Turn>,
-}
-
-/// The point of one of the cells of a way at any angle that this goes straight to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Turn {
-    /// The place of the cell in the path.
-    place: u32,
-    mark: u8,
+    /// Of a way at any angle, for each cell which point of it this goes straight to, or zero.
+    marks: Vec<u8>,
 }
 
 /// The point is the middle of the cell. Other marks are 1 in the west or 2 in the east, 2 more in the south.
@@ -119,9 +111,8 @@ impl HashState for Path {
         hasher.write(bytemuck::cast_slice(&self.cells));
         hasher.write(bytemuck::bytes_of(&self.cost));
         hasher.write(bytemuck::bytes_of(&self.version));
-        for turn in &self.turns {
-            hasher.write(bytemuck::bytes_of(&turn.place));
-            hasher.write(&[turn.mark]);
+        if self.is_at_any_angle() {
+            hasher.write(&self.marks);
         }
     }
 }
@@ -135,7 +126,7 @@ impl Path {
             cost: Cost::ZERO,
             version: GridVersion::ZERO,
             bounds: Bounds::NOTHING,
-            turns: Vec::new(),
+            marks: Vec::new(),
         }
     }
 
@@ -175,7 +166,7 @@ impl Path {
         let middle = |place: usize| self.cells.get(place).map(|cell| cell.centre());
         // Those at the ends are on the way beside their middles, if it turns there.
         let is_passed = move |place: &usize| match self.is_at_any_angle() {
-            true => self.is_corner(*place),
+            true => ![0, MIDDLE].contains(&self.marks[*place]),
             false => (1..last).contains(place),
         };
         let between = (0..=last).filter(is_passed).map(|place| self.point(place));
@@ -245,7 +236,7 @@ impl Path {
         self.cost = Cost::ZERO;
         self.version = GridVersion::ZERO;
         self.bounds = Bounds::NOTHING;
-        self.turns.clear();
+        self.marks.clear();
     }
 
     /// Replaces this path by one given from a cell in the middle of it to its start and to its goal.
@@ -300,70 +291,53 @@ impl Path {
         points: impl Iterator<Item = Point>,
     ) {
         self.clear();
-        let Self { cells, turns, bounds, .. } = self;
-        // From the goal as well: a line is the same in both directions.
+        let Self { cells, marks, .. } = self;
         cells.push(goal.cell());
         let mut last = goal;
         for point in points {
-            let turn = Turn { place: count_u32(cells.len() - 1), mark: mark(last) };
-            turns.push(turn);
+            marks.resize(cells.len(), 0);
+            // A corner of the last cell stands for the end as well.
+            marks[cells.len() - 1] = mark(last);
             append_cells(terrain.grid(), [last, point], cells);
             last = point;
         }
+        marks.resize(cells.len(), 0);
         cells.reverse();
-        let last_place = count_u32(cells.len() - 1);
-        turns.iter_mut().for_each(|turn| turn.place = last_place - turn.place);
-        // A corner of the last cell stands for the end as well.
-        if turns.get(1).is_some_and(|turn| turn.place == last_place) {
-            turns.remove(0);
-        }
-        turns.reverse();
-        cells.iter().for_each(|&cell| bounds.include(cell));
+        marks.reverse();
+        cells.iter().for_each(|&cell| self.bounds.include(cell));
         (self.cost, self.version) = (cost, terrain.version());
     }
 
     /// Whether the way goes straight from corner to corner.
     pub(crate) fn is_at_any_angle(&self) -> bool {
-        !self.turns.is_empty()
-    }
-
-    fn turn(&self, place: usize) -> Option<Turn> {
-        let at = self.turns.partition_point(|turn| (turn.place as usize) < place);
-        self.turns.get(at).copied().filter(|turn| turn.place as usize == place)
+        !self.marks.is_empty()
     }
 
     /// Whether a way at any angle goes straight to and from this cell.
     pub(crate) fn is_turn(&self, place: usize) -> bool {
-        place == 0 || self.turn(place).is_some()
-    }
-
-    fn is_corner(&self, place: usize) -> bool {
-        self.turn(place).is_some_and(|turn| turn.mark != MIDDLE)
+        place == 0 || self.marks[place] > 0
     }
 
     /// The place of the cell that a way at any angle goes straight to from this one.
     pub(crate) fn turn_after(&self, place: usize) -> usize {
-        let after = self.turns.iter().find(|turn| turn.place as usize > place);
-        after.map_or(self.cells.len() - 1, |turn| turn.place as usize)
+        let after = (place + 1..self.marks.len()).find(|&after| self.marks[after] > 0);
+        after.unwrap_or(place)
     }
 
     /// The point of a cell that the way goes over.
     fn exact_point(&self, place: usize) -> Point {
-        let middle = PARTS / 2;
-        let [east, south] = match self.turn(place).map_or(MIDDLE, |turn| turn.mark) {
-            MIDDLE => [middle; 2],
-            mark => [(mark - 1) & 1, (mark - 1) >> 1]
-                .map(|is_far| if is_far > 0 { PARTS - 1 } else { 1 }),
+        let [east, south] = match self.marks.get(place) {
+            None | Some(&(0 | MIDDLE)) => [PARTS / 2; 2],
+            Some(mark) => {
+                [(mark - 1) & 1, (mark - 1) >> 1].map(|far| if far > 0 { PARTS - 1 } else { 1 })
+            }
         };
         Point::new(self.cells[place], east, south)
     }
 
     /// The point of a cell that the way goes over, in cells.
     pub(crate) fn point(&self, place: usize) -> Vec2 {
-        match self.is_at_any_angle() {
-            true => self.exact_point(place).position(),
-            false => self.cells[place].centre(),
-        }
+        self.exact_point(place).position()
     }
 
     /// Whether the way can be gone straight from one turn to the next. What is behind the cell `at` does not count.
@@ -373,32 +347,32 @@ impl Path {
 
     /// Checks all lines that begin at a place or behind it.
     fn check_lines(&self, grid: &Grid, from: usize) -> Result<(), PathFault> {
-        let places = self.turns.iter().map(|turn| turn.place as usize);
-        let starts = std::iter::once(0).chain(places.clone());
-        let faults = starts.zip(places).filter(|&(start, end)| {
-            start >= from
-                && start < end
-                && !self.is_line_free(grid, [start, end], self.cells[start])
-        });
-        faults.map(|(_, end)| PathFault::Blocked { step: end }).next().map_or(Ok(()), Err)
+        let mut start = 0;
+        for end in (0..self.marks.len()).filter(|&place| self.marks[place] > 0) {
+            if start >= from && !self.is_line_free(grid, [start, end], self.cells[start]) {
+                return Err(PathFault::Blocked { step: end });
+            }
+            start = end;
+        }
+        Ok(())
     }
 
-    /// The cells, and beside each the mark of its turn, or zero.
-    pub(crate) fn marked_cells(&self) -> impl Iterator<Item = (Cell, u8)> + '_ {
-        let mark = |place| self.turn(place).map_or(0, |turn| turn.mark);
-        self.cells.iter().enumerate().map(move |(place, &cell)| (cell, mark(place)))
+    /// For each cell of a way at any angle the mark of its point; none for another path.
+    pub(crate) fn marks(&self) -> &[u8] {
+        &self.marks
     }
 
-    /// Marks a cell as one that a way at any angle turns at. In their order.
-    pub(crate) fn set_mark(&mut self, place: u32, mark: u8) -> Saved<()> {
-        self.turns.push(Turn { place, mark });
-        if mark > MIDDLE { Err(CodecError) } else { Ok(()) }
+    /// Makes this path a way at any angle that has such marks.
+    pub(crate) fn set_marks(&mut self, marks: Vec<u8>) -> Saved<()> {
+        let is_sound = marks.iter().all(|&mark| mark <= MIDDLE);
+        self.marks = marks;
+        if is_sound { Ok(()) } else { Err(CodecError) }
     }
 
     /// Forgets all cells from a place on, and the lines over them; the cost stays that of the whole path.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.cells.truncate(length);
-        self.turns.clear();
+        self.marks.clear();
     }
 
     /// Whether anything has happened that could make a step illegal.

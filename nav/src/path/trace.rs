@@ -18,10 +18,10 @@ pub(crate) fn trace_back<'a>(
             return Some(parent.cell());
         }
         let node = frontier.node(number);
-        if node.parent == number {
+        if node.parent() == number {
             return None;
         }
-        number = node.parent;
+        number = node.parent();
         let parent = frontier.node(number).place();
         let bend = bend(rule, parent, node.place());
         if bend != parent && bend != node.place() {

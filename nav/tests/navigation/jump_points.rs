@@ -183,13 +183,40 @@ fn winding(width: u16, height: u16) -> Grid {
 }
 
 #[test]
-fn ways_whose_costs_need_more_than_32_bits_are_found() {
+fn ways_whose_costs_need_more_than_32_bits_are_found_by_jumps() {
     // 128,512 steps of 33,461 units; the goal is where the last row begins.
     let terrain = Terrain::new(winding(511, 503), MoveRule::BothFree);
     let (start, goal) = (Cell::new(0, 0), Cell::new(510, 502));
     let cost = both(&terrain, start, goal, &mut PathScratch::new()).unwrap();
     assert_eq!(cost, (251 * 510 + 502) * u64::from(formic_nav::STRAIGHT));
     assert!(cost > u64::from(u32::MAX));
+    // Nothing of it is done twice.
+    let mut scratch = PathScratch::new();
+    assert!(scratch.find(&terrain, start, goal, &mut Path::new()).cost().is_some());
+    assert!(scratch.expansion_count() < 1_000, "{}", scratch.expansion_count());
+}
+
+#[test]
+fn a_search_whose_costs_might_not_fit_is_by_a_star_from_the_beginning() {
+    // One heavy cell in a corner: jumps, as long as all cells together do not weigh too much.
+    let counts = [1, 255].map(|weight| {
+        let grid = Grid::from_fn(310, 300, |_| true).unwrap();
+        let cells: Vec<Cell> = grid.cells().collect();
+        let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+        for cell in cells {
+            terrain.set_weight(cell, Weight::new(weight).unwrap());
+        }
+        terrain.set_weight(Cell::new(0, 299), Weight::new(2).unwrap());
+        let query = PathQuery::new(Cell::new(1, 1), Cell::new(290, 120));
+        [Algorithm::Auto, Algorithm::AStar].map(|algorithm| {
+            let mut scratch = PathScratch::new();
+            let outcome = scratch.solve(&terrain, &query.by(algorithm), &mut Path::new());
+            assert!(outcome.cost().is_some());
+            scratch.expansion_count()
+        })
+    });
+    assert!(counts[0][0] < 10 && counts[0][1] > 200, "{counts:?}");
+    assert_eq!(counts[1][0], counts[1][1]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn nodes_come_by_their_estimate_and_of_equals_the_last_one_first() {
         for number in 0..step_count {
             let estimate = 1000 + below(40);
             let place = Place { x: 1 + number % 90, y: 1 + number / 90 };
-            frontier.reach(JumpNode::new(place, 900, number, None), estimate - 900);
+            frontier.reach(JumpNode::new(place, 900, number, None), u64::from(estimate - 900));
             waiting.insert((estimate, !number));
             if below(3) == 0 {
                 let (_, inverted) = waiting.pop_first().unwrap();
