@@ -4,7 +4,7 @@
 //! 2016): the search goes over intervals that are seen from a point, and not over points. Exact, and
 //! nothing is prepared. Everything but lengths is in integers.
 //!
-//! Solid cells count a part of a cell beyond their sides, so that who walks along them keeps that
+//! Solid cells count a part of a cell beyond their sides, so that ways along them keep that
 //! distance. Thus the map falls into strips, within which walls are upright:
 //!
 //! ```text
@@ -15,9 +15,9 @@
 //!   ──────────────────────────────
 //! ```
 //!
-//! A window is an interval on the line between two strips. Whoever looks through it sees a cone of the
-//! strip behind, and there the next windows; where it ends at the corner of a wall, the way may turn
-//! around that corner, and sees the rest of the strip from there.
+//! A window is an interval on the line between two strips. Through it a cone of the strip behind is seen,
+//! and there the next windows; where it ends at the corner of a wall, the way may turn around that
+//! corner, and the rest of the strip is seen from there.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -284,7 +284,7 @@ impl<'a> AnyAngleSearch<'a> {
 
     /// The length of the shortest way from a point to the goal, through a window at this height.
     fn shortest_through(&self, from: Point, y: i32, window: &Window) -> f64 {
-        // Who comes back through the window goes as far as to the mirror image of the goal.
+        // A way back through the window is as long as one to the mirror image of the goal.
         let is_back = (self.goal.y - y) * window.way < 0;
         let goal_y = if is_back { 2 * y - self.goal.y } else { self.goal.y };
         let (down, to_goal) = (f64::from(y - from.y), f64::from(goal_y - from.y));
@@ -421,7 +421,7 @@ const fn walls(run: [i32; 2]) -> [i32; 2] {
     [PARTS * run[0] + 1, PARTS * run[1] + PARTS - 1]
 }
 
-/// The height at which one leaves a strip who goes this way.
+/// The height at which a way north (-1) or south (1) leaves a strip.
 const fn far_side(strip: i32, way: i32) -> i32 {
     let parts = match (strip % 2 == 0, way > 0) {
         (true, false) => 1,
