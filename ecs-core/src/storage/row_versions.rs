@@ -57,7 +57,7 @@ impl Default for Group {
         Self {
             newest: AtomicU64::new(0),
             floor: AtomicU64::new(0),
-            low: AtomicU64::new(u64::MAX),
+            low: AtomicU64::new(u64::MAX >> 1),
             mask: AtomicU64::new(0),
         }
     }
@@ -195,23 +195,23 @@ impl Stamps {
     /// Narrows the rows of a chunk with `len` rows to those that were stamped after `since`.
     #[inline]
     pub(crate) fn keep_after(&self, since: u64, len: usize, rows: &mut Rows) {
+        // What a caller asks with may be any number; no version is as large as this.
+        let since = since.min(u64::MAX >> 1);
         rows.keep_words(len, |index| self.after(index, since));
     }
 
     /// A bit for each of 64 rows: whether it was stamped after `since`.
     #[inline]
     fn after(&self, index: usize, since: u64) -> u64 {
-        let Group { newest, floor, low, mask } = &self.groups[index];
-        let any = newest.load(Ordering::Relaxed) > since;
-        let floor_is_past = floor.load(Ordering::Relaxed) <= since;
-        let mask_is_later = since < low.load(Ordering::Relaxed);
-        let mask = mask.load(Ordering::Relaxed);
-        // Without branches of its own: whether a group has changed is a matter of chance, that its
-        // mask is the answer is the rule.
-        if !any | (floor_is_past & mask_is_later) {
-            return if any { mask } else { 0 };
+        let [newest, floor, low, mask] = self.groups[index].words();
+        // The sign says whether it is above `since`: versions are far below 2^63. Whether a group has
+        // changed is a matter of chance, so that there is one branch, for what is not the rule: that
+        // the mask is not the answer.
+        let [any, floor, low] = [newest, floor, low].map(|version| since.wrapping_sub(version));
+        if (any & (floor | !low)) >> 63 != 0 {
+            return self.compare(index, since, if floor >> 63 == 0 { mask } else { u64::MAX });
         }
-        self.compare(index, since, if floor_is_past { mask } else { u64::MAX })
+        mask & (any >> 63).wrapping_neg()
     }
 
     /// The slow way: looks at the stamps of the candidates.
@@ -367,7 +367,7 @@ mod tests {
                 }
             }
             assert!(stamps.check(LEN, version));
-            for since in [0, version.saturating_sub(4), version - 1, version] {
+            for since in [0, version.saturating_sub(4), version - 1, version, u64::MAX] {
                 let expected: Vec<usize> = (0..LEN).filter(|&row| model[row] > since).collect();
                 assert_eq!(found(&stamps, since), expected, "since {since} at {version}");
             }
