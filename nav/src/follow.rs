@@ -270,11 +270,9 @@ fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
     let is_free = match position.cell() {
         Some(at) if !is_step && path.may_be_broken(terrain) => {
             let line = [path.cells()[from], path.cells()[to]];
-            if path.is_at_any_angle() {
-                path.is_line_free(terrain.grid(), [from, to], at)
-            } else {
-                heaviest(terrain.grid(), terrain.rule(), line, NEAR, at).is_some()
-            }
+            let is_near = || heaviest(terrain.grid(), terrain.rule(), line, NEAR, at).is_none();
+            path.is_line_free(terrain.grid(), [from, to], at)
+                && (path.is_at_any_angle() || !is_near())
         }
         _ => true,
     };

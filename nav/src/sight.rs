@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
+use crate::line::{Point, is_free};
 use crate::link::is_step;
 use crate::path::outcome::Path;
 use crate::terrain::Terrain;
@@ -28,7 +29,8 @@ pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
 }
 
 /// A line is near a corner where it comes to the next column and to the next row within this part of
-/// the longer side, which is a twentieth of a cell.
+/// the longer side, which is a twentieth of a cell. Corners behind which it has come to the next row, or column, it
+/// may be nearer to: what agents walk is held to [`is_free`] as well.
 pub(crate) const NEAR: u32 = 8;
 
 /// The greatest weight on the line between two cells, or `None` if it is blocked. With `near` above
@@ -131,9 +133,11 @@ pub(crate) fn turn_after(cells: &[Cell], from: usize, end: usize, terrain: &Terr
     let is_straight = |place: usize| {
         let way = &cells[from..=place];
         let lightest = way.iter().map(|&cell| grid.weight(cell)).min().flatten();
-        let line = heaviest(grid, rule, [cells[from], cells[place]], NEAR, cells[from]);
+        let ends = [cells[from], cells[place]];
+        let line = heaviest(grid, rule, ends, NEAR, cells[from]);
         way.windows(2).all(|pair| is_step(pair[0], pair[1]))
             && line.is_some_and(|heaviest| Some(heaviest) <= lightest)
+            && (rule.cuts_corners() || is_free(grid, ends.map(Point::centre), cells[from]))
     };
     // Ever farther, and once that fails, ever less.
     let (mut turn, mut stride, mut grows) = (from + 1, 1, true);

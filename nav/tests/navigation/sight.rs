@@ -2,6 +2,7 @@
 
 use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, generate, is_visible};
 
+use crate::any_angle::{centre, is_clear, obstacles};
 use crate::rng::Rng;
 use crate::{cells, noise};
 
@@ -113,6 +114,29 @@ fn a_pulled_path_stays_out_of_heavy_cells_that_the_path_went_around() {
     path.pull(&terrain, &mut turns);
     assert!(turns.iter().any(|turn| turn.y >= 7), "{turns:?}");
     assert!(turns.len() < path.cells().len() / 2, "{turns:?}");
+}
+
+#[test]
+fn pulled_ways_keep_a_distance_from_corners_that_they_pass_at_a_small_angle() {
+    let mut rng = Rng::new(64);
+    let (mut scratch, mut path, mut turns) = (PathScratch::new(), Path::new(), Vec::new());
+    let mut long_count = 0;
+    for _ in 0..400 {
+        let terrain = Terrain::new(noise::noise(&mut rng, 140, 4, 97), MoveRule::BothFree);
+        let obstacles = obstacles(terrain.grid());
+        let [start, goal] = [0; 2].map(|_| cells::any_cell(&mut rng, terrain.grid()));
+        if scratch.find(&terrain, start, goal, &mut path).cost().is_some() {
+            path.pull(&terrain, &mut turns);
+            for leg in turns.windows(2) {
+                let [from, to] = [leg[0], leg[1]];
+                let is_step = from.x.abs_diff(to.x).max(from.y.abs_diff(to.y)) == 1;
+                let [line_from, line_to] = [from, to].map(centre);
+                assert!(is_step || is_clear(&obstacles, line_from, line_to), "{from} to {to}");
+                long_count += usize::from(from.x.abs_diff(to.x) > 50 && from.y != to.y);
+            }
+        }
+    }
+    assert!(long_count > 20, "{long_count}");
 }
 
 /// The length of the shortest way at any angle from one cell to another, from the middle of a cell
