@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use formic_ecs::World;
+use formic_ecs::{Difference, World};
 use formic_jobs::{Divergence, Schedule, Step, SteppedGame};
 
 use crate::catalogue::DEMOS;
@@ -137,7 +137,7 @@ pub fn search<'a>(
     for (number, name) in names.iter().enumerate() {
         let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let (left, right) = (here.begin(from, number)?, there.begin(from, number)?);
-        if let Some(difference) = left.world().difference(right.world()) {
+        if let Some(difference) = Difference::between(left.world(), right.world()) {
             return Ok(Some(format!("{prefix}after tick {from}: {difference}")));
         }
         let (here, there) = (|| here.begin(from, number), || there.begin(from, number));

@@ -193,7 +193,7 @@ impl Planted {
         world.spawn_batch((0..500).map(Gold));
         // A byte, one of padding, and a number of two bytes.
         let record = ComponentDescriptor::bytes("tests.record", Layout::new::<[u16; 2]>());
-        world.register_dynamic(record).expect("the name is free");
+        world.by_id_mut().register(record).expect("the name is free");
         let systems = plant(Schedule::builder().add((count, earn).chain()));
         let setup = Setup { agents: 500, ticks: 40, seed: 1, threads };
         Box::new(Self(Engine::new(&setup, world, systems).expect("they have an order")))

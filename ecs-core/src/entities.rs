@@ -513,7 +513,7 @@ mod tests {
         let value = || Counted(counted.clone());
         let mut world = World::new();
         let byte = crate::ComponentDescriptor::bytes("byte", core::alloc::Layout::new::<u8>());
-        let byte = world.register_dynamic(byte).expect("a new name");
+        let byte = world.by_id_mut().register(byte).expect("a new name");
         let [alone, parent, child] = [(); 3].map(|()| world.spawn(value()));
         world.relation_mut::<crate::ChildOf>().set_parent(child, parent).expect("no circle");
         assert!(finds_no_handle(|| drop(world.spawn_batch((0..9999).map(|_| ())))));

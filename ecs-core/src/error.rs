@@ -19,7 +19,7 @@
 //! | [`WorldCell::resource`], [`WorldCell::resource_mut`] | [`ResourceError`] | as the two above |
 //! | [`ExclusiveView::claim`] | [`ClaimError`] | another user has the entity: pass over it, or come back to it later |
 //! | [`CommandBuffer::play`] | [`CommandFailure`]s in a [`Playback`], each with a [`CommandFailureReason`] | nothing, usually: the entity went before the command came; all others were applied |
-//! | [`World::register_dynamic`] | [`RegisterError`] | another name, or another layout |
+//! | [`ByIdMut::register`] | [`RegisterError`] | another name, or another layout |
 //! | [`ByIdMut::insert`] and all others by id | [`ByIdError`], [`UnknownComponent`] | check who made the id, and how many bytes a value has |
 //! | [`DynamicQueryBuilder::build`], [`World::query_by_id`] | [`DynamicQueryError`] | the query contradicts itself, or is of another world: build another one |
 //! | [`DynamicRow::get`], [`bytes`] and so on | [`TermError`] | ask for another term, or by another type; an optional one may be absent |
@@ -78,7 +78,7 @@
 //! [`ExclusiveView::claim`]: crate::ExclusiveView::claim
 //! [`CommandBuffer::play`]: crate::CommandBuffer::play
 //! [`Playback`]: crate::Playback
-//! [`World::register_dynamic`]: crate::World::register_dynamic
+//! [`ByIdMut::register`]: crate::ByIdMut::register
 //! [`ByIdMut::insert`]: crate::ByIdMut::insert
 //! [`DynamicQueryBuilder::build`]: crate::DynamicQueryBuilder::build
 //! [`World::query_by_id`]: crate::World::query_by_id

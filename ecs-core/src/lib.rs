@@ -43,7 +43,7 @@
 //! | [`Component::CLEANUP`] | components that outlive their entity until a system has cleaned up |
 //! | [`Relation`], [`ChildOf`] | links that are kept in step on both sides; the hierarchy |
 //! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
-//! | [`World::hooks`], [`World::observe`] | closures that are told when components come and go |
+//! | [`World::hooks`] | closures that are told when components come and go |
 //! | [`ComponentDescriptor`], [`DynamicQuery`] | components that are registered at run time, and queries by id |
 //! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare; [`HashState`](trait@HashState): what goes into it |
 //! | [`World::stats`], [`World::compact`], [`World::check`] | what the world takes, giving memory back, and whether all is in order |
@@ -117,7 +117,7 @@ pub use features::{
     BorrowedDynamicRows, Buffer, BufferElement, ById, ByIdError, ByIdMut, ChildOf, CloneValueFn,
     ComponentDescriptor, Difference, DroppedComponent, DynamicBulk, DynamicQuery,
     DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun,
-    Event, EventKind, HashTree, HashValueFn, HooksOf, InstantiateError, MalformedSnapshot,
+    Event, EventKind, HashTree, HashValueFn, Hooks, InstantiateError, MalformedSnapshot,
     ObserverId, OnTargetDespawn, Prefab, RegisterError, Related, Relation, RelationError,
     RelationId, RelationMut, RelationRef, RelationRules, RestoreError, RestoreReport, Snapshot,
     SnapshotError, Sources, StateHash, Targets, TermError, Unrelated,

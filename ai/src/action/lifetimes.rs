@@ -20,12 +20,12 @@ pub(super) fn link_lifetimes(world: &mut World) {
     world.insert_resource(Linked(Vec::new()));
     // A game that is loaded links its own, when the systems of actions are built.
     SaveRules::of(world).rebuild::<Linked>().save(Codec::<ActionNames>::serde());
-    world.observe::<Body>(EventKind::Remove, |world, event| {
+    world.hooks().observe::<Body>(EventKind::Remove, |world, event| {
         let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
         let actions = actions.to_vec();
         actions.into_iter().for_each(|action| release(world, action.0));
     });
-    world.observe::<Action>(EventKind::Remove, |world, event| {
+    world.hooks().observe::<Action>(EventKind::Remove, |world, event| {
         let Ok(&action) = world.get::<Action>(event.entity) else { return };
         if action.flags.has(ActionFlags::DISOWNED) {
             return;

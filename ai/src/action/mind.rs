@@ -79,13 +79,13 @@ fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
     };
     let has = |world: &World, agent| world.has::<M>(agent);
     known.0.push(MindKind { component, name: M::name(), has, take, awaited });
-    world.observe::<M>(EventKind::Add, |world, event| {
+    world.hooks().observe::<M>(EventKind::Add, |world, event| {
         let Ok(known) = world.resource::<MindKinds>() else { return };
         let others: Vec<_> =
             known.0.iter().filter(|mind| mind.component != TypeId::of::<M>()).copied().collect();
         others.into_iter().for_each(|mind| (mind.take)(world, event.entity));
     });
-    world.observe::<M>(EventKind::Remove, |world, event| {
+    world.hooks().observe::<M>(EventKind::Remove, |world, event| {
         let Ok(body) = world.get_mut::<Body>(event.entity) else { return };
         body.halt_all();
         if body.is_switching() {

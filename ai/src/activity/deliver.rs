@@ -69,10 +69,10 @@ fn install<A: Activity>(world: &mut World) {
         rules.save(Finished::codec::<A::Domain>());
     }
     world.register::<LastNumber>();
-    world.observe::<ActivitySlot<A>>(EventKind::Replace, |world, event| {
+    world.hooks().observe::<ActivitySlot<A>>(EventKind::Replace, |world, event| {
         depart::<A>(world, event.entity);
     });
-    world.observe::<Watched>(EventKind::Despawn, |world, event| {
+    world.hooks().observe::<Watched>(EventKind::Despawn, |world, event| {
         if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
             subscriptions.note_death(event.entity);
         }

@@ -388,11 +388,11 @@ fn removals_come_before_insertions_and_cells_are_right_before_anybody_looks() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let (inserted, removed) = (Arc::clone(&order), Arc::clone(&order));
     world
-        .hooks::<Door>()
-        .on(EventKind::Insert, move |_, _| inserted.lock().unwrap().push("insert"));
+        .hooks()
+        .on::<Door>(EventKind::Insert, move |_, _| inserted.lock().unwrap().push("insert"));
     world
-        .hooks::<Solid>()
-        .on(EventKind::Remove, move |_, _| removed.lock().unwrap().push("remove"));
+        .hooks()
+        .on::<Solid>(EventKind::Remove, move |_, _| removed.lock().unwrap().push("remove"));
     // An insertion of the component is known from here on, and comes first among the changes.
     turns.act(&mut world, Deed::Close(door), |frame| {
         assert_eq!(frame.now.cell((0, 0)).count::<Solid>(), 1);
@@ -509,7 +509,7 @@ fn an_undo_in_which_a_watcher_panics_is_complete_all_the_same() {
     turns.schedule(who, 4);
     let before = turns.state_hash(&world);
     turns.act(&mut world, Deed::Die(who), unseen);
-    world.hooks::<Lit>().on(EventKind::Insert, |_, _| panic!("boom"));
+    world.hooks().on::<Lit>(EventKind::Insert, |_, _| panic!("boom"));
     assert!(catch_unwind(AssertUnwindSafe(|| turns.undo(&mut world))).is_err());
     assert_eq!(turns.state_hash(&world), before);
     assert_eq!(turns.cells().check(&world), Ok(()));
@@ -523,8 +523,8 @@ fn a_turn_in_which_a_watcher_panics_is_taken_back() {
     let all = walkers(&mut world, 3);
     let last = all[2];
     world
-        .hooks::<Lit>()
-        .on(EventKind::Insert, move |_, event| assert!(event.entity != last, "boom"));
+        .hooks()
+        .on::<Lit>(EventKind::Insert, move |_, event| assert!(event.entity != last, "boom"));
     let light = move |who: Entity| {
         Rule::on(format!("light {who}"), move |_, hurt: Change<'_, Health>, reactions| {
             if hurt.entity == who {

@@ -95,7 +95,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         world.spawn(new_block(&mut random));
     }
     // Those that come later, for villagers who say why.
-    world.observe::<Block>(EventKind::Add, |world, event| {
+    world.hooks().observe::<Block>(EventKind::Add, |world, event| {
         if let Ok(log) = world.resource_mut::<DecisionLog>() {
             log.call(event.entity, "Stone");
         }

@@ -3,7 +3,6 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::{Any, TypeId};
-use core::marker::PhantomData;
 
 use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
@@ -113,7 +112,7 @@ const HOOK: ObserverId = ObserverId(0);
 
 /// The hooks and observers of one world.
 #[derive(Default)]
-pub(crate) struct Hooks {
+struct Observers {
     /// By component and kind, in increasing order of ids.
     by_component: Vec<[Vec<Observer>; EventKind::COUNT]>,
     by_event: TypeMap<Vec<EventObserver>>,
@@ -123,7 +122,7 @@ pub(crate) struct Hooks {
     dispatch: Vec<Event>,
 }
 
-impl Hooks {
+impl Observers {
     fn list(&self, kind: EventKind, component: ComponentId) -> &[Observer] {
         self.by_component.get(component.index()).map_or(&[], |kinds| &kinds[kind as usize])
     }
@@ -147,45 +146,60 @@ impl Hooks {
     }
 }
 
-/// Hooks, observers, and events of the user.
-impl World {
-    /// The hooks of a component type, to be set: one for each [kind of event](EventKind), which
-    /// runs before all observers and stays for ever. They belong to the component; who only wants
-    /// to know about it [observes](Self::observe).
-    ///
-    /// What holds for [observers](Self::observe) holds for hooks.
+/// The hooks and observers of a world: [`World::hooks`].
+///
+/// A *hook* belongs to a component: there is one for each [kind of event](EventKind), which runs before
+/// all observers and stays for ever. Code that only wants to know *observes*. What is said of observers
+/// at [`observe`](Self::observe) holds for hooks.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::EventKind;
+/// # #[derive(Component)] struct Imp;
+/// #[derive(Default)]
+/// struct Census(usize);
+///
+/// let mut world = World::new();
+/// world.insert_resource(Census::default());
+/// world
+///     .hooks()
+///     .on::<Imp>(EventKind::Add, |world, _| world.resource_mut::<Census>().unwrap().0 += 1)
+///     .on::<Imp>(EventKind::Remove, |world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
+/// let imps = world.spawn_batch((0..10).map(|_| Imp));
+/// world.despawn(imps[3])?;
+/// world.remove::<Imp>(imps[4])?;
+/// assert_eq!(world.resource::<Census>()?.0, 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Hooks<'w>(&'w mut World);
+
+debug_fields!([] Hooks<'_>:);
+
+impl Hooks<'_> {
+    /// Sets what runs first whenever this happens to a component of this type.
     ///
     /// # Panics
-    /// Panics if an entity has the component already: the hook would have missed it.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::EventKind;
-    /// # #[derive(Component)] struct Imp;
-    /// #[derive(Default)]
-    /// struct Census(usize);
-    ///
-    /// let mut world = World::new();
-    /// world.insert_resource(Census::default());
-    /// world
-    ///     .hooks::<Imp>()
-    ///     .on(EventKind::Add, |world, _| world.resource_mut::<Census>().unwrap().0 += 1)
-    ///     .on(EventKind::Remove, |world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
-    /// let imps = world.spawn_batch((0..10).map(|_| Imp));
-    /// world.despawn(imps[3])?;
-    /// world.remove::<Imp>(imps[4])?;
-    /// assert_eq!(world.resource::<Census>()?.0, 8);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn hooks<T: Component>(&mut self) -> HooksOf<'_, T> {
+    /// Panics if the hook for it is set already, and if an entity has the component: the hook would
+    /// have missed it.
+    pub fn on<T: Component>(
+        &mut self,
+        kind: EventKind,
+        hook: impl Fn(&mut World, Event) + Send + Sync + 'static,
+    ) -> &mut Self {
         const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
-        let id = self.register::<T>();
+        let id = self.0.register::<T>();
         let is_used = self
+            .0
             .archetypes()
             .iter()
             .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
         assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
-        HooksOf { world: self, _component: PhantomData }
+        let list = self.0.watched().list_mut(kind, id);
+        let is_set = list.first().is_some_and(|first| first.id == HOOK);
+        assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
+        list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
+        self.0.add_flags(id, kind.flag());
+        self
     }
 
     /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
@@ -216,24 +230,24 @@ impl World {
     /// # #[derive(Component)] struct Position(i32);
     /// # #[derive(Component)] struct Corpse(i32);
     /// let mut world = World::new();
-    /// let observer = world.observe::<Position>(EventKind::Despawn, |world: &mut World, event: Event| {
+    /// let observer = world.hooks().observe::<Position>(EventKind::Despawn, |world: &mut World, event: Event| {
     ///     let position = world.get::<Position>(event.entity).unwrap().0;
     ///     world.spawn(Corpse(position));
     /// });
     /// let imp = world.spawn(Position(3));
     /// world.despawn(imp)?;
     /// assert_eq!(world.query::<&Corpse>().into_iter().next().unwrap().0, 3);
-    /// assert!(world.unobserve(observer));
+    /// assert!(world.hooks().unobserve(observer));
     /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     pub fn observe<T: Component>(
         &mut self,
         kind: EventKind,
-        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+        observer: impl Fn(&mut World, Event) + Send + Sync + 'static,
     ) -> ObserverId {
         const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
-        let component = self.register::<T>();
-        self.add_observer(kind, component, Arc::new(observer))
+        let component = self.0.register::<T>();
+        self.add(kind, component, Arc::new(observer))
     }
 
     /// Has a closure called whenever this happens to the component of this id, as
@@ -245,33 +259,22 @@ impl World {
         &mut self,
         kind: EventKind,
         component: ComponentId,
-        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+        observer: impl Fn(&mut World, Event) + Send + Sync + 'static,
     ) -> Result<ObserverId, UnknownComponent> {
-        self.registry.find(component)?;
-        Ok(self.add_observer(kind, component, Arc::new(observer)))
+        self.0.registry.find(component)?;
+        Ok(self.add(kind, component, Arc::new(observer)))
     }
 
-    /// Whether anything observes events that the user makes, and those of relations.
-    pub(crate) fn has_event_observers(&self) -> bool {
-        self.extensions.get::<Hooks>().is_some_and(|hooks| !hooks.by_event.is_empty())
-    }
-
-    /// The hooks and observers of a world whose kernel calls them from now on.
-    fn watched(&mut self) -> &mut Hooks {
-        self.callbacks.trigger = trigger;
-        self.extensions.get_mut()
-    }
-
-    fn add_observer(
+    fn add(
         &mut self,
         kind: EventKind,
         component: ComponentId,
         watch: Arc<ObserverFn>,
     ) -> ObserverId {
-        let hooks = self.watched();
-        let id = hooks.new_id();
-        hooks.list_mut(kind, component).push(Observer { id, watch });
-        self.add_flags(component, kind.flag());
+        let observers = self.0.watched();
+        let id = observers.new_id();
+        observers.list_mut(kind, component).push(Observer { id, watch });
+        self.0.add_flags(component, kind.flag());
         id
     }
 
@@ -284,28 +287,28 @@ impl World {
     /// struct Robbed(u32);
     ///
     /// let mut world = World::new();
-    /// world.observe_event(|world: &mut World, robbed: &Robbed, who: Entity| {
+    /// world.hooks().observe_event(|world: &mut World, robbed: &Robbed, who: Entity| {
     ///     world.get_mut::<Gold>(who).expect("it has some").0 -= robbed.0;
     /// });
     /// let imp = world.spawn(Gold(5));
-    /// world.trigger(&Robbed(2), imp);
+    /// world.hooks().trigger(&Robbed(2), imp);
     /// assert_eq!(world.get(imp), Ok(&Gold(3)));
     /// ```
     pub fn observe_event<E: 'static>(
         &mut self,
-        observer: impl Fn(&mut Self, &E, Entity) + Send + Sync + 'static,
+        observer: impl Fn(&mut World, &E, Entity) + Send + Sync + 'static,
     ) -> ObserverId {
-        let hooks = self.watched();
-        let id = hooks.new_id();
+        let observers = self.0.watched();
+        let id = observers.new_id();
         let watch: Arc<EventObserverFn<E>> = Arc::new(observer);
         let observer = EventObserver { id, watch: Arc::new(watch) };
-        hooks.by_event.entry(TypeId::of::<E>()).or_default().push(observer);
+        observers.by_event.entry(TypeId::of::<E>()).or_default().push(observer);
         id
     }
 
-    /// Takes an observer away. `false` where it was away already.
+    /// Takes an observer away. `false` if it was away already.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
-        let Hooks { by_component, by_event, .. } = self.extensions.get_mut::<Hooks>();
+        let Observers { by_component, by_event, .. } = self.0.extensions.get_mut::<Observers>();
         let mut lists = by_component.iter_mut().flatten();
         let found = lists.find_map(|list| take_out(list, observer));
         // The archetypes keep their flags: it is a test too much, no more. What the closures hold
@@ -317,16 +320,39 @@ impl World {
     /// Calls the observers of an event of any type, in the order of their registration. The
     /// entity is what the event is about; whether it is alive is for the observers to say.
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
-        let Some(newest) = self.extensions.get::<Hooks>().map(Hooks::newest) else { return };
+        let world = &mut *self.0;
+        let Some(newest) = world.extensions.get::<Observers>().map(Observers::newest) else {
+            return;
+        };
         let mut last = None;
         loop {
-            let hooks = self.extensions.get_mut::<Hooks>();
-            let list = hooks.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
+            let observers = world.extensions.get_mut::<Observers>();
+            let list = observers.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
             let Some((id, watch)) = next_of(list, last, newest) else { return };
             last = Some(id);
             let Some(watch) = watch.downcast_ref::<Arc<EventObserverFn<E>>>() else { continue };
-            self.call(None, |world| watch(world, event, entity));
+            world.call(None, |world| watch(world, event, entity));
         }
+    }
+}
+
+/// Hooks, observers, and events of the user.
+impl World {
+    /// The hooks and observers of this world, to be added, and to be called by an event of the user.
+    #[must_use]
+    pub const fn hooks(&mut self) -> Hooks<'_> {
+        Hooks(self)
+    }
+
+    /// Whether anything observes events that the user makes, and those of relations.
+    pub(crate) fn has_event_observers(&self) -> bool {
+        self.extensions.get::<Observers>().is_some_and(|hooks| !hooks.by_event.is_empty())
+    }
+
+    /// The hooks and observers of a world whose kernel calls them from now on.
+    fn watched(&mut self) -> &mut Observers {
+        self.callbacks.trigger = trigger;
+        self.extensions.get_mut()
     }
 
     /// Calls an observer.
@@ -340,14 +366,14 @@ impl World {
                     // Not the world that went deeper: `call` panics.
                     return;
                 }
-                let hooks = self.0.extensions.get_mut::<Hooks>();
+                let hooks = self.0.extensions.get_mut::<Observers>();
                 hooks.depth = hooks.depth.saturating_sub(1);
                 hooks.dispatch.truncate(self.1);
             }
         }
 
         let id = self.id();
-        let hooks = self.extensions.get_mut::<Hooks>();
+        let hooks = self.extensions.get_mut::<Observers>();
         assert!(
             hooks.depth < DEPTH_MAX,
             "hooks and observers cause each other without end: {DEPTH_MAX} levels deep"
@@ -395,10 +421,10 @@ fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
 impl World {
     /// Calls the observers of one event, as long as there is something to tell.
     fn trigger_one(&mut self, event: Event) {
-        let newest = self.extensions.get_mut::<Hooks>().newest();
+        let newest = self.extensions.get_mut::<Observers>().newest();
         let mut last = None;
         let next = |world: &mut Self, last| {
-            let list = world.extensions.get_mut::<Hooks>().list(event.kind, event.component);
+            let list = world.extensions.get_mut::<Observers>().list(event.kind, event.component);
             next_of(list, last, newest)
         };
         while let Some((id, watch)) = next(self, last) {
@@ -428,7 +454,7 @@ impl World {
         which: Which<'_>,
         told: &[Event],
     ) -> Option<Event> {
-        let hooks = self.extensions.get::<Hooks>()?;
+        let hooks = self.extensions.get::<Observers>()?;
         let archetype = self.archetypes.get(self.locate(entity)?.archetype);
         let components = match which {
             Which::All | Which::Passing => archetype.components().ids(),
@@ -450,55 +476,5 @@ impl World {
                 let is_being_told = event.kind.comes_before() && hooks.dispatch.contains(event);
                 is_observed && !is_being_told && !told.contains(event) && !stays(event)
             })
-    }
-}
-
-/// The hooks of one component type, being set; see [`World::hooks`].
-///
-/// ```
-/// use formic_ecs::prelude::*;
-/// use formic_ecs::EventKind;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.insert_resource(Vec::<&str>::new());
-/// let log = |what| move |world: &mut World, _| world.resource_mut::<Vec<_>>().unwrap().push(what);
-/// world
-///     .hooks::<Gold>()
-///     .on(EventKind::Add, log("add"))
-///     .on(EventKind::Insert, log("insert"))
-///     .on(EventKind::Replace, log("replace"))
-///     .on(EventKind::Remove, log("remove"))
-///     .on(EventKind::Despawn, log("despawn"));
-/// let imp = world.spawn(Gold(1));
-/// world.insert(imp, Gold(2))?;
-/// world.despawn(imp)?;
-/// let expected = ["add", "insert", "replace", "insert", "despawn", "replace", "remove"];
-/// assert_eq!(world.resource::<Vec<&str>>()?, &expected);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct HooksOf<'w, T> {
-    world: &'w mut World,
-    _component: PhantomData<fn() -> T>,
-}
-
-debug_fields!([T] HooksOf<'_, T>:);
-
-impl<T: Component> HooksOf<'_, T> {
-    /// Sets what runs whenever this happens to the component.
-    ///
-    /// # Panics
-    /// Panics if the hook for it is set already.
-    pub fn on(
-        self,
-        kind: EventKind,
-        hook: impl Fn(&mut World, Event) + Send + Sync + 'static,
-    ) -> Self {
-        let id = self.world.register::<T>();
-        let list = self.world.watched().list_mut(kind, id);
-        let is_set = list.first().is_some_and(|first| first.id == HOOK);
-        assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
-        list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
-        self.world.add_flags(id, kind.flag());
-        self
     }
 }

@@ -15,7 +15,7 @@ pub use dynamic::{
     DynamicQuery, DynamicQueryBuilder, DynamicQueryError, DynamicRow, DynamicRowIter, DynamicRows,
     DynamicRun, HashValueFn, RegisterError, TermError,
 };
-pub use hooks::{Event, EventKind, HooksOf, ObserverId};
+pub use hooks::{Event, EventKind, Hooks, ObserverId};
 pub use prefab::{InstantiateError, Prefab};
 pub use relation::{
     ChildOf, OnTargetDespawn, Related, Relation, RelationError, RelationId, RelationMut,

@@ -172,13 +172,13 @@ impl Relation for ChildOf {
     }
 }
 
-/// Told to [observers](crate::World::observe_event) after two entities have been related.
+/// Told to [observers](crate::Hooks::observe_event) after two entities have been related.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
 /// use formic_ecs::{ChildOf, Related};
 /// let mut world = World::new();
-/// world.observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
+/// world.hooks().observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
 ///     assert_eq!(child, related.source);
 ///     assert_eq!(world.relation::<ChildOf>().parent(child), Some(related.target));
 /// });
@@ -194,7 +194,7 @@ pub struct Related<R> {
     _relation: PhantomData<fn() -> R>,
 }
 
-/// Told to [observers](crate::World::observe_event) after two entities are related no longer, also
+/// Told to [observers](crate::Hooks::observe_event) after two entities are related no longer, also
 /// because one of them has been despawned.
 ///
 /// ```
@@ -202,7 +202,7 @@ pub struct Related<R> {
 /// use formic_ecs::{ChildOf, Unrelated};
 /// let mut world = World::new();
 /// world.insert_resource(0_u32);
-/// world.observe_event(|world: &mut World, unrelated: &Unrelated<ChildOf>, child: Entity| {
+/// world.hooks().observe_event(|world: &mut World, unrelated: &Unrelated<ChildOf>, child: Entity| {
 ///     assert_eq!(child, unrelated.source);
 ///     *world.resource_mut::<u32>().expect("there") += 1;
 /// });

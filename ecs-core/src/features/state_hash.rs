@@ -227,18 +227,19 @@ fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
 /// The hashes of all chunks of a world.
 ///
 /// Other than [`World::state_hash`] it takes in where rows are, so that two runs differ in it as soon
-/// as they visit entities in another order. Made by [`World::hash_tree`].
+/// as they visit entities in another order.
 ///
 /// ```
+/// use formic_ecs::HashTree;
 /// use formic_ecs::prelude::*;
 /// #[derive(Component)]
 /// struct Gold(u32);
 /// let (mut one, mut other) = (World::new(), World::new());
 /// one.spawn_batch([Gold(1), Gold(2)]);
 /// let purses = other.spawn_batch([Gold(1), Gold(3)]);
-/// assert_ne!(one.hash_tree(), other.hash_tree());
+/// assert_ne!(HashTree::of(&one), HashTree::of(&other));
 /// other.get_mut::<Gold>(purses[1]).expect("there").0 = 2;
-/// assert_eq!(one.hash_tree(), other.hash_tree());
+/// assert_eq!(HashTree::of(&one), HashTree::of(&other));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashTree {
@@ -253,7 +254,12 @@ struct ChunkHash {
 }
 
 impl HashTree {
-    fn of(world: &World) -> Self {
+    /// The hashes of all chunks of a world.
+    ///
+    /// # Panics
+    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    #[must_use]
+    pub fn of(world: &World) -> Self {
         let archetypes = world.archetypes().iter().enumerate();
         let chunks = archetypes.flat_map(|(index, archetype)| {
             let names = name_hashes(archetype);
@@ -278,7 +284,7 @@ impl HashTree {
     }
 }
 
-/// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
+/// In what two worlds differ first: one is *here*, the other *there*.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
@@ -343,19 +349,9 @@ fn named(entity: Option<Entity>) -> String {
     entity.map_or_else(|| "nothing".into(), |entity| format!("{entity}"))
 }
 
-/// The state hash by component and entity, to find where two worlds differ.
-impl World {
-    /// The hashes of all chunks.
-    ///
-    /// # Panics
-    /// Panics if a component is hashed by its codec and the codec fails to write a value.
-    #[must_use]
-    pub fn hash_tree(&self) -> HashTree {
-        HashTree::of(self)
-    }
-
+impl Difference {
     /// The first difference between the entities of two worlds, as far as the state hash sees them:
-    /// none where their [hashes](Self::hash_tree) are equal.
+    /// none if their [hashes](HashTree) are equal.
     ///
     /// What is different about an entity comes before an order of rows that is: it is looked for in
     /// all chunks whose hashes differ.
@@ -363,12 +359,12 @@ impl World {
     /// # Panics
     /// Panics if a component is hashed by its codec and the codec fails to write a value.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<Difference> {
+    pub fn between(one: &World, other: &World) -> Option<Self> {
         let mut order = None;
-        for [here, there] in self.hash_tree().differing(&other.hash_tree()) {
-            let (here, there) = (self.entities_of(here), other.entities_of(there));
+        for [here, there] in HashTree::of(one).differing(&HashTree::of(other)) {
+            let (here, there) = (entities_of(one, here), entities_of(other, there));
             for &entity in here.iter().chain(there) {
-                let difference = self.difference_of(other, entity);
+                let difference = Self::of_entity(one, other, entity);
                 if difference.is_some() {
                     return difference;
                 }
@@ -376,37 +372,31 @@ impl World {
             let mut places =
                 (0..here.len().max(there.len())).map(|row| (here.get(row), there.get(row)));
             let moved = places.find(|(here, there)| here != there);
-            order = order.or(moved.map(|(here, there)| Difference::Order {
-                here: here.copied(),
-                there: there.copied(),
-            }));
+            order = order.or(moved
+                .map(|(here, there)| Self::Order { here: here.copied(), there: there.copied() }));
         }
         order
     }
 
-    fn entities_of(&self, chunk: Option<ChunkHash>) -> &[Entity] {
-        chunk.map_or(&[], |it| self.archetypes()[it.archetype].entities(it.chunk))
-    }
-
-    fn difference_of(&self, other: &Self, entity: Entity) -> Option<Difference> {
-        let (here, there) = match (self.locate(entity), other.locate(entity)) {
+    fn of_entity(one: &World, other: &World, entity: Entity) -> Option<Self> {
+        let (here, there) = match (one.locate(entity), other.locate(entity)) {
             (Some(here), Some(there)) => (here, there),
             (None, None) => return None,
-            (here, _) => return Some(Difference::Alive { entity, here: here.is_some() }),
+            (here, _) => return Some(Self::Alive { entity, here: here.is_some() }),
         };
         let (mine, theirs) =
-            (self.archetypes.get(here.archetype), other.archetypes.get(there.archetype));
+            (one.archetypes.get(here.archetype), other.archetypes.get(there.archetype));
         let find = |archetype: &Archetype, name: &Name| {
             archetype.columns.iter().position(|column| column.info.name == *name)
         };
         for (index, column) in mine.columns.iter().enumerate() {
             let component = column.info.name.clone();
             let Some(at) = find(theirs, &component) else {
-                return Some(Difference::Component { entity, component, here: true });
+                return Some(Self::Component { entity, component, here: true });
             };
             let is_enabled = mine.is_enabled(here.address, index);
             if is_enabled != theirs.is_enabled(there.address, at) {
-                return Some(Difference::Enabled { entity, component, here: is_enabled });
+                return Some(Self::Enabled { entity, component, here: is_enabled });
             }
             let value = |archetype: &Archetype, place: Location, column| {
                 hash_of(|hasher| archetype.hash_value(place.address, column, hasher))
@@ -414,14 +404,18 @@ impl World {
             if value(mine, here, index) != value(theirs, there, at) {
                 let (here, there) =
                     (mine.shown_value(here.address, index), theirs.shown_value(there.address, at));
-                return Some(Difference::Value { entity, component, here, there });
+                return Some(Self::Value { entity, component, here, there });
             }
         }
         let extra = theirs.columns.iter().find(|column| find(mine, &column.info.name).is_none());
-        extra.map(|column| Difference::Component {
+        extra.map(|column| Self::Component {
             entity,
             component: column.info.name.clone(),
             here: false,
         })
     }
+}
+
+fn entities_of(world: &World, chunk: Option<ChunkHash>) -> &[Entity] {
+    chunk.map_or(&[], |it| world.archetypes()[it.archetype].entities(it.chunk))
 }

@@ -345,7 +345,7 @@ impl World {
     ///
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
-    /// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
+    /// let silver = world.by_id_mut().register(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
     /// assert_eq!(world.component_by_name("game.gold"), Some(gold));
     /// assert_eq!(world.component_info(silver)?.name(), "silver");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

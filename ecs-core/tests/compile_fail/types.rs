@@ -113,7 +113,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let seen = std::rc::Rc::new(());
-//! World::new().observe::<A>(formic_ecs::EventKind::Add, move |_, _| drop(seen.clone()));
+//! World::new().hooks().observe::<A>(formic_ecs::EventKind::Add, move |_, _| drop(seen.clone()));
 //! ```
 //! ```compile_fail,E0277
 //! # use formic_ecs::prelude::*;
@@ -128,7 +128,7 @@
 //!     let seen = seen.clone();
 //!     move |_| drop(seen)
 //! });
-//! World::new().observe::<A>(formic_ecs::EventKind::Add, move |_, _| drop(seen.clone()));
+//! World::new().hooks().observe::<A>(formic_ecs::EventKind::Add, move |_, _| drop(seen.clone()));
 //! ```
 //!
 //! # Borrowed data is no component

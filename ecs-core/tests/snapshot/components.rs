@@ -200,7 +200,7 @@ fn components_of_run_time_are_saved_if_they_are_bytes() {
     use formic_ecs::{ComponentDescriptor, DynamicQuery};
     let health = || ComponentDescriptor::bytes("script.health", Layout::new::<u32>());
     let mut world = World::new();
-    let id = world.register_dynamic(health()).expect("new");
+    let id = world.by_id_mut().register(health()).expect("new");
     let all: Vec<Entity> = (0..100).map(|_| world.spawn(Tag)).collect();
     for (i, &entity) in (0_u32..).zip(&all) {
         world.by_id_mut().insert(entity, id, &i.to_ne_bytes()).expect("alive");
@@ -221,7 +221,7 @@ fn components_of_run_time_are_saved_if_they_are_bytes() {
 
     let mut other = World::new();
     other.register::<Tag>();
-    other.register_dynamic(health()).expect("new");
+    other.by_id_mut().register(health()).expect("new");
     other.restore(&saved).expect("known");
     assert_eq!(other.state_hash(), world.state_hash());
 }

@@ -131,7 +131,7 @@ fn prefabs_stay_hidden_and_the_despawned_wait_to_be_cleaned_up() {
 fn observers_hear_of_what_ends_after_a_restore() {
     let mut world = World::new();
     world.insert_resource(0_u32);
-    world.observe_event(|world: &mut World, _: &Unrelated<ChildOf>, _| {
+    world.hooks().observe_event(|world: &mut World, _: &Unrelated<ChildOf>, _| {
         *world.resource_mut::<u32>().expect("there") += 1;
     });
     let [family, child] = [world.spawn(()), world.spawn(())];

@@ -257,7 +257,7 @@ fn commands_from_before_are_played_by_the_rules_of_handles() {
 fn watchers_are_not_told_of_a_restore_and_stay() {
     let mut world = World::new();
     world.insert_resource(0_u32);
-    world.observe::<Tag>(EventKind::Add, |world: &mut World, _| {
+    world.hooks().observe::<Tag>(EventKind::Add, |world: &mut World, _| {
         *world.resource_mut::<u32>().expect("there") += 1;
     });
     world.spawn(Tag);
@@ -276,10 +276,10 @@ fn a_watcher_may_go_back_in_time_but_not_while_commands_are_played() {
     let first = world.spawn(Fuel(1));
     let saved = world.snapshot().expect("plain");
     let in_playback = saved.clone();
-    world.observe::<Tag>(EventKind::Remove, move |world: &mut World, _| {
+    world.hooks().observe::<Tag>(EventKind::Remove, move |world: &mut World, _| {
         world.restore(&saved).expect("no playback");
     });
-    world.observe::<Mood>(EventKind::Add, move |world: &mut World, _| {
+    world.hooks().observe::<Mood>(EventKind::Add, move |world: &mut World, _| {
         assert_eq!(world.snapshot(), Err(SnapshotError::InPlayback));
         assert_eq!(world.restore(&in_playback), Err(RestoreError::InPlayback));
     });

@@ -236,7 +236,8 @@ fn where_a_drop_panics_all_that_pass_of_its_archetype_have_lost_their_values() {
 /// With a watcher entities go one by one: those from the panic on are as they were.
 #[test]
 fn where_a_drop_panics_those_up_to_it_have_lost_their_values_if_there_is_a_watcher() {
-    let watch = |world: &mut World| _ = world.observe::<Number>(EventKind::Remove, |_, _| {});
+    let watch =
+        |world: &mut World| _ = world.hooks().observe::<Number>(EventKind::Remove, |_, _| {});
     for nth in [0, 1, COUNT / 2, COUNT - 1] {
         for change in [
             |bulk: Bulk<'_, ()>| bulk.despawn(),
@@ -272,7 +273,7 @@ fn watchers_are_told_of_every_entity() {
     let (mut world, all) = crowd(&ledger);
     let told = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&told);
-    _ = world.observe::<Tracked>(EventKind::Add, move |world: &mut World, event: Event| {
+    _ = world.hooks().observe::<Tracked>(EventKind::Add, move |world: &mut World, event: Event| {
         assert!(world.has::<Tracked>(event.entity));
         count.fetch_add(1, Ordering::Relaxed);
     });

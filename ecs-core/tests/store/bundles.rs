@@ -174,7 +174,7 @@ fn observers_are_told_of_each_component_of_a_derived_bundle() {
     let mut world = World::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let ours = Arc::clone(&seen);
-    world.observe::<A>(EventKind::Add, move |world, event| {
+    world.hooks().observe::<A>(EventKind::Add, move |world, event| {
         ours.lock().unwrap().push(world.get::<Text>(event.entity).cloned());
     });
     world.spawn(body(1));

@@ -165,10 +165,10 @@ fn watchers_are_told_of_what_goes_when_it_goes() {
         move |_: &mut World, _: Event| log.lock().expect("not poisoned").push(line)
     };
     let take = || std::mem::take(&mut *log.lock().expect("not poisoned"));
-    world.observe::<Socket>(EventKind::Despawn, write("despawn socket"));
-    world.observe::<Socket>(EventKind::Remove, write("remove socket"));
-    world.observe::<Position>(EventKind::Remove, write("remove position"));
-    world.observe::<Despawned2>(EventKind::Add, write("never"));
+    world.hooks().observe::<Socket>(EventKind::Despawn, write("despawn socket"));
+    world.hooks().observe::<Socket>(EventKind::Remove, write("remove socket"));
+    world.hooks().observe::<Position>(EventKind::Remove, write("remove position"));
+    world.hooks().observe::<Despawned2>(EventKind::Add, write("never"));
     let entity = world.spawn((Socket(1), Position(0.0)));
     world.despawn(entity).expect("alive");
     assert_eq!(take(), ["despawn socket", "remove position"]);
@@ -189,7 +189,7 @@ struct Despawned2;
 #[test]
 fn a_watcher_may_clean_up_at_once() {
     let mut world = World::new();
-    world.observe::<Socket>(EventKind::Despawn, |world: &mut World, event| {
+    world.hooks().observe::<Socket>(EventKind::Despawn, |world: &mut World, event| {
         world.remove::<Socket>(event.entity).expect("it is there");
     });
     let entity = world.spawn((Socket(1), Position(0.0)));
@@ -292,7 +292,7 @@ fn an_entity_goes_with_its_last_cleanup_also_where_an_observer_panics() {
     for end in ends {
         let ledger = Ledger::default();
         let mut world = World::new();
-        world.observe::<Position>(EventKind::Despawn, |_, _| panic!("planned"));
+        world.hooks().observe::<Position>(EventKind::Despawn, |_, _| panic!("planned"));
         let [entity, friend] = [world.spawn(Socket(1)), world.spawn(())];
         world.despawn(entity).expect("alive");
         let late = (Position(0.0), ledger.value(1));

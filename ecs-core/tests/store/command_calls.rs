@@ -311,7 +311,7 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
     struct Unique;
     let mut world = World::new();
     let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
-    let gold = world.register_dynamic(gold).expect("new");
+    let gold = world.by_id_mut().register(gold).expect("new");
     let (one, two, dead) = (world.spawn(Unique), world.spawn(()), world.spawn(()));
     world.despawn(dead).expect("alive");
     world.relation_mut::<ChildOf>().set_parent(two, one).expect("no circle");
@@ -388,7 +388,7 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
 fn relations_and_bytes_and_resources_reach_deferred_entities() {
     let mut world = World::new();
     let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
-    let gold = world.register_dynamic(gold).expect("new");
+    let gold = world.by_id_mut().register(gold).expect("new");
     let mut commands = CommandBuffer::new(&world);
     let [house, room, chair] = [1, 2, 3].map(|i| commands.spawn(Number(i)));
     commands.set_parent(room, house);
@@ -420,7 +420,7 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
 fn a_call_about_an_entity_stands_between_the_other_commands_on_it() {
     let mut world = World::new();
     let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
-    let gold = world.register_dynamic(gold).expect("new");
+    let gold = world.by_id_mut().register(gold).expect("new");
     let agent = world.spawn(());
     let mut commands = CommandBuffer::new(&world);
     commands.insert(agent, Number(1));

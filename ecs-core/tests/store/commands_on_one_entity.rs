@@ -236,8 +236,8 @@ fn watchers_are_told_of_every_step() {
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
-    _ = world.observe::<On>(EventKind::Add, watch());
-    _ = world.observe::<On>(EventKind::Remove, watch());
+    _ = world.hooks().observe::<On>(EventKind::Add, watch());
+    _ = world.hooks().observe::<On>(EventKind::Remove, watch());
     let mut commands = CommandBuffer::new(&world);
     commands.insert(agent, ledger.value(1));
     commands.insert(agent, On(ledger.value(2)));
@@ -256,7 +256,7 @@ fn a_watcher_that_exchanges_the_world_ends_the_playback() {
     let agent = world.spawn(());
     let spare = Arc::new(Mutex::new(World::new()));
     let watched = Arc::clone(&spare);
-    _ = world.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
+    _ = world.hooks().observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         std::mem::swap(world, &mut watched.lock().expect("no panic while it is locked"));
     });
     let mut commands = CommandBuffer::new(&world);
@@ -292,10 +292,12 @@ fn a_playback_that_ends_in_another_world_leaves_its_reserved_handles_alone() {
         }
     };
     let exchange_again = exchange(&spare);
-    _ = inner.observe::<Number>(EventKind::Add, move |world: &mut World, _| exchange_again(world));
+    _ = inner
+        .hooks()
+        .observe::<Number>(EventKind::Add, move |world: &mut World, _| exchange_again(world));
     *spare.lock().expect("no panic while it is locked") = inner;
     let (exchange_first, for_inner) = (exchange(&spare), Mutex::new(for_inner));
-    _ = outer.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
+    _ = outer.hooks().observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         exchange_first(world);
         let mut commands = for_inner.lock().expect("no panic while it is locked");
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -25,13 +25,14 @@ struct Label(String);
 pub(crate) fn bytes_component(world: &mut World, name: &str, size: usize) -> ComponentId {
     let layout = Layout::from_size_align(size, 1).expect("a valid layout");
     world
-        .register_dynamic(ComponentDescriptor::bytes(name.to_string(), layout))
+        .by_id_mut()
+        .register(ComponentDescriptor::bytes(name.to_string(), layout))
         .expect("a new name")
 }
 
 pub(crate) fn switch(world: &mut World, name: &'static str) -> ComponentId {
     let descriptor = ComponentDescriptor::bytes(name, Layout::new::<u32>()).enableable();
-    world.register_dynamic(descriptor).expect("a new name")
+    world.by_id_mut().register(descriptor).expect("a new name")
 }
 
 /// What the function is given.
@@ -70,7 +71,7 @@ fn counted_component(world: &mut World) -> ComponentId {
             Some(hash_counted),
         )
     };
-    world.register_dynamic(descriptor).expect("a new name")
+    world.by_id_mut().register(descriptor).expect("a new name")
 }
 
 fn insert_counted(
@@ -104,7 +105,7 @@ fn registration_refuses_what_cannot_be_kept() {
     world.register::<Speed>();
     let mut register = |name: &str, size, align| {
         let layout = Layout::from_size_align(size, align).expect("a valid layout");
-        world.register_dynamic(ComponentDescriptor::bytes(name.to_string(), layout))
+        world.by_id_mut().register(ComponentDescriptor::bytes(name.to_string(), layout))
     };
     let gold = register("gold", 4, 4).expect("a new name");
     assert_eq!(register("gold", 4, 4), Err(RegisterError::NameTaken("gold".into())));
@@ -189,7 +190,7 @@ fn each_entity_of_a_batch_by_id_is_told_of_even_if_the_observer_changes_the_worl
     let told = bytes_component(&mut world, "told", 1);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
-    let observer = world.observe_by_id(EventKind::Add, told, move |world, event| {
+    let observer = world.hooks().observe_by_id(EventKind::Add, told, move |world, event| {
         world.by_id_mut().insert(event.entity, other, &[1]).expect("it is there");
         hears.lock().expect("no panic").push(event.entity);
     });
@@ -407,7 +408,7 @@ fn a_component_without_a_clone_function_refuses_instantiation() {
     let descriptor = unsafe {
         ComponentDescriptor::with_functions("handle", Layout::new::<u64>(), None, None, None)
     };
-    let handle = world.register_dynamic(descriptor).expect("a new name");
+    let handle = world.by_id_mut().register(descriptor).expect("a new name");
     let imp = world.spawn(());
     let mut value = 7_u64;
     // SAFETY: a number, as the descriptor says.
@@ -462,7 +463,7 @@ fn a_panicking_clone_function_leaves_no_copy_behind() {
 fn a_large_and_coarsely_aligned_value_gets_its_room() {
     let mut world = World::new();
     let layout = Layout::from_size_align(40_960, 4096).expect("a valid layout");
-    let map = world.register_dynamic(ComponentDescriptor::bytes("map", layout)).expect("new");
+    let map = world.by_id_mut().register(ComponentDescriptor::bytes("map", layout)).expect("new");
     let maps: Vec<_> = (0..3)
         .map(|i| world.by_id_mut().spawn(&[(map, &vec![i; 40_960])]).expect("spawned"))
         .collect();

@@ -273,10 +273,10 @@ fn a_flip_stamps_nothing_and_tells_nobody() {
         let told = told.clone();
         move |_: &mut World, _: formic_ecs::Event| _ = told.fetch_add(1, Ordering::Relaxed)
     };
-    world.observe::<Lamp>(EventKind::Add, count());
-    world.observe::<Lamp>(EventKind::Insert, count());
-    world.observe::<Lamp>(EventKind::Replace, count());
-    world.observe::<Lamp>(EventKind::Remove, count());
+    world.hooks().observe::<Lamp>(EventKind::Add, count());
+    world.hooks().observe::<Lamp>(EventKind::Insert, count());
+    world.hooks().observe::<Lamp>(EventKind::Replace, count());
+    world.hooks().observe::<Lamp>(EventKind::Remove, count());
     let before = world.version();
     for enabled in [false, true, false, true] {
         world.set_enabled::<Lamp>(entity, enabled).expect("it has one");

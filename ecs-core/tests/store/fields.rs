@@ -214,7 +214,7 @@ fn components_without_known_fields_are_written_whole() {
     let mut world = World::new();
     let layout = std::alloc::Layout::new::<u16>();
     let gold = formic_ecs::ComponentDescriptor::bytes("gold", layout);
-    let gold = world.register_dynamic(gold).expect("the name is new");
+    let gold = world.by_id_mut().register(gold).expect("the name is new");
     let purse = world.by_id_mut().spawn(&[(gold, &[1, 2])]).expect("it has two bytes");
     let fields = world.by_id().fields(purse, gold).expect("it has it");
     assert_eq!(fields[0].text.as_deref(), Some("the bytes [01, 02]"));

@@ -44,7 +44,7 @@ fn seen(world: &World, event: Event) -> String {
 fn observe_all(world: &mut World, log: &Log) {
     fn one<T: Component>(world: &mut World, kind: EventKind, log: &Log) {
         let log = log.clone();
-        world.observe::<T>(kind, move |world: &mut World, event| {
+        world.hooks().observe::<T>(kind, move |world: &mut World, event| {
             world.check().expect("no book is open");
             log.write(seen(world, event));
         });
@@ -156,14 +156,14 @@ fn the_hook_comes_first_and_observers_in_the_order_of_registration() {
         let log = log.clone();
         move |_: &mut World, _: Event| log.write(line)
     };
-    world.observe::<A>(EventKind::Add, writer("first"));
-    let second = world.observe::<A>(EventKind::Add, writer("second"));
-    world.observe::<A>(EventKind::Add, writer("third"));
-    world.hooks::<A>().on(EventKind::Add, writer("hook"));
+    world.hooks().observe::<A>(EventKind::Add, writer("first"));
+    let second = world.hooks().observe::<A>(EventKind::Add, writer("second"));
+    world.hooks().observe::<A>(EventKind::Add, writer("third"));
+    world.hooks().on::<A>(EventKind::Add, writer("hook"));
     world.spawn(A(0));
     assert_eq!(log.take(), ["hook", "first", "second", "third"]);
-    assert!(world.unobserve(second));
-    assert!(!world.unobserve(second));
+    assert!(world.hooks().unobserve(second));
+    assert!(!world.hooks().unobserve(second));
     world.spawn(A(0));
     assert_eq!(log.take(), ["hook", "first", "third"]);
 }
@@ -173,15 +173,15 @@ fn a_component_has_one_hook_of_a_kind() {
     let mut world = World::new();
     let twice = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         world
-            .hooks::<A>()
-            .on(EventKind::Add, |_, _| {})
-            .on(EventKind::Remove, |_, _| {})
-            .on(EventKind::Add, |_, _| {});
+            .hooks()
+            .on::<A>(EventKind::Add, |_, _| {})
+            .on::<A>(EventKind::Remove, |_, _| {})
+            .on::<A>(EventKind::Add, |_, _| {});
     }));
     assert!(twice.is_err());
     world.spawn(A(1));
     let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        world.hooks::<A>().on(EventKind::Insert, |_, _| {});
+        world.hooks().on::<A>(EventKind::Insert, |_, _| {});
     }));
     assert!(late.is_err());
     world.check().expect("every invariant holds");
@@ -199,15 +199,17 @@ fn an_observer_that_comes_late_is_told_of_archetypes_that_were_there() {
 #[test]
 fn an_entity_may_be_despawned_while_its_spawn_is_told() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<A>(EventKind::Add, |world: &mut World, event| {
+    world.hooks().observe::<A>(EventKind::Add, |world: &mut World, event| {
         world.despawn(event.entity).expect("alive");
         // The slot and the row are another entity's now.
         world.spawn(B(77));
     });
     let late = log.clone();
-    world.observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("not told: it is gone"));
+    world
+        .hooks()
+        .observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("not told: it is gone"));
     let late = log.clone();
-    world.observe::<A>(EventKind::Insert, move |_: &mut World, _| {
+    world.hooks().observe::<A>(EventKind::Insert, move |_: &mut World, _| {
         late.write("not told: it is gone");
     });
     let entity = world.spawn((A(1), B(2)));
@@ -226,7 +228,7 @@ fn an_entity_may_be_despawned_while_its_spawn_is_told() {
 #[test]
 fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
     let mut world = World::new();
-    world.observe::<A>(EventKind::Replace, |world: &mut World, event| {
+    world.hooks().observe::<A>(EventKind::Replace, |world: &mut World, event| {
         world.despawn(event.entity).expect("despawning tells of the same, but only once");
     });
     let entity = world.spawn((A(1), B(2)));
@@ -240,7 +242,7 @@ fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
     assert!(world.is_empty());
 
     let mut world = World::new();
-    world.observe::<A>(EventKind::Remove, |world: &mut World, event| {
+    world.hooks().observe::<A>(EventKind::Remove, |world: &mut World, event| {
         world.insert(event.entity, Lamp).expect("alive");
         assert_eq!(world.remove::<B>(event.entity), Ok(B(2)));
         world.spawn_batch((0..3).map(B));
@@ -258,7 +260,7 @@ fn an_operation_goes_by_what_its_watchers_made_of_the_world() {
 #[test]
 fn what_a_watcher_puts_in_the_way_is_told_of_as_well() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<B>(EventKind::Replace, |world: &mut World, event| {
+    world.hooks().observe::<B>(EventKind::Replace, |world: &mut World, event| {
         world.insert(event.entity, A(50)).expect("alive");
     });
     observe_all(&mut world, &log);
@@ -272,7 +274,7 @@ fn what_a_watcher_puts_in_the_way_is_told_of_as_well() {
 #[test]
 fn nested_operations_are_told_of_at_once() {
     let (mut world, log) = (World::new(), Log::default());
-    world.observe::<A>(EventKind::Add, |world: &mut World, event| {
+    world.hooks().observe::<A>(EventKind::Add, |world: &mut World, event| {
         let depth = world.get::<A>(event.entity).expect("told after it").0;
         if depth > 0 {
             world.spawn(A(depth - 1));
@@ -287,7 +289,7 @@ fn nested_operations_are_told_of_at_once() {
 #[test]
 fn a_runaway_is_stopped_with_a_message() {
     let mut world = World::new();
-    world.observe::<A>(EventKind::Add, |world: &mut World, _| {
+    world.hooks().observe::<A>(EventKind::Add, |world: &mut World, _| {
         world.spawn(A(0));
     });
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.spawn(A(0))));
@@ -298,7 +300,7 @@ fn a_runaway_is_stopped_with_a_message() {
     world.check().expect("every invariant holds");
     // The count of levels is back at zero.
     let mut quiet = 0;
-    world.observe::<B>(EventKind::Add, |_: &mut World, _| {});
+    world.hooks().observe::<B>(EventKind::Add, |_: &mut World, _| {});
     for _ in 0..200 {
         world.spawn(B(0));
         quiet += 1;
@@ -309,7 +311,7 @@ fn a_runaway_is_stopped_with_a_message() {
 #[test]
 fn clearing_ends_although_watchers_keep_spawning() {
     let mut world = World::new();
-    world.observe::<A>(EventKind::Despawn, |world: &mut World, event| {
+    world.hooks().observe::<A>(EventKind::Despawn, |world: &mut World, event| {
         let value = world.get::<A>(event.entity).expect("told before").0;
         if value > 0 {
             world.spawn(A(value - 1));
@@ -318,7 +320,7 @@ fn clearing_ends_although_watchers_keep_spawning() {
     world.spawn_batch((0..4).map(A));
     world.clear();
     assert!(world.is_empty());
-    world.observe::<A>(EventKind::Despawn, |world: &mut World, _| {
+    world.hooks().observe::<A>(EventKind::Despawn, |world: &mut World, _| {
         world.spawn(A(0));
     });
     world.spawn(A(0));
@@ -338,9 +340,9 @@ fn an_observer_may_take_itself_away_while_it_runs() {
     world.insert_resource(Own(None));
     // The closure owns something that is freed with it.
     let (text, written) = (String::from("a text on the heap"), log.clone());
-    let once = world.observe::<A>(EventKind::Add, move |world: &mut World, _| {
+    let once = world.hooks().observe::<A>(EventKind::Add, move |world: &mut World, _| {
         let own = world.resource::<Own>().expect("inserted").0.expect("set");
-        assert!(world.unobserve(own));
+        assert!(world.hooks().unobserve(own));
         // The next observer must not be called by this one, nor may its memory be reused.
         world.spawn(A(5));
         written.write(&text);
@@ -357,19 +359,20 @@ fn observers_that_come_and_go_meanwhile() {
     let (mut world, log) = (World::new(), Log::default());
     world.insert_resource(Own(None));
     let adder = log.clone();
-    world.observe::<A>(EventKind::Add, move |world: &mut World, _| {
+    world.hooks().observe::<A>(EventKind::Add, move |world: &mut World, _| {
         let last = world.resource_mut::<Own>().expect("inserted").0.take();
         if let Some(last) = last {
-            assert!(world.unobserve(last));
+            assert!(world.hooks().unobserve(last));
         }
         let log = adder.clone();
-        world.observe::<A>(EventKind::Add, move |_: &mut World, event| {
+        world.hooks().observe::<A>(EventKind::Add, move |_: &mut World, event| {
             log.write(format!("{:?}", event.kind));
         });
     });
     let late = log.clone();
-    let last =
-        world.observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("was taken away"));
+    let last = world
+        .hooks()
+        .observe::<A>(EventKind::Add, move |_: &mut World, _| late.write("was taken away"));
     world.resource_mut::<Own>().expect("inserted").0 = Some(last);
     world.spawn(A(1));
     assert_eq!(log.take(), [""; 0], "from the next event on");
@@ -385,30 +388,30 @@ fn events_of_a_users_type_reach_their_observers_in_order() {
     let (mut world, log) = (World::new(), Log::default());
     let entity = world.spawn(A(10));
     let first = log.clone();
-    let gone = world.observe_event(move |world: &mut World, hit: &Hit, entity| {
+    let gone = world.hooks().observe_event(move |world: &mut World, hit: &Hit, entity| {
         world.get_mut::<A>(entity).expect("alive").0 -= hit.0;
         first.write("first");
     });
     let second = log.clone();
-    world.observe_event(move |world: &mut World, hit: &Hit, entity| {
+    world.hooks().observe_event(move |world: &mut World, hit: &Hit, entity| {
         second.write("second");
         if hit.0 > 1 {
-            world.trigger(&Hit(hit.0 - 1), entity);
+            world.hooks().trigger(&Hit(hit.0 - 1), entity);
         }
     });
-    world.trigger(&"no one listens", entity);
-    world.trigger(&Hit(2), entity);
+    world.hooks().trigger(&"no one listens", entity);
+    world.hooks().trigger(&Hit(2), entity);
     assert_eq!(log.take(), ["first", "second", "first", "second"]);
     assert_eq!(world.get(entity), Ok(&A(7)));
-    assert!(world.unobserve(gone));
-    world.trigger(&Hit(1), entity);
+    assert!(world.hooks().unobserve(gone));
+    world.hooks().trigger(&Hit(1), entity);
     assert_eq!(log.take(), ["second"]);
 }
 
 /// A watcher of this kind panics at its nth call.
 fn panic_at(kind: EventKind, world: &mut World, nth: usize) {
     let calls = Mutex::new(0);
-    world.observe::<Counted>(kind, move |world: &mut World, event| {
+    world.hooks().observe::<Counted>(kind, move |world: &mut World, event| {
         world.check().expect("no book is open");
         assert!(world.get::<Counted>(event.entity).is_ok(), "the value is readable");
         let panics = {
@@ -480,7 +483,7 @@ fn a_panic_in_any_watcher_leaves_everything_in_order() {
 fn observers_after_one_that_panicked_are_not_called() {
     fn observe<T: Component>(world: &mut World, kind: EventKind, log: &Log, line: &'static str) {
         let log = log.clone();
-        world.observe::<T>(kind, move |_: &mut World, _| {
+        world.hooks().observe::<T>(kind, move |_: &mut World, _| {
             log.write(line);
             assert!(!line.starts_with("panics"), "planned: watcher");
         });
@@ -526,9 +529,11 @@ fn observers_of_an_insertion_are_not_called_where_the_drop_of_a_replaced_value_p
         let mut world = World::new();
         let entity = world.spawn((ledger.value(1), A(1)));
         let told = log.clone();
-        world.observe::<Counted>(EventKind::Insert, move |_: &mut World, _| told.write("Insert"));
+        world
+            .hooks()
+            .observe::<Counted>(EventKind::Insert, move |_: &mut World, _| told.write("Insert"));
         let told = log.clone();
-        world.observe::<B>(EventKind::Add, move |_: &mut World, _| told.write("Add"));
+        world.hooks().observe::<B>(EventKind::Add, move |_: &mut World, _| told.write("Add"));
         ledger.panic_at_drop(0);
         assert!(panics_as_planned(|| {
             if moves {
@@ -551,24 +556,24 @@ fn observers_of_a_users_event_after_one_that_panicked_are_not_called() {
     let (mut world, log) = (World::new(), Log::default());
     for line in ["first", "panics", "third"] {
         let log = log.clone();
-        world.observe_event(move |_: &mut World, hit: &Hit, _| {
+        world.hooks().observe_event(move |_: &mut World, hit: &Hit, _| {
             log.write(line);
             assert!(!(hit.0 && line == "panics"), "planned: watcher");
         });
     }
     let entity = world.spawn(A(1));
     for _ in 0..2 {
-        assert!(panics_as_planned(|| world.trigger(&Hit(true), entity)));
+        assert!(panics_as_planned(|| world.hooks().trigger(&Hit(true), entity)));
         assert_eq!(log.take(), ["first", "panics"]);
     }
-    world.trigger(&Hit(false), entity);
+    world.hooks().trigger(&Hit(false), entity);
     assert_eq!(log.take(), ["first", "panics", "third"]);
 }
 
 #[test]
 fn a_watcher_cannot_put_another_world_in_the_place_of_its_own() {
     let mut world = World::new();
-    world.observe::<A>(EventKind::Despawn, |world: &mut World, _| {
+    world.hooks().observe::<A>(EventKind::Despawn, |world: &mut World, _| {
         let mut other = World::new();
         other.spawn(B(1));
         *world = other;
@@ -610,7 +615,7 @@ fn components_by_id_are_told_of_as_well() {
     use formic_ecs::ComponentDescriptor;
     let (mut world, log) = (World::new(), Log::default());
     let layout = std::alloc::Layout::new::<u8>();
-    let gold = world.register_dynamic(ComponentDescriptor::bytes("gold", layout)).expect("new");
+    let gold = world.by_id_mut().register(ComponentDescriptor::bytes("gold", layout)).expect("new");
     let kinds = [
         EventKind::Add,
         EventKind::Insert,
@@ -624,7 +629,7 @@ fn components_by_id_are_told_of_as_well() {
             let amount = world.by_id().get(event.entity, event.component).expect("it is there")[0];
             log.write(format!("{:?} {amount}", event.kind));
         };
-        world.observe_by_id(kind, gold, observer).expect("of this world");
+        world.hooks().observe_by_id(kind, gold, observer).expect("of this world");
     }
     let entity = world.spawn(A(1));
     world.by_id_mut().insert(entity, gold, &[1]).expect("alive");
@@ -640,5 +645,5 @@ fn components_by_id_are_told_of_as_well() {
     assert_eq!(log.take(), ["Add 3", "Insert 3"]);
     world.despawn(other).expect("alive");
     assert_eq!(log.take(), ["Despawn 3", "Replace 3", "Remove 3"]);
-    assert!(World::new().observe_by_id(EventKind::Add, gold, |_, _| {}).is_err());
+    assert!(World::new().hooks().observe_by_id(EventKind::Add, gold, |_, _| {}).is_err());
 }

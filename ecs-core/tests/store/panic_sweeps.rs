@@ -130,7 +130,7 @@ fn every_drop_in_every_operation() {
         }),
         ("observers", |world, all, ledger| {
             let held = Held(ledger.value(6));
-            world.observe::<Value>(EventKind::Remove, move |world, event| {
+            world.hooks().observe::<Value>(EventKind::Remove, move |world, event| {
                 assert!(world.contains(event.entity) && held.0.number() == 6);
             });
             drop(world.remove::<Value>(all[2]));

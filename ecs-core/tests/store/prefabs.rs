@@ -235,7 +235,7 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
     let mut world = World::new();
     let ledger = Ledger::default();
     let [root, left, ..] = family(&mut world, &ledger);
-    let looks = world.observe::<Links>(EventKind::Add, |world: &mut World, event| {
+    let looks = world.hooks().observe::<Links>(EventKind::Add, |world: &mut World, event| {
         check(world);
         for &other in &world.get::<Links>(event.entity).expect("told after").0 {
             assert!(world.contains(other) && !world.has::<Prefab>(other));
@@ -243,16 +243,16 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
     });
     let pairs = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&pairs);
-    world.observe_event(move |_: &mut World, _: &Related<ChildOf>, _| {
+    world.hooks().observe_event(move |_: &mut World, _: &Related<ChildOf>, _| {
         *counted.lock().expect("not poisoned") += 1;
     });
     world.instantiate(root, 2).expect("all is Clone");
     assert_eq!(*pairs.lock().expect("not poisoned"), 6);
 
-    assert!(world.unobserve(looks));
+    assert!(world.hooks().unobserve(looks));
     // The original goes while its second copy is told of.
     let told = Mutex::new(0);
-    world.observe::<Value>(EventKind::Add, move |world: &mut World, _| {
+    world.hooks().observe::<Value>(EventKind::Add, move |world: &mut World, _| {
         let mut told = told.lock().expect("not poisoned");
         *told += 1;
         if *told == 5 {
@@ -272,7 +272,7 @@ fn watchers_see_whole_copies_and_may_change_the_original() {
 fn a_watcher_may_take_a_lone_original_away() {
     let mut world = World::new();
     let prefab = world.spawn((Prefab, Number(1)));
-    world.observe::<Number>(EventKind::Add, move |world: &mut World, _| {
+    world.hooks().observe::<Number>(EventKind::Add, move |world: &mut World, _| {
         if world.query::<&Number>().count() == 3 {
             world.despawn(prefab).expect("alive");
         }

@@ -304,7 +304,7 @@ fn a_flip_in_the_chunk_being_visited_is_seen_by_the_next_pass() {
 fn changed_and_added_go_by_row_where_the_component_is_tracked() {
     let mut world = World::new();
     let descriptor = ComponentDescriptor::bytes("health", Layout::new::<u8>()).tracked();
-    let health = world.register_dynamic(descriptor).expect("a new name");
+    let health = world.by_id_mut().register(descriptor).expect("a new name");
     let imps: Vec<_> =
         (0..100).map(|i| world.by_id_mut().spawn(&[(health, &[i])]).expect("spawned")).collect();
     let build = |builder: formic_ecs::DynamicQueryBuilder| builder.build(&world).expect("built");
@@ -355,7 +355,7 @@ fn an_id_is_never_given_to_another_component() {
     let mut known = Vec::new();
     let mut queries = Vec::new();
     for round in 0..20 {
-        let id = world.register_dynamic(bytes(&format!("component {round}"))).expect("new");
+        let id = world.by_id_mut().register(bytes(&format!("component {round}"))).expect("new");
         assert!(!known.contains(&id), "{id:?} was another component's");
         known.push(id);
         queries.push(DynamicQuery::builder().read(id).build(&world).expect("known"));
@@ -400,7 +400,7 @@ fn changes_to_all_that_a_query_finds_are_those_that_one_by_one_would_make() {
         let told = number >= 18;
         for crowd in [&mut all, &mut each] {
             if told {
-                _ = crowd.world.observe::<Speed>(EventKind::Remove, |_, _| {});
+                _ = crowd.world.hooks().observe::<Speed>(EventKind::Remove, |_, _| {});
             }
         }
         let build = |crowd: &Crowd| {

@@ -60,15 +60,15 @@ fn stage() -> Stage {
     world.despawn(waiting).expect("alive");
     world.despawn(all[3]).expect("alive");
     let bytes =
-        world.register_dynamic(ComponentDescriptor::bytes("test.bytes", Layout::new::<u64>()));
+        world.by_id_mut().register(ComponentDescriptor::bytes("test.bytes", Layout::new::<u64>()));
     let bytes = bytes.expect("a new name");
     let mut other = World::new();
     for name in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"] {
         let layout = Layout::new::<u8>();
-        _ = other.register_dynamic(ComponentDescriptor::bytes(name, layout)).expect("new");
+        _ = other.by_id_mut().register(ComponentDescriptor::bytes(name, layout)).expect("new");
     }
     let of_other = ComponentDescriptor::bytes("test.last", Layout::new::<u8>());
-    let unknown = other.register_dynamic(of_other).expect("a new name");
+    let unknown = other.by_id_mut().register(of_other).expect("a new name");
     assert!(world.component_info(unknown).is_err());
     let [a, on] = [world.register::<A>(), world.register::<On>()];
     world.register::<Fresh>();
@@ -130,9 +130,9 @@ fn what_is_an_error_leaves_the_world_as_it_was() {
         ("spawn_batch_by_id", |s| {
             s.world.by_id_mut().spawn_batch(&[(s.bytes, &[0; 23])], 3).is_err()
         }),
-        ("register_dynamic", |s| {
+        ("a descriptor", |s| {
             let other = ComponentDescriptor::bytes("test.bytes", Layout::new::<u8>());
-            s.world.register_dynamic(other).is_err()
+            s.world.by_id_mut().register(other).is_err()
         }),
         ("query_one", |s| s.world.query_one::<(&mut A, &Fresh)>(s.plain).is_err()),
         ("query_one, stale", |s| s.world.query_one::<&mut A>(s.stale).is_err()),
@@ -188,9 +188,12 @@ fn a_mistake_that_panics_leaves_the_world_as_it_was() {
             drop(commands.play(&mut s.world));
         }),
         ("a view twice", |s| drop(s.world.view::<(&mut A, &A)>())),
-        ("a hook that comes too late", |s| _ = s.world.hooks::<A>().on(EventKind::Add, |_, _| ())),
+        ("a hook that comes too late", |s| _ = s.world.hooks().on::<A>(EventKind::Add, |_, _| ())),
         ("a hook twice", |s| {
-            s.world.hooks::<Fresh>().on(EventKind::Add, |_, _| ()).on(EventKind::Add, |_, _| ());
+            s.world
+                .hooks()
+                .on::<Fresh>(EventKind::Add, |_, _| ())
+                .on::<Fresh>(EventKind::Add, |_, _| ());
         }),
     ];
     let mut stage = stage();

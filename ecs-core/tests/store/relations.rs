@@ -160,7 +160,7 @@ fn a_despawn_takes_those_along_that_depend_on_it() {
     let mut world = World::new();
     let log = Arc::new(Mutex::new(Vec::new()));
     let written = Arc::clone(&log);
-    world.observe::<Number>(EventKind::Despawn, move |world: &mut World, event| {
+    world.hooks().observe::<Number>(EventKind::Despawn, move |world: &mut World, event| {
         check(world);
         let number = world.get::<Number>(event.entity).expect("told before").0;
         written.lock().expect("not poisoned").push(number);
@@ -419,12 +419,12 @@ fn observers_are_told_of_pairs() {
     let mut world = World::new();
     let log = Arc::new(Mutex::new(Vec::new()));
     let (first, second) = (Arc::clone(&log), Arc::clone(&log));
-    world.observe_event(move |world: &mut World, pair: &Related<ChildOf>, source| {
+    world.hooks().observe_event(move |world: &mut World, pair: &Related<ChildOf>, source| {
         check(world);
         assert_eq!(source, pair.source);
         first.lock().expect("not poisoned").push(("related", pair.source, pair.target));
     });
-    world.observe_event(move |world: &mut World, pair: &Unrelated<ChildOf>, _| {
+    world.hooks().observe_event(move |world: &mut World, pair: &Unrelated<ChildOf>, _| {
         check(world);
         second.lock().expect("not poisoned").push(("unrelated", pair.source, pair.target));
     });
@@ -444,7 +444,7 @@ fn observers_are_told_of_pairs() {
 #[test]
 fn a_watcher_that_keeps_adding_children_is_stopped() {
     let mut world = World::new();
-    world.observe::<Number>(EventKind::Despawn, |world: &mut World, event| {
+    world.hooks().observe::<Number>(EventKind::Despawn, |world: &mut World, event| {
         let parent = world.relation::<ChildOf>().parent(event.entity).expect("all but the root");
         let another = world.spawn(Number(0));
         world.relation_mut::<ChildOf>().set_parent(another, parent).expect("alive");
@@ -461,7 +461,7 @@ fn a_watcher_that_keeps_adding_children_is_stopped() {
 #[test]
 fn an_observer_of_a_pair_may_undo_it() {
     let mut world = World::new();
-    world.observe_event(|world: &mut World, pair: &Related<Likes>, _| {
+    world.hooks().observe_event(|world: &mut World, pair: &Related<Likes>, _| {
         world.despawn(pair.target).expect("alive");
     });
     let [a, b] = numbered(&mut world);

@@ -73,7 +73,9 @@ const OPEN: [(&str, Open); 6] = [
     }),
     ("an insertion that is being told of", |world, all, ledger| {
         drop(world.remove::<On>(all[2]).expect("it has one"));
-        _ = world.observe::<On>(EventKind::Add, |_: &mut World, _| panic!("planned: an observer"));
+        _ = world
+            .hooks()
+            .observe::<On>(EventKind::Add, |_: &mut World, _| panic!("planned: an observer"));
         let mut commands = recorded(world, ledger);
         commands.insert(all[2], (On(ledger.value(2)), ledger.value(2)));
         commands.despawn(all[3]);
@@ -151,7 +153,9 @@ fn a_default_value_that_an_observer_keeps_from_its_row_is_not_leaked() {
             if there {
                 world.by_id_mut().insert_default(entity, id).expect("it has a default value");
             }
-            _ = world.observe::<Counting>(kind, |_: &mut World, _| panic!("planned: an observer"));
+            _ = world
+                .hooks()
+                .observe::<Counting>(kind, |_: &mut World, _| panic!("planned: an observer"));
             let insert = || drop(world.by_id_mut().insert_default(entity, id));
             _ = panics_as_planned(insert);
             assert_eq!(LIVE.get(), isize::from(world.has::<Counting>(entity)), "{there}");

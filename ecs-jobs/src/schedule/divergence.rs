@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use formic_ecs::{Difference, World};
+use formic_ecs::{Difference, HashTree, World};
 
 use super::run::Schedule;
 use super::step::Step;
@@ -109,7 +109,7 @@ impl Divergence {
     ///
     /// Each function gives a game at its start, and is called a few times: the ticks before the
     /// difference are run again, and from there on system by system. What is compared is the
-    /// [hashes of all chunks](World::hash_tree), so entities that are visited in another order differ as
+    /// [hashes of all chunks](HashTree), so entities that are visited in another order differ as
     /// well. Resources are not compared; what they lead to is.
     ///
     /// # Panics
@@ -167,11 +167,11 @@ impl<G: SteppedGame> Pair<G> {
     }
 
     fn difference(&self) -> Option<Difference> {
-        self.0.world().difference(self.1.world())
+        Difference::between(self.0.world(), self.1.world())
     }
 
     fn is_equal(&self) -> bool {
-        self.0.world().hash_tree() == self.1.world().hash_tree()
+        HashTree::of(self.0.world()) == HashTree::of(self.1.world())
     }
 
     /// The last of the compared ticks before which they are equal, if they come to differ.

@@ -158,7 +158,7 @@ fn padding_that_no_field_is_written_into_is_found() {
         let mut game = game(1, 9, |schedule| schedule.add(lay_out.after(starve)));
         let layout = Layout::from_size_align(8, 4).expect("it is one");
         let record = ComponentDescriptor::bytes("tests.record", layout);
-        game.world.register_dynamic(record).expect("the name is free");
+        game.world.by_id_mut().register(record).expect("the name is free");
         game
     };
     let difference = check(Divergence::search(20, start, start), 9, "lay_out");
@@ -242,7 +242,7 @@ fn of_two_worlds_a_value_an_entity_and_a_component_come_before_an_order() {
     };
     let (here, _) = crowd(false);
     // Of the rows that are in another order, one is in the first chunk and one in the last.
-    let order = here.difference(&crowd(true).0).expect("the rows differ");
+    let order = Difference::between(&here, &crowd(true).0).expect("the rows differ");
     assert!(matches!(order, Difference::Order { .. }), "{order}");
     type Change = fn(&mut World, Entity);
     let changes: [(Change, &str); 4] = [
@@ -255,7 +255,7 @@ fn of_two_worlds_a_value_an_entity_and_a_component_come_before_an_order() {
         for (change, text) in changes {
             let (mut there, all) = crowd(true);
             change(&mut there, all[row]);
-            let difference = here.difference(&there).expect("it differs").to_string();
+            let difference = Difference::between(&here, &there).expect("it differs").to_string();
             assert!(difference.contains(text), "{difference}, where row {row} {text}");
         }
     }

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn fm_component_register(
             descriptor = descriptor.tracked();
         }
         let id = with(world, |state| {
-            let id = state.world.register_dynamic(descriptor)?;
+            let id = state.world.by_id_mut().register(descriptor)?;
             state.fields.insert(id, fields);
             Ok(id)
         })?;

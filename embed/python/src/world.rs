@@ -95,7 +95,7 @@ impl World {
         if tracked {
             descriptor = descriptor.tracked();
         }
-        let registered = self.lock_free()?.world.register_dynamic(descriptor);
+        let registered = self.lock_free()?.world.by_id_mut().register(descriptor);
         registered.map(drop).map_err(|error| FormicError::new_err(error.to_string()))
     }
 

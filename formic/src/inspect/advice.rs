@@ -296,7 +296,7 @@ mod tests {
         let layout = std::alloc::Layout::from_size_align(8, 8).expect("it is a layout");
         let name = format!("script.{number}");
         let descriptor = formic_ecs::ComponentDescriptor::bytes(name, layout);
-        world.register_dynamic(descriptor).expect("the name is new")
+        world.by_id_mut().register(descriptor).expect("the name is new")
     }
 
     #[test]

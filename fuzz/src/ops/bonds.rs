@@ -57,13 +57,17 @@ impl BondFns {
                     world.resource_mut::<Log>().expect("it is there").0.push(told);
                 };
                 _ = if comes {
-                    world.observe_event(move |world: &mut World, pair: &Related<R>, about| {
-                        note(world, pair.source, pair.target, about);
-                    })
+                    world.hooks().observe_event(
+                        move |world: &mut World, pair: &Related<R>, about| {
+                            note(world, pair.source, pair.target, about);
+                        },
+                    )
                 } else {
-                    world.observe_event(move |world: &mut World, pair: &Unrelated<R>, about| {
-                        note(world, pair.source, pair.target, about);
-                    })
+                    world.hooks().observe_event(
+                        move |world: &mut World, pair: &Unrelated<R>, about| {
+                            note(world, pair.source, pair.target, about);
+                        },
+                    )
                 };
             },
         }

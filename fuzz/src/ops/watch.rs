@@ -88,12 +88,11 @@ pub(crate) fn watch(world: &mut World, number: u32, watched: Watched, is_hook: b
         Watched::Component(moment, kind) => {
             with_part!(kind, T, {
                 if is_hook {
-                    let hooks = world.hooks::<T>();
-                    _ = hooks.on(moment.kind(), note::<T>(number, moment));
+                    world.hooks().on::<T>(moment.kind(), note::<T>(number, moment));
                 } else {
                     let id = world.register::<T>();
                     let note = note::<T>(number, moment);
-                    _ = world.observe_by_id(moment.kind(), id, note).expect("it is known");
+                    _ = world.hooks().observe_by_id(moment.kind(), id, note).expect("it is known");
                 }
             });
         }

@@ -20,7 +20,7 @@ impl Store for Rust {
         world.register::<Velocity>();
         let tag = |number| ComponentDescriptor::bytes(format!("tag {number}"), Layout::new::<()>());
         let tags =
-            (0..FRAGMENTS).map(tag).map(|tag| world.register_dynamic(tag).expect("a new name"));
+            (0..FRAGMENTS).map(tag).map(|tag| world.by_id_mut().register(tag).expect("a new name"));
         let tags = tags.collect();
         Self { world, tags, spawned: Vec::new() }
     }

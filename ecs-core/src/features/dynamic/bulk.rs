@@ -23,7 +23,7 @@ use crate::world::{World, leave_all, list_entities, set_enabled_in};
 /// let mut world = World::new();
 /// let [gold, rust] = ["gold", "rust"].map(|name| {
 ///     let component = ComponentDescriptor::bytes(name, Layout::new::<u8>());
-///     world.register_dynamic(component).expect("the name is free")
+///     world.by_id_mut().register(component).expect("the name is free")
 /// });
 /// world.by_id_mut().spawn_batch(&[(gold, &[7; 1000])], 1000)?;
 ///

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 use core::ptr::NonNull;
 
-use super::ByIdError;
+use super::{ByIdError, ComponentDescriptor, RegisterError};
 use crate::archetype::ArchetypeId;
 use crate::commands::CommandBuffer;
 use crate::component::{
@@ -137,6 +137,14 @@ impl<'w> ById<'w> {
 }
 
 impl<'w> ByIdMut<'w> {
+    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    ///
+    /// # Errors
+    /// Returns an error if the name is taken, or values of this layout cannot be kept.
+    pub fn register(self, descriptor: ComponentDescriptor) -> Result<ComponentId, RegisterError> {
+        descriptor.register(&mut self.0.registry)
+    }
+
     /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
     /// keeps the enabled bit.
     ///
@@ -159,7 +167,7 @@ impl<'w> ByIdMut<'w> {
     /// use core::{alloc::Layout, ptr::NonNull};
     /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
-    /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
+    /// let score = world.by_id_mut().register(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
     /// let imp = world.spawn(());
     /// let mut value = 7_u32;
     /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
@@ -370,7 +378,7 @@ impl<'w> ByIdMut<'w> {
     ///
     /// let mut world = World::new();
     /// let byte = Layout::new::<u8>();
-    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
+    /// let team = world.by_id_mut().register(ComponentDescriptor::bytes("team", byte))?;
     /// let imps = world.by_id_mut().spawn_batch(&[(team, &[1, 2, 3])], 3)?;
     /// assert_eq!(world.by_id().get(imps[2], team)?, [3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -411,7 +419,7 @@ impl<'w> ByIdMut<'w> {
     /// let name = unsafe {
     ///     ComponentDescriptor::with_functions("host.name", Layout::new::<&str>(), None, None, None)
     /// };
-    /// let name = world.register_dynamic(name)?;
+    /// let name = world.by_id_mut().register(name)?;
     /// let mut names = ["Ada", "Bob"];
     /// // SAFETY: two values of the layout, which may be copied.
     /// let two = unsafe { world.by_id_mut().spawn_batch_ptr(&[(name, NonNull::from(&mut names).cast())], 2)? };

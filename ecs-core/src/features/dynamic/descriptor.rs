@@ -8,11 +8,10 @@ use core::ptr::NonNull;
 use super::RegisterError;
 use crate::component::{
     ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, DropValueFn, ErasedFns,
-    Kind,
+    Kind, Registry,
 };
 use crate::hash::StateHasher;
 use crate::name::Name;
-use crate::world::World;
 
 /// Clones the value at the first pointer into the room at the second; the number is the size of a
 /// value in bytes.
@@ -22,7 +21,7 @@ pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 
 /// What a component is that no Rust type stands for: one that a script declares, or a host in
-/// another language. [`World::register_dynamic`](crate::World::register_dynamic) takes it.
+/// another language. [`ByIdMut::register`](crate::ByIdMut::register) takes it.
 ///
 /// Prefer [`bytes`](Self::bytes) where values are plain bytes: everything is safe then.
 ///
@@ -33,7 +32,7 @@ pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 ///
 /// let mut world = World::new();
 /// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
-/// let health = world.register_dynamic(health)?;
+/// let health = world.by_id_mut().register(health)?;
 /// let imp = world.spawn(());
 /// world.by_id_mut().insert(imp, health, &7_u32.to_ne_bytes())?;
 /// assert_eq!(world.by_id().get(imp, health)?, 7_u32.to_ne_bytes());
@@ -101,7 +100,7 @@ impl ComponentDescriptor {
     ///     )
     /// };
     /// let mut world = World::new();
-    /// let text = world.register_dynamic(text)?;
+    /// let text = world.by_id_mut().register(text)?;
     /// assert!(!world.component_info(text)?.is_bytes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -151,34 +150,25 @@ impl ComponentDescriptor {
 
 debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_bytes);
 
-/// Components that no Rust type stands for.
-impl World {
-    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
-    ///
-    /// # Errors
-    /// Returns an error if the name is taken, or values of this layout cannot be kept.
-    pub fn register_dynamic(
-        &mut self,
-        descriptor: ComponentDescriptor,
-    ) -> Result<ComponentId, RegisterError> {
-        let ComponentDescriptor { name, layout, enableable, tracked, is_bytes, erased } =
-            descriptor;
+impl ComponentDescriptor {
+    pub(super) fn register(self, registry: &mut Registry) -> Result<ComponentId, RegisterError> {
+        let Self { name, layout, enableable, tracked, is_bytes, erased } = self;
         let (size, align) = (layout.size(), layout.align());
-        if self.registry.by_name(&name).is_some() {
+        if registry.by_name(&name).is_some() {
             return Err(RegisterError::NameTaken(name));
         }
-        if size > ComponentDescriptor::SIZE_MAX {
+        if size > Self::SIZE_MAX {
             return Err(RegisterError::TooLarge { name, size });
         }
-        if align > ComponentDescriptor::ALIGN_MAX {
+        if align > Self::ALIGN_MAX {
             return Err(RegisterError::TooAligned { name, align });
         }
         if size % align != 0 {
             return Err(RegisterError::Unpadded(name));
         }
-        let id = self.registry.next_id().ok_or(RegisterError::TooMany)?;
+        let id = registry.next_id().ok_or(RegisterError::TooMany)?;
         let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
-        self.registry.push(ComponentInfo {
+        registry.push(ComponentInfo {
             id,
             kind,
             name,

@@ -28,7 +28,7 @@ use crate::world::World;
 /// let mut world = World::new();
 /// let speed = world.register::<Speed>();
 /// let place = ComponentDescriptor::bytes("place", Layout::new::<[u8; 2]>());
-/// let place = world.register_dynamic(place)?;
+/// let place = world.by_id_mut().register(place)?;
 /// for x in 0..10 {
 ///     let imp = world.spawn(Speed(x));
 ///     world.by_id_mut().insert(imp, place, &[x, 0])?;

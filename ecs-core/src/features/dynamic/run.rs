@@ -146,7 +146,7 @@ impl<'w> DynamicRun<'w> {
     /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
-    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
+    /// let (here, there) = (world.by_id_mut().register(here)?, world.by_id_mut().register(there)?);
     /// let imp = world.by_id_mut().spawn(&[(here, &[1]), (there, &[5])])?;
     /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
     /// for mut row in world.query_by_id(&mut query)? {

@@ -200,9 +200,9 @@ impl World {
             rules,
             trigger: |world, are_related, (source, target)| {
                 if are_related {
-                    world.trigger(&Related::<R>::new(source, target), source);
+                    world.hooks().trigger(&Related::<R>::new(source, target), source);
                 } else {
-                    world.trigger(&Unrelated::<R>::new(source, target), source);
+                    world.hooks().trigger(&Unrelated::<R>::new(source, target), source);
                 }
             },
         });
