@@ -32,7 +32,7 @@
 //! |---|---|
 //! | by [`World::set_enabled`], by id, by a view, a claim or a query of `EnabledMut` | is seen by all that come after it |
 //! | and versions, hooks and observers | is no change: nothing is stamped, no hook runs |
-//! | during a query, of a row in the chunk that is visited | is seen by the next pass: which rows are visited is settled as the chunk is entered |
+//! | during a query, of a row in the chunk that is visited | is seen by the next pass: which rows are visited is decided as the chunk is entered |
 //! | during a query, of a row in a later chunk | is seen when the chunk is entered |
 //! | during a [parallel loop](crate::ParallelChunks) | is seen by the next pass, in whichever chunk |
 //! | in a command buffer | comes at playback, in its place among the commands |

@@ -135,7 +135,7 @@ pub use query::{
 pub use random::RandomStream;
 pub use world::{
     ArchetypeStats, Bulk, DeclaredAccess, EntityPlace, MissingResource, NotInserted, Res, ResMut,
-    ResourceError, Turns, World, WorldCell, WorldStats,
+    ResourceError, SerialCells, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

@@ -202,7 +202,7 @@ impl Access {
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
-    /// For each turn of the cell.
+    /// For each version slot of the cell.
     claim_loops: Vec<ClaimLoops>,
 }
 
@@ -241,13 +241,13 @@ pub(crate) fn unused_word(is_written: bool) -> ProtocolU64 {
 }
 
 impl Borrows {
-    /// Makes words for components up to this number of them, and for this many turns.
-    pub(crate) fn grow(&mut self, component_count: usize, turn_count: usize) {
+    /// Makes words for components up to this number of them, and for this many version slots.
+    pub(crate) fn grow(&mut self, component_count: usize, slot_count: usize) {
         while self.words.len() < component_count {
             self.words.push(ProtocolU64::new(0));
         }
-        if self.claim_loops.len() < turn_count {
-            self.claim_loops.resize_with(turn_count, ClaimLoops::default);
+        if self.claim_loops.len() < slot_count {
+            self.claim_loops.resize_with(slot_count, ClaimLoops::default);
         }
     }
 
@@ -268,16 +268,16 @@ impl Borrows {
         access.writes().iter().for_each(|id| self.words[id.index()] = unused_word(is_written));
     }
 
-    /// The loops of one turn.
-    pub(crate) fn claim_loops(&self, turn: usize) -> &ClaimLoops {
-        &self.claim_loops[turn]
+    /// The loops of one version slot.
+    pub(crate) fn claim_loops(&self, slot: usize) -> &ClaimLoops {
+        &self.claim_loops[slot]
     }
 
-    /// Takes all that `access` asks for, in this turn, or nothing.
+    /// Takes all that `access` asks for, in this version slot, or nothing.
     pub(crate) fn take<'w>(
         &'w self,
         access: &'w Access,
-        turn: usize,
+        slot: usize,
         registry: &Registry,
     ) -> Result<BorrowGuard<'w>, AccessConflict> {
         let (writes, reads) = (access.writes(), access.reads());
@@ -295,7 +295,7 @@ impl Borrows {
                 return Err(conflict(id, false, registry));
             }
         }
-        let claim_loops = access.has_claimants.then(|| &self.claim_loops[turn]);
+        let claim_loops = access.has_claimants.then(|| &self.claim_loops[slot]);
         if claim_loops.is_some_and(|loops| !loops.begin()) {
             self.leave(writes, reads);
             return Err(AccessConflict { name: Name::from("Claimant"), wanted_write: true });

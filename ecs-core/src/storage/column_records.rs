@@ -18,9 +18,9 @@ pub struct ChangeWindow {
     pub(crate) version: u64,
     /// What was stamped after this is new to the query.
     pub(crate) since: u64,
-    /// No query is going to ask for what is new since anything below this, as a rule; one that
-    /// does gets the same answer by a longer way.
-    pub(crate) settled: u64,
+    /// When any query ran last: no other is going to ask for what is new since anything below, as a rule.
+    /// One that does gets the same answer by a longer way.
+    pub(crate) newest_run: u64,
     /// Who stamps rows of the same chunk meanwhile, with this version.
     pub(crate) writers: Writers,
     /// Which entities the query is about, if not all of them.
@@ -94,7 +94,7 @@ impl ColumnStamps {
     pub(crate) fn mark(&self, version: u64) {
         // Relaxed: who reads it is ordered after the writer by the schedule or by `&mut World`.
         // Random access stamps a chunk over and over: threads that only look share the line. A
-        // turn that comes late does not take back what was written after it.
+        // slot that comes late does not take back what was written after it.
         if self.changed.load(Ordering::Relaxed) < version {
             self.changed.store(version, Ordering::Relaxed);
         }

@@ -72,7 +72,7 @@ impl Group {
             self.newest.store(version, Ordering::Relaxed);
             // No query is going to ask about less than what is there: begin a new mask. Not where
             // others may be marking at the same time, who would lose their bits.
-            if newest <= window.settled && window.writers == Writers::One {
+            if newest <= window.newest_run && window.writers == Writers::One {
                 self.floor.store(newest, Ordering::Relaxed);
                 self.low.store(version, Ordering::Relaxed);
                 self.mask.store(bits, Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl Stamps {
         group.mark(newest, 1 << (row % GROUP), window);
     }
 
-    /// Stamps a row of a group in which rows have been stamped later: a turn that comes late.
+    /// Stamps a row of a group in which rows have been stamped later: a version slot that comes late.
     #[cold]
     fn mark_late(&self, row: usize, window: ChangeWindow) {
         let stamp = &self.rows[row];
@@ -312,7 +312,7 @@ mod tests {
         let window = ChangeWindow {
             version: 5,
             since: 0,
-            settled: 5,
+            newest_run: 5,
             writers: Writers::Several,
             slice: None,
         };
@@ -338,11 +338,11 @@ mod tests {
                 usize::try_from(random.next_u64() % below as u64).expect("small")
             };
             version += next(&mut random, 3) as u64;
-            // A turn that comes late stamps with less than was stamped before.
+            // A version slot that comes late stamps with less than was stamped before.
             let window = ChangeWindow {
                 version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
                 since: 0,
-                settled: version.saturating_sub(next(&mut random, 6) as u64),
+                newest_run: version.saturating_sub(next(&mut random, 6) as u64),
                 writers: [Writers::Several, Writers::One][next(&mut random, 4).min(1)],
                 slice: None,
             };

@@ -5,7 +5,7 @@
 //! are those that come from nowhere.
 //!
 //! A [`MoveContext`] finds rows and transitions by itself, and takes bundles or gives them back: that a
-//! bundle lands in the columns of its components is settled in here.
+//! bundle lands in the columns of its components is decided in here.
 
 mod bundles;
 mod mover;
@@ -38,8 +38,8 @@ pub(crate) struct MoveContext<'w> {
     pub(crate) scratch: &'w mut MoveScratch,
     /// The world's, which goes up with each change.
     pub(crate) version: &'w mut u64,
-    /// As [`ChangeWindow::settled`](crate::storage::ChangeWindow::settled).
-    pub(crate) settled: u64,
+    /// As [`ChangeWindow::newest_run`](crate::storage::ChangeWindow::newest_run).
+    pub(crate) newest_run: u64,
 }
 
 impl MoveContext<'_> {

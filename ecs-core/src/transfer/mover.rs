@@ -167,8 +167,8 @@ impl<'w> LivingRow<'w> {
         let insertion = bundles.insertion::<P>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
             *version += 1;
-            let (version, settled) = (*version, context.settled);
-            let window = ChangeWindow { version, settled, ..ChangeWindow::default() };
+            let (version, newest_run) = (*version, context.newest_run);
+            let window = ChangeWindow { version, newest_run, ..ChangeWindow::default() };
             let archetype = archetypes.get_mut(from.archetype);
             let flags = archetype.flags;
             ReplacedRows::new(archetype, insertion, window).replace(from.address, bundle);
@@ -320,8 +320,8 @@ impl<'w> MoveContext<'w> {
     /// The rows of an archetype in which a bundle is replaced that they have all of; `None` if they have
     /// not.
     pub(crate) fn replaced<P: Parts>(mut self, from: ArchetypeId) -> Option<ReplacedRows<'w, P>> {
-        let (version, settled) = (self.next_version(), self.settled);
-        let window = ChangeWindow { version, settled, ..ChangeWindow::default() };
+        let (version, newest_run) = (self.next_version(), self.newest_run);
+        let window = ChangeWindow { version, newest_run, ..ChangeWindow::default() };
         let Self { bundles, registry, archetypes, .. } = self;
         let insertion = bundles.insertion::<P>(from, registry, archetypes);
         let archetype = archetypes.get_mut(from);

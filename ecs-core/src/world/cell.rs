@@ -41,15 +41,15 @@ use crate::sync::Serial;
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
     pub(crate) world: &'w World,
-    /// The version of the turn that this copy stamps for.
+    /// The version of the slot that this copy stamps for.
     version: u64,
     /// What this copy may be asked for, if not everything.
     rights: Option<&'w DeclaredAccess>,
 }
 
-/// The most turns that a cell has. No number of calls that a program gets to make brings a world to
+/// The most version slots that a cell has. No number of calls that a program gets to make brings a world to
 /// the end of its versions then.
-const TURNS_MAX: usize = 1 << 20;
+const SLOTS_MAX: usize = 1 << 20;
 
 debug_fields!([] WorldCell<'_>: world);
 
@@ -64,14 +64,14 @@ impl World {
         self.cell_with_versions(1)
     }
 
-    /// The world as something that threads can share, with a version of its own for each of this
-    /// many turns (and for at least one): see [`WorldCell::turn`].
+    /// The world as something that threads can share, with as many version slots (and at least
+    /// one): see [`WorldCell::version_slot`].
     ///
     /// # Panics
-    /// Panics if there are more than 2^20 turns, each of which uses up a version whether or not it
-    /// is taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
-    pub fn cell_with_versions(&mut self, turn_count: usize) -> WorldCell<'_> {
-        self.cell_of_turns(turn_count, None)
+    /// Panics if there are more than 2^20 slots, each of which uses up a version whether or not it
+    /// is used: a world has 2^62 of them in its life, and its snapshots are refused after that.
+    pub fn cell_with_versions(&mut self, slot_count: usize) -> WorldCell<'_> {
+        self.cell_with_slots(slot_count, None)
     }
 
     /// The same for users who all together touch no more than `declared`. What that only reads costs
@@ -85,50 +85,54 @@ impl World {
     /// let (mut reader, mut writer) = (world.plan::<&Gold>(), world.plan::<&mut Gold>());
     /// let declared = DeclaredAccess::new("all of them", reader.access().clone());
     /// let cell = world.cell_for(&declared, 2);
-    /// assert!(cell.turn(0).query(&mut reader).is_ok());
-    /// assert!(cell.turn(1).query(&mut writer).is_err(), "none of them writes");
+    /// assert!(cell.version_slot(0).query(&mut reader).is_ok());
+    /// assert!(cell.version_slot(1).query(&mut writer).is_err(), "none of them writes");
     /// ```
     ///
     /// # Panics
     /// As [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component that this
     /// world has not: it was made for another one.
-    pub fn cell_for(&mut self, declared: &DeclaredAccess, turn_count: usize) -> WorldCell<'_> {
-        self.cell_of_turns(turn_count, Some(declared))
+    pub fn cell_for(&mut self, declared: &DeclaredAccess, slot_count: usize) -> WorldCell<'_> {
+        self.cell_with_slots(slot_count, Some(declared))
     }
 
-    /// So many turns of users who all together touch no more than `declared`, to be taken one after the
-    /// other: see [`Turns`].
+    /// So many cells of users who all together touch no more than `declared`, one after the other: see
+    /// [`SerialCells`].
     ///
     /// # Panics
     /// As [`cell_for`](Self::cell_for).
-    pub fn turns_for(&mut self, declared: &DeclaredAccess, turn_count: usize) -> Turns<'_> {
-        self.cell_for(declared, turn_count);
+    pub fn serial_cells_for(
+        &mut self,
+        declared: &DeclaredAccess,
+        slot_count: usize,
+    ) -> SerialCells<'_> {
+        self.cell_for(declared, slot_count);
         self.borrows.set_written(declared.components(), false);
-        Turns(self)
+        SerialCells(self)
     }
 
-    fn cell_of_turns(
+    fn cell_with_slots(
         &mut self,
-        turn_count: usize,
+        slot_count: usize,
         declared: Option<&DeclaredAccess>,
     ) -> WorldCell<'_> {
-        assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
-        let turn_count = turn_count.max(1);
+        assert!(slot_count <= SLOTS_MAX, "{slot_count} version slots of at most {SLOTS_MAX}");
+        let slot_count = slot_count.max(1);
         // What was asked in earlier cells was asked at this version or before.
-        *self.settled.get_mut() = self.version;
+        *self.newest_run.get_mut() = self.version;
         let version = self.next_version();
         self.cell_version = version;
-        self.version = version + (turn_count - 1) as u64;
+        self.version = version + (slot_count - 1) as u64;
         // The exclusive borrow shows that no guard of an earlier cell is in use.
-        self.borrows.grow(self.registry.infos().len(), turn_count);
+        self.borrows.grow(self.registry.infos().len(), slot_count);
         self.borrows.reset(declared.map(DeclaredAccess::components));
         self.resources.reset(declared.map(DeclaredAccess::written_resources));
         WorldCell { world: self, version, rights: None }
     }
 }
 
-/// The turns of a cell, one after the other, made by [`World::turns_for`]. Versions are those of the
-/// [turns](WorldCell::turn) of one cell.
+/// Cells of one user each, one after the other, made by [`World::serial_cells_for`]. Versions are those of
+/// the [slots](WorldCell::version_slot) of one cell.
 ///
 /// Each user has the world to itself, so that what it only reads costs it nothing, also where other
 /// users write it.
@@ -142,44 +146,44 @@ impl World {
 /// let [reads, writes] = [reader.access(), writer.access()].map(|access| {
 ///     DeclaredAccess::new("one of them", access.clone())
 /// });
-/// let mut turns = world.turns_for(&writes, 2);
-/// turns.take(0, &writes, |cell| assert!(cell.query(&mut writer).is_ok()));
-/// turns.take(1, &reads, |cell| {
+/// let mut cells = world.serial_cells_for(&writes, 2);
+/// cells.lend(0, &writes, |cell| assert!(cell.query(&mut writer).is_ok()));
+/// cells.lend(1, &reads, |cell| {
 ///     assert!(cell.query(&mut reader).is_ok());
-///     assert!(cell.query(&mut writer).is_err(), "not in this turn");
+///     assert!(cell.query(&mut writer).is_err(), "not this user");
 /// });
 /// ```
 #[derive(Debug)]
-pub struct Turns<'w>(&'w mut World);
+pub struct SerialCells<'w>(&'w mut World);
 
-impl Turns<'_> {
-    /// Has a user, which touches no more than `declared`, take a turn.
+impl SerialCells<'_> {
+    /// Lends the cell with this version slot to a user, which touches no more than `declared`.
     ///
     /// # Panics
-    /// Panics if there are not so many turns, or `declared` names a component that this world has not.
+    /// Panics if there are not so many slots, or `declared` names a component that this world has not.
     #[inline]
-    pub fn take<R>(
+    pub fn lend<R>(
         &mut self,
-        turn: usize,
+        slot: usize,
         declared: &DeclaredAccess,
         user: impl FnOnce(WorldCell<'_>) -> R,
     ) -> R {
-        // A cell of its own: the exclusive borrow shows that no guard of an earlier turn is in use.
+        // A cell of its own: the exclusive borrow shows that no guard of an earlier user is in use.
         self.0.borrows.set_written(declared.components(), true);
-        let turn_of_one = TurnOfOne { world: &mut *self.0, declared };
-        let world = &*turn_of_one.world;
+        let lent = LentCell { world: &mut *self.0, declared };
+        let world = &*lent.world;
         let cell = WorldCell { world, version: world.cell_version, rights: None };
-        user(cell.turn(turn))
+        user(cell.version_slot(slot))
     }
 }
 
-/// A turn that is being taken. Its end, by a panic as well, is that of the right to write.
-struct TurnOfOne<'a> {
+/// A cell that is lent. Its end, by a panic as well, is that of the right to write.
+struct LentCell<'a> {
     world: &'a mut World,
     declared: &'a DeclaredAccess,
 }
 
-impl Drop for TurnOfOne<'_> {
+impl Drop for LentCell<'_> {
     #[inline]
     fn drop(&mut self) {
         self.world.borrows.set_written(self.declared.components(), false);
@@ -193,9 +197,9 @@ impl<'w> WorldCell<'w> {
         self.world.id()
     }
 
-    /// The cell as the one whose turn this is uses it: what it writes is stamped with this turn's
-    /// version, and counts as changed for a user that asked in an earlier turn, or in this one in an
-    /// earlier cell. Turns of those that contradict each other have to be taken in their order.
+    /// The cell for the user of this version slot: what it writes is stamped with the version of the slot,
+    /// and counts as changed for a user that asked in an earlier slot, or in this one in an earlier cell.
+    /// Users that contradict each other have to come in the order of their slots.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -206,28 +210,28 @@ impl<'w> WorldCell<'w> {
     /// let mut writing = world.plan::<&mut Health>();
     ///
     /// let cell = world.cell_with_versions(2);
-    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it is new");
-    /// cell.turn(1).query(&mut writing)?.query().for_each(|health| health.0 += 1);
+    /// assert_eq!(cell.version_slot(0).query(&mut asking)?.count(), 1, "it is new");
+    /// cell.version_slot(1).query(&mut writing)?.query().for_each(|health| health.0 += 1);
     ///
     /// let cell = world.cell_with_versions(2);
-    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it was written afterwards");
+    /// assert_eq!(cell.version_slot(0).query(&mut asking)?.count(), 1, "it was written afterwards");
     /// let cell = world.cell_with_versions(2);
-    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 0);
+    /// assert_eq!(cell.version_slot(0).query(&mut asking)?.count(), 0);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
-    /// Panics if the cell was not made for so many turns.
+    /// Panics if the cell was not made with so many slots.
     #[must_use]
-    pub fn turn(self, turn: usize) -> Self {
+    pub fn version_slot(self, slot: usize) -> Self {
         let World { version: last, cell_version: first, .. } = *self.world;
-        let turn_count = last - first + 1;
-        assert!((turn as u64) < turn_count, "turn {turn} of a cell with {turn_count} turns");
-        Self { version: first + turn as u64, ..self }
+        let slot_count = last - first + 1;
+        assert!((slot as u64) < slot_count, "version slot {slot} of a cell with {slot_count}");
+        Self { version: first + slot as u64, ..self }
     }
 
-    /// Which turn this copy stamps for.
-    fn turn_number(self) -> usize {
+    /// Which slot this copy stamps for.
+    fn slot_number(self) -> usize {
         usize::try_from(self.version - self.world.cell_version).expect("at most 2^20")
     }
 
@@ -269,7 +273,7 @@ impl<'w> WorldCell<'w> {
             last_run.declared = rights.number;
         }
         let World { borrows, registry, .. } = self.world;
-        let guard = borrows.take(access, self.turn_number(), registry)?;
+        let guard = borrows.take(access, self.slot_number(), registry)?;
         let since = core::mem::replace(&mut last_run.version, self.version);
         // SAFETY: the guard is that of this access to this world. Every user goes through cells, since the
         // first of them borrows the world exclusively (I-10).
@@ -282,17 +286,17 @@ impl<'w> WorldCell<'w> {
         }
     }
 
-    /// The version of this turn: what is written in it is stamped with it. Later turns, and turns of
+    /// The version of this slot: what is written by its user is stamped with it. Later slots, and those of
     /// later cells, have greater ones.
     #[must_use]
     pub const fn version(self) -> u64 {
         self.version
     }
 
-    /// The change window of this turn, for a user that asked the last time at `since`.
+    /// The change window of this slot, for a user that asked the last time at `since`.
     pub(crate) fn window(self, since: u64) -> ChangeWindow {
-        let (version, settled) = (self.version, self.world.cell_version - 1);
-        ChangeWindow { version, since, settled, ..ChangeWindow::default() }
+        let (version, newest_run) = (self.version, self.world.cell_version - 1);
+        ChangeWindow { version, since, newest_run, ..ChangeWindow::default() }
     }
 
     pub(crate) fn source(self, window: ChangeWindow) -> Source<'w> {
@@ -387,7 +391,7 @@ impl<'w> WorldCell<'w> {
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
         let right = self.take(plan.access(), &mut LastRun::default())?;
-        let loops = world.borrows.claim_loops(self.turn_number());
+        let loops = world.borrows.claim_loops(self.slot_number());
         Ok(ExclusiveView::new(right, plan, loops))
     }
 

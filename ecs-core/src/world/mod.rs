@@ -27,7 +27,7 @@ use crate::user_code::finish;
 
 pub use bulk::Bulk;
 pub(crate) use bulk::{leave_all, list_entities, set_enabled_in};
-pub use cell::{DeclaredAccess, Turns, WorldCell};
+pub use cell::{DeclaredAccess, SerialCells, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{
     AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,
@@ -80,12 +80,12 @@ pub struct World {
     pub(crate) callbacks: Callbacks,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
-    /// The version of the first turn of the newest cell; that of the last one is `version`.
+    /// The version of the first slot of the newest cell; that of the last one is `version`.
     cell_version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
-    /// No query asks for what is new since a version above this, as a rule (see [`ChangeWindow::settled`]).
-    settled: AtomicU64,
+    /// The version that any query ran at last (see [`ChangeWindow::newest_run`]).
+    newest_run: AtomicU64,
     /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
     epoch: u64,
     /// The first epoch after the last restore.
@@ -123,7 +123,7 @@ impl World {
             version: 0,
             cell_version: 0,
             scratch: MoveScratch::default(),
-            settled: AtomicU64::new(0),
+            newest_run: AtomicU64::new(0),
             epoch: 0,
             restored: 0,
         }
@@ -233,7 +233,7 @@ impl World {
     #[must_use]
     pub fn version(&self) -> u64 {
         // Relaxed: a hint, which publishes nothing and decides nothing but a way.
-        self.settled.store(self.version, Ordering::Relaxed);
+        self.newest_run.store(self.version, Ordering::Relaxed);
         self.version
     }
 
@@ -258,16 +258,25 @@ impl World {
     /// All that a change of structure works with.
     #[inline(always)]
     pub(crate) fn moves(&mut self) -> MoveContext<'_> {
-        let settled = *self.settled.get_mut();
+        let newest_run = *self.newest_run.get_mut();
         let Self { bundles, registry, archetypes, entities, blocks, scratch, version, .. } = self;
-        MoveContext { bundles, registry, archetypes, entities, blocks, scratch, version, settled }
+        MoveContext {
+            bundles,
+            registry,
+            archetypes,
+            entities,
+            blocks,
+            scratch,
+            version,
+            newest_run,
+        }
     }
 
     /// What is written now is stamped with the current version; everything is new.
     #[inline]
     pub(crate) fn window(&self) -> ChangeWindow {
-        let settled = self.settled.load(Ordering::Relaxed);
-        ChangeWindow { version: self.version, settled, ..ChangeWindow::default() }
+        let newest_run = self.newest_run.load(Ordering::Relaxed);
+        ChangeWindow { version: self.version, newest_run, ..ChangeWindow::default() }
     }
 
     pub(crate) fn plan_source(&self) -> PlanSource<'_> {
@@ -378,7 +387,7 @@ impl World {
         let mut old_pool = core::mem::replace(&mut self.blocks, pool);
         self.entities = entities;
         self.version = version;
-        *self.settled.get_mut() = version.min(*self.settled.get_mut());
+        *self.newest_run.get_mut() = version.min(*self.newest_run.get_mut());
         self.resources.bound_versions(version);
         self.forget_archetypes();
         self.restored = self.epoch;

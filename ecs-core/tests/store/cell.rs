@@ -228,7 +228,7 @@ fn rows_of_a_later_query_get_what_those_of_the_one_before_have_dropped_and_not_w
 }
 
 #[test]
-fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
+fn one_query_with_claimants_lives_at_a_time_in_a_version_slot() {
     let (mut world, all) = world(2);
     let mut one = world.plan::<(Claimant<'_>, &A)>();
     let mut two = world.plan_filtered::<Option<Claimant<'_>>, With<A>>();
@@ -241,7 +241,7 @@ fn one_query_with_claimants_lives_at_a_time_in_a_turn() {
     assert_eq!(refused.to_string(), "cannot write Claimant: it is in use elsewhere at this moment");
     assert!(cell.view(&mut view).is_err() && cell.query(&mut taken).is_err());
     assert!(cell.query(&mut free).is_ok(), "what the refused one had taken is given back");
-    assert!(cell.turn(1).query(&mut two).is_ok(), "another user of the cell");
+    assert!(cell.version_slot(1).query(&mut two).is_ok(), "another user of the cell");
     drop(rows);
     assert!(cell.view(&mut view).expect("free").get_mut(all[0]).is_ok());
     std::mem::forget(cell.query(&mut two).expect("free"));
@@ -270,7 +270,7 @@ fn what_no_user_declares_to_write_is_shared_by_readers_and_refused_to_all_writer
         let both = cell.query(&mut read).expect("free");
         let numbers =
             (cell.resource::<u32>().expect("free"), cell.resource::<u64>().expect("free"));
-        assert!(cell.turn(1).query(&mut also_read).is_ok(), "readers share");
+        assert!(cell.version_slot(1).query(&mut also_read).is_ok(), "readers share");
         assert!(cell.query(&mut write).is_err() && cell.query(&mut write_b).is_err());
         assert!(cell.resource_mut::<u32>().is_err() && cell.resource_mut::<u64>().is_err());
         assert_eq!((both.count(), *numbers.0, *numbers.1), (10, 7, 8));
@@ -290,25 +290,25 @@ fn what_no_user_declares_to_write_is_shared_by_readers_and_refused_to_all_writer
 }
 
 #[test]
-fn in_a_turn_of_its_own_a_user_meets_nothing_that_earlier_turns_hold() {
+fn in_a_cell_of_its_own_a_user_meets_nothing_that_earlier_users_hold() {
     let (mut world, _) = world(10);
     let (mut read, mut also_read) = (world.plan::<&A>(), world.plan::<&A>());
     let (mut write, mut write_b) = (world.plan::<&mut A>(), world.plan::<&mut B>());
     let [reads, writes] = [read.access(), write.access()]
         .map(|access| DeclaredAccess::new("one of them", access.clone()));
 
-    let mut turns = world.turns_for(&writes, 4);
+    let mut cells = world.serial_cells_for(&writes, 4);
     let mut versions = Vec::new();
-    for turn in [0, 2] {
-        turns.take(turn, &writes, |cell| {
+    for slot in [0, 2] {
+        cells.lend(slot, &writes, |cell| {
             versions.push(cell.version());
             let written = cell.query(&mut write).expect("free");
-            assert!(cell.query(&mut read).is_err(), "within a turn a writer keeps all others out");
+            assert!(cell.query(&mut read).is_err(), "within a slot a writer keeps all others out");
             drop(written);
             assert!(cell.query(&mut write_b).is_err(), "it has not said so");
             std::mem::forget(cell.query(&mut write));
         });
-        turns.take(turn + 1, &reads, |cell| {
+        cells.lend(slot + 1, &reads, |cell| {
             versions.push(cell.version());
             let reading = cell.query(&mut read).expect("free");
             assert!(cell.query(&mut also_read).is_ok(), "readers share");
@@ -316,38 +316,38 @@ fn in_a_turn_of_its_own_a_user_meets_nothing_that_earlier_turns_hold() {
             std::mem::forget(reading);
         });
     }
-    assert!(versions.windows(2).all(|pair| pair[0] + 1 == pair[1]), "as the turns of one cell");
+    assert!(versions.windows(2).all(|pair| pair[0] + 1 == pair[1]), "as the slots of one cell");
     let cell = world.cell();
     assert_eq!(cell.version(), versions[3] + 1);
     assert!(cell.query(&mut write).is_ok() && cell.query(&mut write_b).is_ok());
 }
 
 #[test]
-fn what_a_turn_that_panics_was_to_write_is_read_only_in_the_next_one() {
+fn what_a_user_that_panics_was_to_write_is_read_only_for_the_next_one() {
     let (mut world, _) = world(10);
     let (mut read, mut write) = (world.plan::<&A>(), world.plan::<&mut A>());
     let [reads, writes] = [read.access(), write.access()]
         .map(|access| DeclaredAccess::new("one of them", access.clone()));
-    let mut turns = world.turns_for(&writes, 2);
+    let mut cells = world.serial_cells_for(&writes, 2);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        turns.take(0, &writes, |cell| {
+        cells.lend(0, &writes, |cell| {
             std::mem::forget(cell.query(&mut write));
             panic!("on purpose");
         });
     }));
     assert!(outcome.is_err());
-    turns.take(1, &reads, |cell| {
+    cells.lend(1, &reads, |cell| {
         assert!(cell.query(&mut read).is_ok(), "what the other one held is free");
         assert!(cell.query(&mut write).is_err(), "it has not said so");
     });
 }
 
 #[test]
-#[should_panic(expected = "turn 2 of a cell with 2 turns")]
-fn there_are_no_more_turns_than_asked_for() {
+#[should_panic(expected = "version slot 2 of a cell with 2")]
+fn there_are_no_more_slots_than_asked_for() {
     let mut world = World::new();
     let declared = DeclaredAccess::default();
-    world.turns_for(&declared, 2).take(2, &declared, |_| ());
+    world.serial_cells_for(&declared, 2).lend(2, &declared, |_| ());
 }
 
 #[test]
@@ -525,16 +525,16 @@ fn the_access_of_a_plan_says_what_it_touches() {
 }
 
 #[test]
-fn a_cell_of_too_many_turns_is_refused_and_the_world_still_has_its_versions() {
+fn a_cell_of_too_many_slots_is_refused_and_the_world_still_has_its_versions() {
     let mut world = World::new();
     let all = world.spawn_batch((0..3).map(|_| ()));
     let before = world.version();
-    for turns in [(1 << 20) + 1, usize::MAX] {
-        let cell = AssertUnwindSafe(|| _ = world.cell_with_versions(turns));
+    for slots in [(1 << 20) + 1, usize::MAX] {
+        let cell = AssertUnwindSafe(|| _ = world.cell_with_versions(slots));
         assert!(catch_unwind(cell).is_err());
         assert_eq!(world.version(), before, "nothing has happened");
     }
-    let last = world.cell_with_versions(1 << 20).turn((1 << 20) - 1).version();
+    let last = world.cell_with_versions(1 << 20).version_slot((1 << 20) - 1).version();
     assert_eq!(last, before + (1 << 20));
     let saved = world.snapshot().expect("all can be saved");
     world.restore(&saved).expect("it is not too old");

@@ -423,7 +423,7 @@ fn a_plan_that_was_refused_was_not_asked() {
 }
 
 #[test]
-fn a_later_turn_is_news_for_an_earlier_one() {
+fn a_later_version_slot_is_news_for_an_earlier_one() {
     let (mut world, all) = crowd();
     let mut early = world.plan_filtered::<&Exact, Changed<Exact>>();
     let mut writing = world.plan::<(Entity, &mut Exact)>();
@@ -431,13 +431,13 @@ fn a_later_turn_is_news_for_an_earlier_one() {
     let mut seen = Vec::new();
     for round in 0..4 {
         let cell = world.cell_with_versions(3);
-        let first = cell.turn(0).query(&mut early).expect("free").count();
+        let first = cell.version_slot(0).query(&mut early).expect("free").count();
         if round == 1 {
-            let mut query = cell.turn(1).query(&mut writing).expect("free");
+            let mut query = cell.version_slot(1).query(&mut writing).expect("free");
             let (_, exact) = query.query().into_get(all[6]).expect("alive");
             exact.0 = 0;
         }
-        let last = cell.turn(2).query(&mut late).expect("free").count();
+        let last = cell.version_slot(2).query(&mut late).expect("free").count();
         seen.push((first, last));
         world.check().expect("consistent");
     }
@@ -446,14 +446,14 @@ fn a_later_turn_is_news_for_an_earlier_one() {
 }
 
 #[test]
-fn a_turn_that_comes_too_late_takes_nothing_back() {
+fn a_version_slot_that_comes_too_late_takes_nothing_back() {
     let (mut world, all) = crowd();
     let mut one = world.plan::<(Entity, &mut Exact)>();
     let mut two = world.plan::<(Entity, &mut Exact)>();
     let before = world.version();
     let cell = world.cell_with_versions(2);
-    for (turn, plan, who) in [(1, &mut one, 3), (0, &mut two, 4)] {
-        let mut query = cell.turn(turn).query(plan).expect("free");
+    for (slot, plan, who) in [(1, &mut one, 3), (0, &mut two, 4)] {
+        let mut query = cell.version_slot(slot).query(plan).expect("free");
         query.query().into_get(all[who]).expect("alive").1.0 = 0;
         query.query().into_get(all[3]).expect("alive").1.0 = 0;
     }
@@ -463,9 +463,9 @@ fn a_turn_that_comes_too_late_takes_nothing_back() {
 }
 
 #[test]
-#[should_panic(expected = "turn 2 of a cell with 2 turns")]
-fn a_turn_that_the_cell_was_not_made_for_is_refused() {
-    _ = World::new().cell_with_versions(2).turn(2);
+#[should_panic(expected = "version slot 2 of a cell with 2")]
+fn a_version_slot_that_the_cell_was_not_made_for_is_refused() {
+    _ = World::new().cell_with_versions(2).version_slot(2);
 }
 
 #[derive(Component)]

@@ -161,10 +161,10 @@ fn a_resource_is_changed_by_who_writes_it_and_not_by_who_could() {
     world.insert_resource(5_u32);
     let inserted = world.resource_version::<u32>().unwrap();
     let cell = world.cell_with_versions(3);
-    assert_eq!(*cell.turn(0).resource_mut::<u32>().unwrap(), 5);
+    assert_eq!(*cell.version_slot(0).resource_mut::<u32>().unwrap(), 5);
     assert_eq!(cell.resource_version::<u32>(), Some(inserted), "it was only looked at");
-    *cell.turn(1).resource_mut::<u32>().unwrap() = 6;
-    assert_eq!(cell.resource_version::<u32>(), Some(cell.turn(1).version()));
+    *cell.version_slot(1).resource_mut::<u32>().unwrap() = 6;
+    assert_eq!(cell.resource_version::<u32>(), Some(cell.version_slot(1).version()));
     let later = world.cell().version();
     *world.resource_mut::<u32>().unwrap() = 7;
     assert!(world.resource_version::<u32>() > Some(later));

@@ -230,12 +230,12 @@ impl Schedule {
     fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
-        let mut turns = world.turns_for(&declared[part], order.len());
+        let mut cells = world.serial_cells_for(&declared[part], order.len());
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
-        for (turn, &number) in order.iter().enumerate() {
+        for (place, &number) in order.iter().enumerate() {
             let Node { info, slot } = &mut nodes[number];
-            let outcome = turns.take(turn, &info.rights, |cell| {
+            let outcome = cells.lend(place, &info.rights, |cell| {
                 info.take_turn(slot.get_mut(), switches, Lent::Part(cell), pool, run)
             });
             if run.measure || Timeline::IS_KEPT {
@@ -257,9 +257,9 @@ impl Schedule {
             let clock = run.measure || Timeline::IS_KEPT;
             let before = if clock { pool.now_ns() } else { 0 };
             let Node { info, slot } = &nodes[number];
-            // A turn of its own: what it writes is new for those that come before it when they run
+            // A version slot of its own: what it writes is new for those that come before it when they run
             // the next time.
-            let part = Lent::Part(cell.turn(plan.turns[number]));
+            let part = Lent::Part(cell.version_slot(plan.turns[number]));
             let outcome = info.take_turn(&mut slot.lock(), switches, part, pool, run);
             if clock {
                 let now = pool.now_ns();

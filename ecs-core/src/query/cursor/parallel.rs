@@ -107,7 +107,7 @@ impl ParallelScratch {
 
 /// The chunks of a query that have rows to visit, each to be taken once, from any thread.
 ///
-/// Which rows are visited was settled when this was made: a bit that is flipped meanwhile, by
+/// Which rows are visited was decided when this was made: a bit that is flipped meanwhile, by
 /// whichever thread, is seen by the next pass. This is what parallel loops are built on;
 /// `ecs-jobs` has `par_for_each`.
 ///

@@ -25,7 +25,7 @@ use crate::sync::AtomicU64;
 #[derive(Debug)]
 pub struct Enabled<T>(PhantomData<fn() -> T>);
 
-/// Like [`Enabled`], and may switch it. Which rows the pass visits was settled when the chunk was
+/// Like [`Enabled`], and may switch it. Which rows the pass visits was decided when the chunk was
 /// entered.
 ///
 /// ```

@@ -13,7 +13,7 @@ use crate::entity::Entity;
 ///
 /// A query that asks for it hands it out with the row. It cannot be made, copied, kept for longer than
 /// the query, or used by another thread: who has it is the row. One query with claimants lives at a
-/// time in a system (in a [turn](crate::WorldCell::turn) of a cell), and stays on its thread; the rows
+/// time in a system (in a [version slot](crate::WorldCell::version_slot) of a cell), and stays on its thread; the rows
 /// of its parallel loops are on all of them.
 pub struct Claimant<'w> {
     entity: Entity,
