@@ -144,6 +144,16 @@ fn a_field_of_a_bundle_that_is_no_component_is_one_error() {
 }
 
 #[test]
+fn a_field_of_a_row_that_is_no_component_is_one_error() {
+    let program = "struct Gold(u32); #[derive(Component)] struct Lamp;
+        #[derive(QueryData)] struct Row<'w> { lamp: &'w mut Lamp, gold: &'w Gold }";
+    check("row", program, &["`Gold` is not a component", "add `#[derive(Component)]` to"]);
+    let program = "#[derive(Component)] struct Lamp;
+        #[derive(QueryData)] struct Row<'w> { lamp: &'w Lamp, gold: u32 }";
+    check("row_of_a_number", program, &["`u32` cannot be asked for in a query"]);
+}
+
+#[test]
 fn too_many_arguments_and_a_result_are_said_to_be_the_reason() {
     let arguments: String = (0..14).map(|number| format!("a{number}: Res<u32>,")).collect();
     check(

@@ -1,8 +1,7 @@
 //! `#[derive(QueryData)]`: a struct as a row of the data of its fields.
 
-use proc_macro2::{Ident, Span, TokenStream as Tokens};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
+use proc_macro2::{Group, Ident, Span, TokenStream as Tokens, TokenTree};
+use quote::{ToTokens, quote};
 use syn::{
     Attribute, DeriveInput, Error, Field, Fields, GenericParam, Lifetime, Path, Result, Type,
 };
@@ -22,7 +21,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     let data: Vec<Tokens> = fields.iter().map(data_of).collect::<Result<_>>()?;
     let Some(read_only) = &options.read_only else {
         let implementation = implementation(input, &input.ident, fields, &data, &quote! { Self });
-        return Ok(in_scope(options.root, &implementation));
+        return Ok(in_scope(options.root, &at_derive(implementation)));
     };
     let Some(lifetime) = lifetime else {
         let message = "a row without a lifetime writes nothing: it is its own read-only form";
@@ -50,7 +49,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
             check::<#read_only #type_generics>();
         }
     };
-    let scope = in_scope(options.root, &scope);
+    let scope = in_scope(options.root, &at_derive(scope));
     Ok(quote! { #structure #scope })
 }
 
@@ -63,22 +62,15 @@ fn implementation(
     read_only: &Tokens,
 ) -> Tokens {
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    // An error is shown at the field.
-    let span = |field: &Field| Span::call_site().located_at(field.ty.span());
-    let parts = fields.iter().zip(data).map(|(field, data)| {
-        quote_spanned! { span(field) => <#data as _formic_ecs::QueryData>::Parts }
-    });
+    let parts = data.iter().map(|data| quote! { <#data as _formic_ecs::QueryData>::Parts });
     let (_, names) = pattern(fields);
     let (parts, pattern) = if fields.is_empty() {
         (quote! { <() as _formic_ecs::QueryData>::Parts }, quote! { _ })
     } else {
         (tuple(&parts.collect::<Vec<_>>()), tuple(&names))
     };
-    let members = fields.members().zip(&names).zip(fields.iter().zip(data));
-    let members = members.map(|((member, name), (field, data))| {
-        quote_spanned! { span(field) =>
-            #member: <#data as _formic_ecs::QueryData>::from_parts(#name)
-        }
+    let members = fields.members().zip(&names).zip(data).map(|((member, name), data)| {
+        quote! { #member: <#data as _formic_ecs::QueryData>::from_parts(#name) }
     });
     let arguments = input.generics.params.iter().map(|parameter| match parameter {
         GenericParam::Lifetime(_) => quote! { '_row },
@@ -105,6 +97,22 @@ fn implementation(
             }
         }
     }
+}
+
+/// The same tokens as tokens of the derive. What they say of a field that is no query data is one error of
+/// the compiler then, as it leaves out an error that it has shown.
+fn at_derive(tokens: Tokens) -> Tokens {
+    let moved = tokens.into_iter().map(|mut tree| {
+        if let TokenTree::Group(group) = tree {
+            tree = TokenTree::Group(Group::new(group.delimiter(), at_derive(group.stream())));
+        }
+        // The crate of `$crate` is in its span.
+        let is_crate = matches!(&tree, TokenTree::Ident(ident) if *ident == "$crate");
+        let place = Span::call_site();
+        tree.set_span(if is_crate { tree.span().located_at(place) } else { place });
+        tree
+    });
+    moved.collect()
 }
 
 /// The struct for rows that only read.
