@@ -254,8 +254,6 @@ impl<'a> AnyAngleSearch<'a> {
             x.clamp(wall[0].into(), wall[1].into()).div_euclid(PARTS.into())
         };
         let [first, last] = rays.map(column).map(|it| i32::try_from(it).expect("it is a column"));
-        // A ray between two columns may have been taken for one of the column before.
-        let last = (last + 1).min(run[1]);
         let mut column = first;
         while let Some(open) = self.next_open(next, column, last, 1) {
             let next_run = self.run_at(next, open);
