@@ -6,8 +6,7 @@ use formic_ecs::Entity;
 
 use super::Mark;
 
-/// The most marks of a frame: with more it would take longer than its [slice](super::slice), and no viewer could
-/// tell them apart.
+/// The most marks of a frame: a million bytes, and no viewer could tell more of them apart.
 const DRAWN_MAX: usize = 200_000;
 
 /// What a [`View`](super::View) adds a mark to for each agent.
@@ -30,6 +29,8 @@ pub struct Marks {
     most: usize,
     /// One of so many is kept: a power of two.
     each: u32,
+    /// The last place of those that are kept.
+    last: u32,
     /// Those that are kept in any case.
     chosen: Vec<Entity>,
 }
@@ -37,7 +38,7 @@ pub struct Marks {
 /// Keeps all.
 impl Default for Marks {
     fn default() -> Self {
-        Self { list: Vec::new(), most: usize::MAX, each: 1, chosen: Vec::new() }
+        Self { list: Vec::new(), most: usize::MAX, each: 1, last: u32::MAX, chosen: Vec::new() }
     }
 }
 
@@ -58,11 +59,15 @@ impl Marks {
     /// Begins the next frame, in which these are kept in any case.
     pub(super) fn begin(&mut self, chosen: &[Entity]) {
         if self.each > 1 && self.list.len() < self.most / 4 {
-            self.each /= 2;
+            self.keep_one_of(self.each / 2);
         }
         self.list.clear();
         self.chosen.clear();
         self.chosen.extend_from_slice(chosen);
+    }
+
+    fn keep_one_of(&mut self, each: u32) {
+        (self.each, self.last) = (each, u32::MAX / each);
     }
 
     /// Whether these were kept in any case, or all were.
@@ -78,10 +83,11 @@ impl Marks {
     /// Whether the mark of an entity would be kept. A view of very many agents asks before it works out what
     /// the mark looks like.
     #[must_use]
+    #[inline]
     pub fn wants(&self, entity: Entity) -> bool {
         // Spread evenly, also where only every fourth entity is an agent.
         let place = entity.index().wrapping_mul(0x9E37_79B9);
-        place <= u32::MAX / self.each || self.chosen.contains(&entity)
+        place <= self.last || self.chosen.contains(&entity)
     }
 
     /// Adds the mark of an agent, unless it is [not wanted](Self::wants).
@@ -90,7 +96,7 @@ impl Marks {
             return;
         }
         if self.list.len() >= self.most {
-            self.each *= 2;
+            self.keep_one_of(self.each * 2);
             let mut list = std::mem::take(&mut self.list);
             list.retain(|mark| self.wants(mark.entity));
             self.list = list;
