@@ -644,8 +644,9 @@ impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
     type IntoIter = ChunkIter<'w, Q>;
 
     fn into_iter(self) -> ChunkIter<'w, Q> {
-        let start = self.within.start;
-        ChunkIter { chunk: self, row: start, end: start }
+        let Range { start, end } = self.within;
+        let end = if matches!(self.rows, Rows::All) { end } else { start };
+        ChunkIter { chunk: self, row: start, end, word: 0, bits: 0 }
     }
 }
 
@@ -687,9 +688,13 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
 /// The rows of one chunk, one by one.
 pub struct ChunkIter<'w, Q: QueryData> {
     chunk: Chunk<'w, Q>,
+    /// The rows that are still to come, where all do.
     row: usize,
-    /// The end of the run that `row` is in.
     end: usize,
+    /// The next word of the mask, where there is one, and the rows of the word before it that are still
+    /// to come. Bit by bit, as in `RowMask::for_each`.
+    word: usize,
+    bits: u64,
 }
 
 debug_fields!([Q: QueryData] ChunkIter<'_, Q>: chunk, row);
@@ -697,25 +702,21 @@ debug_fields!([Q: QueryData] ChunkIter<'_, Q>: chunk, row);
 impl<Q: QueryData> ChunkIter<'_, Q> {
     /// How many rows are still to come.
     pub(crate) fn remaining(&self) -> usize {
-        let mut from = self.end;
-        let mut count = self.end - self.row;
-        while let Some(run) = self.chunk.rows.next_run(from, self.chunk.within.end) {
-            count += run.len();
-            from = run.end;
-        }
-        count
+        let Rows::Some(mask) = &self.chunk.rows else { return self.end - self.row };
+        let words = mask.words()[self.word..].iter().chain([&self.bits]);
+        words.map(|word| word.count_ones() as usize).sum()
     }
 
-    #[cold]
-    #[inline(never)]
-    fn next_run(&mut self) -> bool {
-        match self.chunk.rows.next_run(self.end, self.chunk.within.end) {
-            Some(run) => {
-                (self.row, self.end) = (run.start, run.end);
-                true
-            }
-            None => false,
+    #[inline]
+    fn next_of_mask(&mut self) -> Option<usize> {
+        let Rows::Some(mask) = &self.chunk.rows else { return None };
+        while self.bits == 0 {
+            self.bits = *mask.words().get(self.word)?;
+            self.word += 1;
         }
+        let row = (self.word - 1) * 64 + self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(row)
     }
 }
 
@@ -724,13 +725,14 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
 
     #[inline]
     fn next(&mut self) -> Option<Q::Item<'w>> {
-        if self.row == self.end && !self.next_run() {
-            return None;
-        }
-        let row = self.row;
-        self.row += 1;
-        // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
-        // right to it (I-10); it only ever goes up, so each row comes up once (I-11).
+        let row = if self.row < self.end {
+            self.row += 1;
+            self.row - 1
+        } else {
+            self.next_of_mask()?
+        };
+        // SAFETY: `row` is one of the part of the chunk or of the mask, which this iterator owns together
+        // with the right to them (I-10); it only ever goes up, so each row comes up once (I-11).
         let right = unsafe { RowToken::new(row) };
         Some(item::<Q>(&self.chunk.fetch, right))
     }
