@@ -2,7 +2,7 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{and_drain, run_job};
+use crate::run_job::run_job;
 use crate::shared::Shared;
 use crate::sleep::{Pinned, Tag};
 use crate::slots::{Claimed, JobId};
@@ -16,17 +16,13 @@ use crate::walk::{Found, Walk};
 const DEPTH_MAX: usize = 128;
 
 /// Runs `wait` inside of other waits of the same thread, unless there are too many. It keeps panics inside.
-pub(crate) fn one_deeper(
-    shared: &Shared,
-    context: &WorkerContext,
-    wait: impl FnOnce(),
-) -> Result<(), JobError> {
+pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result<(), JobError> {
     let outer = context.wait_depth.get();
     if outer == DEPTH_MAX {
         return Err(JobError::TooDeep);
     }
     context.wait_depth.set(outer + 1);
-    and_drain(shared, context, wait);
+    wait();
     context.wait_depth.set(outer);
     Ok(())
 }
@@ -47,7 +43,7 @@ pub(crate) fn wait_for_job(
         let wait = || {
             let walk = Walk::new(shared, id, pinned);
             let mut goal = JobGoal { shared, context, id, pinned, walk, deadline };
-            one_deeper(shared, context, || wait(shared, context, &mut goal))
+            one_deeper(context, || wait(shared, context, &mut goal))
         };
         let slots = (shared.number, &shared.slots);
         shared.wait_graph.while_waiting(slots, context.job.get(), id, wait)?;

@@ -161,7 +161,7 @@ impl Pinned {
             claimed.slot().cancel(claimed.id());
         }
         // What comes after it may be for other threads.
-        and_drain(shared, context, || run_only(shared, context, claimed));
+        run_only(shared, context, claimed);
         true
     }
 }
@@ -173,7 +173,8 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     match shared.slots.claim(id) {
         None => {}
         Some(claimed) => WorkerContext::with(shared, |context| {
-            and_drain(shared, context, || run_only(shared, context, claimed));
+            let run = || run_only(shared, context, claimed);
+            if shared.is_inline { run_inline(shared, context, run) } else { run() }
         }),
     }
 }
@@ -209,7 +210,7 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
             add_claimed(shared, claimed, (Kind::Anywhere, false), few);
             shared.announce_opened();
             if shared.is_inline {
-                WorkerContext::with(shared, |context| and_drain(shared, context, || ()));
+                WorkerContext::with(shared, |context| run_inline(shared, context, || ()));
             }
         }
     });
@@ -250,7 +251,7 @@ fn add_claimed<'pool>(
                 if context.is_draining.get() {
                     queue(shared, claimed);
                 } else {
-                    and_drain(shared, context, || run_unknown(shared, context, claimed));
+                    run_inline(shared, context, || run_unknown(shared, context, claimed));
                 }
             });
         }
@@ -263,17 +264,16 @@ fn add_claimed<'pool>(
     id
 }
 
-/// Calls `run`, which runs jobs or waits for some, and then, in a pool without threads, runs all jobs that got
-/// ready meanwhile, in the order in which they did. Inside of such a call they are left to the one loop here,
-/// so no job runs inside of the one that schedules it, unless that waits for it.
-pub(crate) fn and_drain<R>(shared: &Shared, context: &WorkerContext, run: impl FnOnce() -> R) -> R {
-    let is_inside = !shared.is_inline || context.is_draining.replace(true);
-    let result = run();
-    if !is_inside {
-        while let Some(job) = take_any(shared) {
-            run_chain(shared, context, job, &mut || false);
-        }
-        context.is_draining.set(false);
+/// Calls `run` in a pool without threads, and then runs all jobs that got ready meanwhile, in the order in which
+/// they did. Inside of such a call they are left to the one loop here.
+fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
+    let is_inside = context.is_draining.replace(true);
+    run();
+    if is_inside {
+        return;
     }
-    result
+    while let Some(job) = take_any(shared) {
+        run_chain(shared, context, job, &mut || false);
+    }
+    context.is_draining.set(false);
 }

@@ -73,7 +73,7 @@ fn work_until(
     let is_reached = false;
     let mut goal =
         WorkGoal { shared, context, job, is_worker, watches, pinned, condition, is_reached };
-    one_deeper(shared, context, || wait(shared, context, &mut goal))
+    one_deeper(context, || wait(shared, context, &mut goal))
         .unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -40,7 +40,7 @@ impl Pool {
     ///
     /// It runs on any thread of the pool, or on one that waits for it, and it
     /// runs whether a thread waits or not. In a pool without threads it has run
-    /// when this returns, unless this is called from inside such a job. A job that is to come
+    /// when this returns, unless this is called from inside a job that was scheduled so. A job that is to come
     /// [after](Self::after) others, [in the background](Self::in_background) or
     /// [on the main thread](Self::on_main) is scheduled through these.
     ///
@@ -125,7 +125,8 @@ impl Pool {
     /// It does not run while that thread is in `scope`, `join` or one of the
     /// `for_each` calls: nothing in there may wait for it. If that thread waits inside
     /// of another job it runs there too, so it must not wait for that one: such a wait
-    /// has no end, and panics in debug builds.
+    /// has no end, and panics in debug builds. In a pool without threads what it schedules
+    /// runs inside of it, and must not wait for it either.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};

@@ -3,7 +3,7 @@
 use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
-use crate::run_job::{and_drain, run_only, take_any};
+use crate::run_job::{run_only, take_any};
 use crate::sleep::Pinned;
 use crate::worker::run_until;
 use std::time::Duration;
@@ -79,8 +79,7 @@ impl Pool {
     /// whether there was. On the main thread, those that are for it come first.
     ///
     /// For a host that lends the pool a moment at a time. What the job makes
-    /// ready is left to the next call, or to other threads; in a pool without
-    /// threads it runs in this call.
+    /// ready is left to the next call, or to other threads.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -99,7 +98,7 @@ impl Pool {
                 return true;
             }
             let Some(job) = take_any(shared) else { return false };
-            and_drain(shared, context, || run_only(shared, context, job));
+            run_only(shared, context, job);
             true
         })
     }

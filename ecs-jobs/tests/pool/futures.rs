@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::wait_until;
+use crate::support::{wait_until, within};
 use formic_jobs::{Pool, Threads};
 
 fn pools() -> impl Iterator<Item = Pool> {
@@ -353,4 +353,34 @@ fn a_thread_that_wakes_does_not_drop_the_output() {
     });
     end.recv_timeout(Duration::from_secs(60)).expect("no thread waits for itself");
     test.join().expect("no panic");
+}
+
+/// A lock may be held across a wait, and a wait ends when what it waits for is there.
+#[test]
+fn a_wait_in_a_pool_without_threads_polls_no_future_that_it_does_not_wait_for() {
+    within(Duration::from_secs(20), || {
+        let pool = Pool::new(Threads::None).expect("no threads");
+        let polls = Arc::new(AtomicUsize::new(0));
+        let lock = Arc::new(Mutex::new(false));
+        let (inside, held) = (Arc::clone(&polls), Arc::clone(&lock));
+        let stranger = pool.spawn_future(async move {
+            while !*held.lock().unwrap() {
+                inside.fetch_add(1, Ordering::SeqCst);
+                yields(1).await;
+            }
+        });
+        let guard = lock.lock().unwrap();
+        pool.complete(pool.on_main().schedule(|| ()));
+        pool.on_main().schedule(|| ());
+        assert_eq!(pool.run_main_thread_jobs(), 1);
+        assert_eq!(polls.load(Ordering::SeqCst), 0);
+        drop(guard);
+
+        assert!(pool.try_run_one());
+        assert_eq!(polls.load(Ordering::SeqCst), 1);
+        pool.run_until(|| polls.load(Ordering::SeqCst) >= 3);
+        pool.block_on(yields(2));
+        *lock.lock().unwrap() = true;
+        pool.block_on(stranger);
+    });
 }

@@ -576,61 +576,6 @@ fn what_the_drop_of_a_cancelled_job_schedules_runs_behind_that_drop_where_there_
     assert_eq!(*said.lock().unwrap(), ["drop begins", "drop ends", "other job"]);
 }
 
-/// So what it schedules may wait for it.
-#[test]
-fn what_a_job_for_the_main_thread_schedules_runs_behind_it_where_there_are_no_threads() {
-    type Call = fn(&Pool, JobHandle);
-    let calls: [(&str, Call); 6] = [
-        ("complete", |pool, job| pool.complete(job)),
-        ("complete what is after it", |pool, job| {
-            let behind = pool.after(&[job]).schedule(|| ());
-            pool.complete(behind);
-        }),
-        ("run_until_done", |pool, job| pool.run_until_done(job)),
-        ("try_run_one", |pool, _job| assert!(pool.try_run_one())),
-        ("run_main_thread_jobs", |pool, _job| assert_eq!(pool.run_main_thread_jobs(), 1)),
-        ("flush", |pool, _job| {
-            pool.flush();
-        }),
-    ];
-    for (name, call) in calls {
-        within(Duration::from_secs(20), move || {
-            let pool = Arc::new(pool(0));
-            let said = Arc::new(Mutex::new(Vec::new()));
-            let say = |text| {
-                let said = Arc::clone(&said);
-                move || said.lock().unwrap().push(text)
-            };
-            let (begin, end, inside, behind) =
-                (say("begins"), say("ends"), say("other job"), say("last job"));
-            let weak = Arc::downgrade(&pool);
-            let this = Arc::new(Mutex::new(None));
-            let own = Arc::clone(&this);
-            let job = pool.on_main().schedule(move || {
-                begin();
-                let pool = weak.upgrade().expect("it is waited for");
-                let job = own.lock().unwrap().expect("it is noted");
-                let same = Arc::downgrade(&pool);
-                let (inside, behind) = (inside.clone(), behind.clone());
-                pool.schedule(move || {
-                    let pool = same.upgrade().expect("it is waited for");
-                    pool.complete(job);
-                    pool.schedule(behind);
-                    inside();
-                });
-                end();
-            });
-            *this.lock().unwrap() = Some(job);
-            call(&pool, job);
-            assert_eq!(
-                *said.lock().unwrap(),
-                ["begins", "ends", "other job", "last job"],
-                "{name}"
-            );
-        });
-    }
-}
-
 #[test]
 fn a_cancel_by_an_old_handle_does_not_reach_the_job_that_has_its_slot_now() {
     let pool = host();
