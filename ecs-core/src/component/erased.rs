@@ -57,7 +57,9 @@ pub(crate) struct ErasedFns {
 /// Drops the value at the second pointer in place. The first one is the user data that the function was
 /// given to [`ComponentDescriptor`](crate::ComponentDescriptor) with.
 ///
-/// It has the C calling convention, so that a host in another language can give one of its own.
+/// It has the C calling convention, so that a host in another language can give one of its own. It is called on
+/// whichever thread drops the value, the world included. The pointer to a value is aligned and not null; that to
+/// one without a size leads to no memory.
 pub type DropValueFn = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// How a value is dropped that is known only by its pointer.

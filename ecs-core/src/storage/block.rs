@@ -52,8 +52,7 @@ impl Block {
         self.layout
     }
 
-    /// # Panics
-    /// Panics if the host's allocator has no memory. Without one the process ends.
+    /// Where there is no memory, the process ends.
     fn allocate(layout: Layout, memory: &Memory) -> Self {
         assert!(layout.size() > 0, "a block has a size");
         let start = match memory {
@@ -62,10 +61,7 @@ impl Block {
             // SAFETY: the size was just seen to be more than zero.
             Some(memory) => unsafe { memory.alloc(layout) },
         };
-        let start = NonNull::new(start).unwrap_or_else(|| match memory {
-            None => handle_alloc_error(layout),
-            Some(_) => panic!("there is no block memory for {} bytes more", layout.size()),
-        });
+        let start = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
         debug_assert_eq!(start.addr().get() % layout.align(), 0, "the block is aligned");
         Self { start: ColumnStart(start), layout, memory: memory.clone() }
     }

@@ -131,12 +131,14 @@ impl World {
 
     /// A world whose rows lie in memory of this allocator: that of huge pages, or of one level of a game.
     ///
-    /// It is asked for blocks of 1 KiB at first, of up to 2 MiB as an archetype grows, and of more where a single row
-    /// is larger. A block that is empty is kept for other rows until [`compact`](Self::compact). What values
-    /// own, and what the world knows beside the rows, is in the memory of the program.
+    /// It is asked for blocks of 1 KiB at first, of up to 2 MiB as an archetype grows, and of others where a single row
+    /// is larger or a component has an alignment of its own. An ordinary block that is empty is kept for other rows
+    /// until [`compact`](Self::compact). What values own, and what the world knows beside the rows, is in the memory of
+    /// the program.
     ///
-    /// The world gives all of it back, and drops the allocator then. If that has no memory, an operation that needs
-    /// a block panics, as one does that needs more chunks than there can be.
+    /// The world gives all of it back, and drops the allocator then. If that has no memory, the process ends
+    /// ([`handle_alloc_error`](alloc::alloc::handle_alloc_error)), as it does where the program has none: an allocator that
+    /// may run out falls back on another.
     ///
     /// ```
     /// use std::alloc::{GlobalAlloc, Layout, System};

@@ -5,10 +5,12 @@
 use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::Arc;
 
 use formic_ecs::prelude::*;
 
-use crate::LEFT;
+use crate::watched::Watched;
+use crate::{LEFT, fails};
 
 const VARIABLE: &str = "ALLOCATIONS_THAT_GO_WELL";
 const ABORTED: i32 = 6;
@@ -31,8 +33,7 @@ struct Tag;
 struct Step(u32);
 
 /// A bit of everything.
-fn program() {
-    let mut world = World::new();
+fn program(mut world: World) {
     let all = world.spawn_batch((0..40).map(|i| (Number(i), Label("a".into()))));
     for &entity in &all[..10] {
         world.insert(entity, Tag).expect("alive");
@@ -60,7 +61,9 @@ fn program() {
 fn the_program() {
     let Ok(left) = env::var(VARIABLE) else { return };
     LEFT.set(Some(left.parse().expect("a number")));
-    program();
+    program(World::new());
+    let host = Watched { grants: |_| !fails(), freed: |_| () };
+    program(World::with_block_memory(Arc::new(host)));
     LEFT.set(None);
 }
 

@@ -217,7 +217,7 @@ pub unsafe extern "C" fn fm_component_register(
             Some(function) => {
                 let (name, drop) = (name.to_owned(), Some((function, desc.user)));
                 // SAFETY: values are what the caller says, moved as bytes, and good on any thread, as
-                // `user` is.
+                // `user` is until the world is freed.
                 unsafe { ComponentDescriptor::with_functions(name, layout, drop, None, None) }
             }
         };

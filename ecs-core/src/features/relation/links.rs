@@ -662,7 +662,7 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
 
 /// Relations by their numbers.
 impl<'w> ById<'w> {
-    /// A relation by its number, to be looked at. `None` if it is not of this world.
+    /// A relation by its number, to be looked at. `None` if this world has no relation of that number.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationRef<'w>> {
         let fns = self.0.relations().get(relation.index())?;
@@ -672,7 +672,7 @@ impl<'w> ById<'w> {
 
 /// Relations by their numbers.
 impl<'w> ByIdMut<'w> {
-    /// A relation by its number, to be changed. `None` if it is not of this world.
+    /// A relation by its number, to be changed. `None` if this world has no relation of that number.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationMut<'w>> {
         let is_known = relation.index() < self.0.relations().len();
