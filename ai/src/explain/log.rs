@@ -194,7 +194,7 @@ impl DecisionLog {
     }
 
     /// Says what an entity is called in sentences about others, whether it is watched or not: a
-    /// `Door`. An [observer](formic_ecs::World::observe) of a component says it of those that come later.
+    /// `Door`. An [observer](formic_ecs::Hooks::observe) of a component says it of those that come later.
     pub fn call(&mut self, entity: Entity, kind: impl Into<Label>) {
         let kind = kind.into();
         match self.watched.get_mut(&entity) {

@@ -71,7 +71,7 @@ impl World {
     /// copied.
     ///
     /// Should a clone panic, the copies before it are there, and nothing of the one that it was
-    /// for. Should an [observer](Self::observe) take the original away, the copies made before are
+    /// for. Should an [observer](crate::Hooks::observe) take the original away, the copies made before are
     /// returned.
     ///
     /// ```

@@ -16,7 +16,7 @@ use crate::transfer::{Change, ReplacedRows, RowMoves};
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
 /// The filter sees enabled bits as a query does. Rows go by runs and chunks, unless a hook
-/// [watches](World::observe): then entities go one by one.
+/// [watches](crate::Hooks::observe): then entities go one by one.
 ///
 /// ```
 /// use formic_ecs::prelude::*;

@@ -15,7 +15,7 @@ impl World {
     /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct
     /// that derives [`Bundle`]. `()` is an entity without any.
     ///
-    /// It is gone already where an [observer](Self::observe) despawned it.
+    /// It is gone already where an [observer](crate::Hooks::observe) despawned it.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -96,7 +96,7 @@ impl World {
 
     /// Takes all entities out of the world and drops their components. Resources stay.
     ///
-    /// Those that [observers](Self::observe) have to be told of go first, one by one; should an
+    /// Those that [observers](crate::Hooks::observe) have to be told of go first, one by one; should an
     /// observer panic, the others are still there.
     ///
     /// # Panics
