@@ -1,7 +1,7 @@
 //! Futures on the threads of a pool: each time that one is woken, a job polls it.
 
 use crate::panic_slot::{Payload, catch, discard};
-use crate::run_job::queue_job;
+use crate::run_job::queue_poll;
 use crate::shared::Shared;
 use crate::sync::{Arc, Mutex, Weak, downgrade};
 use crate::worker::run_until;
@@ -121,7 +121,7 @@ impl<T: Send + 'static> Task<T> {
     fn queue(self: StdArc<Self>) {
         let Some(shared) = self.shared.upgrade() else { return };
         let again = StdArc::downgrade(&self);
-        if let Err(payload) = catch(|| queue_job(&shared, move || self.poll())) {
+        if let Err(payload) = catch(|| queue_poll(&shared, move || self.poll())) {
             if let Some(again) = again.upgrade() {
                 again.wait_again();
             }

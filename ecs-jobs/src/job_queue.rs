@@ -47,6 +47,16 @@ impl JobQueue {
 
     /// Takes the next job.
     pub(crate) fn pop(&self) -> Option<JobId> {
+        self.take_by(take)
+    }
+
+    /// Takes the next job that `is_wanted`.
+    pub(crate) fn pop_where(&self, is_wanted: impl Fn(&JobId) -> bool) -> Option<JobId> {
+        self.take_by(|queue| queue.take_where(&is_wanted))
+    }
+
+    /// Has `take` take the next job of the one queue, or else of the other.
+    fn take_by(&self, take: impl Fn(&Queue<JobId>) -> Option<JobId>) -> Option<JobId> {
         let waits = !self.background.is_empty();
         if waits && (self.taken.load(Ordering::Relaxed) + 1 >= BACKGROUND_TURN || !self.has_frame())
         {

@@ -216,9 +216,9 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
     });
 }
 
-/// Adds a job that runs in no case before this returns.
-pub(crate) fn queue_job(shared: &Shared, job: impl FnOnce() + Send + 'static) {
-    add::<JobId>(shared, Kind::Anywhere, &[], false, job);
+/// Adds a job that polls a future, and runs in no case before this returns.
+pub(crate) fn queue_poll(shared: &Shared, job: impl FnOnce() + Send + 'static) {
+    add::<JobId>(shared, Kind::Poll, &[], false, job);
 }
 
 #[inline]
@@ -265,15 +265,19 @@ fn add_claimed<'pool>(
 }
 
 /// Calls `run` in a pool without threads, and then runs all jobs that got ready meanwhile, in the order in which
-/// they did. Inside of such a call they are left to the one loop here.
+/// they did. Inside of such a call they are left to the one loop here. Polls of futures are left to threads
+/// that wait: one that wakes itself is ready again and again.
 fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
     let is_inside = context.is_draining.replace(true);
     run();
     if is_inside {
         return;
     }
-    while let Some(job) = take_any(shared) {
-        run_chain(shared, context, job, &mut || false);
+    let is_job = |id: &JobId| !shared.slots.get(*id).is_poll();
+    while let Some(id) = shared.ready.pop_where(is_job) {
+        if let Some(job) = shared.slots.claim(id) {
+            run_chain(shared, context, job, &mut || false);
+        }
     }
     context.is_draining.set(false);
 }

@@ -2,7 +2,7 @@
 
 use super::explore;
 use crate::context::WorkerContext;
-use crate::run_job::{add_job, queue_job, take_any};
+use crate::run_job::{add_job, queue_poll, take_any};
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::slots::{JobId, Kind};
@@ -30,7 +30,7 @@ impl Sleepers {
     }
 
     pub(super) fn push(&self) {
-        queue_job(&self.shared, || ());
+        queue_poll(&self.shared, || ());
     }
 
     /// Returns when it has taken a piece of work.
@@ -138,7 +138,7 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
             let pool = Arc::clone(&pool);
             move || {
                 let host = Arc::clone(&pool);
-                queue_job(&pool.shared, move || host.flag.store(1, Ordering::Relaxed));
+                queue_poll(&pool.shared, move || host.flag.store(1, Ordering::Relaxed));
             }
         });
         let mut looks = 0;

@@ -17,7 +17,7 @@ impl Pool {
     ///
     /// The thread that wakes a future never polls it. In a pool without threads of its own a thread does
     /// that waits for something there, as in [`block_on`](Self::block_on) or
-    /// [`run_until`](Self::run_until). One that has a [gate](Self::gate) must have ended before the pool goes.
+    /// [`run_until`](Self::run_until); no other call does. One that has a [gate](Self::gate) must have ended before the pool goes.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};

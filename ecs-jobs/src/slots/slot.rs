@@ -108,6 +108,8 @@ pub(crate) enum Kind {
     Background,
     /// No thread: there is nothing to run, it only waits for others.
     Joint,
+    /// Any thread; where there are none but those of callers, one that waits.
+    Poll,
     /// This thread alone.
     Pinned(u32),
 }
@@ -118,7 +120,7 @@ impl Kind {
     /// No thread, before a call makes it another kind.
     pub(crate) const GATE: Self = Self::Pinned(u32::MAX - Self::PINNED);
     /// The number of the first of those that are pinned.
-    const PINNED: u32 = 3;
+    const PINNED: u32 = 4;
 
     /// The number that a worker has among the threads that jobs are pinned to, behind the main thread.
     pub(crate) fn thread_of(worker: usize) -> u32 {
@@ -130,6 +132,7 @@ impl Kind {
             Self::Anywhere => 0,
             Self::Background => 1,
             Self::Joint => 2,
+            Self::Poll => 3,
             Self::Pinned(thread) => Self::PINNED + thread,
         }
     }
@@ -375,6 +378,12 @@ impl Slot {
     pub(crate) fn pinned(&self) -> Option<u32> {
         // Relaxed: came with the state.
         self.kind.load(Ordering::Relaxed).checked_sub(Kind::PINNED)
+    }
+
+    /// Whether it is the poll of a future.
+    pub(crate) fn is_poll(&self) -> bool {
+        // Relaxed: came with the lock of the queue.
+        self.kind.load(Ordering::Relaxed) == Kind::Poll.number()
     }
 
     /// Whether jobs of the frame are more urgent.

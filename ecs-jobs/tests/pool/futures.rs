@@ -355,9 +355,9 @@ fn a_thread_that_wakes_does_not_drop_the_output() {
     test.join().expect("no panic");
 }
 
-/// A lock may be held across a wait, and a wait ends when what it waits for is there.
+/// A lock may be held across a wait, and each call ends when what it is about is there.
 #[test]
-fn a_wait_in_a_pool_without_threads_polls_no_future_that_it_does_not_wait_for() {
+fn no_call_of_a_pool_without_threads_polls_a_future_that_it_does_not_wait_for() {
     within(Duration::from_secs(20), || {
         let pool = Pool::new(Threads::None).expect("no threads");
         let polls = Arc::new(AtomicUsize::new(0));
@@ -373,8 +373,14 @@ fn a_wait_in_a_pool_without_threads_polls_no_future_that_it_does_not_wait_for() 
         pool.complete(pool.on_main().schedule(|| ()));
         pool.on_main().schedule(|| ());
         assert_eq!(pool.run_main_thread_jobs(), 1);
-        assert_eq!(polls.load(Ordering::SeqCst), 0);
         drop(guard);
+        assert!(pool.is_done(pool.schedule(|| ())));
+        pool.cancel(pool.on_main().schedule(|| ()));
+        let gate = pool.gate();
+        let behind = pool.after(&[gate.handle()]).schedule(|| ());
+        gate.open_after(&[]);
+        assert!(pool.is_done(behind));
+        assert_eq!(polls.load(Ordering::SeqCst), 0);
 
         assert!(pool.try_run_one());
         assert_eq!(polls.load(Ordering::SeqCst), 1);

@@ -551,6 +551,25 @@ fn a_cancelled_job_is_dropped_with_those_after_it_unless_it_has_begun() {
 }
 
 #[test]
+fn a_job_of_the_background_has_its_turn_also_where_there_are_no_threads() {
+    fn lap(pool: &Arc<Pool>, is_over: &Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Relaxed) {
+            let (weak, is_over) = (Arc::downgrade(pool), Arc::clone(is_over));
+            pool.schedule(move || lap(&weak.upgrade().expect("it runs"), &is_over));
+        }
+    }
+    within(Duration::from_secs(20), || {
+        let (pool, is_over) = (Arc::new(pool(0)), Arc::new(AtomicBool::new(false)));
+        let (inside, end) = (Arc::clone(&pool), Arc::clone(&is_over));
+        pool.schedule(move || {
+            lap(&inside, &end);
+            inside.in_background().schedule(move || end.store(true, Ordering::Relaxed));
+        });
+        assert!(is_over.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
 fn what_the_drop_of_a_cancelled_job_schedules_runs_behind_that_drop_where_there_are_no_threads() {
     struct OnDrop<F: FnMut()>(F);
     impl<F: FnMut()> Drop for OnDrop<F> {
