@@ -152,7 +152,7 @@ fn ticks(text: &str) -> Result<u64, String> {
 /// A number of threads.
 ///
 /// # Errors
-/// Says the whole rule.
+/// Returns the whole rule if the text breaks it.
 pub fn threads(text: &str) -> Result<usize, String> {
     whole_number(text, 1, Setup::THREADS_MAX)
 }
@@ -162,7 +162,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// range.
 ///
 /// # Errors
-/// Says the whole rule.
+/// Returns the whole rule if the text breaks it.
 pub(crate) fn whole_number<T>(text: &str, least: T, most: T) -> Result<T, String>
 where
     T: std::str::FromStr + PartialOrd + Copy + TryInto<u64>,

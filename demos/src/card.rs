@@ -39,7 +39,7 @@ impl Demo {
     /// Builds the world as it is where none of the demo's own arguments were given.
     ///
     /// # Errors
-    /// Whatever the demo finds wrong with its numbers, or that it needs an argument.
+    /// Returns an error if the demo needs an argument, or finds its numbers wrong.
     pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
@@ -49,7 +49,7 @@ impl Demo {
     /// Builds the world by arguments that clap has read, for a command line: Ctrl-C does not wait for it.
     ///
     /// # Errors
-    /// Whatever the demo finds wrong with its numbers or arguments.
+    /// Returns an error if the demo finds its numbers or arguments wrong.
     pub fn start(
         &self,
         setup: &Setup,
@@ -94,7 +94,7 @@ pub fn no_arguments(command: Command) -> Command {
 /// A demo's own arguments, of the type that [`Demo::arguments`] declared them from.
 ///
 /// # Errors
-/// Only where the type declares something else than it reads.
+/// Returns an error if the type declares other arguments than it reads.
 pub fn own_arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
     T::from_arg_matches(matches).map_err(|error| Failure::Usage(error.to_string()))
 }

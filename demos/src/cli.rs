@@ -98,7 +98,7 @@ fn root() -> Command {
 /// Reads a command line; the first argument is the name of the program.
 ///
 /// # Errors
-/// [`Failure::Usage`] with clap's complaint in one line.
+/// Returns [`Failure::Usage`] with clap's complaint in one line.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match root().try_get_matches_from(&arguments) {

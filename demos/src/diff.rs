@@ -158,7 +158,7 @@ pub fn search<'a>(
 /// `demos diff`: says where two runs part.
 ///
 /// # Errors
-/// [`Failure::Differ`] if they do; other failures if they cannot be compared.
+/// Returns [`Failure::Differ`] if they do; other failures if they cannot be compared.
 pub fn run(arguments: &DiffArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Usage(what.to_owned()));
     let threads = match arguments.threads[..] {

@@ -22,7 +22,7 @@ impl Engine {
     /// Puts a world and its systems together, on threads of its own.
     ///
     /// # Errors
-    /// [`Failure::Usage`] where the system refuses a thread, [`Failure::Check`] where the systems
+    /// Returns [`Failure::Usage`] if the system refuses a thread, [`Failure::Check`] if the systems
     /// have no order.
     pub fn new(setup: &Setup, world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
         Self::on(Arc::new(setup.pool()?), world, systems)
@@ -31,7 +31,7 @@ impl Engine {
     /// Puts a world and its systems together, on threads that others use as well.
     ///
     /// # Errors
-    /// [`Failure::Check`] where the systems have no order.
+    /// Returns [`Failure::Check`] if the systems have no order.
     pub fn on(
         pool: Arc<Pool>,
         mut world: World,
@@ -58,7 +58,7 @@ impl Engine {
     /// The world and what its systems keep, between two ticks.
     ///
     /// # Errors
-    /// Lists what cannot be saved.
+    /// Returns a list of what cannot be saved.
     pub fn save(&self) -> Result<Save, SaveError> {
         Save::of(&self.world, &self.schedule)
     }
@@ -66,7 +66,7 @@ impl Engine {
     /// Goes on with a game that was saved by an engine that was built like this one.
     ///
     /// # Errors
-    /// Says what does not fit; nothing has changed then.
+    /// Returns what does not fit; nothing has changed then.
     pub fn load(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
         save.load(&mut self.world, &mut self.schedule)
     }
@@ -104,7 +104,7 @@ impl Engine {
     /// apply.
     ///
     /// # Errors
-    /// Says in one line what is wrong.
+    /// Returns a line that says what is wrong.
     pub fn check(&self) -> Result<(), String> {
         self.world.check().map_err(|error| error.to_string())?;
         match self.failed_commands {

@@ -16,7 +16,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Whether a file begins with these bytes.
 ///
 /// # Errors
-/// The file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn begins_with(path: &Path, front: &[u8]) -> Result<bool, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
@@ -28,7 +28,7 @@ pub fn begins_with(path: &Path, front: &[u8]) -> Result<bool, Failure> {
 /// The whole content of a file, without a byte-order mark.
 ///
 /// # Errors
-/// The file cannot be read, or is larger than [`BYTES_MAX`].
+/// Returns an error if the file cannot be read, or is larger than [`BYTES_MAX`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = read_at_most(path, BYTES_MAX)?;
     // Some editors put one in front of a text, of which it is no part.
@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// The whole content of a file, byte by byte.
 ///
 /// # Errors
-/// The file cannot be read, or has more than so many bytes.
+/// Returns an error if the file cannot be read, or has more than `bytes_max` bytes.
 pub fn read_at_most(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let file = File::open(path).map_err(|error| Failure::on_file("read", path, error))?;
     let mut bytes = Vec::new();
@@ -58,7 +58,7 @@ pub fn read_at_most(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
 /// The whole content of a text file.
 ///
 /// # Errors
-/// The file cannot be read, is larger than [`BYTES_MAX`], or is no UTF-8.
+/// Returns an error if the file cannot be read, is larger than [`BYTES_MAX`], or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read(path)?).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -70,7 +70,7 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
 /// What each line of a file says. Empty lines, and what stands behind a `#`, are passed over.
 ///
 /// # Errors
-/// Says in which line something is wrong.
+/// Returns an error that names the line if one is wrong.
 pub fn read_lines<T, E: fmt::Display>(
     path: &Path,
     read: impl Fn(&str) -> Result<T, E>,
@@ -89,7 +89,7 @@ pub fn read_lines<T, E: fmt::Display>(
 /// number.
 ///
 /// # Errors
-/// Says which format it is in.
+/// Returns an error that names the format if it is another one.
 pub fn check_format(number: &serde_json::Value, read: u32) -> Option<Result<(), String>> {
     let format = number.as_u64()?;
     Some(match format == u64::from(read) {
@@ -101,7 +101,7 @@ pub fn check_format(number: &serde_json::Value, read: u32) -> Option<Result<(), 
 /// Writes a whole file.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::on_file("write", path, error))
 }
@@ -110,7 +110,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// that a long run does not find out at its end that nothing can be kept.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn prove_writable(path: &Path) -> Result<(), Failure> {
     OpenOptions::new()
         .write(true)
@@ -125,7 +125,7 @@ pub fn prove_writable(path: &Path) -> Result<(), Failure> {
 /// files, because the current one may be read-only.
 ///
 /// # Errors
-/// That folder cannot be written either.
+/// Returns an error if that folder cannot be written either.
 pub fn picture_path(demo: &str) -> Result<PathBuf, Failure> {
     let folder = std::env::temp_dir();
     let usual = folder.join(format!("formic-{demo}.png"));

@@ -39,7 +39,7 @@ impl Origin {
     /// Whether its numbers are those of a run.
     ///
     /// # Errors
-    /// Says which is not.
+    /// Returns the name of the one that is not.
     pub fn check(&self) -> Result<(), &'static str> {
         let is_one = (1..=Setup::AGENTS_MAX).contains(&self.agents);
         is_one.then_some(()).ok_or("the number of agents is out of range")
@@ -54,7 +54,7 @@ impl Origin {
     /// Which of the demos it is of, and the arguments of its command line.
     ///
     /// # Errors
-    /// Says why there is no such demo, or why it does not take these arguments any more.
+    /// Returns an error if there is no such demo, or if it does not take these arguments any more.
     pub fn read(
         &self,
         demos: &'static [&'static Demo],

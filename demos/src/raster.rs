@@ -56,7 +56,7 @@ impl Raster {
     /// A picture of one colour.
     ///
     /// # Panics
-    /// If a side is 0 or longer than [`Raster::SIDE_MAX`].
+    /// Panics if a side is 0 or longer than [`Raster::SIDE_MAX`].
     #[must_use]
     pub fn new(width: u32, height: u32, background: Colour) -> Self {
         let sides = 1..=Self::SIDE_MAX;
@@ -143,8 +143,8 @@ impl Raster {
     /// The bytes of a PNG file, the same for the same picture.
     ///
     /// # Panics
-    /// Never: memory takes every byte, and the sides were checked when the
-    /// picture was made.
+    /// Panics if the encoder fails, which it does not: it writes to memory, and the sides were checked when
+    /// the picture was made.
     #[must_use]
     pub fn png(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

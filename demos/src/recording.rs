@@ -74,7 +74,7 @@ impl Recording {
     /// Reads a recording. Of one that was cut off, what is on it.
     ///
     /// # Errors
-    /// Says in which line it is none.
+    /// Returns an error that names the line at which it stops being a recording.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut lines = bytes.split(|&byte| byte == b'\n');
         let mut seal = Seal::new();
@@ -161,7 +161,7 @@ impl Recording {
     /// Compares the state after so many ticks, and puts in what was put in then.
     ///
     /// # Errors
-    /// [`Failure::Check`] if the state is not the recorded one, [`Failure::Usage`] if the demo does not
+    /// Returns [`Failure::Check`] if the state is not the recorded one, [`Failure::Usage`] if the demo does not
     /// understand what was put in.
     pub fn replay(&self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
         if let Ok(place) = self.hashes.binary_search_by_key(&tick, |it| it.0) {

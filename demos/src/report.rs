@@ -41,7 +41,7 @@ struct Report<'a> {
 /// plan asks for.
 ///
 /// # Errors
-/// [`Failure::Stdout`] if `out` cannot be written.
+/// Returns [`Failure::Stdout`] if `out` cannot be written.
 pub fn write(
     plan: &Plan,
     simulation: &dyn Simulation,

@@ -54,7 +54,7 @@ pub fn build(
 /// not fit.
 ///
 /// # Errors
-/// As [`build`], and if the save does not fit.
+/// Returns the errors of [`build`], and an error if the save does not fit.
 pub fn load(
     game: &SavedGame,
     path: &Path,
@@ -69,7 +69,7 @@ pub fn load(
 /// `demo --replay FILE`: the run of a recording with the results that this command line asks for.
 ///
 /// # Errors
-/// As [`run_of`], and if the command line asks for what the recording says.
+/// Returns the errors of [`run_of`], and an error if the command line asks for what the recording says.
 pub fn of_recording(
     command: &DemoCommand,
     path: &Path,
@@ -90,7 +90,7 @@ pub fn of_recording(
 /// `demo --load FILE`: the run of a saved game with the results that this command line asks for.
 ///
 /// # Errors
-/// As [`load`], and if the command line asks for what the save says.
+/// Returns the errors of [`load`], and an error if the command line asks for what the save says.
 pub fn of_save(command: &DemoCommand, path: &Path) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let game = SavedGame::read(path)?;
     let (header, run) = (&game.header, &command.run);
@@ -145,7 +145,7 @@ fn cut_off(path: &Path, recording: &Recording) -> String {
 /// `demos verify FILE`: lives the run of a recording again, and compares all its hashes.
 ///
 /// # Errors
-/// [`Failure::Check`] with the first tick that differs; as [`run_of`] besides.
+/// Returns [`Failure::Check`] with the first tick that differs; as [`run_of`] besides.
 pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Result<(), Failure> {
     let recording = Recording::read(path)?;
     let (hashes, ticks) = (recording.hashes.len(), recording.ticks());

@@ -22,7 +22,7 @@ use crate::simulation::Simulation;
 /// world are what one wants to see. So is an interruption.
 ///
 /// # Errors
-/// [`Failure::Check`] if the world is not as it must be at the end, or not as it was recorded;
+/// Returns [`Failure::Check`] if the world is not as it must be at the end, or not as it was recorded;
 /// [`Failure::Usage`] if a file cannot be written, [`Failure::Stdout`] if
 /// the results cannot; [`Failure::Interrupted`] after Ctrl-C.
 pub fn run(

@@ -57,7 +57,7 @@ impl SavedGame {
     /// A saved game from the bytes of one.
     ///
     /// # Errors
-    /// Says why they are none.
+    /// Returns the reason if they are none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let save = Save::from_bytes(bytes).map_err(|error| error.to_string())?;
         let header = save.attached(HEADER).unwrap_or_default();

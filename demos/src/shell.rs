@@ -31,8 +31,8 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Runs the program on `arguments` and writes its results to `out`.
 ///
 /// # Errors
-/// A bad argument, an unusable file, a failed check, or an `out` that cannot
-/// be written.
+/// Returns an error for a bad argument, an unusable file, a failed check, or an `out` that cannot be
+/// written.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,

@@ -99,7 +99,7 @@ pub trait Simulation: Viewed + Send {
     /// out of nothing, a broken store.
     ///
     /// # Errors
-    /// Says in one line what is wrong; the program then leaves with code 1.
+    /// Returns a line that says what is wrong; the program then exits with code 1.
     fn check(&self) -> Result<(), String>;
 
     /// The world as a picture: what the page shows, if nothing else is said.
@@ -132,7 +132,7 @@ pub trait Simulation: Viewed + Send {
     /// Everything that decides what comes next, between two ticks.
     ///
     /// # Errors
-    /// Lists what cannot be saved.
+    /// Returns a list of what cannot be saved.
     fn save(&self) -> Result<Save, String> {
         self.engine().save().map_err(|error| error.to_string())
     }
@@ -141,7 +141,7 @@ pub trait Simulation: Viewed + Send {
     /// lines, none where all did.
     ///
     /// # Errors
-    /// Says what is wrong with the save.
+    /// Returns what is wrong with the save.
     fn load(&mut self, save: &Save) -> Result<String, String> {
         self.engine_mut().load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
@@ -150,7 +150,7 @@ pub trait Simulation: Viewed + Send {
     /// demo's own. It is what recordings keep.
     ///
     /// # Errors
-    /// Says in one line why it cannot be done; nothing has changed then.
+    /// Returns a line that says why it cannot be done; nothing has changed then.
     fn input(&mut self, input: &str) -> Result<(), String> {
         _ = input;
         Err("nothing can be put in here".to_owned())

@@ -93,7 +93,7 @@ fn is_linked(terrain: &Terrain, class: ClassId, from: Vec2, to: Vec2) -> bool {
 /// regions are those of the map.
 ///
 /// # Errors
-/// Says in one line who stood or walked where it cannot be, or what is wrong with the regions.
+/// Returns a line that names who stood or walked where it cannot be, or what is wrong with the regions.
 ///
 /// # Panics
 /// Panics if the world has no terrain.

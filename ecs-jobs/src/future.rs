@@ -77,8 +77,8 @@ trait Spawned: Send + Sync {
 ///
 /// # Panics
 ///
-/// When it is polled: with the panic of the future that it stands for, or if it has given its output
-/// before, or its pool has gone.
+/// Panics if it is polled after the future that it stands for has panicked, after it has given its
+/// output, or after its pool has gone.
 pub struct FutureTask<T>(StdArc<Task<T>>);
 
 struct Task<T> {

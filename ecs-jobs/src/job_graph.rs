@@ -106,7 +106,7 @@ impl<'env> JobGraph<'env> {
     ///
     /// # Panics
     ///
-    /// With the first panic of a job.
+    /// Panics if a job does, with the first of their panics.
     pub fn run(&mut self, pool: &Pool) {
         let measured = self.measure_next || measures(self.run_count);
         self.run_count += 1;

@@ -80,7 +80,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
+    /// Returns [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
     /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
     pub fn new(threads: Threads) -> Result<Self, PoolError> {
         Self::builder().threads(threads).build()
@@ -112,7 +112,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the first panic of `body` or of a job. All jobs have ended then.
+    /// Panics if `body` or a job does, with the first of their panics. All jobs have ended then.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -137,8 +137,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the panic of `first`, else with that of `second`. If `first` panics
-    /// before `second` has started, `second` is dropped.
+    /// Panics if `first` or `second` does, with the panic of `first` if both do. If `first` panics before
+    /// `second` has started, `second` is dropped.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -173,8 +173,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the first panic of `body`; indices of batches that had not started
-    /// are left out then.
+    /// Panics if `body` does, with the first of its panics; indices of batches that had not started are
+    /// left out then.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -199,7 +199,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Like [`for_each_index`](Self::for_each_index).
+    /// Panics like [`for_each_index`](Self::for_each_index).
     pub fn for_each_range(&self, len: usize, body: impl Fn(Range<usize>) + Sync) {
         self.for_each_range_with_slot(len, |_slot, range| body(range));
     }
@@ -225,7 +225,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Like [`for_each_index`](Self::for_each_index).
+    /// Panics like [`for_each_index`](Self::for_each_index).
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};

@@ -181,8 +181,7 @@ impl Slots {
     ///
     /// # Panics
     ///
-    /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
-    /// happened then.
+    /// Panics if there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has happened then.
     pub(crate) fn take(&self) -> Claimed<'_> {
         let own = self.ledger.own(thread_place());
         let (index, slot) = match self.ledger.take(own) {

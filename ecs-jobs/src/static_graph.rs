@@ -46,7 +46,7 @@ impl StaticGraph {
     ///
     /// # Panics
     ///
-    /// If there are more than four billion nodes or waits.
+    /// Panics if there are more than four billion nodes or waits.
     pub(crate) fn new(successors: &[Vec<usize>], sharing: Sharing) -> Self {
         let count = successors.len();
         let small =
@@ -83,8 +83,8 @@ impl StaticGraph {
     ///
     /// # Panics
     ///
-    /// With the first panic of `body`, when all bodies that had started have ended. Those that had
-    /// not are not started.
+    /// Panics if `body` does, with the first of its panics, when all bodies that had started have ended.
+    /// Those that had not are not started.
     pub(crate) fn run_together(
         &self,
         shared: &Shared,

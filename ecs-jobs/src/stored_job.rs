@@ -101,7 +101,7 @@ impl<'a, A> StoredJob<'a, A> {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// Panics if there is none.
     pub(crate) fn run(&mut self, argument: &A) {
         let table = self.table.take().expect("a job is run once");
         // SAFETY: the room holds what the table was made for (J-7), which gets an

@@ -338,7 +338,7 @@ impl Sequence {
     /// next tick.
     ///
     /// # Errors
-    /// As [`ActionSet::spawn`].
+    /// Returns the errors of [`ActionSet::spawn`].
     pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, ActionSetError> {
         let agent = self.plan.spawn(world, agent)?;
         self.start(world, agent);
@@ -349,7 +349,7 @@ impl Sequence {
     /// tick.
     ///
     /// # Errors
-    /// As [`ActionSet::attach`].
+    /// Returns the errors of [`ActionSet::attach`].
     pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), ActionSetError> {
         self.plan.attach(world, agent)?;
         self.start(world, agent);

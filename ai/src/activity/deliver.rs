@@ -399,7 +399,7 @@ pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
 /// for tests. A world that was restored has nothing to look at until the first run.
 ///
 /// # Errors
-/// Says what is wrong.
+/// Returns what is wrong.
 pub fn check<A: Activity>(world: &World) -> Result<(), String> {
     let Ok(table) = world.resource::<Subscriptions<A>>() else { return Ok(()) };
     if table.restored != Some(world.restored()) {

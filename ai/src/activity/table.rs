@@ -350,7 +350,7 @@ impl<A> Subscriptions<A> {
     /// Looks whether these are the subscriptions of the tasks, each of them, and no others.
     ///
     /// # Errors
-    /// Says in a line what is wrong.
+    /// Returns a line that says what is wrong.
     pub(super) fn check<'t>(
         &self,
         tasks: impl Iterator<Item = (Entity, &'t [Subscription])>,

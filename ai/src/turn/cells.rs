@@ -250,7 +250,7 @@ impl<C: CellName> Cells<C> {
     /// Compares what is known with the world.
     ///
     /// # Errors
-    /// Says in one line which cell or entity is wrong.
+    /// Returns a line that names the cell or entity that is wrong.
     pub fn check(&self, world: &World) -> Result<(), String> {
         let (position, aggregates) = (self.position.clone(), self.aggregates.clone());
         let mut fresh = Self { position, aggregates, ..Self::new() };

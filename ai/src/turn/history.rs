@@ -50,7 +50,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// have been taken.
     ///
     /// # Panics
-    /// As [`take_turn`](Self::take_turn).
+    /// Panics like [`take_turn`](Self::take_turn).
     pub fn replay(&mut self, world: &mut World, log: &TurnLog<K>) -> Result<(), ReplayError> {
         for (turn, logged) in log.turns.iter().enumerate() {
             let (kind, steps_max) = (logged.kind.clone(), logged.broken_off);

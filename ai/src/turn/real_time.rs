@@ -85,7 +85,7 @@ type Run<K> = Box<dyn FnMut(&mut Point<'_, K>) -> Motion + Send + Sync>;
 ///
 /// # Panics
 ///
-/// The turn panics, and is taken back, if the hook writes to an entity that is not alive.
+/// Panics if the hook writes to an entity that is not alive; the turn is taken back then.
 ///
 /// ```
 /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};

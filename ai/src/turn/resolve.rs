@@ -181,7 +181,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// through the rules and into the log like any other turn, if anything is done.
     ///
     /// # Panics
-    /// As [`take_turn`](Self::take_turn).
+    /// Panics like [`take_turn`](Self::take_turn).
     pub fn act(
         &mut self,
         world: &mut World,
@@ -196,7 +196,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// are over; who comes next. `decide` is the minds.
     ///
     /// # Panics
-    /// As [`take_turn`](Self::take_turn).
+    /// Panics like [`take_turn`](Self::take_turn).
     pub fn run(
         &mut self,
         world: &mut World,

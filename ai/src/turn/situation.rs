@@ -70,7 +70,7 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// A component of an entity.
     ///
     /// # Errors
-    /// As [`World::get`].
+    /// Returns the errors of [`World::get`].
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&'a T, ComponentError> {
         match self.action.and_then(|action| action.change::<T>(entity)) {
             None => self.world.get(entity),

@@ -51,7 +51,7 @@ impl Dungeon {
     /// A dungeon on a map, with as many imps on random tiles as the setup says.
     ///
     /// # Errors
-    /// [`Failure::Usage`] where the system refuses a thread.
+    /// Returns [`Failure::Usage`] if the system refuses a thread.
     pub(super) fn new(setup: &Setup, grid: Grid, script: Script) -> Result<Self, Failure> {
         let terrain = Terrain::new(grid, MoveRule::default());
         let seed = RandomStream::new(setup.seed);
@@ -83,7 +83,7 @@ impl Dungeon {
     /// cheats give the same dungeon.
     ///
     /// # Errors
-    /// Why nothing was changed.
+    /// Returns the reason if nothing was changed.
     pub(super) fn apply(&mut self, cheat: Cheat) -> Result<(), &'static str> {
         let done = self.try_apply(cheat);
         let visits: &mut Visits = self.engine.resource_mut();

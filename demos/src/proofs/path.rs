@@ -106,7 +106,7 @@ struct Answer {
 /// Solves the scenarios that `arguments` name.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a file that cannot be used, [`Failure::Check`] if an answer was wrong,
+/// Returns [`Failure::Usage`] for a file that cannot be used, [`Failure::Check`] if an answer was wrong,
 /// [`Failure::Stdout`] if `out` cannot be written.
 pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);

@@ -55,7 +55,7 @@ struct Results {
 /// Makes the edits that `arguments` ask for.
 ///
 /// # Errors
-/// As [`path::run`](crate::proofs::path::run).
+/// Returns the errors of [`path::run`](crate::proofs::path::run).
 pub fn run(arguments: &RegionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let results = edit(arguments, terrain);

@@ -385,7 +385,7 @@ impl CommandBuffer {
     /// now; should it panic, those before are recorded.
     ///
     /// # Panics
-    /// As [`spawn`](Self::spawn) does.
+    /// Panics like [`spawn`](Self::spawn).
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let bundles = bundles.into_iter();
         let mut spawned = Vec::with_capacity(expected_of(&bundles));

@@ -65,7 +65,7 @@ impl<T> HashRule<T> {
     /// `#[serde(flatten)]`, has no such hash.
     ///
     /// # Panics
-    /// Its function panics if the format has no way to write a value.
+    /// Panics if the format cannot write a value, when that is hashed.
     #[cfg(feature = "serde")]
     #[must_use]
     pub const fn serde() -> Self

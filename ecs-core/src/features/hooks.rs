@@ -221,8 +221,8 @@ impl Hooks<'_> {
     /// panicked.
     ///
     /// # Panics
-    /// Operations panic where observers cause each other 128 levels deep, and where an observer puts
-    /// another world in place of the one that it was given.
+    /// Panics if observers cause each other 128 levels deep, or if an observer puts another world in place
+    /// of the one that it was given: in the operation that they observe.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

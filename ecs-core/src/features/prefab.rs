@@ -118,10 +118,10 @@ impl World {
     /// given the bundle that the closure makes for it: its number counts from zero.
     ///
     /// # Errors
-    /// As for [`instantiate`](Self::instantiate).
+    /// Returns the errors of [`instantiate`](Self::instantiate).
     ///
     /// # Panics
-    /// As [`instantiate`](Self::instantiate), and where the bundle has a component twice.
+    /// Panics like [`instantiate`](Self::instantiate), and if the bundle has a component twice.
     pub fn instantiate_with<B: Bundle>(
         &mut self,
         prefab: Entity,

@@ -90,8 +90,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// As [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component that this
-    /// world has not: it was made for another one.
+    /// Panics like [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component
+    /// that this world does not have: it was made for another one.
     pub fn cell_for(&mut self, declared: &DeclaredAccess, slot_count: usize) -> WorldCell<'_> {
         self.cell_with_slots(slot_count, Some(declared))
     }
@@ -100,7 +100,7 @@ impl World {
     /// [`SerialCells`].
     ///
     /// # Panics
-    /// As [`cell_for`](Self::cell_for).
+    /// Panics like [`cell_for`](Self::cell_for).
     pub fn serial_cells_for(
         &mut self,
         declared: &DeclaredAccess,

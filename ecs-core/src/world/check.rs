@@ -21,7 +21,7 @@ impl World {
     /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
     ///
     /// # Errors
-    /// The first invariant found broken.
+    /// Returns the first invariant found broken.
     pub fn check(&self) -> Result<(), BrokenInvariant> {
         self.entities.check().map_err(|detail| broken("I-1", detail.into()))?;
         self.registry.check().map_err(|(invariant, detail)| broken(invariant, detail.into()))?;

@@ -71,7 +71,7 @@ impl<'env> JobGraphBuilder<'env> {
     ///
     /// # Panics
     ///
-    /// If one of `after` is of another graph.
+    /// Panics if one of `after` is of another graph.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -91,7 +91,7 @@ impl<'env> JobGraphBuilder<'env> {
     ///
     /// # Panics
     ///
-    /// If one of them is of another graph.
+    /// Panics if one of them is of another graph.
     pub fn order(&mut self, first: GraphJob, second: GraphJob) {
         let (first, second) = (self.place_of(first), self.place_of(second));
         self.successors[first].push(second);
@@ -109,7 +109,7 @@ impl<'env> JobGraphBuilder<'env> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Circle`] if jobs wait for each other.
+    /// Returns [`GraphError::Circle`] if jobs wait for each other.
     pub fn build(mut self) -> Result<JobGraph<'env>, GraphError> {
         for successors in &mut self.successors {
             successors.sort_unstable();

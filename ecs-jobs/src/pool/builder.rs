@@ -240,12 +240,12 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
-    /// [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
+    /// Returns [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
     /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
     ///
     /// # Panics
     ///
-    /// If the name contains a zero byte.
+    /// Panics if the name contains a zero byte.
     pub fn build(mut self) -> Result<Pool, PoolError> {
         let wanted = self.threads.worker_count();
         if wanted > Threads::WORKER_COUNT_MAX {

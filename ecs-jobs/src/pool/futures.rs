@@ -38,7 +38,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With a panic of `future`.
+    /// Panics if `future` does.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on(&self.shared, future)
     }

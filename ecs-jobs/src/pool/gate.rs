@@ -50,9 +50,9 @@ impl Gate {
     ///
     /// # Panics
     ///
-    /// If one of `jobs` is of another pool, or if there are more than sixteen million unfinished jobs; in
-    /// debug builds also if one of `jobs` waits for the gate, which without a check is a wait without an end.
-    /// The gate is cancelled then.
+    /// Panics if one of `jobs` is of another pool, or if there are more than sixteen million unfinished
+    /// jobs; in debug builds also if one of `jobs` waits for the gate, which is otherwise a wait without an
+    /// end. The gate is cancelled then.
     pub fn open_after(mut self, jobs: &[JobHandle]) {
         if let Some(shared) = self.shared.as_ref().and_then(Weak::upgrade) {
             let are_ours = jobs.iter().all(|job| job.pool == self.handle.pool);
@@ -78,7 +78,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Like [`schedule`](Self::schedule).
+    /// Panics like [`schedule`](Self::schedule).
     pub fn gate(&self) -> Gate {
         let handle = JobHandle { pool: self.shared.number, id: add_gate(&self.shared) };
         Gate { shared: Some(downgrade(&self.shared)), handle }

@@ -46,7 +46,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If there are more than sixteen million unfinished jobs. The job is dropped then.
+    /// Panics if there are more than sixteen million unfinished jobs. The job is dropped then.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -73,8 +73,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Like [`schedule`](Self::schedule). If `body` panics, the batches that have
-    /// not started are left out, and the job has failed.
+    /// Panics like [`schedule`](Self::schedule). If `body` panics, the batches that have not started are
+    /// left out, and the job has failed.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -155,9 +155,9 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the panic of `body` on the first worker on which it panicked, when all have ended. If the
+    /// Panics if `body` does, when all have ended, with the panic on the first of the workers. Panics if the
     /// calling thread is in a job or in a call of this pool, which a worker may be waiting for (the first
-    /// indices of a loop, which its caller runs alone, count as outside of it). Like
+    /// indices of a loop, which its caller runs alone, count as outside of it), and like
     /// [`schedule`](Self::schedule).
     ///
     /// ```
@@ -233,7 +233,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Like [`schedule`](Self::schedule).
+    /// Panics like [`schedule`](Self::schedule).
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -252,7 +252,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If `job` is of another pool.
+    /// Panics if `job` is of another pool.
     #[must_use]
     pub fn is_done(&self, job: JobHandle) -> bool {
         self.check(&[job]);
@@ -271,9 +271,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If the job has failed: with the payload of the panic, or with a message if
-    /// a caller has got that already. If `job` is of another pool. If a job waits
-    /// for itself.
+    /// Panics if the job has failed, with the payload of its panic, or with a message if a caller has got
+    /// that already. Panics if `job` is of another pool, or if a job waits for itself.
     pub fn complete(&self, job: JobHandle) {
         match self.try_complete(job) {
             Ok(()) => {}
@@ -289,13 +288,13 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`JobError::Failed`] if the job panicked or was cancelled; the payload, if
+    /// Returns [`JobError::Failed`] if the job panicked or was cancelled; the payload, if
     /// no caller has got it, is the caller's to take. [`JobError::OtherPool`] if the
     /// handle is of another pool, also of one that is gone.
     ///
     /// # Panics
     ///
-    /// If a job waits for itself; in debug builds also if it does by way of others.
+    /// Panics if a job waits for itself; in debug builds also if it does so by way of others.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
@@ -318,13 +317,13 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// As [`try_complete`](Self::try_complete), and [`JobError::TimedOut`] if the job is not done when
+    /// Returns the errors of [`try_complete`](Self::try_complete), and [`JobError::TimedOut`] if the job is not done when
     /// the time is over. It is not disturbed, and can be waited for again.
     ///
     /// # Panics
     ///
-    /// If a job waits for itself; in debug builds also if it does by way of others: the thread may have
-    /// begun to help with one of them when the time is over.
+    /// Panics if a job waits for itself; in debug builds also if it does so by way of others: the thread may
+    /// have begun to help with one of them when the time is over.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
@@ -362,9 +361,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the payload of a job that panicked, if there is one that no caller has
-    /// got: the oldest. If called from inside a job with a handle, which would
-    /// wait for itself.
+    /// Panics if a job has panicked and no caller has got its payload, with the oldest such payload. Panics
+    /// if called from inside a job with a handle, which would wait for itself.
     pub fn flush(&self) {
         let is_inside = WorkerContext::with_any(&self.shared, |context| {
             context.is_some_and(|context| context.job.get().is_some())

@@ -50,8 +50,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With a panic of `condition`; and if this thread is in 128 waits already, each inside of a job that
-    /// it runs in the one around it. (The loop of a worker is one.)
+    /// Panics if `condition` does, or if this thread is in 128 waits already, each inside of a job that it
+    /// runs in the one around it. (The loop of a worker is one.)
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
         run_until(&self.shared, None, condition);
     }
@@ -62,7 +62,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If `job` is of another pool, or if a job waits for itself; or if this thread is in 128 waits
+    /// Panics if `job` is of another pool, if a job waits for itself, or if this thread is in 128 waits
     /// already, each inside of a job that it runs in the one around it.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);

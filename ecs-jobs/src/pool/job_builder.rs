@@ -16,8 +16,8 @@ use std::ops::Range;
 ///
 /// # Panics
 ///
-/// The calls that schedule panic if one of the jobs before is of another pool, or if there are more
-/// than sixteen million unfinished jobs. The job is dropped then.
+/// Panics if one of the jobs before is of another pool, or if there are more than sixteen million
+/// unfinished jobs: in the calls that schedule. The job is dropped then.
 ///
 /// ```
 /// # use formic_jobs::{Pool, Threads};

@@ -162,7 +162,7 @@ impl<Q: QueryData> ExclusiveLookup<'_, Q> {
     /// Exclusive access of a row to the components of a target, until the claim is dropped.
     ///
     /// # Errors
-    /// As [`ExclusiveView::claim`]. [`ClaimError::Contested`] and [`ClaimError::Held`] end the run as well.
+    /// Returns the errors of [`ExclusiveView::claim`]. [`ClaimError::Contested`] and [`ClaimError::Held`] end the run as well.
     #[inline]
     pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         self.view.claim(row, target).inspect_err(|error| self.note(row.entity(), error))

@@ -189,8 +189,8 @@ impl Save {
     /// were then.
     ///
     /// # Panics
-    /// Passes on the panic of a [codec](formic_ecs::Codec) or of a [step](SaveRules::migrate). Nothing
-    /// is changed by one of a codec of a resource or an event.
+    /// Panics if a [codec](formic_ecs::Codec) or a [step](SaveRules::migrate) does. Nothing is changed then
+    /// if it was a codec of a resource or an event.
     pub fn load(
         &self,
         world: &mut World,

@@ -18,7 +18,7 @@ pub trait ParallelSink: Sync {
     ///
     /// # Panics
     ///
-    /// Those that keep values in the order of batches panic if the numbers go down otherwise.
+    /// Panics if the numbers go down otherwise, where the sink keeps values in the order of batches.
     fn with_slot<R>(&self, slot: usize, batch: usize, body: impl FnOnce(&mut Self::Slot) -> R)
     -> R;
 }

@@ -51,7 +51,7 @@ impl Schedule {
     /// ```
     ///
     /// # Panics
-    /// As [`run`](Self::run) does; the run is over then. Where there is nothing to step through,
+    /// Panics like [`run`](Self::run); the run is over then. Panics if there is nothing to step through,
     /// because no system was added.
     pub fn step(&mut self, world: &mut World, pool: &Pool) -> StepReport {
         assert!(self.part_len(0) > 0, "a schedule without systems has no steps");

@@ -39,7 +39,7 @@ impl Slots {
     ///
     /// # Panics
     ///
-    /// If there are too many unfinished jobs.
+    /// Panics if there are too many unfinished jobs.
     pub(crate) fn gather<D: Copy + Into<JobId>>(&self, many: &[D]) -> Few {
         let mut few = [JobId::new(0, 1); DEPENDENCIES_MAX];
         if many.len() <= DEPENDENCIES_MAX {

@@ -96,7 +96,7 @@ pub trait View {
     /// came of it.
     ///
     /// # Errors
-    /// Says why it cannot be done there.
+    /// Returns why it cannot be done there.
     fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
         _ = at;
         Err(format!("there is no cheat {name} here"))
@@ -156,7 +156,7 @@ pub trait Host {
     /// Looks for what must never be, between two ticks.
     ///
     /// # Errors
-    /// Says in one line what is wrong.
+    /// Returns a line that says what is wrong.
     fn check(&self) -> Result<(), String> {
         self.world().check().map_err(|fault| fault.to_string())
     }
@@ -164,7 +164,7 @@ pub trait Host {
     /// Everything that decides what comes next, between two ticks: the page goes back to it.
     ///
     /// # Errors
-    /// Says what cannot be saved; here that nothing can.
+    /// Returns what cannot be saved; here that nothing can.
     fn save(&self) -> Result<Save, String> {
         Err("this program does not say how it is saved".to_owned())
     }
@@ -172,7 +172,7 @@ pub trait Host {
     /// Goes back to what was saved. What a viewer keeps in the world need not come back.
     ///
     /// # Errors
-    /// Says what does not fit.
+    /// Returns what does not fit.
     fn load(&mut self, save: &Save) -> Result<(), String> {
         _ = save;
         Err("this program does not say how it is loaded".to_owned())

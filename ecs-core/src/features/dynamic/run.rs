@@ -158,7 +158,7 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
+    /// Returns the errors of [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
     /// where both are the same component.
     pub fn bytes_pair(
         &mut self,

@@ -163,7 +163,7 @@ impl World {
     /// Saves all entities in the memory of an older snapshot: for those who do it every tick.
     ///
     /// # Errors
-    /// As for [`snapshot`](Self::snapshot). The older one is lost then: it has no bytes, and cannot
+    /// Returns the errors of [`snapshot`](Self::snapshot). The older one is lost then: it has no bytes, and cannot
     /// be restored.
     pub fn snapshot_into(&self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
         save::save(self, &mut snapshot.bytes)

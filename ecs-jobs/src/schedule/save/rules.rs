@@ -284,7 +284,7 @@ impl SaveRules {
     /// Writes a value of a type that is saved whole.
     ///
     /// # Errors
-    /// Says what to do about it if it cannot be written.
+    /// Returns what to do about it if it cannot be written.
     pub(in crate::schedule) fn write_one<T: 'static>(
         &self,
         value: &T,
@@ -297,7 +297,7 @@ impl SaveRules {
     /// The rule of a type that is saved whole.
     ///
     /// # Errors
-    /// Says how to make one.
+    /// Returns how to make one if there is none.
     pub(in crate::schedule) fn whole<T: 'static>(&self) -> Result<&Rule, String> {
         let rule = self.get(TypeId::of::<T>()).filter(|rule| rule.extent == Extent::Whole);
         rule.ok_or_else(|| Unsaved::rule_for(type_name::<T>()))
