@@ -110,8 +110,8 @@ fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// The files of a folder that name each other in a circle; none if there is no circle.
-fn circle(folder: &Path) -> Vec<String> {
+/// The files of a folder that name each other in a cycle; none if there is no cycle.
+fn cycle(folder: &Path) -> Vec<String> {
     let name_of = |file: &Path| Some(file.file_stem()?.to_str()?.to_owned());
     let mut left: Vec<(String, String)> = Vec::new();
     for file in rust_files(folder) {
@@ -140,12 +140,12 @@ fn circle(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_files_of_a_demo_name_each_other_in_no_circle() {
+fn the_files_of_a_demo_name_each_other_in_no_cycle() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for entry in fs::read_dir(&source).expect("the folder can be read").flatten() {
         if entry.path().is_dir() {
-            let circle = circle(&entry.path());
-            assert!(circle.is_empty(), "{}: {circle:?}", entry.path().display());
+            let cycle = cycle(&entry.path());
+            assert!(cycle.is_empty(), "{}: {cycle:?}", entry.path().display());
         }
     }
 }

@@ -369,7 +369,7 @@ impl Entities {
         let mut next = self.free_head;
         while let Some(slot) = self.slots.get(next as usize) {
             if !is_free(slot) || listed > free {
-                return Err("the free list runs through a slot in use, or in a circle");
+                return Err("the free list runs through a slot in use, or in a cycle");
             }
             listed += 1;
             next = slot.word;
@@ -515,7 +515,7 @@ mod tests {
         let byte = crate::ComponentDescriptor::bytes("byte", core::alloc::Layout::new::<u8>());
         let byte = world.by_id_mut().register(byte).expect("a new name");
         let [alone, parent, child] = [(); 3].map(|()| world.spawn(value()));
-        world.relation_mut::<crate::ChildOf>().set_parent(child, parent).expect("no circle");
+        world.relation_mut::<crate::ChildOf>().set_parent(child, parent).expect("no cycle");
         assert!(finds_no_handle(|| drop(world.spawn_batch((0..9999).map(|_| ())))));
         assert_eq!(world.len(), INDEX_END as usize, "those before it are there");
 

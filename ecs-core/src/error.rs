@@ -13,7 +13,7 @@
 //! | [`Query::get_many_mut`], [`View::get_many_mut`] | [`QueryEntityError`] | the same of one of them, or one is named twice: ask for each once |
 //! | [`Query::single`] | [`QuerySingleError`] | none or several: ask for `first`, or loop |
 //! | [`World::instantiate`] | [`InstantiateError`] | derive `Clone` for the component, or leave it out of the prefab |
-//! | [`RelationMut::add`], [`set_parent`] | [`RelationError`] | the entity is gone, or the pair would close a circle: unrelate first |
+//! | [`RelationMut::add`], [`set_parent`] | [`RelationError`] | the entity is gone, or the pair would close a cycle: unrelate first |
 //! | [`World::resource`], [`resource_mut`] | [`MissingResource`] | insert it first |
 //! | [`WorldCell::query`], [`view`], [`claims`] | [`AccessConflict`] | another user holds the component: order the two in a schedule, or drop the other first |
 //! | [`WorldCell::resource`], [`WorldCell::resource_mut`] | [`ResourceError`] | as the two above |

@@ -116,7 +116,7 @@ impl<'env> JobGraph<'env> {
         if self.is_shared && !is_alone && pool.worker_count() > 0 {
             self.run_together(pool, measured);
         } else {
-            self.run_in_a_row(pool, measured);
+            self.run_serially(pool, measured);
         }
         if measured {
             self.is_shared = self.graph.is_worth(&self.row, pool.parallelism());
@@ -145,7 +145,7 @@ impl<'env> JobGraph<'env> {
         });
     }
 
-    fn run_in_a_row(&mut self, pool: &Pool, measured: bool) {
+    fn run_serially(&mut self, pool: &Pool, measured: bool) {
         let look_ns = if measured { pool.shared().clock.look_ns() } else { 0 };
         let mut before = if measured { pool.now_ns() } else { 0 };
         for &job in &self.row {

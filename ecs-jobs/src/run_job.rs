@@ -203,7 +203,7 @@ pub(crate) fn add_gate(shared: &Shared) -> JobId {
 /// Makes of it a job like any other, after these, unless it was cancelled.
 pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
     let all = shared.slots.join_up(after);
-    // A handle of what waits for the gate closes a circle.
+    // A handle of what waits for the gate closes a cycle.
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         let few = shared.slots.gather(&[all]);
         if let Some(claimed) = shared.slots.claim(id) {

@@ -10,7 +10,7 @@ mod order;
 
 pub use self::cost::Sharing;
 pub(crate) use self::cost::measures;
-pub(crate) use self::order::{circle, in_a_row};
+pub(crate) use self::order::{cycle, topological_order};
 
 use self::cost::Calls;
 use crate::context::WorkerContext;
@@ -42,7 +42,7 @@ pub(crate) struct StaticGraph {
 }
 
 impl StaticGraph {
-    /// A graph without circles: for each node those that wait for it, each once.
+    /// A graph without cycles: for each node those that wait for it, each once.
     ///
     /// # Panics
     ///

@@ -29,11 +29,11 @@ impl WaitGraph {
     ) -> R {
         let Some(waiting) = waiting.filter(|_| cfg!(debug_assertions)) else { return wait() };
         let mut waits = self.0.lock();
-        // Under the lock: of several that close a circle together, the last one finds it.
-        if let Some(circle) = circle(slots, &waits, waiting, job) {
+        // Under the lock: of several that close a cycle together, the last one finds it.
+        if let Some(cycle) = cycle(slots, &waits, waiting, job) {
             drop(waits);
             let name = |&id: &JobId| format!("{:?}", JobHandle { pool, id });
-            let names: Vec<String> = circle.iter().map(name).collect();
+            let names: Vec<String> = cycle.iter().map(name).collect();
             panic!("a wait without an end: {}", names.join(" waits for "));
         }
         waits.push((waiting, job));
@@ -47,7 +47,7 @@ impl WaitGraph {
 }
 
 /// The way from `waiting` over `job` back to `waiting`, if there is one.
-fn circle(
+fn cycle(
     slots: &Slots,
     waits: &[(JobId, JobId)],
     waiting: JobId,

@@ -122,7 +122,7 @@ fn names_of_modules() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// A way from a module back to itself, if there is one.
-fn circle(names: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+fn cycle(names: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn go(
         names: &BTreeMap<String, BTreeSet<String>>,
         way: &mut Vec<String>,
@@ -152,10 +152,10 @@ fn circle(names: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
 #[cfg_attr(miri, ignore = "reads the source files")]
 fn no_two_modules_know_each_other() {
     let mut names = names_of_modules();
-    assert_eq!(circle(&names), None);
+    assert_eq!(cycle(&names), None);
     let pool = names.get_mut("sleep").expect("there is such a module");
     pool.insert("pool".to_owned());
-    assert!(circle(&names).is_some(), "a circle is found");
+    assert!(cycle(&names).is_some(), "a cycle is found");
 }
 
 /// The modules of a folder, each with its siblings that it names by `super::`.
@@ -184,10 +184,10 @@ fn no_two_modules_of_a_folder_know_each_other() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for folder in ["schedule", "pool", "slots", "static_graph", "job_graph"] {
         let mut names = siblings(&src.join(folder));
-        assert_eq!(circle(&names), None, "in {folder}");
+        assert_eq!(cycle(&names), None, "in {folder}");
         if folder == "schedule" {
             names.get_mut("node").expect("there is such a module").insert("run".to_owned());
-            assert!(circle(&names).is_some(), "a circle is found");
+            assert!(cycle(&names).is_some(), "a cycle is found");
         }
     }
 }

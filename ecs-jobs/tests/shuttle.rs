@@ -84,7 +84,7 @@ fn graphs_of_jobs_run_again_and_again_and_after_a_panic() {
                 assert!(ended.insert(job), "job {job} runs twice");
             }));
         }
-        let mut graph = builder.build().expect("there is no circle");
+        let mut graph = builder.build().expect("there is no cycle");
         for bad in [false, true, false] {
             is_bad.store(bad, Ordering::Relaxed);
             let outcome = catch_unwind(AssertUnwindSafe(|| graph.run(&pool)));

@@ -227,7 +227,7 @@ impl Plan {
             world.insert(ant, Buffer::<Note>::new()).expect("it is there");
         }
         if parts & 16 != 0 {
-            // It may be a circle.
+            // It may be a cycle.
             _ = world.relation_mut::<ChildOf>().add(ant, other);
         }
         if parts & 32 != 0 {

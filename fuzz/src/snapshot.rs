@@ -87,7 +87,7 @@ fn sample() -> World {
         }
         _ = world.set_enabled::<Mood>(entity, i % 8 == 0);
         match i % 7 {
-            3 => world.relation_mut::<ChildOf>().set_parent(entity, last).expect("no circle"),
+            3 => world.relation_mut::<ChildOf>().set_parent(entity, last).expect("no cycle"),
             5 => world.insert(entity, Prefab).expect("alive"),
             _ => {}
         }

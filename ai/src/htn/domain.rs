@@ -389,7 +389,7 @@ impl Domain {
             let compound = place(method.compound).expect("a method is of a compound task");
             can && !replace(&mut is_empty[compound], can)
         });
-        // From a compound task to those that it can begin with: a circle is an error. What waits for
+        // From a compound task to those that it can begin with: a cycle is an error. What waits for
         // none that was not looked at is done with, until nothing is left.
         let mut behind = vec![Vec::new(); self.compounds.len()];
         let mut wait_counts = vec![0_usize; self.compounds.len()];
@@ -412,8 +412,8 @@ impl Domain {
             }
         }
         match wait_counts.iter().position(|&count| count > 0) {
-            Some(circle) => {
-                let name = &self.compounds[circle].name;
+            Some(cycle) => {
+                let name = &self.compounds[cycle].name;
                 let problem = format!("{name:?} decomposes into itself before any operator");
                 Err(MindError::about("", name, problem))
             }

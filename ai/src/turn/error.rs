@@ -68,8 +68,8 @@ pub enum RuleError {
         names: String,
     },
     /// Each of these rules must precede the next, and the last one the first.
-    #[error("rules precede each other in a circle: {}", in_a_circle(.0))]
-    Circle(Vec<String>),
+    #[error("rules precede each other in a cycle: {}", in_a_cycle(.0))]
+    Cycle(Vec<String>),
 }
 
 /// Where a replay left the way of the log.
@@ -136,7 +136,7 @@ fn actor(entity: Option<Entity>) -> String {
     entity.map_or_else(|| "no actor".into(), |entity| entity.to_string())
 }
 
-fn in_a_circle(names: &[String]) -> String {
+fn in_a_cycle(names: &[String]) -> String {
     let first = names.first().map_or("", String::as_str);
     names.iter().map(|name| format!("{name:?}, ")).collect::<String>()
         + &format!("and {first:?} again")

@@ -117,9 +117,9 @@ fn order<K: TurnActionKind>(rules: &[Rule<K>]) -> Result<Vec<usize>, RuleError> 
     while order.len() < rules.len() {
         let is_free = |it: &usize| !is_done[*it] && predecessors[*it].iter().all(|&it| is_done[it]);
         let Some(next) = (0..rules.len()).find(is_free) else {
-            let circle = circle(&predecessors, &is_done);
-            return Err(RuleError::Circle(
-                circle.into_iter().map(|it| rules[it].name.clone()).collect(),
+            let cycle = cycle(&predecessors, &is_done);
+            return Err(RuleError::Cycle(
+                cycle.into_iter().map(|it| rules[it].name.clone()).collect(),
             ));
         };
         is_done[next] = true;
@@ -130,14 +130,14 @@ fn order<K: TurnActionKind>(rules: &[Rule<K>]) -> Result<Vec<usize>, RuleError> 
 
 /// Rules that precede each other, each the next. Every rule that is not done has a predecessor
 /// that is not done either, so that going back and back comes to one a second time.
-fn circle(predecessors: &[Vec<usize>], is_done: &[bool]) -> Vec<usize> {
+fn cycle(predecessors: &[Vec<usize>], is_done: &[bool]) -> Vec<usize> {
     let mut way: Vec<usize> = Vec::new();
     let mut at = is_done.iter().position(|done| !done);
     while let Some(number) = at {
         if let Some(start) = way.iter().position(|&it| it == number) {
-            let mut circle = way.split_off(start);
-            circle.reverse();
-            return circle;
+            let mut cycle = way.split_off(start);
+            cycle.reverse();
+            return cycle;
         }
         way.push(number);
         at = predecessors[number].iter().copied().find(|&it| !is_done[it]);

@@ -551,7 +551,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     ///
     /// # Errors
     /// Returns an error if two rules have one name, one names a rule that there is not, or rules
-    /// precede each other in a circle. The world is as it was.
+    /// precede each other in a cycle. The world is as it was.
     pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
         let mut turns = self.turns;
         turns.rules = RuleBook::new(self.rules)?;

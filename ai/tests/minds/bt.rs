@@ -379,8 +379,8 @@ fn subtrees_that_are_only_uses_of_others_may_follow_each_other_without_end() {
     let count = 100_000;
     let mut text: String =
         (1..count).map(|it| format!("subtree t{it} use t{}\n", it - 1)).collect();
-    let circle = format!("subtree t0 use t{}\n{text}use t0", count - 1);
-    assert!(problem(&circle).contains(": the subtree contains itself: t0 > "));
+    let cycle = format!("subtree t0 use t{}\n{text}use t0", count - 1);
+    assert!(problem(&cycle).contains(": the subtree contains itself: t0 > "));
     text.insert_str(0, "subtree t0 a0\n");
     let last = count - 1;
     assert_eq!(Node::parse(&format!("{text}use t{last}")).unwrap(), Node::action("a0"));

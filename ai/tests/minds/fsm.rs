@@ -572,8 +572,8 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(error(vec![a()], vec![Transition::new("a", "x")]), unknown);
     let unknown = error(vec![a().action("fly")], vec![]);
     assert!(unknown.starts_with("there is no action \"fly\", but \"walk\""), "{unknown}");
-    let circle = vec![a().inside("b"), state("b").inside("a"), state("c")];
-    assert_eq!(error(circle, vec![]), "the state \"a\" lies inside itself");
+    let cycle = vec![a().inside("b"), state("b").inside("a"), state("c")];
+    assert_eq!(error(cycle, vec![]), "the state \"a\" lies inside itself");
     let not_inside = vec![a().initial("b"), state("b")];
     let expected = "the state \"b\" does not lie directly inside \"a\"";
     assert_eq!(error(not_inside, vec![]), expected);

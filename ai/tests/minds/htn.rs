@@ -344,10 +344,10 @@ fn what_makes_no_sense_is_refused_with_its_name() {
         "\"go on foot\" requires a value that the fact cannot have"
     );
     // Also behind something that can be done by doing nothing.
-    let circle = builder()
+    let cycle = builder()
         .method(Method::new("look around", "not at all"))
         .method(go().task("look around").task("go").task("walk"));
-    assert_eq!(error(circle), "\"go\" decomposes into itself before any operator");
+    assert_eq!(error(cycle), "\"go\" decomposes into itself before any operator");
     assert!(
         builder()
             .method(go())

@@ -37,7 +37,7 @@ fn rules_are_asked_as_they_were_added_unless_one_must_precede_another() {
 }
 
 #[test]
-fn rules_in_a_circle_are_an_error_with_their_names() {
+fn rules_in_a_cycle_are_an_error_with_their_names() {
     let rules = vec![
         pass("free"),
         pass("a").before("b"),
@@ -46,13 +46,13 @@ fn rules_in_a_circle_are_an_error_with_their_names() {
         pass("tail").behind("a"),
     ];
     let error = order(rules).unwrap_err();
-    let RuleError::Circle(names) = &error else { panic!("{error}") };
+    let RuleError::Cycle(names) = &error else { panic!("{error}") };
     assert_eq!(names.len(), 3);
     for (name, next) in names.iter().zip(names.iter().cycle().skip(1)) {
         assert!([("a", "b"), ("b", "c"), ("c", "a")].contains(&(name.as_str(), next.as_str())));
     }
     assert!(error.to_string().ends_with(" again"), "{error}");
-    assert_eq!(order(vec![pass("a").before("a")]), Err(RuleError::Circle(vec!["a".into()])));
+    assert_eq!(order(vec![pass("a").before("a")]), Err(RuleError::Cycle(vec!["a".into()])));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn ticks(_agents: usize, mut world: World, units: usize) -> Contender {
         .add(count.as_action())
         .add(walk.as_action())
         .build(&mut world)
-        .expect("it has no circle");
+        .expect("it has no cycle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new("formic", units, move || drop(schedule.run(&mut world, &pool)))
 }
@@ -125,7 +125,7 @@ fn steps(column: &'static str, actions: usize) -> Contender {
     let mut schedule = formic_ai::action::add(Schedule::builder())
         .add(step.as_action())
         .build(&mut world)
-        .expect("it has no circle");
+        .expect("it has no cycle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new(column, 1_000, move || drop(schedule.run(&mut world, &pool)))
 }

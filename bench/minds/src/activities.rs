@@ -149,7 +149,7 @@ fn contender(
     let random = RandomStream::new(1);
     world.insert_resource(Calls { agents, random, count: calls, now: 0 });
     let schedule = Schedule::builder().add((call, live)).build(&mut world);
-    let mut schedule = schedule.expect("it has no circle");
+    let mut schedule = schedule.expect("it has no cycle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
     Contender::new(column, units, move || drop(schedule.run(&mut world, &pool)))
@@ -203,7 +203,7 @@ fn polled() -> Contender {
     let random = RandomStream::new(1);
     world.insert_resource(Calls { agents, random, count: EVENTS, now: 0 });
     let schedule = Schedule::builder().add((call, poll)).build(&mut world);
-    let mut schedule = schedule.expect("it has no circle");
+    let mut schedule = schedule.expect("it has no cycle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new("a flag that is polled", 1, move || drop(schedule.run(&mut world, &pool)))
 }

@@ -87,7 +87,7 @@ fn run<Marker>(
     // The mind alone: what it begins is not passed on.
     let passing_on = identify.run_if(|| false);
     let systems = Schedule::builder().add(mind.before(identify)).add(passing_on);
-    let mut schedule = systems.build(&mut world).expect("it has no circle");
+    let mut schedule = systems.build(&mut world).expect("it has no cycle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new(column, agents, move || drop(schedule.run(&mut world, &pool)))
 }
@@ -162,7 +162,7 @@ impl CatLife {
             .add(think.as_mind())
             .add(live.as_action())
             .build(&mut world)
-            .expect("it has no circle");
+            .expect("it has no cycle");
         let pool = Pool::new(Threads::None).expect("no threads are asked for");
         let mut life = Self { world, schedule, pool };
         (0..30).for_each(|_| life.frame());

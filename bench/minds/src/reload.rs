@@ -93,7 +93,7 @@ impl Game {
             .add(think.as_mind())
             .add(work.as_action())
             .build(&mut world)
-            .expect("it has no circle");
+            .expect("it has no cycle");
         let pool = Pool::new(Threads::None).expect("no threads are asked for");
         let file = File::options().write(true).open(&path).expect("it was written");
         Self { world, schedule, pool, agents, path, file, is_long: false }

@@ -70,7 +70,7 @@ pub use links::{RelationMut, RelationRef};
 /// let mut world = World::new();
 /// let [page, knight, king] = [world.spawn(()), world.spawn(()), world.spawn(())];
 /// world.relation_mut::<Serves>().add(page, knight)?;
-/// assert!(world.relation_mut::<Serves>().add(knight, page).is_err(), "a circle");
+/// assert!(world.relation_mut::<Serves>().add(knight, page).is_err(), "a cycle");
 /// world.relation_mut::<Serves>().add(page, king)?;
 /// assert_eq!(world.relation::<Serves>().targets(page), [king], "one at a time");
 /// # Ok::<(), formic_ecs::RelationError>(())
@@ -78,7 +78,7 @@ pub use links::{RelationMut, RelationRef};
 pub trait Relation: Send + Sync + Sized + 'static {
     /// Whether a source has at most one target: a new one takes the place of the old one.
     const EXCLUSIVE: bool = false;
-    /// Whether no entity may be related to itself, directly or by others; what would close a circle
+    /// Whether no entity may be related to itself, directly or by others; what would close a cycle
     /// is refused.
     const ACYCLIC: bool = false;
     /// What happens to its sources when a target is despawned.
@@ -420,8 +420,8 @@ pub enum RelationError {
     /// One of them is not in this world, or was despawned and is only there to be cleaned up.
     NoSuchEntity(NoSuchEntity),
     /// The target is the source, or is related to it already, directly or by others, and the
-    /// relation must not have circles.
-    Circle {
+    /// relation must not have cycles.
+    Cycle {
         /// Who was to be related.
         source: Entity,
         /// To whom.
@@ -431,7 +431,7 @@ pub enum RelationError {
 
 error_text! { RelationError:
     Self::NoSuchEntity(error) => "{error}";
-    Self::Circle { source, target } => "relating {source} to {target} would close a circle";
+    Self::Cycle { source, target } => "relating {source} to {target} would close a cycle";
 }
 
 from_error!(NoSuchEntity => RelationError::NoSuchEntity);

@@ -144,7 +144,7 @@ impl World {
         while let Some(&mut (entity, ref mut is_expanded)) = path.last_mut() {
             let was_expanded = core::mem::replace(is_expanded, true);
             let before = path.len();
-            // A relation with circles may lead back to one that is on the path.
+            // A relation with cycles may lead back to one that is on the path.
             seen.insert(entity);
             if self.flags_of(entity).any(ArchetypeFlags::RELATED) {
                 (self.callbacks.dependents)(self, entity, &mut |next| {

@@ -23,7 +23,7 @@ impl Relation for Needs {
 #[repr(C)]
 struct Socket(u32);
 
-/// Families, likes in circles, prefabs, and one that was despawned and has to be cleaned up.
+/// Families, likes in cycles, prefabs, and one that was despawned and has to be cleaned up.
 fn society(count: u32) -> (World, Vec<Entity>) {
     let mut world = World::new();
     let all: Vec<Entity> = (0..count).map(|i| world.spawn(position(i))).collect();
@@ -32,7 +32,7 @@ fn society(count: u32) -> (World, Vec<Entity>) {
         world.relation_mut::<Likes>().add(entity, all[(i * 5) % all.len()]).expect("alive");
         world.relation_mut::<Likes>().add(entity, all[(i * 7) % all.len()]).expect("alive");
         if i % 4 == 0 {
-            world.relation_mut::<Needs>().add(entity, all[i / 2]).expect("no circle");
+            world.relation_mut::<Needs>().add(entity, all[i / 2]).expect("no cycle");
         }
         if i % 6 == 0 {
             world.insert(entity, Prefab).expect("alive");
@@ -186,7 +186,7 @@ fn lists_that_are_not_in_step_are_refused() {
 
 /// Both sides in step and yet impossible: a search for the root would never end.
 #[test]
-fn a_circle_of_parents_is_refused() {
+fn a_cycle_of_parents_is_refused() {
     let mut world = World::new();
     let [a, b, c] = [world.spawn(()), world.spawn(()), world.spawn(())];
     world.relation_mut::<Likes>().add(a, b).expect("alive");
@@ -213,9 +213,9 @@ fn a_circle_of_parents_is_refused() {
         drop(bytes.splice(at..at + old.len(), new));
     }
     reseal(&mut bytes);
-    let circle = Snapshot::from_bytes(bytes).expect("to be seen only by who knows relations");
-    let detail = "a relation goes in a circle";
+    let cycle = Snapshot::from_bytes(bytes).expect("to be seen only by who knows relations");
+    let detail = "a relation goes in a cycle";
     let error = RestoreError::Malformed(MalformedSnapshot::Contradiction { detail });
-    assert_eq!(world.restore(&circle), Err(error));
+    assert_eq!(world.restore(&cycle), Err(error));
     world.check().expect("in order");
 }

@@ -314,7 +314,7 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
     let gold = world.by_id_mut().register(gold).expect("new");
     let (one, two, dead) = (world.spawn(Unique), world.spawn(()), world.spawn(()));
     world.despawn(dead).expect("alive");
-    world.relation_mut::<ChildOf>().set_parent(two, one).expect("no circle");
+    world.relation_mut::<ChildOf>().set_parent(two, one).expect("no cycle");
     let managed = world.component_id::<Sources<ChildOf>>().expect("used");
     let foreign = CommandBuffer::new(&world).spawn(());
 
@@ -354,7 +354,7 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
              another command buffer"
         ),
         format!(
-            "relate on {one} (sort key 4) did not apply: relating {one} to {two} would close a circle"
+            "relate on {one} (sort key 4) did not apply: relating {one} to {two} would close a cycle"
         ),
         format!("relate on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(

@@ -52,7 +52,7 @@ fn world(ledger: &Ledger) -> (World, Vec<Entity>) {
         all.push(entity);
     }
     for (i, &entity) in all.iter().enumerate().skip(1) {
-        world.relation_mut::<ChildOf>().set_parent(entity, all[i / 3]).expect("no circle");
+        world.relation_mut::<ChildOf>().set_parent(entity, all[i / 3]).expect("no cycle");
         world.relation_mut::<Likes>().add(entity, all[(i * 5 + 1) % COUNT]).expect("alive");
     }
     world.relation_mut::<Serves>().add(all[1], all[COUNT - 1]).expect("alive");
@@ -96,7 +96,7 @@ fn every_drop_in_every_operation() {
             _ = world.relation_mut::<Serves>().add(all[5], all[5]);
         }),
         ("set a parent", |world, all, _| {
-            world.relation_mut::<ChildOf>().set_parent(all[2], all[1]).expect("no circle");
+            world.relation_mut::<ChildOf>().set_parent(all[2], all[1]).expect("no cycle");
             world.relation_mut::<ChildOf>().set_parent(all[4], None).expect("alive");
         }),
         ("unrelate", |world, all, _| {

@@ -101,7 +101,7 @@ fn what_is_an_error_leaves_the_world_as_it_was() {
         ("relate to who waits", |s| {
             s.world.relation_mut::<Likes>().add(s.plain, s.waiting).is_err()
         }),
-        ("a circle", |s| s.world.relation_mut::<ChildOf>().set_parent(s.parent, s.child).is_err()),
+        ("a cycle", |s| s.world.relation_mut::<ChildOf>().set_parent(s.parent, s.child).is_err()),
         ("its own parent", |s| {
             s.world.relation_mut::<ChildOf>().set_parent(s.child, s.child).is_err()
         }),

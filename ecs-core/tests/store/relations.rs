@@ -10,18 +10,18 @@ use formic_ecs::{
     RelationRules, Sources, Targets, Unrelated,
 };
 
-/// Of many to many, with circles.
+/// Of many to many, with cycles.
 struct Likes;
 impl Relation for Likes {}
 
-/// Of many to many, without circles; the sources go with any target.
+/// Of many to many, without cycles; the sources go with any target.
 struct Needs;
 impl Relation for Needs {
     const ACYCLIC: bool = true;
     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
 }
 
-/// With circles that despawn each other.
+/// With cycles that despawn each other.
 struct Bound;
 impl Relation for Bound {
     const EXCLUSIVE: bool = true;
@@ -78,14 +78,14 @@ fn an_exclusive_relation_moves_to_the_new_target() {
     world.relation_mut::<Bound>().add(a, c).expect("alive");
     assert_eq!(world.relation::<Bound>().targets(a), [c]);
     assert_eq!(world.relation::<Bound>().sources(b), []);
-    world.relation_mut::<Bound>().add(a, a).expect("circles are fine");
+    world.relation_mut::<Bound>().add(a, a).expect("cycles are fine");
     world.relation_mut::<Bound>().add(a, b).expect("alive");
     assert_eq!(world.relation::<Bound>().targets(a), [b]);
     check(&world);
 }
 
 #[test]
-fn relating_the_dead_or_in_a_circle_is_refused() {
+fn relating_the_dead_or_in_a_cycle_is_refused() {
     let mut world = World::new();
     let [a, b, c, gone] = numbered(&mut world);
     let buried = world.spawn(Grave);
@@ -100,17 +100,17 @@ fn relating_the_dead_or_in_a_circle_is_refused() {
     }
     assert_eq!(
         world.relation_mut::<Needs>().add(a, a),
-        Err(RelationError::Circle { source: a, target: a })
+        Err(RelationError::Cycle { source: a, target: a })
     );
-    world.relation_mut::<Needs>().add(a, b).expect("no circle");
-    world.relation_mut::<Needs>().add(b, c).expect("no circle");
-    world.relation_mut::<Needs>().add(a, c).expect("a second way is no circle");
+    world.relation_mut::<Needs>().add(a, b).expect("no cycle");
+    world.relation_mut::<Needs>().add(b, c).expect("no cycle");
+    world.relation_mut::<Needs>().add(a, c).expect("a second way is no cycle");
     assert_eq!(
         world.relation_mut::<Needs>().add(c, a),
-        Err(RelationError::Circle { source: c, target: a })
+        Err(RelationError::Cycle { source: c, target: a })
     );
     world.relation_mut::<ChildOf>().set_parent(a, b).expect("another relation");
-    world.relation_mut::<ChildOf>().set_parent(b, c).expect("no circle");
+    world.relation_mut::<ChildOf>().set_parent(b, c).expect("no cycle");
     assert!(
         world.relation_mut::<ChildOf>().set_parent(c, a).is_err()
             && world.relation_mut::<ChildOf>().set_parent(a, a).is_err()
@@ -126,11 +126,11 @@ fn a_chain_that_grows_at_its_end_is_not_walked_for_each_child() {
     let mut world = World::new();
     let chain = world.spawn_batch((0..100_000).map(Number));
     for pair in chain.windows(2) {
-        world.relation_mut::<ChildOf>().set_parent(pair[1], pair[0]).expect("no circle");
+        world.relation_mut::<ChildOf>().set_parent(pair[1], pair[0]).expect("no cycle");
     }
     assert!(
         world.relation_mut::<ChildOf>().set_parent(chain[0], chain[99_999]).is_err(),
-        "a circle is still one"
+        "a cycle is still one"
     );
     let copy = world.instantiate(chain[0], 1).expect("there")[0];
     check(&world);
@@ -179,7 +179,7 @@ fn a_despawn_takes_those_along_that_depend_on_it() {
 }
 
 #[test]
-fn circles_that_despawn_each_other_end() {
+fn cycles_that_despawn_each_other_end() {
     let mut world = World::new();
     let [a, b, c, d] = numbered(&mut world);
     world.relation_mut::<Bound>().add(a, b).expect("alive");
@@ -322,7 +322,7 @@ fn a_relation_made_at_run_time_keeps_its_rules() {
     assert_eq!(relate(likes, b, a), Ok(true));
     assert_eq!(relate(likes, a, a), Ok(true));
     assert_eq!(relate(serves, a, b), Ok(true));
-    assert_eq!(relate(serves, b, a), Err(RelationError::Circle { source: b, target: a }));
+    assert_eq!(relate(serves, b, a), Err(RelationError::Cycle { source: b, target: a }));
     assert_eq!(relate(serves, b, c), Ok(true));
     assert_eq!(relate(serves, a, c), Ok(true), "its only target now");
     let [like, serve] = [likes, serves].map(|id| relation(&world, id));

@@ -2,7 +2,7 @@
 
 use super::{Body, JobGraph};
 use crate::pool::Pool;
-use crate::static_graph::{Sharing, StaticGraph, circle, in_a_row};
+use crate::static_graph::{Sharing, StaticGraph, cycle, topological_order};
 use crate::sync::{Mutex, unique_number};
 
 /// A graph of jobs in the making; see [`JobGraph`].
@@ -44,8 +44,8 @@ pub struct GraphJob {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// Jobs wait for each other in a circle.
-    Circle {
+    /// Jobs wait for each other in a cycle.
+    Cycle {
         /// Their names: each job comes before the next, and the last one is the first, named
         /// again.
         jobs: Vec<String>,
@@ -53,7 +53,7 @@ pub enum GraphError {
 }
 
 error_text! { GraphError:
-    Self::Circle { jobs } => "these jobs would wait for each other: {}", jobs.join(" -> ");
+    Self::Cycle { jobs } => "these jobs would wait for each other: {}", jobs.join(" -> ");
 }
 
 impl<'env> JobGraphBuilder<'env> {
@@ -109,17 +109,17 @@ impl<'env> JobGraphBuilder<'env> {
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::Circle`] if jobs wait for each other.
+    /// Returns [`GraphError::Cycle`] if jobs wait for each other.
     pub fn build(mut self) -> Result<JobGraph<'env>, GraphError> {
         for successors in &mut self.successors {
             successors.sort_unstable();
             successors.dedup();
         }
-        let row = in_a_row(&self.successors);
+        let row = topological_order(&self.successors);
         if row.len() < self.bodies.len() {
-            let circle = circle(&self.successors, &row);
-            let jobs = circle.into_iter().map(|job| self.names[job].clone()).collect();
-            return Err(GraphError::Circle { jobs });
+            let cycle = cycle(&self.successors, &row);
+            let jobs = cycle.into_iter().map(|job| self.names[job].clone()).collect();
+            return Err(GraphError::Cycle { jobs });
         }
         let graph = StaticGraph::new(&self.successors, self.sharing);
         Ok(JobGraph {

@@ -23,7 +23,7 @@ use std::time::Duration;
 ///
 /// **Order.** A job starts when all jobs that it was scheduled after are done,
 /// and sees what they did. Handles exist only of jobs that were scheduled before,
-/// so there are no circles, unless a [gate](Pool::gate) closes one.
+/// so there are no cycles, unless a [gate](Pool::gate) closes one.
 ///
 /// **Cost.** Once warm, scheduling a job whose closure has no more than 64 bytes
 /// allocates nothing.

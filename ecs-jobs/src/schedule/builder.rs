@@ -167,7 +167,7 @@ impl ScheduleBuilder {
     /// Compiles the schedule for a world.
     ///
     /// # Errors
-    /// Returns an error if the order is a circle, names a system that was not added, a system
+    /// Returns an error if the order is a cycle, names a system that was not added, a system
     /// contradicts itself, a condition writes, or there are ambiguities or missing resources and they
     /// were denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {

@@ -8,7 +8,7 @@ use std::error::Error;
 pub enum ScheduleError {
     /// These systems and groups each have to run before the next one, and the last before the
     /// first.
-    Circle {
+    Cycle {
         /// The systems, in order; the first again at the end.
         systems: Vec<String>,
     },
@@ -59,7 +59,7 @@ pub enum ScheduleError {
 }
 
 error_text! { ScheduleError:
-    Self::Circle { systems } => "the order of these systems is a circle: {}", systems.join(" before ");
+    Self::Cycle { systems } => "the order of these systems is a cycle: {}", systems.join(" before ");
     Self::Contradiction { system, wanted } => "{system} asks for {} twice, once of them to write; filters that \
         exclude each other do not help: ask for it once", wanted.join(" and ");
     Self::UnknownSystem { system, other } => "{system} is ordered relative to {other}, which is not added to the schedule: add it, or \

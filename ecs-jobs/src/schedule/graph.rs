@@ -1,8 +1,8 @@
-//! From systems and their order to a graph without circles.
+//! From systems and their order to a graph without cycles.
 
 use super::error::{Ambiguity, ScheduleError};
 use super::group::Step;
-use crate::static_graph::{circle, in_a_row};
+use crate::static_graph::{cycle, topological_order};
 
 /// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
 /// them *posts*, two for each group, which stand for its beginning and its end and do nothing.
@@ -91,15 +91,15 @@ impl Reach {
 /// step in the order of adding.
 pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     let next = next_of(input, input.declared);
-    let circle = circle(&next, &in_a_row(&next));
-    if !circle.is_empty() {
-        let mut systems: Vec<_> = circle.into_iter().map(|at| input.names[at].clone()).collect();
+    let cycle = cycle(&next, &topological_order(&next));
+    if !cycle.is_empty() {
+        let mut systems: Vec<_> = cycle.into_iter().map(|at| input.names[at].clone()).collect();
         // Tuples have no name, and the beginning and the end of a group the same.
         systems.pop();
         systems.retain(|name| !name.is_empty());
         systems.dedup();
         systems.extend(systems.first().cloned());
-        return Err(ScheduleError::Circle { systems });
+        return Err(ScheduleError::Cycle { systems });
     }
     let mut reach = Reach::new(input.names.len());
     input.declared.iter().for_each(|&(before, after, _)| reach.add(before, after));
@@ -143,7 +143,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
         }
     }
     let successors = reduced(input, &steps, &reach);
-    let order = in_a_row(&successors);
+    let order = topological_order(&successors);
     Ok(Graph { successors, order, steps, ambiguities })
 }
 

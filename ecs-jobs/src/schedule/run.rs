@@ -214,7 +214,7 @@ impl Schedule {
         if self.shared[part] && !is_alone && pool.worker_count() > 0 {
             self.run_together(part, run, world, pool);
         } else {
-            self.run_in_a_row(part, run, world, pool);
+            self.run_serially(part, run, world, pool);
         }
         let took = pool.now_ns().saturating_sub(start);
         let Plan { parts, within_stages, .. } = &mut self.plan;
@@ -227,7 +227,7 @@ impl Schedule {
     }
 
     /// Runs the nodes of a stage one after the other, on this thread.
-    fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+    fn run_serially(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
         let mut cells = world.serial_cells_for(&declared[part], order.len());

@@ -3,7 +3,7 @@
 use super::access::SystemAccess;
 use super::graph::Graph;
 use super::group::Step;
-use crate::static_graph::in_a_row;
+use crate::static_graph::topological_order;
 
 /// One part of a run. Each begins when the one before has ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], post_count: usize) -
     let mut because = Vec::new();
     // Above all that has come so far; and above the last exclusive node.
     let (mut top, mut floor) = (0, 0);
-    for at in in_a_row(&next) {
+    for at in topological_order(&next) {
         let mut demand = Demand::default();
         for &(from, step) in &incoming[at] {
             let before = demands[from];

@@ -66,7 +66,7 @@ fn graph() -> JobGraph<'static> {
         let add = |_: &Pool| _ = COUNT.fetch_add(1, Ordering::Relaxed);
         layer = (0..30).map(|_| builder.add("add", &layer, add)).collect();
     }
-    builder.build().expect("there is no circle")
+    builder.build().expect("there is no cycle")
 }
 
 pub(crate) fn warm_loops_joins_and_jobs_do_not_allocate() {

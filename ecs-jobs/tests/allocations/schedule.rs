@@ -81,7 +81,7 @@ pub(crate) fn warm_runs_do_not_allocate() {
         .add(renew.every(3).staggered())
         .add(inspect)
         .build(&mut world)
-        .expect("it has no circles");
+        .expect("it has no cycles");
     // Until the costs are known, and the buffers large enough.
     for _ in 0..200 {
         schedule.run(&mut world, &pool);

@@ -128,8 +128,8 @@ fn a_gate_that_is_opened_after_what_waits_for_it_is_found() {
     within(Duration::from_secs(20), || {
         for pool in pools() {
             let behind = |gate: &Gate| {
-                let first = pool.after(&[gate.handle()]).schedule(|| unreachable!("a circle"));
-                pool.after(&[first]).schedule(|| unreachable!("a circle"))
+                let first = pool.after(&[gate.handle()]).schedule(|| unreachable!("a cycle"));
+                pool.after(&[first]).schedule(|| unreachable!("a cycle"))
             };
             let said = |gate: Gate, after: &[JobHandle]| {
                 let text = payload_of(|| gate.open_after(after)).expect("it has no end");

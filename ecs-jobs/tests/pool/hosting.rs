@@ -212,7 +212,7 @@ fn the_clock_of_the_host_decides_whether_a_graph_is_worth_sharing() {
                     others.fetch_add(usize::from(is_other), Ordering::Relaxed);
                 });
             }
-            let mut graph = builder.build().expect("there is no circle");
+            let mut graph = builder.build().expect("there is no cycle");
             // The first runs find out.
             (0..4).for_each(|_| graph.run(pool));
             let known = others.load(Ordering::Relaxed);
@@ -241,7 +241,7 @@ fn what_a_look_at_the_clock_takes_is_no_cost_of_a_job() {
                 others.fetch_add(usize::from(is_other), Ordering::Relaxed);
             });
         }
-        let mut graph = builder.build().expect("there is no circle");
+        let mut graph = builder.build().expect("there is no cycle");
         // The first runs find out that no time goes by between two looks.
         (0..4).for_each(|_| graph.run(&pool));
         let known = others.load(Ordering::Relaxed);

@@ -205,7 +205,7 @@ fn a_flush_costs_nothing_after_a_burst_of_pending_jobs() {
 }
 
 #[test]
-fn jobs_wait_for_each_other_in_a_circle_and_are_told_so() {
+fn jobs_wait_for_each_other_in_a_cycle_and_are_told_so() {
     if !cfg!(debug_assertions) {
         return;
     }

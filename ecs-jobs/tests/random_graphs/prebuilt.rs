@@ -93,7 +93,7 @@ impl Deeds {
                 after.into_iter().for_each(|other| builder.order(other, jobs[job]));
             }
         }
-        builder.build().expect("there is no circle")
+        builder.build().expect("there is no cycle")
     }
 
     fn values(&self) -> Vec<u64> {
@@ -176,23 +176,23 @@ fn saying<'env>(
 fn one_thread_runs_jobs_in_the_order_of_adding_where_nothing_speaks_against_it() {
     let said = Mutex::new(Vec::new());
     let names = ["haul", "dig", "rest", "build"];
-    let mut graph = saying(&said, &names, &[(1, 0), (0, 3)]).build().expect("there is no circle");
+    let mut graph = saying(&said, &names, &[(1, 0), (0, 3)]).build().expect("there is no cycle");
     assert_eq!(graph.job_names(), names);
     graph.run(&pool(0));
     assert_eq!(*said.lock().unwrap(), ["dig", "haul", "rest", "build"]);
 }
 
 #[test]
-fn a_circle_is_an_error_with_the_names_of_its_members_and_of_nobody_else() {
+fn a_cycle_is_an_error_with_the_names_of_its_members_and_of_nobody_else() {
     let said = Mutex::new(Vec::new());
     let names = ["before", "hen", "egg", "chick", "after"];
     let steps = [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)];
-    let error = saying(&said, &names, &steps).build().expect_err("there is a circle");
-    let GraphError::Circle { jobs } = &error else { panic!("{error}") };
+    let error = saying(&said, &names, &steps).build().expect_err("there is a cycle");
+    let GraphError::Cycle { jobs } = &error else { panic!("{error}") };
     assert_eq!(jobs, &["hen", "egg", "chick", "hen"]);
     let text = "these jobs would wait for each other: hen -> egg -> chick -> hen";
     assert_eq!(error.to_string(), text);
-    let error = saying(&said, &["self"], &[(0, 0)]).build().expect_err("there is a circle");
+    let error = saying(&said, &["self"], &[(0, 0)]).build().expect_err("there is a cycle");
     assert!(error.to_string().ends_with(": self -> self"));
 }
 
@@ -205,12 +205,12 @@ fn a_job_of_another_graph_is_refused() {
     assert!(caught(|| one.order(of_other, of_one)).is_some());
     assert!(caught(|| _ = one.add("third", &[of_one, of_other], |_| ())).is_some());
     // What was refused left nothing behind.
-    assert_eq!(one.build().expect("there is no circle").job_names(), ["one"]);
+    assert_eq!(one.build().expect("there is no cycle").job_names(), ["one"]);
 }
 
 #[test]
 fn a_graph_without_jobs_runs() {
-    pools().for_each(|pool| JobGraph::builder().build().expect("no circle").run(&pool));
+    pools().for_each(|pool| JobGraph::builder().build().expect("no cycle").run(&pool));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn jobs_keep_what_they_own_from_run_to_run_and_drop_it_with_the_graph() {
             count += 1;
             last_of_job.store(count, Ordering::Relaxed);
         });
-        let mut graph = builder.build().expect("there is no circle");
+        let mut graph = builder.build().expect("there is no cycle");
         (0..40).for_each(|_| graph.run(&pool));
         assert_eq!(last.load(Ordering::Relaxed), 40);
         assert_eq!(dropped.load(Ordering::Relaxed), 0);
@@ -248,7 +248,7 @@ fn jobs_that_do_not_wait_for_each_other_run_at_the_same_time() {
         for name in ["left", "right"] {
             builder.add(name, &[root], |_| _ = meeting.wait());
         }
-        let mut graph = builder.build().expect("there is no circle");
+        let mut graph = builder.build().expect("there is no cycle");
         let pool = pool(1);
         (0..10).for_each(|_| graph.run(&pool));
     });
@@ -265,7 +265,7 @@ fn a_graph_of_tiny_jobs_stays_on_the_calling_thread_once_it_is_known() {
             strangers.fetch_add(usize::from(is_stranger), Ordering::Relaxed);
         });
     }
-    let mut graph = builder.build().expect("there is no circle");
+    let mut graph = builder.build().expect("there is no cycle");
     let pool = pool(2);
     // On a loaded machine one measurement may be of a thread that had to wait. It is forgotten in
     // the next ones.
@@ -290,7 +290,7 @@ fn a_panic_is_resumed_once_and_the_graph_runs_again() {
                 }
             });
             builder.add("last", &[bad], |_| _ = ran.fetch_add(100, Ordering::Relaxed));
-            let mut graph = builder.build().expect("there is no circle");
+            let mut graph = builder.build().expect("there is no cycle");
             for _ in 0..3 {
                 let payload = caught(|| graph.run(&pool)).expect("the panic goes on");
                 assert_eq!(payload.downcast_ref(), Some(&"too dark"));
@@ -314,14 +314,14 @@ fn a_job_may_run_another_graph() {
                 for _ in 0..width {
                     builder.add("leaf", &[root], |_| _ = count.fetch_add(1, Ordering::Relaxed));
                 }
-                builder.build().expect("there is no circle")
+                builder.build().expect("there is no cycle")
             };
             let mut outer = JobGraph::builder().sharing(Sharing::Always);
             for _ in 0..4 {
                 let mut inner = tree(5);
                 outer.add("outer", &[], move |pool| inner.run(pool));
             }
-            let mut outer = outer.build().expect("there is no circle");
+            let mut outer = outer.build().expect("there is no cycle");
             (0..5).for_each(|_| outer.run(&pool));
             assert_eq!(count.load(Ordering::Relaxed), 5 * 4 * 5);
         }
@@ -335,7 +335,7 @@ fn a_graph_may_move_between_threads_and_pools() {
     for _ in 0..3 {
         builder.add("count", &[], |_| _ = count.fetch_add(1, Ordering::Relaxed));
     }
-    let mut graph = builder.build().expect("there is no circle");
+    let mut graph = builder.build().expect("there is no cycle");
     for pool in pools() {
         graph = std::thread::scope(|threads| {
             let run = threads.spawn(|| {

@@ -476,7 +476,7 @@ fn the_steps_are_those_that_order_and_conflicts_ask_for_and_none_is_redundant() 
                 },
             )
         });
-        // A hidden order of all places keeps the declared one free of circles.
+        // A hidden order of all places keeps the declared one free of cycles.
         let hidden: [u64; PLACES] = std::array::from_fn(|_| random.next_u64());
         let mut declared = Vec::new();
         for to in 0..PLACES {
@@ -496,7 +496,7 @@ fn the_steps_are_those_that_order_and_conflicts_ask_for_and_none_is_redundant() 
         let (ways, by_word) = (reached(&steps), reached(&declared));
         let mut ambiguous = 0;
         for to in 0..PLACES {
-            assert!(!ways[to][to], "seed {seed}: a circle");
+            assert!(!ways[to][to], "seed {seed}: a cycle");
             for from in 0..PLACES {
                 assert!(ways[from][to] || !by_word[from][to], "seed {seed}: {from} before {to}");
             }

@@ -118,21 +118,21 @@ fn a_chained_group_runs_in_the_order_of_adding() {
 }
 
 #[test]
-fn circles_through_groups_are_named() {
+fn cycles_through_groups_are_named() {
     let mut world = world();
-    let circle = Schedule::builder()
+    let cycle = Schedule::builder()
         .add(note::<1>.in_group(FIRST).after(note::<2>))
         .add(note::<2>.after(FIRST))
         .build(&mut world);
-    let Err(ScheduleError::Circle { systems }) = circle else { panic!("{circle:?}") };
+    let Err(ScheduleError::Cycle { systems }) = cycle else { panic!("{cycle:?}") };
     assert!(systems.iter().any(|name| name == "the group first"), "{systems:?}");
     assert!(systems.iter().any(|name| name.ends_with("note<2>")), "{systems:?}");
     assert_eq!(systems.first(), systems.last());
 
-    let circle = Schedule::builder().add((FIRST, SECOND, FIRST).chain()).build(&mut world);
-    assert!(matches!(circle, Err(ScheduleError::Circle { .. })), "{circle:?}");
+    let cycle = Schedule::builder().add((FIRST, SECOND, FIRST).chain()).build(&mut world);
+    assert!(matches!(cycle, Err(ScheduleError::Cycle { .. })), "{cycle:?}");
     let own = Schedule::builder().add(FIRST.in_group(FIRST)).build(&mut world);
-    assert!(matches!(own, Err(ScheduleError::Circle { .. })), "{own:?}");
+    assert!(matches!(own, Err(ScheduleError::Cycle { .. })), "{own:?}");
 }
 
 #[test]

@@ -239,9 +239,9 @@ fn systems_that_waited_for_the_same_one_run_at_the_same_time() {
 }
 
 #[test]
-fn a_circle_is_reported_by_names() {
+fn a_cycle_is_reported_by_names() {
     let error = error_of(Schedule::builder().add(a.after(b)).add(b.after(c)).add(c.after(a)));
-    let ScheduleError::Circle { systems } = &error else { panic!("{error}") };
+    let ScheduleError::Cycle { systems } = &error else { panic!("{error}") };
     assert_eq!(systems.len(), 4);
     assert_eq!(systems.first(), systems.last());
     // c before b, b before a, a before c; it does not matter where one begins.
@@ -258,13 +258,13 @@ fn a_circle_is_reported_by_names() {
 }
 
 #[test]
-fn a_system_before_itself_is_a_circle() {
+fn a_system_before_itself_is_a_cycle() {
     let systems = vec!["systems::a".to_owned(); 2];
-    assert_eq!(error_of(Schedule::builder().add(a.before(a))), ScheduleError::Circle { systems });
+    assert_eq!(error_of(Schedule::builder().add(a.before(a))), ScheduleError::Cycle { systems });
 }
 
 #[test]
-fn systems_beside_a_circle_are_not_named() {
+fn systems_beside_a_cycle_are_not_named() {
     let error = error_of(
         Schedule::builder()
             .add(c.before(a))
@@ -272,7 +272,7 @@ fn systems_beside_a_circle_are_not_named() {
             .add(b.before(a))
             .add(write_left.after(b)),
     );
-    let ScheduleError::Circle { systems } = error else { panic!("{error}") };
+    let ScheduleError::Cycle { systems } = error else { panic!("{error}") };
     assert!(
         systems.iter().all(|name| ["systems::a", "systems::b"].contains(&&**name)),
         "{systems:?}"

@@ -30,7 +30,7 @@ fn the_trace_has_every_system_that_ran_once_and_when() {
     let mut schedule = Schedule::builder()
         .add((work::<0>, work::<1>, record, seldom.every(100)))
         .build(&mut world)
-        .expect("there is no circle");
+        .expect("there is no cycle");
     let pool = pool(2);
     for _ in 0..20 {
         schedule.run(&mut world, &pool);
@@ -68,7 +68,7 @@ fn the_trace_has_every_system_that_ran_once_and_when() {
 #[test]
 fn a_ring_keeps_the_newest() {
     let mut world = World::new();
-    let mut schedule = Schedule::builder().add(seldom).build(&mut world).expect("no circle");
+    let mut schedule = Schedule::builder().add(seldom).build(&mut world).expect("no cycle");
     let pool = pool(0);
     for _ in 0..5_000 {
         schedule.run(&mut world, &pool);
@@ -95,7 +95,7 @@ fn names_are_quoted() {
     }
     let mut world = World::new();
     let odd = formic_jobs::SystemConfig::of(Odd);
-    let mut schedule = Schedule::builder().add(odd).build(&mut world).expect("no circle");
+    let mut schedule = Schedule::builder().add(odd).build(&mut world).expect("no cycle");
     schedule.run(&mut world, &pool(0));
     assert_eq!(events(&schedule)[0]["name"], "a \"quoted\" \\ name\n\u{1}");
 }
@@ -114,7 +114,7 @@ fn every_span_of_the_last_run_names_what_it_waited_for() {
         .add(seldom.after(record))
         .add(exclusive)
         .add(work::<3>);
-    let mut schedule = builder.build(&mut world).expect("there is no circle");
+    let mut schedule = builder.build(&mut world).expect("there is no cycle");
     let pool = pool(0);
     // The first run has the seldom one as well; only the last one is told of.
     schedule.run(&mut world, &pool);
@@ -150,7 +150,7 @@ fn a_span_on_another_thread_waits_for_the_order_alone() {
         .sharing(formic_jobs::Sharing::Always)
         .add((work::<0>, work::<1>))
         .add(work::<2>.after(work::<0>).after(work::<1>));
-    let mut schedule = builder.build(&mut world).expect("there is no circle");
+    let mut schedule = builder.build(&mut world).expect("there is no cycle");
     let pool = pool(2);
     for _ in 0..20 {
         schedule.run(&mut world, &pool);

@@ -430,7 +430,7 @@ typedef struct {
   size_t components_len;
 } fm_archetype;
 
-// The relation of children to their parent, which every world has: exclusive, without circles, and
+// The relation of children to their parent, which every world has: exclusive, without cycles, and
 // children are despawned with their parent.
 #define FM_CHILD_OF 0
 
@@ -787,7 +787,7 @@ fm_status fm_relation_components(fm_world world,
 
 // Relates each source to the target at the same place; those that are related stay so. Pairs that
 // cannot be related are passed over: FM_NO_ENTITY if one is not in the world, FM_BAD_ARGUMENT if it
-// would close a circle, of the first of them, when all others are related.
+// would close a cycle, of the first of them, when all others are related.
 //
 // # Safety
 // `sources` and `targets` have `count` handles.

@@ -16,7 +16,7 @@ use crate::world::{WorldState, fm_world, with};
 /// fm_relation_new() gave.
 pub type fm_relation = u32;
 
-/// The relation of children to their parent, which every world has: exclusive, without circles, and
+/// The relation of children to their parent, which every world has: exclusive, without cycles, and
 /// children are despawned with their parent.
 pub const FM_CHILD_OF: fm_relation = 0;
 
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn fm_relation_components(
 
 /// Relates each source to the target at the same place; those that are related stay so. Pairs that
 /// cannot be related are passed over: FM_NO_ENTITY if one is not in the world, FM_BAD_ARGUMENT if it
-/// would close a circle, of the first of them, when all others are related.
+/// would close a cycle, of the first of them, when all others are related.
 ///
 /// # Safety
 /// `sources` and `targets` have `count` handles.

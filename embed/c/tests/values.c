@@ -184,9 +184,9 @@ static void test_relations_keep_their_rules(void) {
     OK(fm_unrelate(world, likes, from, to, 1));
     OK(fm_targets(world, likes, all[0], found, 4, &len));
     CHECK(len == 1 && found[0] == all[2]);
-    /* One target at a time, and no circle. */
-    fm_entity circle_from[] = {all[0], all[1], all[2]}, circle_to[] = {all[1], all[2], all[0]};
-    FAILS(FM_BAD_ARGUMENT, fm_relate(world, serves, circle_from, circle_to, 3));
+    /* One target at a time, and no cycle. */
+    fm_entity cycle_from[] = {all[0], all[1], all[2]}, cycle_to[] = {all[1], all[2], all[0]};
+    FAILS(FM_BAD_ARGUMENT, fm_relate(world, serves, cycle_from, cycle_to, 3));
     OK(fm_relate(world, serves, &all[0], &all[3], 1));
     OK(fm_targets(world, serves, all[0], found, 4, &len));
     CHECK(len == 1 && found[0] == all[3]);

@@ -34,7 +34,7 @@ fn there_is_one_query_and_it_is_that_of_systems() {
     let mut world = World::new();
     world.spawn(Gold(1));
     world.insert_resource(0_usize);
-    let mut schedule = Schedule::builder().add(count).build(&mut world).expect("no circle");
+    let mut schedule = Schedule::builder().add(count).build(&mut world).expect("no cycle");
     schedule.run(&mut world, &Pool::new(Threads::None).expect("no threads are needed"));
     assert_eq!(world.resource::<usize>().copied(), Ok(1));
     // What the store returns has a name as well.

@@ -23,7 +23,7 @@ fn build(world: &mut World) -> (Schedule, Pool) {
     let schedule = systems::add(Schedule::builder())
         .add(formic::note_paths.after(systems::search))
         .build(world)
-        .expect("no circle");
+        .expect("no cycle");
     assert!(schedule.ambiguities().is_empty());
     (schedule, Pool::new(Threads::None).expect("no threads are needed"))
 }

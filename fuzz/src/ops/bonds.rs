@@ -13,7 +13,7 @@ use super::watch::{Log, Told};
 /// The relations, in the order in which the world gets to know them.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Bond {
-    /// One parent, no circles, and children go with their parent.
+    /// One parent, no cycles, and children go with their parent.
     Child,
     /// Anything, and sources go with their targets.
     Needs,

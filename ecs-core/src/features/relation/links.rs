@@ -377,7 +377,7 @@ impl<'w, R> RelationMut<'w, R> {
     /// source is not related to its old target any more.
     ///
     /// # Errors
-    /// Returns an error if one of them is not in the world, or a circle would be closed that must
+    /// Returns an error if one of them is not in the world, or a cycle would be closed that must
     /// not be.
     pub fn add(&mut self, source: Entity, target: Entity) -> Result<bool, RelationError> {
         self.world.expect_there(source)?;
@@ -388,7 +388,7 @@ impl<'w, R> RelationMut<'w, R> {
         let (relation, world) = (*self.fns(), &mut *self.world);
         let RelationFns { targets, sources, rules, trigger } = relation;
         if rules.is_acyclic && relation.leads_to(world, target, source) {
-            return Err(RelationError::Circle { source, target });
+            return Err(RelationError::Cycle { source, target });
         }
         let old = targets.of_entity(world, source).first().copied().filter(|_| rules.is_exclusive);
         if let Some(old) = old {
@@ -437,7 +437,7 @@ impl RelationMut<'_, ChildOf> {
     /// let mut family = world.relation_mut::<ChildOf>();
     /// family.set_parent(room, house)?;
     /// family.set_parent(chair, room)?;
-    /// assert!(family.set_parent(house, chair).is_err(), "that would be a circle");
+    /// assert!(family.set_parent(house, chair).is_err(), "that would be a cycle");
     ///
     /// let family = world.relation::<ChildOf>();
     /// assert_eq!(family.parent(chair), Some(room));
@@ -590,8 +590,8 @@ impl RelationFns {
         if forward.windows(2).any(|pair| is_twice(pair) || has_two(pair)) {
             return Err("an entity is related twice");
         }
-        if self.rules.is_acyclic && has_circle(&forward) {
-            return Err("a relation goes in a circle");
+        if self.rules.is_acyclic && has_cycle(&forward) {
+            return Err("a relation goes in a cycle");
         }
         Ok(())
     }
@@ -615,7 +615,7 @@ fn pairs<List: AsRef<[Entity]>>(
 
 /// Whether one comes back by going from source to target: takes away those to which no entity is
 /// related, until there are none (Kahn's algorithm).
-fn has_circle(pairs: &[Pair]) -> bool {
+fn has_cycle(pairs: &[Pair]) -> bool {
     let mut counts = hashbrown::HashMap::<Entity, usize, BuildFibonacci>::default();
     pairs.iter().for_each(|&(_, target)| *counts.entry(target).or_default() += 1);
     let targets_of = |source: Entity| {
@@ -689,7 +689,7 @@ impl<'w> ByIdMut<'w> {
     /// let rules = RelationRules { is_acyclic: true, ..RelationRules::default() };
     /// let mut trusts = world.by_id_mut().register_relation("script.trusts", rules)?;
     /// trusts.add(ada, bob)?;
-    /// assert!(trusts.add(bob, ada).is_err(), "a circle");
+    /// assert!(trusts.add(bob, ada).is_err(), "a cycle");
     ///
     /// // Its number, by which it is found again, and the components of entities that are related.
     /// let (trusts, [targets, _sources]) = (trusts.id(), trusts.sides());

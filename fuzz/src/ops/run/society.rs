@@ -56,7 +56,7 @@ impl Run {
         } else if model.bonds.targets(bond, source).contains(&target) {
             assert_eq!(related, Ok(false));
         } else if bond == Bond::Child && model.bonds.leads_to(bond, target, source) {
-            assert_eq!(related, Err(RelationError::Circle { source, target }));
+            assert_eq!(related, Err(RelationError::Cycle { source, target }));
         } else {
             assert_eq!(related, Ok(true));
             if let Some(old) = model.bonds.relate(bond, source, target) {

@@ -112,7 +112,7 @@ fn graph_prebuilt(pool: Pool, shared: bool) -> Cell {
         let before: Vec<_> = before.iter().map(|&other| jobs[other]).collect();
         jobs.push(builder.add("empty", &before, move |_| inside.run(job)));
     }
-    let prebuilt = builder.build().expect("there is no circle");
+    let prebuilt = builder.build().expect("there is no cycle");
     Cell::new(
         (pool, prebuilt, graph),
         |(pool, prebuilt, _)| prebuilt.run(pool),
