@@ -4,21 +4,21 @@
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 
-/// How many bodies are remembered; two that meet in one place forget each other.
-const PLACE_COUNT: usize = if cfg!(loom) { 1 } else { 64 };
+/// How many bodies are remembered; two that meet in one entry forget each other.
+const ENTRY_COUNT: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// The costs of the bodies that were run last.
 ///
 /// A guess and nothing more: a wrong one costs a wake-up too many, or a loop that
-/// is shared later than it might be. So it does not matter that a place is two
+/// is shared later than it might be. So it does not matter that an entry is two
 /// words which two threads may write at the same time.
 #[derive(Debug)]
 pub(crate) struct BodyCosts {
-    places: [Place; PLACE_COUNT],
+    entries: [Entry; ENTRY_COUNT],
 }
 
 #[derive(Debug)]
-struct Place {
+struct Entry {
     body: AtomicUsize,
     /// Nanoseconds.
     cost: AtomicU64,
@@ -36,33 +36,33 @@ impl Body {
         Self((call as *const ()).addr())
     }
 
-    fn place(self) -> usize {
+    fn entry_index(self) -> usize {
         // Fibonacci hashing: addresses differ in the middle.
         let mixed = (self.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        mixed as usize % PLACE_COUNT
+        mixed as usize % ENTRY_COUNT
     }
 }
 
 impl BodyCosts {
     pub(crate) fn new() -> Self {
-        let place = || Place { body: AtomicUsize::new(0), cost: AtomicU64::new(0) };
-        Self { places: std::array::from_fn(|_| place()) }
+        let entry = || Entry { body: AtomicUsize::new(0), cost: AtomicU64::new(0) };
+        Self { entries: std::array::from_fn(|_| entry()) }
     }
 
     /// What an index takes, in nanoseconds, if that is known.
     pub(crate) fn of(&self, body: Body) -> Option<u64> {
-        let place = &self.places[body.place()];
-        (place.body.load(Ordering::Relaxed) == body.0).then(|| place.cost.load(Ordering::Relaxed))
+        let entry = &self.entries[body.entry_index()];
+        (entry.body.load(Ordering::Relaxed) == body.0).then(|| entry.cost.load(Ordering::Relaxed))
     }
 
     /// Takes in what an index took this time. Known costs rise at once and fall by half at most:
     /// a body that is light and heavy in turn counts as heavy, and what was slow once, since the
     /// machine was busy, does so for a few loops.
     pub(crate) fn note(&self, body: Body, cost: u64) {
-        let place = &self.places[body.place()];
+        let entry = &self.entries[body.entry_index()];
         let least = self.of(body).unwrap_or(0) / 2;
-        place.body.store(body.0, Ordering::Relaxed);
-        place.cost.store(cost.max(least), Ordering::Relaxed);
+        entry.body.store(body.0, Ordering::Relaxed);
+        entry.cost.store(cost.max(least), Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::sleep::{Pinned, Tag};
 use crate::slots::{Claimed, JobId};
 use crate::sync::Deadline;
-use crate::task_group::Reach;
+use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
 
@@ -89,11 +89,11 @@ impl<'pool> JobGoal<'pool> {
             return false;
         }
         let mut stop = || self.is_late();
-        let has_helped = help_once(self.shared, self.context, Reach::Inside(id), &mut stop);
+        let has_helped = help_once(self.shared, self.context, HelpScope::InJob(id), &mut stop);
         if is_external {
             slot.let_external_out(id);
             // Another one may help now that this one gives up.
-            if self.is_late() && self.shared.has_work(Reach::Inside(id)) {
+            if self.is_late() && self.shared.has_work(HelpScope::InJob(id)) {
                 self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.watches);
             }
         }
@@ -104,7 +104,7 @@ impl<'pool> JobGoal<'pool> {
     fn has_work_inside(&self, id: JobId) -> bool {
         let is_full =
             || self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id);
-        self.shared.has_work(Reach::Inside(id)) && !is_full()
+        self.shared.has_work(HelpScope::InJob(id)) && !is_full()
     }
 
     /// Runs what is for this thread alone, as far as the time goes.
@@ -184,7 +184,7 @@ impl Goal for JobGoal<'_> {
 mod tests {
     use super::*;
     use crate::run_job::add_job;
-    use crate::slots::Kind;
+    use crate::slots::JobKind;
     use crate::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -198,8 +198,8 @@ mod tests {
             let ran = Arc::clone(&ran);
             move || _ = ran.fetch_add(1, Ordering::Relaxed)
         };
-        let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
-        add_job::<JobId>(shared, Kind::Anywhere, &[], job());
+        let id = add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
+        add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
             let pinned = Pinned::Leave;
             let walk = Walk::new(shared, id, pinned);

@@ -75,8 +75,8 @@ impl WorkerContext {
         queues: LocalQueues,
         run: impl FnOnce(&Self) -> R,
     ) -> R {
-        assert!(queues.place < shared.worker_count, "a worker has a worker's place");
-        let context = Self::new(shared, queues.place, Some(queues));
+        assert!(queues.index < shared.worker_count, "a worker has the queues of one");
+        let context = Self::new(shared, queues.index, Some(queues));
         // A worker counts as hungry from the start, so that it is expected before it has come.
         context.is_hungry.set(true);
         shared.begin_worker();
@@ -84,13 +84,13 @@ impl WorkerContext {
     }
 
     /// Finds this thread's context in the pool, or registers it for this call: as a worker, in a
-    /// pool that leaves its workers' places to the host's threads and has one that is free, or else
+    /// pool that leaves its workers' queues to the host's threads and has free ones, or else
     /// as an external thread.
     pub(crate) fn with_host<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         Self::with_any(shared, |context| match context {
             Some(context) => run(context),
-            None => match shared.take_host_place() {
-                Some(queues) => Self::new(shared, queues.place, Some(queues)).stay(shared, run),
+            None => match shared.take_worker_queues() {
+                Some(queues) => Self::new(shared, queues.index, Some(queues)).stay(shared, run),
                 None => Self::with_external(shared, run),
             },
         })
@@ -122,7 +122,7 @@ impl WorkerContext {
 
     /// Registers this thread for this call; it has no context in the pool yet.
     pub(crate) fn with_external<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
-        let queues = shared.take_external_place();
+        let queues = shared.take_external_queues();
         Self::new(shared, shared.worker_count, queues).stay(shared, run)
     }
 
@@ -166,7 +166,7 @@ impl WorkerContext {
                 }
                 context.tell_watching(shared);
                 if let Some(queues) = context.queues.take() {
-                    shared.give_back_place(queues);
+                    shared.give_back_queues(queues);
                 }
             }
         }
@@ -304,8 +304,8 @@ impl WorkerContext {
     }
 
     /// Where a search for jobs to steal begins, so that thieves spread out.
-    pub(crate) fn place(&self) -> usize {
-        self.queues.as_ref().map_or(self.slot, |queues| queues.place)
+    pub(crate) fn queue_index(&self) -> usize {
+        self.queues.as_ref().map_or(self.slot, |queues| queues.index)
     }
 
     /// Opens some of the private halves to thieves if they have too few to take.

@@ -8,7 +8,7 @@ use crate::body_costs::Body;
 use crate::context::WorkerContext;
 use crate::shared::Shared;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task_group::{TaskGroup, Work};
+use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::share;
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
@@ -144,7 +144,7 @@ impl FlatLoop<'_> {
     }
 }
 
-impl Work for FlatLoop<'_> {
+impl TaskSource for FlatLoop<'_> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }

@@ -1,24 +1,24 @@
-//! A ring of the second jobs of joins, for one thread alone.
+//! A deque of the second halves of joins, for one thread alone.
 
 use crate::task_group::JobRef;
 use std::cell::Cell;
 
-/// How many a ring has room for. A power of two, so that places wrap by a mask; in models so few
+/// How many jobs a deque has room for. A power of two, so that indices wrap by a mask; in models so few
 /// that it is full at times.
-const ROOM: usize = if cfg!(loom) { 1 } else { 64 };
+const CAPACITY: usize = if cfg!(loom) { 1 } else { 64 };
 
-/// The place of a job in the ring.
+/// The index of a job in a [`JoinDeque`], which only grows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(usize);
+pub(crate) struct DequeIndex(usize);
 
 /// A ring of job references, oldest first, for one thread.
 ///
 /// Joins push and pop here, a few nanoseconds apart, so there is nothing in it but what that needs:
 /// it does not grow, and where it is full the oldest have to go elsewhere.
 pub(crate) struct JoinDeque {
-    /// In a box: a bench is moved around.
-    places: Box<[Cell<Option<JobRef>>; ROOM]>,
-    /// Where the oldest is, and where the next one goes, both modulo [`ROOM`].
+    /// In a box, since the deque moves with the queues of its thread.
+    ring: Box<[Cell<Option<JobRef>>; CAPACITY]>,
+    /// Where the oldest is, and where the next one goes, both modulo [`CAPACITY`].
     oldest: Cell<usize>,
     end: Cell<usize>,
 }
@@ -28,7 +28,7 @@ debug_fields!([] JoinDeque:; len = |it| it.len());
 impl JoinDeque {
     pub(crate) fn new() -> Self {
         Self {
-            places: Box::new([const { Cell::new(None) }; ROOM]),
+            ring: Box::new([const { Cell::new(None) }; CAPACITY]),
             oldest: Cell::new(0),
             end: Cell::new(0),
         }
@@ -46,31 +46,30 @@ impl JoinDeque {
 
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.len() == ROOM
+        self.len() == CAPACITY
     }
 
-    /// Adds the newest, where there is room, and returns the place for
-    /// [`take_back`](Self::take_back).
+    /// Adds the newest job, and returns its index for [`take_back`](Self::take_back). There is room.
     #[inline]
-    pub(crate) fn push(&self, job: JobRef) -> Place {
+    pub(crate) fn push(&self, job: JobRef) -> DequeIndex {
         debug_assert!(!self.is_full(), "the caller makes room");
         let end = self.end.get();
-        self.places[end % ROOM].set(Some(job));
+        self.ring[end % CAPACITY].set(Some(job));
         self.end.set(end.wrapping_add(1));
-        Place(end)
+        DequeIndex(end)
     }
 
-    /// Takes the newest back, which was pushed to `place`; false if it is not here any more.
+    /// Takes the newest back, which got this `index`; false if it is not here any more.
     ///
     /// Nothing is read of the ring for that: what was written a moment ago would keep the processor
-    /// waiting. What stays in the place is never looked at again.
+    /// waiting. What stays in the ring is never looked at again.
     #[inline]
-    pub(crate) fn take_back(&self, place: Place) -> bool {
+    pub(crate) fn take_back(&self, index: DequeIndex) -> bool {
         if self.is_empty() {
             return false;
         }
-        assert!(self.end.get() == place.0.wrapping_add(1), "joins end in order");
-        self.end.set(place.0);
+        assert!(self.end.get() == index.0.wrapping_add(1), "joins end in order");
+        self.end.set(index.0);
         true
     }
 
@@ -81,7 +80,7 @@ impl JoinDeque {
         }
         let first = self.oldest.get();
         self.oldest.set(first.wrapping_add(1));
-        self.places[first % ROOM].take()
+        self.ring[first % CAPACITY].take()
     }
 }
 
@@ -93,36 +92,36 @@ mod tests {
     use std::ptr::NonNull;
 
     /// A reference to a job that is told from others by where it lies.
-    fn job(places: &[u8], which: usize) -> JobRef {
+    fn job(bytes: &[u8], which: usize) -> JobRef {
         fn nothing(_: NonNull<()>) {}
         static GROUP: OnceLock<TaskGroup> = OnceLock::new();
         let group = GROUP.get_or_init(|| TaskGroup::new(0));
-        JobRef::of_nothing(NonNull::from(&places[which]).cast(), group, nothing)
+        JobRef::of_nothing(NonNull::from(&bytes[which]).cast(), group, nothing)
     }
 
     #[test]
     fn the_newest_is_taken_back_and_the_oldest_goes_first() {
         let lie_here = [0; 4];
         let deque = JoinDeque::new();
-        let places = [0, 1, 2].map(|which| deque.push(job(&lie_here, which)));
-        assert!(deque.take_back(places[2]));
+        let indices = [0, 1, 2].map(|which| deque.push(job(&lie_here, which)));
+        assert!(deque.take_back(indices[2]));
         let oldest = deque.pop_oldest().expect("there are two");
         assert!(oldest.is_for(NonNull::from(&lie_here[0]).cast()));
-        assert!(deque.take_back(places[1]));
-        assert!(!deque.take_back(places[0]) && deque.pop_oldest().is_none());
+        assert!(deque.take_back(indices[1]));
+        assert!(!deque.take_back(indices[0]) && deque.pop_oldest().is_none());
     }
 
     #[test]
     fn a_full_ring_wraps_around() {
-        let lie_here = [0; ROOM + 10];
+        let lie_here = [0; CAPACITY + 10];
         let deque = JoinDeque::new();
-        for which in 0..ROOM + 10 {
+        for which in 0..CAPACITY + 10 {
             if deque.is_full() {
                 let oldest = deque.pop_oldest().expect("it is full");
-                assert!(oldest.is_for(NonNull::from(&lie_here[which - ROOM]).cast()));
+                assert!(oldest.is_for(NonNull::from(&lie_here[which - CAPACITY]).cast()));
             }
             deque.push(job(&lie_here, which));
         }
-        assert_eq!(deque.len(), ROOM);
+        assert_eq!(deque.len(), CAPACITY);
     }
 }

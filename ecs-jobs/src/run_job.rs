@@ -5,7 +5,7 @@ use crate::job_queue::JobQueue;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
 use crate::sleep::Pinned;
-use crate::slots::{Added, Claimed, Few, JobId, Kind};
+use crate::slots::{Added, Claimed, Few, JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
 
@@ -182,7 +182,7 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
 /// Adds a job after others, and queues it or has it run if it is ready.
 pub(crate) fn add_job<D: Copy + Into<JobId>>(
     shared: &Shared,
-    kind: Kind,
+    kind: JobKind,
     after: &[D],
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
@@ -194,7 +194,7 @@ pub(crate) fn add_gate(shared: &Shared) -> JobId {
     let after = shared.slots.gather::<JobId>(&[]);
     let mut claimed = shared.slots.take();
     claimed.with_job(|cell| cell.put(|&()| ()));
-    match shared.slots.add(claimed, Kind::GATE, after) {
+    match shared.slots.add(claimed, JobKind::GATE, after) {
         Added::Claimed(claimed) => claimed.publish(),
         Added::Waiting(_) => unreachable!("it waits for nothing"),
     }
@@ -207,7 +207,7 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         let few = shared.slots.gather(&[all]);
         if let Some(claimed) = shared.slots.claim(id) {
-            add_claimed(shared, claimed, (Kind::Anywhere, false), few);
+            add_claimed(shared, claimed, (JobKind::Anywhere, false), few);
             shared.announce_opened();
             if shared.is_inline {
                 WorkerContext::with(shared, |context| run_inline(shared, context, || ()));
@@ -218,13 +218,13 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
 
 /// Adds a job that polls a future, and runs in no case before this returns.
 pub(crate) fn queue_poll(shared: &Shared, job: impl FnOnce() + Send + 'static) {
-    add::<JobId>(shared, Kind::Poll, &[], false, job);
+    add::<JobId>(shared, JobKind::Poll, &[], false, job);
 }
 
 #[inline]
 fn add<D: Copy + Into<JobId>>(
     shared: &Shared,
-    kind: Kind,
+    kind: JobKind,
     after: &[D],
     is_inline: bool,
     job: impl FnOnce() + Send + 'static,
@@ -239,7 +239,7 @@ fn add<D: Copy + Into<JobId>>(
 fn add_claimed<'pool>(
     shared: &'pool Shared,
     claimed: Claimed<'pool>,
-    (kind, is_inline): (Kind, bool),
+    (kind, is_inline): (JobKind, bool),
     after: Few,
 ) -> JobId {
     let added = shared.slots.add(claimed, kind, after);

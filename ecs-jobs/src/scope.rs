@@ -5,7 +5,7 @@ use crate::panic_slot::discard;
 use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::stored_job::StoredJob;
-use crate::task_group::{TaskGroup, Work};
+use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::share;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -118,7 +118,7 @@ impl<'scope> Scope<'scope> {
 
 debug_fields!([] Scope<'_>: group);
 
-impl Work for Scope<'_> {
+impl TaskSource for Scope<'_> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }

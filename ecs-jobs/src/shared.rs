@@ -3,22 +3,22 @@
 use crate::body_costs::BodyCosts;
 use crate::clock::Clock;
 use crate::job_queue::JobQueue;
-use crate::join_deque::{JoinDeque, Place};
+use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
 use crate::sleep::{Sleepers, Tag, Takes};
 use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
-use crate::task_group::{JobRef, OpenGroups, Reach, TaskGroup, Visit};
+use crate::task_group::{HelpScope, Helper, JobRef, OpenGroups, TaskGroup};
 use crate::thread_number::thread_id;
 use crate::wait_graph::WaitGraph;
 use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// How many external threads at a time have places for the halves of their joins. Those that come
-/// besides run both halves by themselves.
+/// How many external threads at a time have queues for the halves of their joins. Others run both
+/// halves by themselves.
 const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 
 /// The second halves of joins that a thread has not started yet, oldest first.
@@ -37,15 +37,15 @@ const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 #[derive(Debug)]
 pub(crate) struct LocalQueues {
     /// The index of the open part in [`Shared::open_halves`].
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) private: JoinDeque,
     /// The open part itself: each join looks at its length twice.
     open: Arc<Queue<JobRef>>,
 }
 
 impl LocalQueues {
-    fn new(place: usize, open: &Arc<Queue<JobRef>>) -> Self {
-        Self { place, private: JoinDeque::new(), open: Arc::clone(open) }
+    fn new(index: usize, open: &Arc<Queue<JobRef>>) -> Self {
+        Self { index, private: JoinDeque::new(), open: Arc::clone(open) }
     }
 
     /// Whether there is any half that this thread has not started.
@@ -77,18 +77,18 @@ impl LocalQueues {
 
     /// Puts a half of a join, of this group, into the private part, and feeds the thieves.
     #[inline]
-    pub(crate) fn push(&self, shared: &Shared, half: JobRef, group: &TaskGroup) -> Place {
+    pub(crate) fn push(&self, shared: &Shared, half: JobRef, group: &TaskGroup) -> DequeIndex {
         if self.private.is_full() {
             self.open_oldest(shared, self.private.len().div_ceil(2), Some(group));
         }
-        let place = self.private.push(half);
+        let index = self.private.push(half);
         if self.wants_more(shared) {
             self.open_oldest(shared, self.private.len().div_ceil(2), Some(group));
         }
-        place
+        index
     }
 
-    /// Takes back the newest half, `half` from `place`, unless it was stolen, and feeds the
+    /// Takes back the newest half, `half` at `index`, unless it was stolen, and feeds the
     /// thieves: what comes now, the half that was taken back, may take long.
     ///
     /// What was pushed later has been taken back, or stolen, and then all that is older was stolen
@@ -97,11 +97,11 @@ impl LocalQueues {
     pub(crate) fn take_back(
         &self,
         shared: &Shared,
-        place: Place,
+        index: DequeIndex,
         half: NonNull<()>,
         group: &TaskGroup,
     ) -> bool {
-        let is_private = self.private.take_back(place);
+        let is_private = self.private.take_back(index);
         if is_private {
             self.feed_thieves(shared, Some(group));
         }
@@ -149,15 +149,15 @@ pub(crate) struct Shared {
     /// The open halves of joins: of the workers, then of the external threads.
     open_halves: Box<[Arc<Queue<JobRef>>]>,
     /// How many of these have ever been in use.
-    place_count: AtomicUsize,
+    used_count: AtomicUsize,
     /// How many workers have looked for work and found none since, or have not begun.
     hungry_count: CachePadded<AtomicUsize>,
     /// How many of these have not begun: a host's hook may take its time before.
     absent_count: AtomicUsize,
-    /// The places of external threads that no thread has.
-    external_places: Mutex<Vec<LocalQueues>>,
+    /// The queues for external threads that no thread has.
+    free_external_queues: Mutex<Vec<LocalQueues>>,
     /// The same of the workers in a pool of the host's threads.
-    host_places: Mutex<Vec<LocalQueues>>,
+    free_worker_queues: Mutex<Vec<LocalQueues>>,
     /// The jobs with handles.
     pub(crate) slots: Slots,
     /// Those of them that are ready.
@@ -185,13 +185,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The state of a pool with the system's clock, and the places of the workers.
+    /// The state of a pool with the system's clock, and the queues of the workers.
     #[cfg(test)]
     pub(crate) fn new(worker_count: usize) -> (Self, Vec<LocalQueues>) {
         Self::with_clock(worker_count, Clock::new(None))
     }
 
-    /// The state, and the places of the workers.
+    /// The state, and the queues of the workers.
     pub(crate) fn with_clock(worker_count: usize, clock: Clock) -> (Self, Vec<LocalQueues>) {
         // Without workers there are no thieves.
         let count = if worker_count == 0 { 0 } else { worker_count + EXTERNAL_COUNT_MAX };
@@ -200,11 +200,11 @@ impl Shared {
             sleepers: Sleepers::new(worker_count),
             open_groups: OpenGroups::new(),
             open_halves: (0..count).map(|_| Arc::new(Queue::new(VecDeque::new()))).collect(),
-            place_count: AtomicUsize::new(worker_count),
+            used_count: AtomicUsize::new(worker_count),
             hungry_count: CachePadded::new(AtomicUsize::new(worker_count)),
             absent_count: AtomicUsize::new(worker_count),
-            external_places: Mutex::new(Vec::new()),
-            host_places: Mutex::new(Vec::new()),
+            free_external_queues: Mutex::new(Vec::new()),
+            free_worker_queues: Mutex::new(Vec::new()),
             slots: Slots::new(),
             ready: JobQueue::new(),
             pinned: (0..=worker_count).map(|_| JobQueue::new()).collect(),
@@ -220,8 +220,8 @@ impl Shared {
             closing: AtomicBool::new(false),
         };
         let open = shared.open_halves.iter().take(worker_count).enumerate();
-        let places = open.map(|(place, open)| LocalQueues::new(place, open)).collect();
-        (shared, places)
+        let queues = open.map(|(index, open)| LocalQueues::new(index, open)).collect();
+        (shared, queues)
     }
 
     /// Whether the calling thread is the one that made the pool.
@@ -353,7 +353,7 @@ impl Shared {
     /// than two for jobs with handles, since those wake two in turn; and one for halves of joins, since
     /// a thread that takes one opens others.
     pub(crate) fn waiting_count(&self) -> usize {
-        let halves = usize::from(self.has_half(Reach::All));
+        let halves = usize::from(self.has_half(HelpScope::All));
         self.open_groups.left().saturating_add(self.ready.len().min(2) + halves)
     }
 
@@ -384,76 +384,76 @@ impl Shared {
         self.hungry_count.fetch_add(step, Ordering::Relaxed);
     }
 
-    /// Counts the caller as a visitor of the oldest group within reach that has work.
-    pub(crate) fn enter(&self, reach: Reach) -> Option<Visit<'_>> {
-        self.open_groups.enter(&self.sleepers, reach)
+    /// Counts the caller as a helper of the oldest group within scope that has work.
+    pub(crate) fn enter(&self, scope: HelpScope) -> Option<Helper<'_>> {
+        self.open_groups.enter(&self.sleepers, scope)
     }
 
-    /// The open halves of the places that have ever been in use.
+    /// The open halves of the queues that have ever been in use.
     fn open_halves(&self) -> &[Arc<Queue<JobRef>>] {
         // Relaxed: like the queues' own counts.
-        &self.open_halves[..self.place_count.load(Ordering::Relaxed).min(self.open_halves.len())]
+        &self.open_halves[..self.used_count.load(Ordering::Relaxed).min(self.open_halves.len())]
     }
 
-    /// Takes the oldest open half within reach, of the first place that has one, beginning after the
+    /// Takes the oldest open half within scope, of the first queue that has one, beginning after the
     /// caller's own.
-    pub(crate) fn steal(&self, own: usize, reach: Reach) -> Option<JobRef> {
+    pub(crate) fn steal(&self, own: usize, scope: HelpScope) -> Option<JobRef> {
         let all = self.open_halves();
         let (before, after) = all.split_at((own + 1).min(all.len()));
-        let is_within = |half: &JobRef| reach.includes(half.group());
+        let is_within = |half: &JobRef| scope.includes(half.group());
         after.iter().chain(before).find_map(|queue| queue.take_where(is_within))
     }
 
-    /// Whether there is an open half within reach.
-    pub(crate) fn has_half(&self, reach: Reach) -> bool {
-        let is_within = |half: &JobRef| reach.includes(half.group()).then_some(());
+    /// Whether there is an open half within scope.
+    pub(crate) fn has_half(&self, scope: HelpScope) -> bool {
+        let is_within = |half: &JobRef| scope.includes(half.group()).then_some(());
         self.open_halves().iter().any(|queue| queue.find_map(is_within).is_some())
     }
 
-    /// Whether a thread that helps within this reach would find anything to do.
-    pub(crate) fn has_work(&self, reach: Reach) -> bool {
-        self.open_groups.has_work(reach) || self.has_half(reach)
+    /// Whether a thread that helps within this scope would find anything to do.
+    pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
+        self.open_groups.has_work(scope) || self.has_half(scope)
     }
 
     /// Whether a worker would find anything to do, or is to end.
     pub(crate) fn has_news(&self) -> bool {
-        self.is_closing() || self.has_work(Reach::All) || !self.ready.is_empty()
+        self.is_closing() || self.has_work(HelpScope::All) || !self.ready.is_empty()
     }
 
-    /// Leaves the places of the workers to threads of the host.
-    pub(crate) fn open_to_host(&mut self, places: Vec<LocalQueues>) {
+    /// Leaves the queues of the workers to threads of the host.
+    pub(crate) fn open_to_host(&mut self, queues: Vec<LocalQueues>) {
         // The last is taken first.
-        self.host_places = Mutex::new(places.into_iter().rev().collect());
+        self.free_worker_queues = Mutex::new(queues.into_iter().rev().collect());
         self.hungry_count = CachePadded::new(AtomicUsize::new(0));
         (self.is_inline, self.is_hosted) = (false, true);
     }
 
-    pub(crate) fn take_host_place(&self) -> Option<LocalQueues> {
-        self.host_places.lock().pop()
+    pub(crate) fn take_worker_queues(&self) -> Option<LocalQueues> {
+        self.free_worker_queues.lock().pop()
     }
 
-    /// A place for an external thread, unless there are too many of these.
-    pub(crate) fn take_external_place(&self) -> Option<LocalQueues> {
-        // Where there are no thieves there are no places.
+    /// Queues for an external thread, unless there are too many of these.
+    pub(crate) fn take_external_queues(&self) -> Option<LocalQueues> {
+        // Without thieves there are no queues.
         if self.worker_count == 0 {
             return None;
         }
-        let mut places = self.external_places.lock();
-        places.pop().or_else(|| {
-            let next = self.place_count.load(Ordering::Relaxed);
+        let mut free = self.free_external_queues.lock();
+        free.pop().or_else(|| {
+            let next = self.used_count.load(Ordering::Relaxed);
             self.open_halves.get(next).map(|open| {
-                self.place_count.store(next + 1, Ordering::Relaxed);
+                self.used_count.store(next + 1, Ordering::Relaxed);
                 LocalQueues::new(next, open)
             })
         })
     }
 
-    /// Takes back the place of a thread that leaves the pool.
-    pub(crate) fn give_back_place(&self, queues: LocalQueues) {
+    /// Takes back the queues of a thread that leaves the pool.
+    pub(crate) fn give_back_queues(&self, queues: LocalQueues) {
         debug_assert!(!queues.has_any(), "a thread leaves no halves behind");
-        let is_worker = queues.place < self.worker_count;
-        let places = if is_worker { &self.host_places } else { &self.external_places };
-        places.lock().push(queues);
+        let is_worker = queues.index < self.worker_count;
+        let free = if is_worker { &self.free_worker_queues } else { &self.free_external_queues };
+        free.lock().push(queues);
     }
 
     /// An empty list for the jobs of a scope.
@@ -525,12 +525,12 @@ mod tests {
     }
 
     #[test]
-    fn one_external_thread_after_another_has_the_same_place_and_two_have_two() {
+    fn one_external_thread_after_another_has_the_same_queues_and_two_have_two() {
         let (shared, _places) = Shared::new(1);
-        let first = shared.take_external_place().expect("there are places");
-        let second = shared.take_external_place().expect("there are places");
-        assert_eq!((first.place, second.place), (1, 2));
-        shared.give_back_place(second);
-        assert_eq!(shared.take_external_place().map(|own| own.place), Some(2));
+        let first = shared.take_external_queues().expect("there are some");
+        let second = shared.take_external_queues().expect("there are some");
+        assert_eq!((first.index, second.index), (1, 2));
+        shared.give_back_queues(second);
+        assert_eq!(shared.take_external_queues().map(|own| own.index), Some(2));
     }
 }

@@ -21,16 +21,16 @@ mod slot;
 #[cfg(all(test, loom))]
 pub(crate) use self::ledger::Ledger;
 pub(crate) use self::links::{Added, Few};
-pub(crate) use self::slot::{JobId, Kind, Slot, State};
+pub(crate) use self::slot::{JobId, JobKind, JobSlot, State};
 
 use self::burst::BurstSlots;
 use self::failures::Failures;
 #[cfg(not(all(test, loom)))]
 use self::ledger::Ledger;
-use self::ledger::PLACE_COUNT;
+use self::ledger::THREAD_COUNT;
 use crate::stored_job::StoredJob;
 use crate::sync::OnceLock;
-use crate::thread_number::thread_place;
+use crate::thread_number::thread_index;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -57,10 +57,10 @@ const KEPT_COUNT: u32 = COUNTS.0 * COUNTS.1;
 /// that it waits for.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    segments: Box<[OnceLock<Box<[Slot]>>]>,
+    segments: Box<[OnceLock<Box<[JobSlot]>>]>,
     burst: BurstSlots,
     /// Stands for all slots that have gone. It has no job.
-    gone: Slot,
+    gone: JobSlot,
     ledger: Ledger,
     pub(crate) failures: Failures,
 }
@@ -68,16 +68,16 @@ pub(crate) struct Slots {
 /// A slot that a thread looks at.
 #[derive(Clone, Debug)]
 pub(crate) enum SlotRef<'slots> {
-    Kept(&'slots Slot),
+    Kept(&'slots JobSlot),
     /// One of a segment that stays for as long as this does.
     Burst(burst::Shared, usize),
 }
 
 impl Deref for SlotRef<'_> {
-    type Target = Slot;
+    type Target = JobSlot;
 
     #[inline]
-    fn deref(&self) -> &Slot {
+    fn deref(&self) -> &JobSlot {
         match self {
             Self::Kept(slot) => slot,
             Self::Burst(segment, place) => &segment[*place],
@@ -94,13 +94,13 @@ impl Deref for SlotRef<'_> {
 pub(crate) struct Claimed<'slots> {
     id: JobId,
     /// Where the job lies. The slot is not free before the job ends, and so there until then.
-    slot: NonNull<Slot>,
+    slot: NonNull<JobSlot>,
     slots: PhantomData<&'slots Slots>,
 }
 
 impl Claimed<'_> {
     /// The right to the job in this slot, for the thread that has won or made it.
-    fn new(id: JobId, slot: &Slot) -> Self {
+    fn new(id: JobId, slot: &JobSlot) -> Self {
         Self { id, slot: NonNull::from(slot), slots: PhantomData }
     }
 
@@ -108,7 +108,7 @@ impl Claimed<'_> {
         self.id
     }
 
-    pub(crate) fn slot(&self) -> &Slot {
+    pub(crate) fn slot(&self) -> &JobSlot {
         // SAFETY: the slots of the first segments stay for `'slots`. A segment for bursts stays as long
         // as one of its slots is not free, and this one is not while there is its `Claimed` (J-8). Who
         // gives that up, by a store or a decrement, looks at the slot no more.
@@ -144,8 +144,8 @@ impl Slots {
         Self {
             segments: (0..COUNTS.1).map(|_| OnceLock::new()).collect(),
             burst: BurstSlots::new(),
-            gone: Slot::of_generation(u32::MAX),
-            ledger: Ledger::new(PLACE_COUNT),
+            gone: JobSlot::of_generation(u32::MAX),
+            ledger: Ledger::new(THREAD_COUNT),
             failures: Failures::new(),
         }
     }
@@ -164,7 +164,7 @@ impl Slots {
         }
     }
 
-    fn kept_at(&self, index: u32) -> &Slot {
+    fn kept_at(&self, index: u32) -> &JobSlot {
         let (segment, place) = (index as usize / SEGMENT_LEN, index as usize % SEGMENT_LEN);
         &self.segments[segment].get().expect("an index leads to a slot that was made")[place]
     }
@@ -183,10 +183,10 @@ impl Slots {
     ///
     /// Panics if there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has happened then.
     pub(crate) fn take(&self) -> Claimed<'_> {
-        let own = self.ledger.own(thread_place());
+        let own = self.ledger.own(thread_index());
         let (index, slot) = match self.ledger.take(own) {
             Some(index) => {
-                let slots = || (0..SEGMENT_LEN).map(|_| Slot::new()).collect();
+                let slots = || (0..SEGMENT_LEN).map(|_| JobSlot::new()).collect();
                 let segment = self.segments[index as usize / SEGMENT_LEN].get_or_init(slots);
                 (index, SlotRef::Kept(&segment[index as usize % SEGMENT_LEN]))
             }
@@ -232,7 +232,7 @@ impl Slots {
     /// old id can never stand for a new job.
     fn give_back(&self, claimed: Claimed<'_>) {
         let id = claimed.id;
-        let own = self.ledger.own(thread_place());
+        let own = self.ledger.own(thread_index());
         self.ledger.end_one(own);
         if id.generation() == JobId::GENERATION_MAX {
             return;
@@ -251,7 +251,7 @@ impl Slots {
 
 // SAFETY: the cell is used by who has the `Claimed` (J-8), and a job is `Send`;
 // all else in a slot is atomic.
-unsafe impl Sync for Slot {}
+unsafe impl Sync for JobSlot {}
 
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -17,7 +17,7 @@ use crate::context::WorkerContext;
 use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, count_down, needed};
-use crate::task_group::{TaskGroup, Work};
+use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::share;
 use std::collections::VecDeque;
 
@@ -173,7 +173,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
     }
 }
 
-impl<F: Fn(usize, usize) + Sync> Work for GraphRun<'_, F> {
+impl<F: Fn(usize, usize) + Sync> TaskSource for GraphRun<'_, F> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }

@@ -1,7 +1,7 @@
 //! Task groups: what a wait waits for, and the only thing it helps with.
 //!
 //! A scope, a flat loop and a join each are a [`TaskGroup`] in the stack frame of the call that
-//! owns it. Scopes and loops are also [`Work`]: they are listed in the pool's [`OpenGroups`], where
+//! owns it. Scopes and loops are also [`TaskSource`]: they are listed in the pool's [`OpenGroups`], where
 //! other threads find them. Each other thread that visits a group is counted in it, and the owner
 //! leaves its frame only when that count is zero and no work is left.
 //!
@@ -24,7 +24,7 @@ use std::ptr::{self, NonNull};
 
 /// Set in [`TaskGroup::state`] once the owner is about to sleep.
 const OWNER_ASLEEP: usize = 1;
-/// One visitor in [`TaskGroup::state`], or the half of a join.
+/// One helper in [`TaskGroup::state`], or the half of a join.
 const ONE: usize = 2;
 
 /// The part that scopes, loops and joins have in common.
@@ -58,7 +58,7 @@ impl TaskGroup {
     ///
     /// # Safety
     ///
-    /// What [`set_place`](Self::set_place) asks for (J-3).
+    /// What [`set_parent`](Self::set_parent) asks for (J-3).
     #[inline(always)]
     pub(crate) unsafe fn below(
         parent: Option<NonNull<Self>>,
@@ -87,7 +87,7 @@ impl TaskGroup {
     /// or as one that is counted, and that job does not end before this group is
     /// done, off the list, and no longer used (J-3).
     #[inline]
-    pub(crate) unsafe fn set_place(&self, parent: Option<NonNull<Self>>, job: Option<JobId>) {
+    pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>, job: Option<JobId>) {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // Relaxed: the list's lock or the deque publishes the group.
         self.parent.store(parent, Ordering::Relaxed);
@@ -237,10 +237,10 @@ impl JobRef {
 }
 
 /// A group whose jobs any thread can come and take.
-pub(crate) trait Work: Sync {
+pub(crate) trait TaskSource: Sync {
     fn group(&self) -> &TaskGroup;
 
-    /// How many jobs, or batches, a visitor would find now, about; zero if there is none.
+    /// How many jobs, or batches, a helper would find now, about; zero if there is none.
     fn left(&self) -> usize;
 
     fn has_work(&self) -> bool {
@@ -257,44 +257,44 @@ pub(crate) trait Work: Sync {
 
 /// The groups whose work a thread takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum HelpScope {
     /// Any: an idle worker.
     All,
     /// The group with this address and those below it: its waiting owner.
-    In(usize),
+    Below(usize),
     /// Those that were opened in this job: a thread that waits for it.
-    Inside(JobId),
+    InJob(JobId),
 }
 
-impl Reach {
+impl HelpScope {
     pub(crate) fn includes(self, group: &TaskGroup) -> bool {
         match self {
             Self::All => true,
-            Self::In(address) => group.is_in(address),
-            Self::Inside(job) => group.job() == Some(job),
+            Self::Below(address) => group.is_in(address),
+            Self::InJob(job) => group.job() == Some(job),
         }
     }
 }
 
-/// The groups that have room for visitors, the oldest first.
+/// The groups that have room for helpers, the oldest first.
 #[derive(Debug)]
-pub(crate) struct OpenGroups(Queue<Open>);
+pub(crate) struct OpenGroups(Queue<OpenGroup>);
 
 /// Invariant J-1: a listed group is alive; its owner takes it off the list, under the list's lock,
 /// before it leaves the frame, when no thread is in the group and none would find anything to do.
-struct Open(NonNull<dyn Work>);
+struct OpenGroup(NonNull<dyn TaskSource>);
 
-impl std::fmt::Debug for Open {
+impl std::fmt::Debug for OpenGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Open({:p})", self.0)
+        write!(f, "OpenGroup({:p})", self.0)
     }
 }
 
-// SAFETY: `Work` is `Sync`, and J-1 keeps it alive for a thread that finds it here.
-unsafe impl Send for Open {}
+// SAFETY: `TaskSource` is `Sync`, and J-1 keeps it alive for a thread that finds it here.
+unsafe impl Send for OpenGroup {}
 
-impl Open {
-    fn work(&self) -> &dyn Work {
+impl OpenGroup {
+    fn work(&self) -> &dyn TaskSource {
         // SAFETY: the group is listed and the borrow ends under the lock (J-1).
         unsafe { self.0.as_ref() }
     }
@@ -310,28 +310,28 @@ impl OpenGroups {
     /// # Safety
     ///
     /// `work` stays until [`close`](Self::close) has taken it off again (J-1, J-2).
-    pub(crate) unsafe fn open(&self, work: &dyn Work) {
-        let work: NonNull<dyn Work + '_> = NonNull::from(work);
+    pub(crate) unsafe fn open(&self, work: &dyn TaskSource) {
+        let work: NonNull<dyn TaskSource + '_> = NonNull::from(work);
         // SAFETY: only the lifetime changes. The list's use of the pointer ends at `close` (J-1), a
-        // visitor's when it is no longer counted (J-2), which is before, and the caller outwaits both.
-        let work: NonNull<dyn Work + 'static> = unsafe { std::mem::transmute(work) };
-        self.0.push(Open(work));
+        // helper's when it is no longer counted (J-2), which is before, and the caller outwaits both.
+        let work: NonNull<dyn TaskSource + 'static> = unsafe { std::mem::transmute(work) };
+        self.0.push(OpenGroup(work));
     }
 
     /// Takes `work` off the list if no thread is in it and no work is left, and returns whether it has.
     /// Under the lock no thread can enter: so none is in there afterwards either.
-    pub(crate) fn close(&self, work: &dyn Work) -> bool {
+    pub(crate) fn close(&self, work: &dyn TaskSource) -> bool {
         let address = NonNull::from(work).cast::<()>();
         // In this order: a thread that has left may have added work before.
         let is_over = || work.group().is_done() && !work.has_work() || !is_kept("close_when_over");
         self.0.take_where(|open| open.0.cast() == address && is_over()).is_some()
     }
 
-    /// Whether there is work in a group within reach.
-    pub(crate) fn has_work(&self, reach: Reach) -> bool {
-        let offers = |open: &Open| {
+    /// Whether there is work in a group within scope.
+    pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
+        let offers = |open: &OpenGroup| {
             let work = open.work();
-            (reach.includes(work.group()) && work.has_work()).then_some(())
+            (scope.includes(work.group()) && work.has_work()).then_some(())
         };
         self.0.find_map(offers).is_some()
     }
@@ -346,21 +346,21 @@ impl OpenGroups {
         left
     }
 
-    /// Finds the oldest group within reach that has work, and counts the caller as its visitor until
+    /// Finds the oldest group within scope that has work, and counts the caller as its helper until
     /// the visit is dropped.
     pub(crate) fn enter<'pool>(
         &self,
         sleepers: &'pool Sleepers,
-        reach: Reach,
-    ) -> Option<Visit<'pool>> {
+        scope: HelpScope,
+    ) -> Option<Helper<'pool>> {
         self.0.find_map(|open| {
             let work = open.work();
-            if !work.has_work() || !reach.includes(work.group()) {
+            if !work.has_work() || !scope.includes(work.group()) {
                 return None;
             }
             // Relaxed: the list's lock brings it to the owner, who closes the group under it.
             work.group().state.fetch_add(ONE, Ordering::Relaxed);
-            Some(Visit { work: open.0, sleepers })
+            Some(Helper { work: open.0, sleepers })
         })
     }
 }
@@ -369,19 +369,19 @@ impl OpenGroups {
 ///
 /// Invariant J-2: a group is alive while it counts a thread; that thread may use it, and uses it
 /// last in [`TaskGroup::finish_one`].
-pub(crate) struct Visit<'pool> {
-    work: NonNull<dyn Work>,
+pub(crate) struct Helper<'pool> {
+    work: NonNull<dyn TaskSource>,
     sleepers: &'pool Sleepers,
 }
 
-impl Visit<'_> {
-    pub(crate) fn work(&self) -> &dyn Work {
-        // SAFETY: the visitor is counted from `enter` until the drop (J-2).
+impl Helper<'_> {
+    pub(crate) fn work(&self) -> &dyn TaskSource {
+        // SAFETY: the helper is counted from `enter` until the drop (J-2).
         unsafe { self.work.as_ref() }
     }
 }
 
-impl Drop for Visit<'_> {
+impl Drop for Helper<'_> {
     fn drop(&mut self) {
         let group = NonNull::from(self.work().group());
         // SAFETY: `enter` counted one for this visit, which ends here; nothing in what is left of

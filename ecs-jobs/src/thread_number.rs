@@ -19,17 +19,17 @@ pub(crate) fn thread_id() -> u64 {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use self::places::thread_place;
+pub(crate) use self::indices::thread_index;
 
-/// In a model no thread has a place: what is one thread's alone is nothing for a
+/// In a model no thread has an index: what is one thread's alone is nothing for a
 /// model to see.
 #[cfg(any(loom, shuttle))]
-pub(crate) fn thread_place() -> Option<usize> {
+pub(crate) fn thread_index() -> Option<usize> {
     None
 }
 
 #[cfg(not(any(loom, shuttle)))]
-mod places {
+mod indices {
     use crate::sync::{Mutex, thread_local};
 
     /// A small number that no other thread has at the same time, for arrays with
@@ -37,11 +37,11 @@ mod places {
     ///
     /// When a thread ends, its number goes to another one, which then sees all
     /// that the former did: the list of free numbers is behind a lock.
-    pub(crate) fn thread_place() -> Option<usize> {
+    pub(crate) fn thread_index() -> Option<usize> {
         thread_local! {
-            static PLACE: Place = Place::take();
+            static INDEX: ThreadIndex = ThreadIndex::take();
         }
-        PLACE.try_with(|place| place.0).ok()
+        INDEX.try_with(|index| index.0).ok()
     }
 
     static FREE: Mutex<Free> = Mutex::new(Free { given_back: Vec::new(), next: 0 });
@@ -51,20 +51,20 @@ mod places {
         next: usize,
     }
 
-    struct Place(usize);
+    struct ThreadIndex(usize);
 
-    impl Place {
+    impl ThreadIndex {
         fn take() -> Self {
             let mut free = FREE.lock();
-            if let Some(place) = free.given_back.pop() {
-                return Self(place);
+            if let Some(index) = free.given_back.pop() {
+                return Self(index);
             }
             free.next += 1;
             Self(free.next - 1)
         }
     }
 
-    impl Drop for Place {
+    impl Drop for ThreadIndex {
         fn drop(&mut self) {
             FREE.lock().given_back.push(self.0);
         }
@@ -76,21 +76,21 @@ mod places {
         use std::thread;
 
         #[test]
-        fn threads_that_live_at_the_same_time_have_different_places() {
+        fn threads_that_live_at_the_same_time_have_different_indices() {
             let barrier = std::sync::Barrier::new(4);
-            let places: Vec<usize> = thread::scope(|scope| {
+            let indices: Vec<usize> = thread::scope(|scope| {
                 let barrier = &barrier;
                 let threads = [(); 4].map(|()| {
                     scope.spawn(move || {
-                        let place = thread_place().expect("the thread goes on");
+                        let index = thread_index().expect("the thread goes on");
                         barrier.wait();
-                        assert_eq!(thread_place(), Some(place));
-                        place
+                        assert_eq!(thread_index(), Some(index));
+                        index
                     })
                 });
                 threads.into_iter().map(|thread| thread.join().expect("it ends well")).collect()
             });
-            let different: std::collections::HashSet<usize> = places.iter().copied().collect();
+            let different: std::collections::HashSet<usize> = indices.iter().copied().collect();
             assert_eq!(different.len(), 4);
         }
     }

@@ -1,12 +1,12 @@
 //! The one loop in which threads of a pool wait, and its use by owners of task groups.
-#![expect(unsafe_code, reason = "opens groups in the caller's frame, and outwaits their visitors")]
+#![expect(unsafe_code, reason = "opens groups in the caller's frame, and outwaits their helpers")]
 
 use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::sync::{Deadline, is_kept, spin_until};
-use crate::task_group::{Reach, TaskGroup, Work};
+use crate::task_group::{HelpScope, TaskGroup, TaskSource};
 
 /// What a thread waits for, and what it does meanwhile.
 pub(crate) trait Goal {
@@ -65,15 +65,15 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
     context.pass_on_wake_up(shared);
 }
 
-/// Visits a group within reach, or else takes an open half, and returns whether there was either.
+/// Visits a group within scope, or else takes an open half, and returns whether there was either.
 /// Leaves a group between two jobs when it is to `stop`.
 pub(crate) fn help_once(
     shared: &Shared,
     context: &WorkerContext,
-    reach: Reach,
+    scope: HelpScope,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
-    if let Some(visit) = shared.enter(reach) {
+    if let Some(visit) = shared.enter(scope) {
         let work = visit.work();
         context.note_fed(shared, 1, Some(work.group()));
         while context.inside(work.group(), || work.run_one(context.slot)) {
@@ -89,7 +89,7 @@ pub(crate) fn help_once(
         return true;
     }
     // The half itself notes which group its thief is now working for.
-    let Some(half) = shared.steal(context.place(), reach) else { return false };
+    let Some(half) = shared.steal(context.queue_index(), scope) else { return false };
     context.note_fed(shared, 0, Some(half.group()));
     half.run();
     true
@@ -101,16 +101,16 @@ struct GroupGoal<'a> {
     context: &'a WorkerContext,
     group: &'a TaskGroup,
     /// The work of the group itself, if it is more than one half of a join.
-    own: Option<&'a dyn Work>,
+    own: Option<&'a dyn TaskSource>,
 }
 
 impl GroupGoal<'_> {
-    fn reach(&self) -> Reach {
-        Reach::In(self.group.address())
+    fn scope(&self) -> HelpScope {
+        HelpScope::Below(self.group.address())
     }
 
     fn has_own_work(&self) -> bool {
-        self.own.is_some_and(Work::has_work)
+        self.own.is_some_and(TaskSource::has_work)
     }
 }
 
@@ -131,11 +131,11 @@ impl Goal for GroupGoal<'_> {
                 return true;
             }
         }
-        help_once(self.shared, self.context, self.reach(), &mut || false)
+        help_once(self.shared, self.context, self.scope(), &mut || false)
     }
 
     fn has_news(&mut self) -> bool {
-        self.group.is_done() || self.has_own_work() || self.shared.has_work(self.reach())
+        self.group.is_done() || self.has_own_work() || self.shared.has_work(self.scope())
     }
 
     fn tag(&self) -> Tag {
@@ -153,29 +153,29 @@ pub(crate) fn wait_until_done(
     shared: &Shared,
     context: &WorkerContext,
     group: &TaskGroup,
-    own: Option<&dyn Work>,
+    own: Option<&dyn TaskSource>,
 ) {
     wait(shared, context, &mut GroupGoal { shared, context, group, own });
 }
 
 /// Lists `work` while `body` runs, helps with it, and returns when all its jobs have finished and
-/// all visitors have left. `body` keeps panics inside.
+/// all helpers have left. `body` keeps panics inside.
 pub(crate) fn share(
     shared: &Shared,
     context: &WorkerContext,
-    work: &dyn Work,
+    work: &dyn TaskSource,
     body: impl FnOnce(),
 ) {
     never_unwinding(|| {
         // SAFETY: this thread runs that job, which ends after this function does, and then the
         // group is done and off the list (J-3).
-        unsafe { work.group().set_place(context.group.get(), context.job.get()) };
+        unsafe { work.group().set_parent(context.group.get(), context.job.get()) };
         // SAFETY: closed below, before `work` can go, which the caller's borrow keeps until this
         // function ends. It does not unwind in between (J-1, J-2).
         unsafe { shared.open_groups.open(work) };
         body();
         wait_until_done(shared, context, work.group(), Some(work));
-        // A visitor may have come meanwhile, and its job may bring more work.
+        // A helper may have come meanwhile, and its job may bring more work.
         while !shared.open_groups.close(work) {
             wait_until_done(shared, context, work.group(), Some(work));
         }

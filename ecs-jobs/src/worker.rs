@@ -7,8 +7,8 @@ use crate::panic_slot::{catch, never_unwinding};
 use crate::run_job::{IN_A_ROW_MAX, run_chain, take_any};
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::{Pinned, Tag, Takes};
-use crate::slots::{JobId, Kind};
-use crate::task_group::Reach;
+use crate::slots::{JobId, JobKind};
+use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use std::panic::resume_unwind;
 
@@ -17,11 +17,11 @@ use std::panic::resume_unwind;
 /// Jobs keep their panics inside. If the pool itself has a bug and panics here, that is a crash: a
 /// worker that merely ended would leave a group counting it, and the group's owner waiting for ever.
 pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
-    let pinned = Pinned::Run(Kind::thread_of(queues.place));
+    let pinned = Pinned::Run(JobKind::thread_of(queues.index));
     never_unwinding(|| {
         WorkerContext::with_worker(shared, queues, |context| {
             // What is ready when the pool closes is not left behind.
-            let has_any = || shared.has_work(Reach::All) || !shared.ready.is_empty();
+            let has_any = || shared.has_work(HelpScope::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
             work_until(shared, context, (true, false, pinned), None, is_over);
         });
@@ -167,7 +167,7 @@ pub(crate) fn work_once(
         }
         is_in_the_way || is_turn() || stop()
     };
-    let has_helped = !is_turn() && help_once(shared, context, Reach::All, &mut leaves);
+    let has_helped = !is_turn() && help_once(shared, context, HelpScope::All, &mut leaves);
     if !has_helped {
         in_a_row.set(0);
         let Some(job) = take_any(shared) else {
@@ -189,7 +189,7 @@ mod tests {
     use crate::run_job::add_job;
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
-    use crate::task_group::Work;
+    use crate::task_group::TaskSource;
     use std::process::Command;
 
     const IDLE: Tag =
@@ -200,7 +200,7 @@ mod tests {
         let (shared, mut places) = Shared::new(2);
         scope(&shared, |scope| {
             scope.spawn(|_| assert!(!shared.sleepers.has_any(), "the other one is woken first"));
-            add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+            add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
             let other = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
             let place = places.remove(0);
             std::thread::scope(|threads| {
@@ -233,7 +233,7 @@ mod tests {
             "as by a thread of the host that was told to look at its condition"
         );
         assert!(idle.leave());
-        add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+        add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
         let idle = shared.sleepers.list(IDLE);
         leave();
         assert!(!idle.leave(), "there is a job for it");

@@ -67,7 +67,7 @@ fn a_scope_ends_after_its_only_job_whoever_runs_it() {
 
 #[test]
 fn a_loop_runs_each_index_once_and_ends_after_its_visitor_has_left() {
-    explore("loop of three with a visitor", || {
+    explore("loop of three with a helper", || {
         with_worker(|shared| {
             let count = AtomicUsize::new(0);
             flat_loop::for_each_range(shared, 3, &|_slot, range: std::ops::Range<usize>| {
@@ -97,12 +97,12 @@ pub(super) fn visit(shared: &Shared, place: LocalQueues) {
 fn with_visitor(call: impl FnOnce(&Shared)) {
     let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
-    let visitor = thread::spawn({
+    let helper = thread::spawn({
         let (shared, place) = (Arc::clone(&shared), places.remove(0));
         move || visit(&shared, place)
     });
     call(&shared);
-    visitor.join().unwrap();
+    helper.join().unwrap();
 }
 
 /// A node that two others come before.

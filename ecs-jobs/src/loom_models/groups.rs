@@ -11,8 +11,8 @@ use crate::queue::Queue;
 use crate::run_job::add_job;
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
-use crate::slots::{JobId, Kind};
-use crate::task_group::{TaskGroup, Work};
+use crate::slots::{JobId, JobKind};
+use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::wait_until_done;
 use crate::worker::run_worker;
 use loom::cell::UnsafeCell;
@@ -50,16 +50,16 @@ impl Frame {
 }
 
 /// Waits as the owner of a group.
-pub(super) fn wait_for(shared: &Shared, group: &TaskGroup, own: Option<&dyn Work>) {
+pub(super) fn wait_for(shared: &Shared, group: &TaskGroup, own: Option<&dyn TaskSource>) {
     WorkerContext::with(shared, |context| wait_until_done(shared, context, group, own));
 }
 
 #[test]
 fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
-    explore("last of two visitors against owner", || {
+    explore("last of two helpers against owner", || {
         let shared = Arc::new(Shared::new(0).0);
         let frame = Frame::new(2);
-        let visitors = [0, 1].map(|_| {
+        let helpers = [0, 1].map(|_| {
             let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
             thread::spawn(move || {
                 frame.touch();
@@ -68,7 +68,7 @@ fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
         });
         wait_for(&shared, &frame.group, None);
         frame.free();
-        visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
+        helpers.into_iter().for_each(|helper| helper.join().unwrap());
     });
 }
 
@@ -119,7 +119,7 @@ struct TaskQueue<Q> {
     run: TaskGroup,
 }
 
-impl<Q: Tasks> Work for TaskQueue<Q> {
+impl<Q: Tasks> TaskSource for TaskQueue<Q> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }
@@ -138,11 +138,11 @@ impl<Q: Tasks> Work for TaskQueue<Q> {
     }
 }
 
-/// A visitor brings a job into a group, and stays until it has run: the owner has to come for it.
+/// A helper brings a job into a group, and stays until it has run: the owner has to come for it.
 pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Shared, &TaskGroup)) {
     let (group, run) = (TaskGroup::new(1), TaskGroup::new(1));
     let tasks = Arc::new(TaskQueue { shared, group, queue, run });
-    let visitor = thread::spawn({
+    let helper = thread::spawn({
         let tasks = Arc::clone(&tasks);
         move || {
             tasks.queue.put();
@@ -153,7 +153,7 @@ pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Sh
         }
     });
     wait_for(&tasks.shared, &tasks.group, Some(&*tasks));
-    visitor.join().unwrap();
+    helper.join().unwrap();
 }
 
 fn announce(shared: &Shared, group: &TaskGroup) {
@@ -218,7 +218,7 @@ struct ForOthers<'a> {
     ended: TaskGroup,
 }
 
-impl Work for ForOthers<'_> {
+impl TaskSource for ForOthers<'_> {
     fn group(&self) -> &TaskGroup {
         &self.group
     }
@@ -255,7 +255,7 @@ pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Op
     let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
     let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
-    unsafe { work.group.set_place(above.map(NonNull::from), id) };
+    unsafe { work.group.set_parent(above.map(NonNull::from), id) };
     // SAFETY: closed and outwaited below (J-1, J-2).
     unsafe { shared.open_groups.open(&work) };
     work.queue.put();
@@ -323,7 +323,7 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
             // SAFETY: counts one for the job, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&*inside.1), &inside.0.sleepers) };
         };
-        add_job::<JobId>(&shared, Kind::Anywhere, &[], job);
+        add_job::<JobId>(&shared, JobKind::Anywhere, &[], job);
         work.close();
         shared.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());

@@ -8,7 +8,7 @@ use crate::context::WorkerContext;
 use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::Pinned;
-use crate::slots::{Added, JobId, Kind, Slots};
+use crate::slots::{Added, JobId, JobKind, Slots};
 use crate::sync::Deadline;
 use crate::worker::{run_until, run_worker, wait_for_all};
 use loom::sync::Arc;
@@ -32,7 +32,7 @@ fn run_by_hand(shared: &Shared, job: JobId) {
 
 /// A job that is ready, and that only a thread which claims it by hand runs.
 fn on_main(shared: &Shared) -> JobId {
-    match add(&shared.slots, Kind::MAIN, &[], || ()) {
+    match add(&shared.slots, JobKind::MAIN, &[], || ()) {
         Added::Claimed(claimed) => claimed.publish(),
         Added::Waiting(_) => unreachable!("it waits for nothing"),
     }
@@ -46,7 +46,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
         let ran = Arc::new(AtomicUsize::new(0));
         let inside = Arc::clone(&ran);
         let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-        let after = add_job(&shared, Kind::Anywhere, &[first], job);
+        let after = add_job(&shared, JobKind::Anywhere, &[first], job);
         let last = added(&shared.slots, &[after]).id();
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -68,7 +68,8 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
         let shared = hosted();
         let deed = Deed::new();
         let inside = deed.clone();
-        let Added::Claimed(job) = add(&shared.slots, Kind::MAIN, &[], move || inside.act()) else {
+        let Added::Claimed(job) = add(&shared.slots, JobKind::MAIN, &[], move || inside.act())
+        else {
             panic!("it waits for nothing")
         };
         let id = job.publish();
@@ -126,7 +127,7 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
         let other = thread::spawn({
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
-                let shown = add_job::<JobId>(&shared, Kind::MAIN, &[], || ());
+                let shown = add_job::<JobId>(&shared, JobKind::MAIN, &[], || ());
                 wait_for_job(&shared, shown, Pinned::Leave, None).unwrap();
                 flag.store(1, Ordering::Relaxed);
                 shared.announce_condition();
@@ -143,7 +144,7 @@ fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
         let shared = hosted();
         let (gate, deed) = (add_gate(&shared), Deed::new());
         let inside = deed.clone();
-        let last = add_job(&shared, Kind::Anywhere, &[gate], move || inside.act());
+        let last = add_job(&shared, JobKind::Anywhere, &[gate], move || inside.act());
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             // None but the waiting thread runs what it opens.
@@ -162,7 +163,7 @@ fn a_gate_that_is_opened_while_what_it_waits_for_ends_is_not_missed() {
         let (gate, deed) = (add_gate(&shared), Deed::new());
         let inside = deed.clone();
         let first = on_main(&shared);
-        let last = add_job(&shared, Kind::Anywhere, &[gate], move || inside.act());
+        let last = add_job(&shared, JobKind::Anywhere, &[gate], move || inside.act());
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             move || open_gate(&shared, gate, &[first])
@@ -185,7 +186,7 @@ fn what_is_behind_a_gate_runs_if_it_was_opened_before_it_was_cancelled() {
         let (gate, ran) = (add_gate(&shared), Arc::new(AtomicUsize::new(0)));
         let inside = Arc::clone(&ran);
         let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-        let last = add_job(&shared, Kind::Anywhere, &[gate], job);
+        let last = add_job(&shared, JobKind::Anywhere, &[gate], job);
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             move || open_gate::<JobId>(&shared, gate, &[])
@@ -229,7 +230,7 @@ fn a_job_for_one_worker_is_not_missed_by_it() {
         let ran = Arc::new(AtomicUsize::new(0));
         with_worker(|shared| {
             let inside = Arc::clone(&ran);
-            let kind = Kind::Pinned(Kind::thread_of(0));
+            let kind = JobKind::Pinned(JobKind::thread_of(0));
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
             let own = add_job::<JobId>(shared, kind, &[], job);
             // It leaves it to the worker.
@@ -259,7 +260,7 @@ fn no_job_is_lost_when_the_pool_closes() {
         with_worker(|shared| {
             let inside = Arc::clone(&count);
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-            add_job::<JobId>(shared, Kind::Anywhere, &[], job);
+            add_job::<JobId>(shared, JobKind::Anywhere, &[], job);
         });
         assert_eq!(count.load(Ordering::Relaxed), 1);
     });
@@ -271,8 +272,8 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
         with_worker(|shared| {
             let deed = Deed::new();
             let (first, second) = (deed.clone(), deed.clone());
-            let first = add_job::<JobId>(shared, Kind::Anywhere, &[], move || first.act());
-            let second = add_job(shared, Kind::Anywhere, &[first], move || second.act());
+            let first = add_job::<JobId>(shared, JobKind::Anywhere, &[], move || first.act());
+            let second = add_job(shared, JobKind::Anywhere, &[first], move || second.act());
             wait_for_job(shared, second, Pinned::Run(0), None).unwrap();
             deed.see();
             wait_for_all(shared, Pinned::Run(0));
@@ -326,7 +327,8 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
         let flag = Arc::new(AtomicUsize::new(0));
         let inside = Arc::clone(&flag);
         // Only a thread that claims it by hand runs it, and then leaves the pool.
-        let job = add(&shared.slots, Kind::MAIN, &[], move || inside.store(1, Ordering::Relaxed));
+        let job =
+            add(&shared.slots, JobKind::MAIN, &[], move || inside.store(1, Ordering::Relaxed));
         let Added::Claimed(job) = job else { panic!("it waits for nothing") };
         let id = job.publish();
         let runner = thread::spawn({
@@ -345,7 +347,7 @@ fn a_job_of_a_worker_makes_a_condition_true_for_a_thread_of_the_host() {
             let flag = Arc::new(AtomicUsize::new(0));
             let inside = Arc::clone(&flag);
             let job = move || inside.store(1, Ordering::Relaxed);
-            add_job::<JobId>(shared, Kind::Anywhere, &[], job);
+            add_job::<JobId>(shared, JobKind::Anywhere, &[], job);
             run_until(shared, None, || flag.load(Ordering::Relaxed) == 1);
         });
     });

@@ -216,7 +216,7 @@ fn a_use_of_a_group_after_its_last_decrement_is_caught() {
     must_fail(name, "Causality violation", || {
         let shared = Arc::new(Shared::new(0).0);
         let frame = Frame::new(1);
-        let visitor = thread::spawn({
+        let helper = thread::spawn({
             let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
             move || {
                 frame.finish_one(&shared);
@@ -225,7 +225,7 @@ fn a_use_of_a_group_after_its_last_decrement_is_caught() {
         });
         wait_for(&shared, &frame.group, None);
         frame.free();
-        visitor.join().unwrap();
+        helper.join().unwrap();
     });
 }
 

@@ -5,7 +5,7 @@ use crate::context::WorkerContext;
 use crate::run_job::{add_job, queue_poll, take_any};
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
-use crate::slots::{JobId, Kind};
+use crate::slots::{JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::wait::{Goal, wait};
 use crate::worker::{run_until, run_worker};
@@ -192,7 +192,7 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
                 });
             }
         });
-        add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+        add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
         worker.join().unwrap();
         assert!(!sleeper.leave(), "no thread was woken");
     });

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the cells that the models guard go from thread to thread")]
 
 use super::explore;
-use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
+use crate::slots::{Added, Claimed, JobId, JobKind, Ledger, Slots};
 use crate::stored_job::StoredJob;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -34,12 +34,12 @@ impl Deed {
 }
 
 pub(super) fn added<'slots>(slots: &'slots Slots, after: &[JobId]) -> Added<'slots> {
-    add(slots, Kind::Anywhere, after, || ())
+    add(slots, JobKind::Anywhere, after, || ())
 }
 
 pub(super) fn add<'slots>(
     slots: &'slots Slots,
-    kind: Kind,
+    kind: JobKind,
     after: &[JobId],
     job: impl FnOnce() + Send + 'static,
 ) -> Added<'slots> {
@@ -307,7 +307,7 @@ fn a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread() {
                 }
             }
         });
-        let Added::Claimed(job) = add(&slots, Kind::MAIN, &[], || ()) else {
+        let Added::Claimed(job) = add(&slots, JobKind::MAIN, &[], || ()) else {
             panic!("it waits for nothing")
         };
         queued.store(job.publish().to_bits(), Ordering::Relaxed);

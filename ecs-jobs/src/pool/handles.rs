@@ -7,7 +7,7 @@ use crate::panic_slot::{PanicSlot, catch, discard};
 use crate::pool::{JobBuilder, Pool};
 use crate::run_job::cancel_job;
 use crate::sleep::Pinned;
-use crate::slots::Kind;
+use crate::slots::JobKind;
 use crate::sync::{Arc, Deadline, Mutex};
 use crate::worker::wait_for_all;
 use std::ops::Range;
@@ -96,12 +96,12 @@ impl Pool {
 
     /// Schedules what starts once all of `jobs` are done.
     pub fn after<'a>(&'a self, jobs: &'a [JobHandle]) -> JobBuilder<'a> {
-        JobBuilder::new(self, Kind::Anywhere).after(jobs)
+        JobBuilder::new(self, JobKind::Anywhere).after(jobs)
     }
 
     /// Schedules what a [profiler](crate::PoolBuilder::on_span) is to know by this name.
     pub fn named(&self, name: &'static str) -> JobBuilder<'_> {
-        JobBuilder::new(self, Kind::Anywhere).named(name)
+        JobBuilder::new(self, JobKind::Anywhere).named(name)
     }
 
     /// Schedules what may take several frames, such as loading, baking or saving: threads take all other
@@ -110,7 +110,7 @@ impl Pool {
     /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
     /// on under any load. A thread that waits for a job runs it at once, however urgent it is.
     pub fn in_background(&self) -> JobBuilder<'_> {
-        JobBuilder::new(self, Kind::Background)
+        JobBuilder::new(self, JobKind::Background)
     }
 
     /// Schedules for the thread that made the pool, for what only that
@@ -140,7 +140,7 @@ impl Pool {
     /// pool.complete(show);
     /// ```
     pub fn on_main(&self) -> JobBuilder<'_> {
-        JobBuilder::new(self, Kind::MAIN)
+        JobBuilder::new(self, JobKind::MAIN)
     }
 
     /// Calls `body` once on each worker thread, with the number of the worker, waits until all have
@@ -180,7 +180,7 @@ impl Pool {
         let results = Arc::new(Mutex::new(Vec::new()));
         let schedule = |worker| {
             let (body, results) = (Arc::clone(&body), Arc::clone(&results));
-            let kind = Kind::Pinned(Kind::thread_of(worker));
+            let kind = JobKind::Pinned(JobKind::thread_of(worker));
             JobBuilder::new(self, kind).schedule(move || {
                 let result = catch(|| body(worker));
                 results.lock().push((worker, result));

@@ -4,7 +4,7 @@ use crate::flat_loop;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
 use crate::run_job::add_job;
-use crate::slots::Kind;
+use crate::slots::JobKind;
 use crate::sync::{Arc, downgrade};
 use std::any::type_name;
 use std::ops::Range;
@@ -30,13 +30,13 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub struct JobBuilder<'a> {
     pool: &'a Pool,
-    kind: Kind,
+    kind: JobKind,
     after: &'a [JobHandle],
     name: Option<&'static str>,
 }
 
 impl<'a> JobBuilder<'a> {
-    pub(super) const fn new(pool: &'a Pool, kind: Kind) -> Self {
+    pub(super) const fn new(pool: &'a Pool, kind: JobKind) -> Self {
         Self { pool, kind, after: &[], name: None }
     }
 

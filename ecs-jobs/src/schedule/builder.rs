@@ -177,7 +177,7 @@ impl ScheduleBuilder {
         let names = draft.names();
         let silenced = draft.silenced();
         let after_earlier = draft.after_earlier();
-        let post_count = names.len() - draft.nodes.len();
+        let boundary_count = names.len() - draft.nodes.len();
         let mut built = Built::of(draft, &names, world)?;
         if let Some(missing) = built.missing.take().filter(|_| self.deny_missing_resources) {
             return Err(missing);
@@ -207,7 +207,7 @@ impl ScheduleBuilder {
         if self.deny_ambiguities && !graph.ambiguities.is_empty() {
             return Err(ScheduleError::Ambiguous { ambiguities: graph.ambiguities });
         }
-        let parts = stages::cut(&graph, &built.accesses, post_count);
+        let parts = stages::cut(&graph, &built.accesses, boundary_count);
         let plan = Plan::new(graph, parts, self.sharing);
         Ok(Schedule::new(world.id(), built, plan, self.skips_panics))
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::condition::{Condition, IntoCondition};
 use super::function::{AnyFunction, FunctionWith};
-use super::group::{Group, Placement, Set, SetConfig, Step, Target};
+use super::group::{Group, Placement, Set, SetConfig, StepKind, Target};
 use super::rate::Rate;
 use super::system::System;
 
@@ -41,23 +41,25 @@ pub trait IntoSystem<Marker>: Sized {
 
     /// Runs it after another function, or after a [`Group`], and after their commands.
     fn after<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().placed(|place| place.after.push((Target::of(&other), Step::Synced)))
+        self.into_config().placed(|place| place.after.push((Target::of(&other), StepKind::Synced)))
     }
 
     /// Runs it before another function, or before a [`Group`], which see what its commands change.
     fn before<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().placed(|place| place.before.push((Target::of(&other), Step::Synced)))
+        self.into_config().placed(|place| place.before.push((Target::of(&other), StepKind::Synced)))
     }
 
     /// Like [`after`](Self::after), but the commands of the others may still wait to be played:
     /// this order alone asks for no sync point.
     fn after_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().placed(|place| place.after.push((Target::of(&other), Step::Unsynced)))
+        self.into_config()
+            .placed(|place| place.after.push((Target::of(&other), StepKind::Unsynced)))
     }
 
     /// Like [`before`](Self::before), but its commands may be played later.
     fn before_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().placed(|place| place.before.push((Target::of(&other), Step::Unsynced)))
+        self.into_config()
+            .placed(|place| place.before.push((Target::of(&other), StepKind::Unsynced)))
     }
 
     /// Runs it only in ticks in which the [condition](Condition) holds. A condition for several
@@ -156,12 +158,12 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs the parts of a tuple one after the other, each after the commands of the one before; the
     /// systems of a [`Group`] in the order of adding.
     fn chain(self) -> SystemConfig {
-        self.into_config().chained(Step::Synced)
+        self.into_config().chained(StepKind::Synced)
     }
 
     /// Runs the parts of a tuple one after the other; their commands are played when they will.
     fn chain_ignoring_commands(self) -> SystemConfig {
-        self.into_config().chained(Step::Unsynced)
+        self.into_config().chained(StepKind::Unsynced)
     }
 }
 
@@ -312,7 +314,7 @@ impl SystemConfig {
         self
     }
 
-    fn chained(mut self, step: Step) -> Self {
+    fn chained(mut self, step: StepKind) -> Self {
         if let [Item::Set(group)] = &mut *self.items {
             group.chained = true;
         }

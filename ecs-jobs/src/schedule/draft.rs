@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use super::condition::Condition;
 use super::config::{Item, Member, SystemConfig};
 use super::error::ScheduleError;
-use super::group::{Placement, Set, SetConfig, Step, Target};
+use super::group::{Placement, Set, SetConfig, StepKind, Target};
 use super::name;
 
 /// What a node of the graph is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DraftNode {
     /// A member, by its number.
     Member(usize),
     /// The conditions of a set, by its number: its beginning.
-    Switch(usize),
+    SharedCondition(usize),
 }
 
 /// All that was said, in numbers.
@@ -26,13 +26,13 @@ pub(super) struct Draft {
     /// The same for each set.
     pub(super) around_sets: Vec<Vec<usize>>,
     /// In the order of adding; the conditions of a set before the first of its systems.
-    pub(super) nodes: Vec<Kind>,
+    pub(super) nodes: Vec<DraftNode>,
     member_nodes: Vec<usize>,
-    /// For each set, the node or post before everything in it, and the post behind.
+    /// For each set, the node or boundary before everything in it, and the boundary behind.
     set_ends: Vec<[usize; 2]>,
 }
 
-type Steps = Vec<(usize, usize, Step)>;
+type Steps = Vec<(usize, usize, StepKind)>;
 
 impl Draft {
     pub(super) fn new(systems: SystemConfig) -> Self {
@@ -61,34 +61,35 @@ impl Draft {
         let around_sets: Vec<_> = outer.iter().map(all_around).collect();
 
         let has_condition = |&set: &usize| !sets[set].place.conditions.is_empty();
-        let mut switches: Vec<usize> = (0..sets.len()).filter(has_condition).collect();
-        switches.sort_by_key(|&set| around_sets[set].len());
+        let mut shared_conditions: Vec<usize> = (0..sets.len()).filter(has_condition).collect();
+        shared_conditions.sort_by_key(|&set| around_sets[set].len());
         let mut nodes = Vec::new();
         for (member, around) in around_members.iter().enumerate() {
             let (first, later): (Vec<_>, _) =
-                switches.into_iter().partition(|switch| around.contains(switch));
-            nodes.extend(first.into_iter().map(Kind::Switch));
-            nodes.push(Kind::Member(member));
-            switches = later;
+                shared_conditions.into_iter().partition(|set| around.contains(set));
+            nodes.extend(first.into_iter().map(DraftNode::SharedCondition));
+            nodes.push(DraftNode::Member(member));
+            shared_conditions = later;
         }
-        let posts_of = |set: usize| [0, 1].map(|end| nodes.len() + 2 * set + end);
-        let mut set_ends: Vec<_> = (0..sets.len()).map(posts_of).collect();
+        let boundaries_of = |set: usize| [0, 1].map(|end| nodes.len() + 2 * set + end);
+        let mut set_ends: Vec<_> = (0..sets.len()).map(boundaries_of).collect();
         let mut member_nodes = vec![0; members.len()];
         for (node, &kind) in nodes.iter().enumerate() {
             match kind {
-                Kind::Member(member) => member_nodes[member] = node,
-                Kind::Switch(set) => set_ends[set][0] = node,
+                DraftNode::Member(member) => member_nodes[member] = node,
+                DraftNode::SharedCondition(set) => set_ends[set][0] = node,
             }
         }
         Self { members, sets, around_members, around_sets, nodes, member_nodes, set_ends }
     }
 
     /// Those of some sets that have conditions and systems, the largest first.
-    pub(super) fn switches_of(&self, sets: &[usize]) -> Vec<usize> {
-        let is_switch = |&&set: &&usize| self.set_ends[set][0] < self.nodes.len();
-        let mut switches: Vec<_> = sets.iter().filter(is_switch).copied().collect();
-        switches.sort_by_key(|&set| (self.around_sets[set].len(), set));
-        switches
+    pub(super) fn shared_conditions_of(&self, sets: &[usize]) -> Vec<usize> {
+        let has_shared_condition = |&&set: &&usize| self.set_ends[set][0] < self.nodes.len();
+        let mut shared_conditions: Vec<_> =
+            sets.iter().filter(has_shared_condition).copied().collect();
+        shared_conditions.sort_by_key(|&set| (self.around_sets[set].len(), set));
+        shared_conditions
     }
 
     /// The nodes of the members in a set, directly or not.
@@ -97,11 +98,11 @@ impl Draft {
         all.filter(|(around, _)| around.contains(&set)).map(|(_, &node)| node).collect()
     }
 
-    /// The names of nodes and posts.
+    /// The names of nodes and set boundaries.
     pub(super) fn names(&self) -> Vec<String> {
         let nodes = self.nodes.iter().map(|&kind| match kind {
-            Kind::Member(member) => name::of_system(self.members[member].system.name()),
-            Kind::Switch(set) => {
+            DraftNode::Member(member) => name::of_system(self.members[member].system.name()),
+            DraftNode::SharedCondition(set) => {
                 let config = &self.sets[set];
                 let conditions: Vec<_> =
                     config.place.conditions.iter().map(Condition::name).collect();
@@ -109,11 +110,11 @@ impl Draft {
                 format!("the condition {}{}", conditions.join(" and "), whose.unwrap_or_default())
             }
         });
-        let posts = self.sets.iter().flat_map(|config| [config.set.name(), config.set.name()]);
-        nodes.chain(posts).collect()
+        let boundaries = self.sets.iter().flat_map(|config| [config.set.name(), config.set.name()]);
+        nodes.chain(boundaries).collect()
     }
 
-    /// The declared steps between nodes and posts: the first runs before the second.
+    /// The declared steps between nodes and set boundaries: the first runs before the second.
     pub(super) fn declared(&self) -> Result<Steps, ScheduleError> {
         let mut steps = Steps::new();
         for (member, &node) in self.members.iter().zip(&self.member_nodes) {
@@ -123,7 +124,7 @@ impl Draft {
         for (set, config) in self.sets.iter().enumerate() {
             let [begin, end] = self.set_ends[set];
             self.place(&config.place, [begin, end], &|| config.set.name(), &mut steps)?;
-            let mut add = |first, second| steps.push((first, second, Step::Synced));
+            let mut add = |first, second| steps.push((first, second, StepKind::Synced));
             // Also where it is empty.
             add(begin, end);
             for &outer in &self.around_sets[set] {
@@ -198,7 +199,7 @@ impl Draft {
         all.filter(|(member, _)| is_meant(member)).map(|(_, &node)| node).collect()
     }
 
-    /// The nodes that stand for a target, or of a group the post at its beginning (0) or end (1).
+    /// The nodes that stand for a target, or of a group the boundary at its beginning (0) or end (1).
     fn ends_of(
         &self,
         target: Target,

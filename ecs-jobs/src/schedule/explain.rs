@@ -139,7 +139,7 @@ impl Schedule {
     fn explain_those(&self, is_meant: impl Fn(&NodeInfo) -> bool) -> Explanations {
         let is_meant = |&number: &usize| {
             let info = &self.nodes[number].info;
-            !matches!(info.role, Role::Switch(_)) && is_meant(info)
+            !matches!(info.role, Role::SharedCondition(_)) && is_meant(info)
         };
         let numbers = (0..self.nodes.len()).filter(is_meant);
         Explanations(numbers.map(|number| self.explanation(number)).collect())
@@ -147,7 +147,7 @@ impl Schedule {
 
     /// What came of a node's turn in the last run, if it came.
     fn last_outcome(&self, node: usize) -> Option<Outcome> {
-        let (tick, outcome) = self.nodes[node].slot.lock().last?;
+        let (tick, outcome) = self.nodes[node].state.lock().last?;
         (tick + 1 == self.tick).then_some(outcome)
     }
 
@@ -163,8 +163,8 @@ impl Schedule {
             Some(Outcome::NotWanted(condition)) => {
                 Reason::ConditionFalse { condition: self.condition_name(number, condition) }
             }
-            Some(Outcome::SwitchedOff(set)) => {
-                let is_it = |node: &Node| node.info.role == Role::Switch(set as usize);
+            Some(Outcome::SharedConditionFalse(set)) => {
+                let is_it = |node: &Node| node.info.role == Role::SharedCondition(set as usize);
                 let switch = self.nodes.iter().position(is_it).expect("it was off");
                 let info = &self.nodes[switch].info;
                 let condition = match self.last_outcome(switch) {
@@ -179,7 +179,7 @@ impl Schedule {
     }
 
     fn condition_name(&self, node: usize, condition: u32) -> String {
-        self.nodes[node].slot.lock().conditions[condition as usize].name().into()
+        self.nodes[node].state.lock().conditions[condition as usize].name().into()
     }
 
     fn panicked_names(&self) -> Vec<String> {
@@ -192,7 +192,7 @@ impl Schedule {
     /// an exclusive one, which may touch everything.
     pub fn accesses(&self) -> impl Iterator<Item = (&str, Option<&Access>)> {
         self.nodes.iter().filter_map(|Node { info, .. }| match info.role {
-            Role::Switch(_) => None,
+            Role::SharedCondition(_) => None,
             Role::Exclusive(_) => Some((&*info.name, None)),
             Role::System(_) => Some((&*info.name, Some(info.rights.components()))),
         })

@@ -1,17 +1,17 @@
 //! From systems and their order to a graph without cycles.
 
 use super::error::{Ambiguity, ScheduleError};
-use super::group::Step;
+use super::group::StepKind;
 use crate::static_graph::{cycle, topological_order};
 
 /// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
-/// them *posts*, two for each group, which stand for its beginning and its end and do nothing.
+/// them *set boundaries*, two for each group, which stand for its beginning and its end and do nothing.
 pub(super) struct Input<'a> {
     pub(super) node_count: usize,
-    /// Of nodes and posts.
+    /// Of nodes and set boundaries.
     pub(super) names: &'a [String],
     /// The first runs before the second.
-    pub(super) declared: &'a [(usize, usize, Step)],
+    pub(super) declared: &'a [(usize, usize, StepKind)],
     /// What two nodes both touch, one of them to write.
     pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
     /// Whether two nodes were said to be ambiguous on purpose.
@@ -35,19 +35,19 @@ pub(super) struct Graph {
     /// The nodes in one order that keeps all waits: what was added earlier comes earlier, where
     /// nothing speaks against it.
     pub(super) order: Vec<usize>,
-    /// The declared order and that of conflicts, posts included.
-    pub(super) steps: Vec<(usize, usize, Step)>,
+    /// The declared order and that of conflicts, set boundaries included.
+    pub(super) steps: Vec<(usize, usize, StepKind)>,
     pub(super) ambiguities: Vec<Ambiguity>,
 }
 
 /// Row by row, whether there is a way from one to another, as bits.
 #[derive(Clone)]
-struct Reach {
+struct Reachability {
     words: usize,
     bits: Vec<u64>,
 }
 
-impl Reach {
+impl Reachability {
     fn new(count: usize) -> Self {
         let words = count.div_ceil(64);
         Self { words, bits: vec![0; count * words] }
@@ -101,7 +101,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
         systems.extend(systems.first().cloned());
         return Err(ScheduleError::Cycle { systems });
     }
-    let mut reach = Reach::new(input.names.len());
+    let mut reach = Reachability::new(input.names.len());
     input.declared.iter().for_each(|&(before, after, _)| reach.add(before, after));
     let is_missing = |&&(first, second, _): &&(usize, usize, _)| !reach.has(first, second);
     if let Some((.., error)) = input.expected.iter().find(is_missing) {
@@ -113,7 +113,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
             let is_settled = reach.has(earlier, later) || reach.has(later, earlier);
             if !is_settled && !(input.conflicts)(earlier, later).is_empty() {
                 reach.add(earlier, later);
-                steps.push((earlier, later, Step::Unsynced));
+                steps.push((earlier, later, StepKind::Unsynced));
             }
         }
     }
@@ -133,7 +133,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
                 if reach.has(second, first) { (second, first) } else { (first, second) };
             if !reach.has(first, second) {
                 reach.add(first, second);
-                steps.push((first, second, Step::Unsynced));
+                steps.push((first, second, StepKind::Unsynced));
             }
             about.retain(|name| !(input.is_allowed)(first, second, name));
             if !about.is_empty() && !(input.is_silenced)(first, second) {
@@ -147,16 +147,20 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     Ok(Graph { successors, order, steps, ambiguities })
 }
 
-/// For each node and post, those that come after it by one of these steps.
-fn next_of(input: &Input<'_>, steps: &[(usize, usize, Step)]) -> Vec<Vec<usize>> {
+/// For each node and set boundary, those that come after it by one of these steps.
+fn next_of(input: &Input<'_>, steps: &[(usize, usize, StepKind)]) -> Vec<Vec<usize>> {
     let mut next = vec![Vec::new(); input.names.len()];
     steps.iter().for_each(|&(from, to, _)| next[from].push(to));
     next
 }
 
-/// The steps between nodes, by way of posts or directly, less those that two others make up for:
+/// The steps between nodes, by way of set boundaries or directly, less those that two others make up for:
 /// each is one counter less to bring down in every run.
-fn reduced(input: &Input<'_>, steps: &[(usize, usize, Step)], reach: &Reach) -> Vec<Vec<usize>> {
+fn reduced(
+    input: &Input<'_>,
+    steps: &[(usize, usize, StepKind)],
+    reach: &Reachability,
+) -> Vec<Vec<usize>> {
     let back = reach.transposed(input.node_count);
     let next = next_of(input, steps);
     let between_nodes = |from: usize, to: usize| {

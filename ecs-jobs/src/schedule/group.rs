@@ -90,8 +90,8 @@ impl Set {
 /// The place of a system or a set in the order, and when it runs at all.
 #[derive(Debug, Default)]
 pub(super) struct Placement {
-    pub(super) after: Vec<(Target, Step)>,
-    pub(super) before: Vec<(Target, Step)>,
+    pub(super) after: Vec<(Target, StepKind)>,
+    pub(super) before: Vec<(Target, StepKind)>,
     pub(super) conditions: Vec<Condition>,
     /// The sets that it was put into.
     pub(super) sets: Vec<Set>,
@@ -147,7 +147,7 @@ impl Target {
 
 /// Whether who comes later sees what the commands of the earlier one change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum StepKind {
     Synced,
     Unsynced,
 }

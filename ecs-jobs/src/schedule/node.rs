@@ -6,7 +6,7 @@ use formic_ecs::{DeclaredAccess, World};
 
 use super::access::{EventAging, Expected, SystemAccess};
 use super::condition::Condition;
-use super::draft::{Draft, Kind};
+use super::draft::{Draft, DraftNode};
 use super::error::{Ambiguity, ScheduleError};
 use super::graph::Graph;
 use super::group::{Set, Target};
@@ -21,7 +21,7 @@ use crate::sync::{AtomicBool, Mutex};
 pub(super) struct Node {
     pub(super) info: NodeInfo,
     /// Locked by the thread that runs it; the graph lets only one do so.
-    pub(super) slot: Mutex<Slot>,
+    pub(super) state: Mutex<NodeState>,
 }
 
 /// What is settled about a node.
@@ -29,7 +29,7 @@ pub(super) struct NodeInfo {
     pub(super) name: String,
     pub(super) role: Role,
     /// The sets that have to be on.
-    pub(super) switches: Vec<usize>,
+    pub(super) shared_conditions: Vec<usize>,
     pub(super) rate: Rate,
     pub(super) rights: DeclaredAccess,
     /// The sets that it is in, or of a switch the one that it is of.
@@ -58,11 +58,11 @@ pub(super) enum Role {
     /// The same, with the world to itself.
     Exclusive(TypeId),
     /// It sets the switch of a set.
-    Switch(usize),
+    SharedCondition(usize),
 }
 
 /// What running a node changes.
-pub(super) struct Slot {
+pub(super) struct NodeState {
     /// None for a switch.
     pub(super) system: Option<Box<dyn System>>,
     pub(super) conditions: Vec<Condition>,
@@ -76,8 +76,8 @@ pub(super) struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ran,
-    /// The first of its switches that is off.
-    SwitchedOff(u32),
+    /// The first of its shared conditions that is off.
+    SharedConditionFalse(u32),
     /// In how many ticks it will be due.
     NotDue(u32),
     /// The first of its conditions that does not hold.
@@ -85,7 +85,7 @@ pub(super) enum Outcome {
     Panicked,
 }
 
-impl Slot {
+impl NodeState {
     /// Saves or loads what the system and its conditions keep from run to run.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         if let Some(system) = &mut self.system {
@@ -96,13 +96,13 @@ impl Slot {
 }
 
 /// For each set, whether its conditions hold. Relaxed: the graph orders who sets it and who looks.
-pub(super) type Switches = Vec<AtomicBool>;
+pub(super) type SharedConditions = Vec<AtomicBool>;
 
 /// Nodes that are ready for a world.
 pub(super) struct Built {
     pub(super) nodes: Vec<Node>,
     pub(super) accesses: Vec<SystemAccess>,
-    pub(super) switches: Switches,
+    pub(super) shared_conditions: SharedConditions,
     pub(super) aging: Vec<EventAging>,
     /// The first system that runs under no condition, and takes a resource that is not there.
     pub(super) missing: Option<ScheduleError>,
@@ -118,7 +118,7 @@ impl Built {
         let mut built = Self {
             nodes: Vec::new(),
             accesses: Vec::new(),
-            switches: draft.sets.iter().map(|_| AtomicBool::new(true)).collect(),
+            shared_conditions: draft.sets.iter().map(|_| AtomicBool::new(true)).collect(),
             aging: Vec::new(),
             missing: None,
         };
@@ -126,15 +126,15 @@ impl Built {
         for (&kind, name) in draft.nodes.iter().zip(names) {
             let mut info = NodeInfo {
                 name: name.clone(),
-                role: Role::Switch(0),
-                switches: Vec::new(),
+                role: Role::SharedCondition(0),
+                shared_conditions: Vec::new(),
                 rate: Rate::default(),
                 rights: DeclaredAccess::default(),
                 sets: Vec::new(),
                 records_commands: false,
             };
             match kind {
-                Kind::Member(number) => {
+                DraftNode::Member(number) => {
                     let member = members.next().expect("each member is one node");
                     let mut system = member.system;
                     let access = system.initialize(world);
@@ -145,14 +145,14 @@ impl Built {
                         Role::System(member.key)
                     };
                     let around = &draft.around_members[number];
-                    info.switches = draft.switches_of(around);
+                    info.shared_conditions = draft.shared_conditions_of(around);
                     info.sets = around.iter().map(|&set| draft.sets[set].set).collect();
                     info.rate = member.rate;
                     built.push(info, Some(system), member.place.conditions, access, world)?;
                 }
-                Kind::Switch(set) => {
-                    info.role = Role::Switch(set);
-                    info.switches = draft.switches_of(&draft.around_sets[set]);
+                DraftNode::SharedCondition(set) => {
+                    info.role = Role::SharedCondition(set);
+                    info.shared_conditions = draft.shared_conditions_of(&draft.around_sets[set]);
                     info.sets.push(draft.sets[set].set);
                     let conditions = std::mem::take(&mut draft.sets[set].place.conditions);
                     built.push(info, None, conditions, SystemAccess::default(), world)?;
@@ -197,7 +197,7 @@ impl Built {
         world: &mut World,
     ) -> Result<(), ScheduleError> {
         info.records_commands = access.records_commands();
-        if self.missing.is_none() && conditions.is_empty() && info.switches.is_empty() {
+        if self.missing.is_none() && conditions.is_empty() && info.shared_conditions.is_empty() {
             let missing = |resource| {
                 let system = info.name.clone();
                 ScheduleError::MissingResource { system, resource }
@@ -221,8 +221,8 @@ impl Built {
             }
         }
         self.accesses.push(access);
-        let slot = Slot { system, conditions, panic: None, last: None };
-        self.nodes.push(Node { info, slot: Mutex::new(slot) });
+        let state = NodeState { system, conditions, panic: None, last: None };
+        self.nodes.push(Node { info, state: Mutex::new(state) });
         Ok(())
     }
 }

@@ -4,10 +4,10 @@ use formic_ecs::{CommandBuffer, CommandFailure, DeclaredAccess, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
-use super::node::{Built, Node, Outcome, Plan, Role, Switches};
+use super::node::{Built, Node, Outcome, Plan, Role, SharedConditions};
 use super::stages::Part;
 use super::timeline::Timeline;
-use super::turn::{Lent, Run, clear_quietly};
+use super::turn::{Run, WorldAccess, clear_quietly};
 use crate::pool::Pool;
 use crate::static_graph::measures;
 
@@ -19,7 +19,7 @@ pub struct Schedule {
     pub(super) world: u64,
     names: Vec<String>,
     pub(super) nodes: Vec<Node>,
-    switches: Switches,
+    shared_conditions: SharedConditions,
     pub(super) plan: Plan,
     /// For each part of the plan, what its systems touch together.
     declared: Vec<DeclaredAccess>,
@@ -74,7 +74,7 @@ pub(super) struct Begun {
 
 impl Schedule {
     pub(super) fn new(world: u64, built: Built, plan: Plan, skips_panics: bool) -> Self {
-        let Built { nodes, switches, aging, .. } = built;
+        let Built { nodes, shared_conditions, aging, .. } = built;
         let declared = plan.parts.iter().map(|part| {
             let mut declared = DeclaredAccess::default();
             part.nodes().iter().for_each(|&node| declared.merge(&nodes[node].info.rights));
@@ -88,7 +88,7 @@ impl Schedule {
             timeline: Timeline::new(),
             skips_panics,
             nodes,
-            switches,
+            shared_conditions,
             plan,
             aging,
             tick: 0,
@@ -122,7 +122,7 @@ impl Schedule {
     /// Goes on with this run, after a game was loaded.
     pub(super) fn resume_at(&mut self, tick: u64) {
         self.tick = tick;
-        self.nodes.iter_mut().for_each(|node| node.slot.get_mut().last = None);
+        self.nodes.iter_mut().for_each(|node| node.state.get_mut().last = None);
     }
 
     /// The pairs of systems that touch the same data, and whose order is not declared.
@@ -196,8 +196,8 @@ impl Schedule {
     pub(super) fn end_run(&mut self, begun: Begun, world: &mut World) -> RunReport {
         let mut report = begun.report;
         let nodes = self.nodes.iter_mut().filter(|_| self.skips_panics);
-        for Node { info, slot } in nodes {
-            let panic = slot.get_mut().panic.take();
+        for Node { info, state } in nodes {
+            let panic = state.get_mut().panic.take();
             let named = panic.map(|message| SystemPanic { system: info.name.clone(), message });
             report.panics.extend(named);
         }
@@ -228,15 +228,21 @@ impl Schedule {
 
     /// Runs the nodes of a stage one after the other, on this thread.
     fn run_serially(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, plan, declared, timeline, .. } = self;
+        let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
         let mut cells = world.serial_cells_for(&declared[part], order.len());
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (place, &number) in order.iter().enumerate() {
-            let Node { info, slot } = &mut nodes[number];
+            let Node { info, state } = &mut nodes[number];
             let outcome = cells.lend(place, &info.rights, |cell| {
-                info.take_turn(slot.get_mut(), switches, Lent::Part(cell), pool, run)
+                info.take_turn(
+                    state.get_mut(),
+                    shared_conditions,
+                    WorldAccess::Declared(cell),
+                    pool,
+                    run,
+                )
             });
             if run.measure || Timeline::IS_KEPT {
                 let now = pool.now_ns();
@@ -250,17 +256,17 @@ impl Schedule {
     /// Runs the nodes of a stage on all threads that are worth it: each as soon as those that it
     /// waits for have ended.
     fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, switches, plan, declared, timeline, .. } = self;
+        let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
         let cell = world.cell_for(&declared[part], order.len());
         let run_node = |lane: usize, number: usize| {
             let clock = run.measure || Timeline::IS_KEPT;
             let before = if clock { pool.now_ns() } else { 0 };
-            let Node { info, slot } = &nodes[number];
+            let Node { info, state } = &nodes[number];
             // A version slot of its own: what it writes is new for those that come before it when they run
             // the next time.
-            let part = Lent::Part(cell.version_slot(plan.turns[number]));
-            let outcome = info.take_turn(&mut slot.lock(), switches, part, pool, run);
+            let part = WorldAccess::Declared(cell.version_slot(plan.turns[number]));
+            let outcome = info.take_turn(&mut state.lock(), shared_conditions, part, pool, run);
             if clock {
                 let now = pool.now_ns();
                 timeline.note_node(lane, number, outcome, [before, now]);
@@ -273,12 +279,12 @@ impl Schedule {
     /// The turn of a node that has the world to itself.
     pub(super) fn run_alone(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
         let before = pool.now_ns();
-        let Node { info, slot } = &mut self.nodes[number];
-        let lent = match info.role {
-            Role::Exclusive(_) => Lent::Whole(world),
-            Role::System(_) | Role::Switch(_) => Lent::Part(world.cell()),
+        let Node { info, state } = &mut self.nodes[number];
+        let access = match info.role {
+            Role::Exclusive(_) => WorldAccess::Whole(world),
+            Role::System(_) | Role::SharedCondition(_) => WorldAccess::Declared(world.cell()),
         };
-        let outcome = info.take_turn(slot.get_mut(), &self.switches, lent, pool, run);
+        let outcome = info.take_turn(state.get_mut(), &self.shared_conditions, access, pool, run);
         let now = pool.now_ns();
         self.timeline.note_node(pool.worker_count(), number, outcome, [before, now]);
     }
@@ -289,11 +295,11 @@ impl Schedule {
         let Part::Sync(sync) = &plan.parts[begun.part] else { return };
         let before = if Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for &node in &sync.plays {
-            let slot = nodes[node].slot.get_mut();
-            if slot.last != Some((begun.run.tick, Outcome::Ran)) {
+            let state = nodes[node].state.get_mut();
+            if state.last != Some((begun.run.tick, Outcome::Ran)) {
                 continue;
             }
-            if let Some(system) = &mut slot.system {
+            if let Some(system) = &mut state.system {
                 system.visit_commands(&mut |buffers| {
                     let playback = CommandBuffer::play_all(buffers, world);
                     begun.report.failures.extend_from_slice(playback.failures());
@@ -312,8 +318,8 @@ pub(super) struct Abandoned<'a>(pub(super) &'a mut Schedule);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        let slots = self.0.nodes.iter_mut().map(|node| node.slot.get_mut());
-        for system in slots.filter_map(|slot| slot.system.as_mut()) {
+        let states = self.0.nodes.iter_mut().map(|node| node.state.get_mut());
+        for system in states.filter_map(|state| state.system.as_mut()) {
             system.visit_commands(&mut clear_quietly);
         }
     }

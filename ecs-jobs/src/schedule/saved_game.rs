@@ -12,7 +12,7 @@ use super::name;
 use super::node::Node;
 use super::run::Schedule;
 use super::save::{
-    Change, Entries, Extent, LoadError, LoadReport, MalformedSave, Place, Reader, SaveError,
+    Change, Entries, Extent, LoadError, LoadReport, LoadTarget, MalformedSave, Reader, SaveError,
     SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
 };
 
@@ -163,9 +163,9 @@ impl Save {
             }
         }
         for (number, node) in schedule.nodes.iter().enumerate() {
-            let mut slot = node.slot.lock();
+            let mut state = node.state.lock();
             let mut archive = StateArchive::saving(rules, &node.info.name, &mut problems, world);
-            slot.visit_state(&mut archive);
+            state.visit_state(&mut archive);
             let bytes = archive.into_bytes();
             save.push(SYSTEM, &schedule.name_in_save(number), bytes);
         }
@@ -372,7 +372,7 @@ fn read_resources(
         if !reader.0.is_empty() {
             return Err(invalid());
         }
-        changes.push(Box::new(move |world| put(Place::Resource(world, version))));
+        changes.push(Box::new(move |world| put(LoadTarget::Resource(world, version))));
     }
     note_left(RESOURCE, left, report);
     Ok(changes)
@@ -403,7 +403,7 @@ fn visit_systems(
     world: Option<&World>,
     report: &mut LoadReport,
 ) -> Result<(), LoadError> {
-    for (number, Node { info, slot }) in schedule.nodes.iter().enumerate() {
+    for (number, Node { info, state }) in schedule.nodes.iter().enumerate() {
         let saved_name = schedule.name_in_save(number);
         let Some(bytes) = left.take(&format!("{SYSTEM}{saved_name}")) else {
             report.new.push(called(SYSTEM, &info.name));
@@ -411,7 +411,7 @@ fn visit_systems(
         };
         let archive = StateArchive::loading(rules, &info.name, bytes, world);
         let mut archive = archive.ok_or(MalformedSave::BadSection(saved_name))?;
-        slot.lock().visit_state(&mut archive);
+        state.lock().visit_state(&mut archive);
         let (missing, left) = archive.finish()?;
         let of = |what: String| format!("{what} of the system {}", info.name);
         report.new.extend(missing.into_iter().map(of));

@@ -2,7 +2,7 @@
 
 use super::access::SystemAccess;
 use super::graph::Graph;
-use super::group::Step;
+use super::group::StepKind;
 use crate::static_graph::topological_order;
 
 /// One part of a run. Each begins when the one before has ended.
@@ -35,7 +35,7 @@ pub(super) struct Sync {
     pub(super) because: Vec<(usize, usize)>,
 }
 
-/// What the steps that lead to a node, or to a post between nodes, ask of it.
+/// What the steps that lead to a node, or to a set boundary between nodes, ask of it.
 #[derive(Clone, Copy, Default)]
 struct Demand {
     level: usize,
@@ -46,8 +46,8 @@ struct Demand {
 /// Cuts the graph into parts. A node comes on the lowest *level* that its steps allow: above those
 /// levels whose commands it has to see, and exclusive nodes have a level to themselves. Between two
 /// levels the commands of those below are played.
-pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], post_count: usize) -> Vec<Part> {
-    let mut next = vec![Vec::new(); accesses.len() + post_count];
+pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], boundary_count: usize) -> Vec<Part> {
+    let mut next = vec![Vec::new(); accesses.len() + boundary_count];
     graph.steps.iter().for_each(|&(from, to, _)| next[from].push(to));
     let mut incoming = vec![Vec::new(); next.len()];
     graph.steps.iter().for_each(|&(from, to, step)| incoming[to].push((from, step)));
@@ -65,7 +65,7 @@ pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], post_count: usize) -
                 Some(known) => known.records_commands().then_some((before.level, from)),
                 None => before.recorder,
             };
-            if step == Step::Synced {
+            if step == StepKind::Synced {
                 demand.recorder = demand.recorder.max(recorder);
             }
         }

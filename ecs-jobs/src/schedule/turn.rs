@@ -2,7 +2,7 @@
 
 use formic_ecs::{CommandBuffer, World, WorldCell};
 
-use super::node::{NodeInfo, Outcome, Role, Slot, Switches};
+use super::node::{NodeInfo, NodeState, Outcome, Role, SharedConditions};
 use super::param::{RunContext, RunData};
 use super::system::System;
 use crate::panic_slot::{catch, discard};
@@ -31,9 +31,9 @@ impl Run {
 }
 
 /// What a node gets of the world for its turn.
-pub(super) enum Lent<'w> {
+pub(super) enum WorldAccess<'w> {
     /// What it has declared.
-    Part(WorldCell<'w>),
+    Declared(WorldCell<'w>),
     /// All of it: it is exclusive.
     Whole(&'w mut World),
 }
@@ -45,24 +45,24 @@ impl NodeInfo {
     #[inline(always)]
     pub(super) fn take_turn(
         &self,
-        slot: &mut Slot,
-        switches: &Switches,
-        world: Lent<'_>,
+        state: &mut NodeState,
+        shared_conditions: &SharedConditions,
+        world: WorldAccess<'_>,
         pool: &Pool,
         run: Run,
     ) -> Outcome {
         let _span = pool.span(&self.name);
         // Until it is known better.
-        slot.last = Some((run.tick, Outcome::Panicked));
+        state.last = Some((run.tick, Outcome::Panicked));
         let outcome = if run.skips_panics {
-            self.run_or_skip(slot, switches, world, pool, run.tick)
+            self.run_or_skip(state, shared_conditions, world, pool, run.tick)
         } else {
-            self.run(slot, switches, world, pool, run.tick)
+            self.run(state, shared_conditions, world, pool, run.tick)
         };
-        if let Role::Switch(switch) = self.role {
-            switches[switch].store(outcome == Outcome::Ran, Ordering::Relaxed);
+        if let Role::SharedCondition(set) = self.role {
+            shared_conditions[set].store(outcome == Outcome::Ran, Ordering::Relaxed);
         }
-        slot.last = Some((run.tick, outcome));
+        state.last = Some((run.tick, outcome));
         outcome
     }
 
@@ -70,36 +70,36 @@ impl NodeInfo {
     #[inline(always)]
     fn run(
         &self,
-        slot: &mut Slot,
-        switches: &Switches,
-        world: Lent<'_>,
+        state: &mut NodeState,
+        shared_conditions: &SharedConditions,
+        world: WorldAccess<'_>,
         pool: &Pool,
         tick: u64,
     ) -> Outcome {
         let slice = self.rate.slice(tick);
         match world {
-            Lent::Part(cell) => {
+            WorldAccess::Declared(cell) => {
                 let cell = cell.restrict_to(&self.rights);
                 let data = RunData { cell, pool, slice, tick };
                 let context = data.context();
-                if let Some(hindrance) = self.hindrance(slot, switches, context) {
-                    return hindrance;
+                if let Some(skip_reason) = self.skip_reason(state, shared_conditions, context) {
+                    return skip_reason;
                 }
-                if let Some(system) = &mut slot.system {
+                if let Some(system) = &mut state.system {
                     system.run(context);
                     if cfg!(debug_assertions) && !self.records_commands {
                         check_nothing_recorded(&mut **system);
                     }
                 }
             }
-            Lent::Whole(world) => {
+            WorldAccess::Whole(world) => {
                 let cell = world.cell().restrict_to(&self.rights);
                 let data = RunData { cell, pool, slice, tick };
                 let context = data.context();
-                if let Some(hindrance) = self.hindrance(slot, switches, context) {
-                    return hindrance;
+                if let Some(skip_reason) = self.skip_reason(state, shared_conditions, context) {
+                    return skip_reason;
                 }
-                if let Some(system) = &mut slot.system {
+                if let Some(system) = &mut state.system {
                     system.run_exclusive(world, pool);
                 }
             }
@@ -107,23 +107,23 @@ impl NodeInfo {
         Outcome::Ran
     }
 
-    /// Runs the system; a panic ends its turn, and is noted in the slot.
+    /// Runs the system; a panic ends its turn, and is noted in the state.
     #[cold]
     #[inline(never)]
     fn run_or_skip(
         &self,
-        slot: &mut Slot,
-        switches: &Switches,
-        world: Lent<'_>,
+        state: &mut NodeState,
+        shared_conditions: &SharedConditions,
+        world: WorldAccess<'_>,
         pool: &Pool,
         tick: u64,
     ) -> Outcome {
-        catch(|| self.run(slot, switches, world, pool, tick)).unwrap_or_else(|payload| {
+        catch(|| self.run(state, shared_conditions, world, pool, tick)).unwrap_or_else(|payload| {
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-            slot.panic = Some(text.unwrap_or("what it said is no text").to_owned());
+            state.panic = Some(text.unwrap_or("what it said is no text").to_owned());
             discard(payload);
-            if let Some(system) = &mut slot.system {
+            if let Some(system) = &mut state.system {
                 system.visit_commands(&mut clear_quietly);
             }
             Outcome::Panicked
@@ -135,20 +135,20 @@ impl NodeInfo {
     /// # Panics
     /// Panics if a condition does.
     #[inline]
-    fn hindrance(
+    fn skip_reason(
         &self,
-        slot: &mut Slot,
-        switches: &Switches,
+        state: &mut NodeState,
+        shared_conditions: &SharedConditions,
         context: RunContext<'_>,
     ) -> Option<Outcome> {
-        let is_off = |&&switch: &&usize| !switches[switch].load(Ordering::Relaxed);
-        if let Some(&off) = self.switches.iter().find(is_off) {
-            return Some(Outcome::SwitchedOff(place(off)));
+        let is_off = |&&set: &&usize| !shared_conditions[set].load(Ordering::Relaxed);
+        if let Some(&off) = self.shared_conditions.iter().find(is_off) {
+            return Some(Outcome::SharedConditionFalse(place(off)));
         }
         if let Some(ticks) = self.rate.ticks_to_go(context.tick) {
             return Some(Outcome::NotDue(ticks));
         }
-        let refused = slot.conditions.iter_mut().position(|condition| !condition.holds(context));
+        let refused = state.conditions.iter_mut().position(|condition| !condition.holds(context));
         refused.map(|refused| Outcome::NotWanted(place(refused)))
     }
 }

@@ -1,6 +1,6 @@
 //! Slots for a burst of jobs, which are given back after it.
 
-use super::slot::{JobId, Slot};
+use super::slot::{JobId, JobSlot};
 use crate::sync::{Arc, Mutex};
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ const SEGMENT_COUNT_MAX: u32 = 1 << 10;
 pub(super) const COUNT_MAX: u32 = LEN * SEGMENT_COUNT_MAX;
 
 /// The slots of a segment, as long as anyone looks at one of them.
-pub(super) type Shared = Arc<Box<[Slot]>>;
+pub(super) type Shared = Arc<Box<[JobSlot]>>;
 
 /// Segments of slots that come and go.
 ///
@@ -117,7 +117,7 @@ impl BurstSlots {
 impl Segments {
     fn make(&mut self, number: usize) {
         let segment = &mut self.list[number];
-        let slots = (0..LEN).map(|_| Slot::of_generation(segment.generation)).collect();
+        let slots = (0..LEN).map(|_| JobSlot::of_generation(segment.generation)).collect();
         let first = LEN * u32::try_from(number).expect("there are a thousand");
         (segment.slots, segment.free) = (Some(Arc::new(slots)), (first..first + LEN).collect());
         self.empty_count += 1;

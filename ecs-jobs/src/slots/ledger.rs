@@ -4,8 +4,8 @@ use super::KEPT_COUNT;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, needed};
 use crossbeam_utils::CachePadded;
 
-/// How many threads have a place of their own, in each pool.
-pub(super) const PLACE_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
+/// How many threads have a ledger of their own, in each pool.
+pub(super) const THREAD_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
 /// How many free slots a thread keeps for itself.
 const OWN_MAX: usize = 2 * SHARE;
 /// How many slots go between a thread and all others at once.
@@ -15,7 +15,7 @@ const SHARE: usize = 16;
 /// instruction.
 ///
 /// ```text
-///   places   [ a stack for each thread ]   no lock, no locked instruction
+///   threads   [ a stack for each thread ]   no lock, no locked instruction
 ///                |  ^
 ///          16 at once, either way
 ///                v  |
@@ -27,16 +27,16 @@ const SHARE: usize = 16;
 /// second, and if they are the same, all jobs that were added up to then have ended.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    places: Box<[CachePadded<Place>]>,
-    /// For threads without a place; its stack stays empty.
-    others: CachePadded<Place>,
+    threads: Box<[CachePadded<ThreadLedger>]>,
+    /// For threads without one; its stack stays empty.
+    others: CachePadded<ThreadLedger>,
     shared: CachePadded<Mutex<Shared>>,
 }
 
-/// What the thread that has this place counts, and the slots that it has freed. No other thread changes
+/// What one thread counts, and the slots that it has freed. No other thread changes
 /// it (J-9), so its own accesses are relaxed.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ThreadLedger {
     added: AtomicU64,
     ended: AtomicU64,
     len: AtomicU32,
@@ -51,9 +51,9 @@ struct Shared {
 }
 
 impl Ledger {
-    pub(crate) fn new(place_count: usize) -> Self {
-        let place = || {
-            CachePadded::new(Place {
+    pub(crate) fn new(thread_count: usize) -> Self {
+        let ledger = || {
+            CachePadded::new(ThreadLedger {
                 added: AtomicU64::new(0),
                 ended: AtomicU64::new(0),
                 len: AtomicU32::new(0),
@@ -62,29 +62,29 @@ impl Ledger {
         };
         let shared = Shared { free: Vec::with_capacity(OWN_MAX), made: 0 };
         Self {
-            places: (0..place_count).map(|_| place()).collect(),
-            others: place(),
+            threads: (0..thread_count).map(|_| ledger()).collect(),
+            others: ledger(),
             shared: CachePadded::new(Mutex::new(shared)),
         }
     }
 
-    /// What is the calling thread's, which has this place, if it has one.
+    /// The ledger of the calling thread, which has this index, if there is one.
     #[inline]
-    pub(crate) fn own(&self, place: Option<usize>) -> Option<&Place> {
-        self.places.get(place?).map(|place| &**place)
+    pub(crate) fn own(&self, index: Option<usize>) -> Option<&ThreadLedger> {
+        self.threads.get(index?).map(|own| &**own)
     }
 
     /// Takes the index of a free slot, or one of which no slot was made yet; `None` if all are taken.
     #[inline]
-    pub(super) fn take(&self, own: Option<&Place>) -> Option<u32> {
-        match own.and_then(Place::pop) {
+    pub(super) fn take(&self, own: Option<&ThreadLedger>) -> Option<u32> {
+        match own.and_then(ThreadLedger::pop) {
             Some(index) => Some(index),
             None => self.take_shared(own),
         }
     }
 
     #[cold]
-    fn take_shared(&self, own: Option<&Place>) -> Option<u32> {
+    fn take_shared(&self, own: Option<&ThreadLedger>) -> Option<u32> {
         let mut shared = self.shared.lock();
         if let Some(index) = shared.free.pop() {
             let rest = shared.free.len().saturating_sub(SHARE - 1);
@@ -100,7 +100,7 @@ impl Ledger {
 
     /// Gives a slot back that no thread has any more.
     #[inline]
-    pub(super) fn give_back(&self, own: Option<&Place>, index: u32) {
+    pub(super) fn give_back(&self, own: Option<&ThreadLedger>, index: u32) {
         match own {
             Some(own) if own.len() < OWN_MAX => own.push(index),
             _ => self.give_back_shared(own, index),
@@ -108,7 +108,7 @@ impl Ledger {
     }
 
     #[cold]
-    fn give_back_shared(&self, own: Option<&Place>, index: u32) {
+    fn give_back_shared(&self, own: Option<&ThreadLedger>, index: u32) {
         let mut shared = self.shared.lock();
         shared.free.push(index);
         // This one and the newest half of the others go to all.
@@ -119,7 +119,7 @@ impl Ledger {
 
     /// Counts a job that no other thread knows yet.
     #[inline]
-    pub(crate) fn add_one(&self, own: Option<&Place>) {
+    pub(crate) fn add_one(&self, own: Option<&ThreadLedger>) {
         // Relaxed: a thread that sees the job end sees this as well.
         match own {
             Some(own) => add_alone(&own.added, Ordering::Relaxed),
@@ -129,7 +129,7 @@ impl Ledger {
 
     /// Counts a job that has ended.
     #[inline]
-    pub(crate) fn end_one(&self, own: Option<&Place>) {
+    pub(crate) fn end_one(&self, own: Option<&ThreadLedger>) {
         // Release: what the job did, and that it was added, comes along.
         let order = needed("ledger_end", Ordering::Release);
         match own {
@@ -140,7 +140,7 @@ impl Ledger {
 
     /// Whether all jobs have ended that were added before. What they did is visible then.
     pub(crate) fn is_even(&self) -> bool {
-        let all = || self.places.iter().chain([&self.others]);
+        let all = || self.threads.iter().chain([&self.others]);
         let order = needed("ledger_is_even", Ordering::Acquire);
         let ended = all().fold(0, |sum: u64, own| sum.wrapping_add(own.ended.load(order)));
         let added =
@@ -149,7 +149,7 @@ impl Ledger {
     }
 }
 
-impl Place {
+impl ThreadLedger {
     #[inline]
     fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed) as usize

@@ -1,7 +1,7 @@
 //! Links between jobs: adding a job after others, and ending one.
 
 use super::slot::{DEPENDENCIES_MAX, Edge};
-use super::{Claimed, JobId, Kind, Slot, Slots, State};
+use super::{Claimed, JobId, JobKind, JobSlot, Slots, State};
 use crate::sync::{Ordering, needed};
 
 /// The end of the list of joints that `end` keeps.
@@ -59,7 +59,7 @@ impl Slots {
             return (*one).into();
         }
         let few = self.gather(some);
-        match self.add(self.take(), Kind::Joint, few) {
+        match self.add(self.take(), JobKind::Joint, few) {
             Added::Waiting(id) => id,
             Added::Claimed(joint) => {
                 let id = joint.id();
@@ -74,7 +74,7 @@ impl Slots {
     pub(crate) fn add<'slots>(
         &'slots self,
         claimed: Claimed<'slots>,
-        kind: Kind,
+        kind: JobKind,
         after: Few,
     ) -> Added<'slots> {
         let (id, slot) = (claimed.id, claimed.slot());
@@ -87,7 +87,7 @@ impl Slots {
                 self.fail_with(slot, dependency);
             } else {
                 // Release: who reads this in place of an earlier job's sees that
-                // the earlier one has ended (`Slot::dependency`).
+                // the earlier one has ended (`JobSlot::dependency`).
                 let order = needed("dependency_store", Ordering::Release);
                 slot.dependencies[count].store(dependency.to_bits(), order);
                 count += 1;
@@ -121,7 +121,7 @@ impl Slots {
 
     /// Notes in a slot that what it depends on has failed, if that has.
     #[inline]
-    fn fail_with(&self, slot: &Slot, dependency: JobId) {
+    fn fail_with(&self, slot: &JobSlot, dependency: JobId) {
         if self.failures.panic_of(dependency).is_some() {
             slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
         }
@@ -155,7 +155,7 @@ impl Slots {
                     continue;
                 }
                 // Relaxed: came with the decrement.
-                if slot.kind.load(Ordering::Relaxed) == Kind::Joint.number() {
+                if slot.kind.load(Ordering::Relaxed) == JobKind::Joint.number() {
                     slot.next_joint.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {

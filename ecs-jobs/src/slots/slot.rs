@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 pub(super) const DEPENDENCIES_MAX: usize = EDGE_COUNT as usize;
 const EDGE_COUNT: u32 = if cfg!(loom) { 2 } else { 4 };
 
-/// Set in [`Slot::head`] when a thread sleeps until the job is done.
+/// Set in [`JobSlot::head`] when a thread sleeps until the job is done.
 const AWAITED: u32 = 1 << 31;
 
 /// A job, among all that the pool has had.
@@ -101,7 +101,7 @@ pub(crate) enum State {
 
 /// Who runs a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JobKind {
     /// Any thread.
     Anywhere,
     /// Any thread, after more urgent ones.
@@ -114,7 +114,7 @@ pub(crate) enum Kind {
     Pinned(u32),
 }
 
-impl Kind {
+impl JobKind {
     /// The thread that made the pool.
     pub(crate) const MAIN: Self = Self::Pinned(0);
     /// No thread, before a call makes it another kind.
@@ -143,7 +143,7 @@ impl Kind {
 /// The lines of a processor's cache are 64 bytes, and two threads that work on
 /// neighbours would be in each other's way.
 #[repr(align(64))]
-pub(crate) struct Slot {
+pub(crate) struct JobSlot {
     /// The generation, and the last link of those that wait for this job, with
     /// [`AWAITED`]. In one word, so that no job links to a job that has ended.
     head: AtomicU64,
@@ -164,16 +164,16 @@ pub(crate) struct Slot {
     external: AtomicU64,
     /// The generation of the last job that was cancelled by a call.
     cancelled: AtomicU32,
-    /// The number of a [`Kind`].
+    /// The number of a [`JobKind`].
     pub(super) kind: AtomicU32,
     /// The next joint that is ready, while one of those before it ends.
     pub(super) next_joint: AtomicU32,
     pub(super) job: UnsafeCell<StoredJob<'static>>,
 }
 
-debug_fields!([] Slot:; generation = |it| it.generation());
+debug_fields!([] JobSlot:; generation = |it| it.generation());
 
-impl Slot {
+impl JobSlot {
     pub(super) fn new() -> Self {
         Self::of_generation(JobId::GENERATION_FIRST)
     }
@@ -377,19 +377,19 @@ impl Slot {
     /// The thread that alone runs the job, if it is not any.
     pub(crate) fn pinned(&self) -> Option<u32> {
         // Relaxed: came with the state.
-        self.kind.load(Ordering::Relaxed).checked_sub(Kind::PINNED)
+        self.kind.load(Ordering::Relaxed).checked_sub(JobKind::PINNED)
     }
 
     /// Whether it is the poll of a future.
     pub(crate) fn is_poll(&self) -> bool {
         // Relaxed: came with the lock of the queue.
-        self.kind.load(Ordering::Relaxed) == Kind::Poll.number()
+        self.kind.load(Ordering::Relaxed) == JobKind::Poll.number()
     }
 
     /// Whether jobs of the frame are more urgent.
     pub(crate) fn is_background(&self) -> bool {
         // Relaxed: came with the state.
-        self.kind.load(Ordering::Relaxed) == Kind::Background.number()
+        self.kind.load(Ordering::Relaxed) == JobKind::Background.number()
     }
 
     /// One of the jobs that `id` waits for or waited for; `None` after the last

@@ -14,7 +14,7 @@ fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> Added<'a> {
     let few = slots.gather(dependencies);
     let mut claimed = slots.take();
     claimed.with_job(|job| job.put(|_| ()));
-    slots.add(claimed, Kind::Anywhere, few)
+    slots.add(claimed, JobKind::Anywhere, few)
 }
 
 fn claimed(slots: &Slots) -> Claimed<'_> {

@@ -51,7 +51,7 @@ pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) extent: Extent,
     /// Writes a value, or the part of it that is saved.
     write: Box<Write>,
-    /// Reads what was written, and says what puts it into its place.
+    /// Reads what was written, and returns what puts it into its target.
     read: Box<Read>,
 }
 
@@ -66,13 +66,13 @@ pub(in crate::schedule) enum Extent {
 
 type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), CodecError> + Send + Sync;
 type Read = dyn Fn(&mut &[u8]) -> Result<Put, CodecError> + Send + Sync;
-/// Puts what was read into its place, once everything was read.
-type Put = Box<dyn FnOnce(Place<'_>)>;
+/// Puts what was read into its target, once everything was read.
+type Put = Box<dyn FnOnce(LoadTarget<'_>)>;
 /// What is left to do to a world once everything was read.
 pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
 
-/// A place for what was read.
-pub(in crate::schedule) enum Place<'a> {
+/// The target of a value that was read.
+pub(in crate::schedule) enum LoadTarget<'a> {
     /// A value that is there.
     Value(&'a mut dyn Any, &'a World),
     /// An `Option` of the type, for whole values.
@@ -136,10 +136,12 @@ impl SaveRules {
             Box::new(move |value, out| writer.write(of_type(value)?, out)),
             Box::new(move |bytes| {
                 let value = codec.read(bytes)?;
-                Ok(Box::new(move |place| match place {
-                    Place::Value(target, _) => put(target, value),
-                    Place::New(target) => put(target, Some(value)),
-                    Place::Resource(world, version) => drop(world.restore_resource(value, version)),
+                Ok(Box::new(move |target| match target {
+                    LoadTarget::Value(old, _) => put(old, value),
+                    LoadTarget::New(new) => put(new, Some(value)),
+                    LoadTarget::Resource(world, version) => {
+                        drop(world.restore_resource(value, version));
+                    }
                 }))
             }),
         )
@@ -162,7 +164,7 @@ impl SaveRules {
             Box::new(move |bytes| {
                 let part = codec.read(bytes)?;
                 let put = move |value: &mut T, world: &World| put(value, part, world);
-                Ok(Box::new(move |place| put_into(place, put)))
+                Ok(Box::new(move |target| put_into(target, put)))
             }),
         )
     }
@@ -175,7 +177,7 @@ impl SaveRules {
         self.set::<T>(
             Extent::Rebuilt,
             Box::new(|_, _| Ok(())),
-            Box::new(move |_| Ok(Box::new(move |place| put_into(place, nothing)))),
+            Box::new(move |_| Ok(Box::new(move |target| put_into(target, nothing)))),
         )
     }
 
@@ -306,7 +308,7 @@ impl SaveRules {
     /// Reads a value of a type that is saved whole.
     pub(in crate::schedule) fn read_one<T: 'static>(&self, bytes: &mut &[u8]) -> Option<T> {
         let mut value: Option<T> = None;
-        self.get(TypeId::of::<T>())?.read(bytes).ok()?(Place::New(&mut value));
+        self.get(TypeId::of::<T>())?.read(bytes).ok()?(LoadTarget::New(&mut value));
         value
     }
 
@@ -329,15 +331,15 @@ fn put<T: 'static>(target: &mut dyn Any, value: T) {
 }
 
 /// Changes a value that is there, if it is.
-fn put_into<T: Send + Sync + 'static>(place: Place<'_>, change: impl FnOnce(&mut T, &World)) {
-    match place {
-        Place::Value(target, world) => {
+fn put_into<T: Send + Sync + 'static>(target: LoadTarget<'_>, change: impl FnOnce(&mut T, &World)) {
+    match target {
+        LoadTarget::Value(target, world) => {
             if let Some(target) = target.downcast_mut() {
                 change(target, world);
             }
         }
-        Place::New(_) => {}
-        Place::Resource(world, version) => {
+        LoadTarget::New(_) => {}
+        LoadTarget::Resource(world, version) => {
             if let Some(mut value) = world.remove_resource::<T>() {
                 change(&mut value, world);
                 world.restore_resource(value, version);
