@@ -1,6 +1,6 @@
-//! Words as sets of small numbers.
+//! Bit sets over arrays of 64-bit words.
 
-/// The numbers of the bits that are set, from the lowest.
+/// The positions of the set bits, lowest first.
 #[inline]
 pub(crate) fn set_bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -10,17 +10,17 @@ pub(crate) fn set_bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How many words the widest sets have.
+/// The number of words of the widest set.
 pub(crate) const WORDS_MAX: usize = 16;
 
-/// A set of numbers below 64 times `N`. With one word it costs what a `u64` costs.
+/// A set of numbers below `64 * N`. With `N = 1` it costs as much as a `u64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits<const N: usize = WORDS_MAX>(pub(crate) [u64; N]);
 
 impl<const N: usize> Bits<N> {
     pub(crate) const NONE: Self = Self([0; N]);
 
-    /// The word of a number and its bit in that.
+    /// The index of a number's word, and the number's bit in that word.
     #[inline]
     const fn place(number: usize) -> (usize, u64) {
         (if N == 1 { 0 } else { number / 64 }, 1 << (number % 64))
@@ -38,7 +38,7 @@ impl<const N: usize> Bits<N> {
         self.0[word] & bit != 0
     }
 
-    /// With all of another set, whose words beyond these are empty.
+    /// Adds all numbers of another set. If that set is wider, its additional words must be empty.
     #[inline]
     pub(crate) fn add<const M: usize>(&mut self, other: &Bits<M>) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
@@ -49,7 +49,7 @@ impl<const N: usize> Bits<N> {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }
 
-    /// The lowest number that is in another set as well.
+    /// The lowest number that both sets contain.
     pub(crate) fn first_shared(&self, other: &Self) -> Option<usize> {
         let mut words = (0..).zip(self.0.iter().zip(&other.0));
         words.find_map(|(word, (a, b))| Some(64 * word + set_bits(a & b).next()?))

@@ -1,23 +1,24 @@
-//! The heads of per-entity lists.
+//! The list heads of intrusive per-entity lists.
 
 use std::collections::BTreeMap;
 
 use formic_ecs::Entity;
 
-/// No node.
+/// Marks the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// As many places are kept in one piece in any case.
+/// The dense part may always hold this many heads.
 const DENSE_MIN: usize = 1 << 16;
-/// And as many for each node. What lies beyond is kept one by one, so that an entity that no world
-/// has ever had, of a broken snapshot or of a stray number, does not cost memory by its index.
+/// The dense part may hold this many heads per node. Heads beyond it go into a map, so that an entity
+/// index that no world has ever used (from a broken snapshot or a stray number) does not cost memory in
+/// proportion to the index.
 const PLACES_PER_NODE: usize = 32;
 
-/// By the index of an entity, the first node of its list.
+/// The first node of each entity's list, by the index of the entity.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     dense: Vec<u32>,
-    /// Those that are beyond, with a list that is not empty.
+    /// The heads of non-empty lists whose index is beyond `dense`.
     sparse: BTreeMap<u32, u32>,
 }
 
@@ -31,7 +32,8 @@ impl Heads {
         }
     }
 
-    /// Has the entity's list begin with this node, or be empty, where there are so many nodes.
+    /// Makes `head` the first node of the entity's list; [`NONE`] empties the list. `node_count`, the
+    /// number of nodes in all lists, bounds the size of the dense part.
     pub(crate) fn set(&mut self, entity: Entity, head: u32, node_count: usize) {
         let index = entity.index();
         let place = index as usize;
@@ -49,13 +51,13 @@ impl Heads {
         }
     }
 
-    /// Takes out everything.
+    /// Empties all lists.
     pub(crate) fn clear(&mut self) {
         self.dense.clear();
         self.sparse.clear();
     }
 
-    /// How many places there are.
+    /// The number of heads that are stored.
     pub(crate) fn len(&self) -> usize {
         self.dense.len() + self.sparse.len()
     }

@@ -1,14 +1,14 @@
-//! Maps with a hash that is fast for keys of a few numbers, and the same in every run.
+//! Hash maps for small numeric keys, with a fast hash that is the same in every run.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use formic_ecs::StateHasher;
 
-/// Its order is the same in every run, and follows from nothing that a game means.
+/// A hash map whose iteration order is the same in every run, but has no meaning for the game.
 pub(crate) type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
-/// For keys of a few numbers.
+/// The hasher of [`KeyMap`], for keys that consist of a few numbers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct KeyHasher(StateHasher);
 

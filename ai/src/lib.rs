@@ -1,20 +1,19 @@
 //! Game AI over action entities.
 //!
-//! The abilities of an agent are not code inside the agent: each of its actions is an entity of its own,
-//! and one system per kind of action does all actions of that kind, for all agents, chunk by chunk.
-//! Whatever decides only says which of an agent's actions are executing, so that one mind can be
-//! exchanged for another over the same actions.
+//! Each ability of an agent is an entity of its own, an *action*. One system per kind of action runs all
+//! actions of that kind, for all agents, chunk by chunk. A *mind*, the part that decides, only sets which
+//! of an agent's actions are executing. One mind can therefore replace another over the same actions.
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
-//! * [`activity`]: activities, which sleep until the world calls them.
-//! * [`bt`]: behaviour trees, shared and flat, looked through every tick.
-//! * [`explain`]: why an agent does what it does, whichever of these has decided.
-//! * [`fsm`]: state machines, flat and hierarchical.
-//! * [`goap`]: plans, the cheapest that lead to a goal.
-//! * [`htn`]: plans by methods that the designer has named.
-//! * [`reload`]: minds that are read from files, again while the game runs.
+//! * [`activity`]: activities, which sleep until an event wakes them.
+//! * [`bt`]: behaviour trees, shared between agents, stored flat and ticked every update.
+//! * [`explain`]: decision records: why an agent does what it does, for every kind of mind.
+//! * [`fsm`]: finite state machines, flat and hierarchical.
+//! * [`goap`]: goal-oriented action planning: the cheapest plan that reaches a goal.
+//! * [`htn`]: hierarchical task networks: plans from methods that a designer has written.
+//! * [`reload`]: minds loaded from files, and reloaded while the game runs.
 //! * [`turn`]: turns with actions and rules, for games in which little happens by itself.
-//! * [`utility`]: every option gets a score, and the agent does what scores most.
+//! * [`utility`]: utility AI: scores every option and runs the one with the highest score.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +38,7 @@ mod why;
 
 pub use self::why::why;
 
-/// The names that most users need, those of [`formic_jobs::prelude`] included.
+/// The names that most users need, including those of [`formic_jobs::prelude`].
 pub mod prelude {
     pub use formic_jobs::prelude::*;
 

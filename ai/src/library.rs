@@ -1,4 +1,4 @@
-//! The conditions, effects and actions that trees and machines can name.
+//! A library: the conditions, effects, scores and actions that trees and machines refer to by name.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + S
 type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + Sync>;
 
-/// The names that trees and machines may use: the actions of an action set, and conditions, effects
-/// and scores over the components that `Q` asks for.
+/// The names that trees and machines may use: the actions of an action set, and conditions, effects and
+/// scores over the components that the query `Q` accesses.
 ///
-/// One of these components may be a *blackboard*: a component of your own that effects write to and
-/// conditions read. Its fields have types, and a field that is not there does not compile.
+/// One of these components may be a *blackboard*: a component of your own that effects write and
+/// conditions read. Its fields have types, and access to a field that does not exist does not compile.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree};
@@ -57,16 +57,17 @@ debug_fields!([Q: QueryData] Library<Q>: actions; conditions = |it| {
 });
 
 impl<Q: QueryData> Library<Q> {
-    /// The actions of an action set, and nothing else yet.
+    /// Creates a library with the actions of an action set and no other entries.
     #[must_use]
     pub fn new(actions: &ActionSet) -> Self {
         let entries = Entries { conditions: Vec::new(), effects: Vec::new(), scores: Vec::new() };
-        // No body has room for more.
+        // A body has no room for more actions.
         let names = actions.names().take(Body::ACTIONS_MAX).map(String::from);
         Self { actions: names.collect(), entries: Arc::new(entries) }
     }
 
-    /// Adds to the entries. A library that trees were made from stays as it is for them.
+    /// Access for adding entries. Trees that were made from a library share its entries, so that they
+    /// must not change any more.
     fn entries_mut(&mut self) -> &mut Entries<Q> {
         Arc::get_mut(&mut self.entries).expect("a library is completed before trees are made of it")
     }
@@ -74,8 +75,7 @@ impl<Q: QueryData> Library<Q> {
     /// Adds a condition.
     ///
     /// # Panics
-    /// Panics if there is a condition of this name, or a tree was made of this library already; as the
-    /// two below.
+    /// Panics if there is a condition of this name, or if a tree was already made from this library.
     #[must_use]
     pub fn condition(
         mut self,
@@ -86,10 +86,10 @@ impl<Q: QueryData> Library<Q> {
         self
     }
 
-    /// Adds an effect: something that is done to the components at once.
+    /// Adds an effect, which changes the components at once.
     ///
     /// # Panics
-    /// Panics if there is an effect of this name, or a tree was made of this library already.
+    /// Panics if there is an effect of this name, or if a tree was already made from this library.
     #[must_use]
     pub fn effect(
         mut self,
@@ -100,11 +100,10 @@ impl<Q: QueryData> Library<Q> {
         self
     }
 
-    /// Adds a score, for [`Node::priority`](crate::bt::Node::priority). What is not a number counts as
-    /// the lowest.
+    /// Adds a score, for [`Node::priority`](crate::bt::Node::priority). NaN counts as the lowest score.
     ///
     /// # Panics
-    /// Panics if there is a score of this name, or a tree was made of this library already.
+    /// Panics if there is a score of this name, or if a tree was already made from this library.
     #[must_use]
     pub fn score(
         mut self,
@@ -117,7 +116,8 @@ impl<Q: QueryData> Library<Q> {
 }
 
 impl<Q: QueryData> Library<Q> {
-    /// The place of an action, a condition, an effect or a score. `field` is where a file has it.
+    /// The index of an action, condition, effect or score. `field` is the field of the file that names
+    /// it, for the error.
     pub(crate) fn find(
         &self,
         what: &str,
@@ -128,7 +128,7 @@ impl<Q: QueryData> Library<Q> {
         place.ok_or_else(|| MindError::unknown(what, field, name, self.known(what)))
     }
 
-    /// The names that there are of actions, conditions, effects or scores.
+    /// The known names of actions, conditions, effects or scores.
     pub(crate) fn known<'a>(&'a self, what: &str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
         match what {
             "action" => Box::new(self.actions.iter().map(String::as_str)),

@@ -1,4 +1,4 @@
-//! Minds that are read again from their files while the game runs.
+//! Hot reloading: minds that are read again from their files while the game runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,20 +9,19 @@ use formic_ecs::{EnabledBitMut, Entity, World};
 
 use crate::action::{Body, LoadError, load_file, read_file};
 
-/// A mind that can take the place of an older one while agents follow that.
+/// A mind that can replace an older version of itself while agents follow that version.
 pub trait Reload: Sized + Send + Sync + 'static {
-    /// Has agents that followed `old` follow this: what is in both under the same name stays as it
-    /// is, and what is no more ends as interrupted. Each agent is listed once; those that are not in
-    /// the world or have another mind are left out.
+    /// Moves agents from `old` to `self`. Whatever exists in both under the same name stays as it is;
+    /// whatever no longer exists ends as interrupted. Each agent is listed once. Agents that are not in
+    /// the world or have another mind are skipped.
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]);
 }
 
 type Read<M> = Box<dyn Fn(&str) -> Result<M, LoadError> + Send + Sync>;
 
-/// A mind that is read from a file, and again when the file has changed: a resource.
+/// A mind that is read from a file, and read again when the file has changed. It is a resource.
 ///
-/// A file that is broken leaves the mind as it was, and the [problem](Self::problem) says what is
-/// wrong with it.
+/// A broken file leaves the mind as it was; [`problem`](Self::problem) says what is wrong with the file.
 ///
 /// ```no_run
 /// use formic_ai::fsm::{Library, Machine};
@@ -40,8 +39,9 @@ type Read<M> = Box<dyn Fn(&str) -> Result<M, LoadError> + Send + Sync>;
 /// # }
 /// ```
 ///
-/// Reading takes time of its own. Where that is not to fall in the same tick, a system
-/// [looks](Self::look) at the file, beside others and on any thread, and `reload` finds it read:
+/// Reading a file takes time. To keep that out of the tick that reloads, let a system call
+/// [`look`](Self::look), beside other systems and on any thread; `reload` then finds the file already
+/// read:
 ///
 /// ```
 /// # use formic_ai::fsm::Machine;
@@ -55,9 +55,9 @@ pub struct MindFile<M> {
     path: PathBuf,
     read: Read<M>,
     mind: M,
-    /// What was read, and is followed from the next `reload` on.
+    /// The mind that was read and takes over at the next `reload`.
     next: Option<M>,
-    /// What was read last, and what is wrong with it.
+    /// The text that was read last. `problem` is what is wrong with it.
     text: String,
     problem: Option<LoadError>,
     /// Why the file cannot be read, if it cannot.
@@ -67,10 +67,10 @@ pub struct MindFile<M> {
 debug_fields!([M: fmt::Debug] MindFile<M>: path, mind, problem);
 
 impl<M: Reload> MindFile<M> {
-    /// Reads a file. `read` makes the mind of its text, now and when it changes.
+    /// Reads a file. `read` makes the mind from its text, now and whenever the file changes.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or `read` gives one.
+    /// Returns an error if the file cannot be read, or if `read` returns one.
     pub fn load(
         path: impl Into<PathBuf>,
         read: impl Fn(&str) -> Result<M, LoadError> + Send + Sync + 'static,
@@ -81,12 +81,12 @@ impl<M: Reload> MindFile<M> {
         Ok(Self { path, read: Box::new(read), mind, next: None, text, problem: None, unread: None })
     }
 
-    /// The mind.
+    /// The mind that agents follow.
     pub const fn mind(&self) -> &M {
         &self.mind
     }
 
-    /// What is wrong with the file as it is now, if anything is: the mind is an older one then.
+    /// What is wrong with the current file, if anything. The mind is then an older one.
     ///
     /// ```
     /// use formic_ai::bt::{Library, Tree};
@@ -113,29 +113,30 @@ impl<M: Reload> MindFile<M> {
         }
     }
 
-    /// Looks whether the file has changed and, if so, reads it: if it is in order, agents follow it from
-    /// the next [`reload`](Self::reload) on. Whether there is such a mind.
+    /// Reads the file if it has changed. If it is valid, agents follow it from the next
+    /// [`reload`](Self::reload) on. Returns whether a new mind is ready.
     pub fn look(&mut self) -> bool {
         match read_file(&self.path) {
             Ok(text) if text != self.text => {
                 let read = (self.read)(&text);
-                // From here on it cannot panic: a text that was not read to the end is read again.
+                // Nothing below can panic: a text whose reading panicked is read again.
                 (self.next, self.problem) = match read {
                     Ok(mind) => (Some(mind), None),
                     Err(error) => (None, Some(error.in_file(&self.path))),
                 };
                 (self.text, self.unread) = (text, None);
             }
-            // As it was the last time, in order or not.
+            // Unchanged since the last time, whether valid or not.
             Ok(_) => self.unread = None,
             Err(error) => self.unread = Some(error),
         }
         self.next.is_some()
     }
 
-    /// Has these agents follow the file from now on, if it has changed and is in order, all at once and
-    /// in whatever order they are listed: to be called between two runs of a schedule. Whether they do.
-    /// What was [looked](Self::look) at and found to be in order is not read again.
+    /// Moves these agents to the new version of the file, if it has changed and is valid. All change at
+    /// once, and the order in which they are listed does not matter. Call it between two runs of a
+    /// schedule. A file that [`look`](Self::look) found valid is not read again. Returns whether the
+    /// agents have changed.
     ///
     /// # Panics
     /// Panics if the world has no such resource.
@@ -143,7 +144,7 @@ impl<M: Reload> MindFile<M> {
         let Ok(file) = world.resource_mut::<Self>() else {
             panic!("the world has no MindFile of this type")
         };
-        // In its place: code of the game reads it, and may panic.
+        // The resource stays in the world here: reading runs code of the game, which may panic.
         if file.next.is_none() && !file.look() {
             return false;
         }
@@ -153,8 +154,8 @@ impl<M: Reload> MindFile<M> {
         is_followed
     }
 
-    /// As [`reload`](Self::reload), for a file that is not a resource itself: of several minds of one type a game
-    /// keeps a list or a map, and each has agents of its own.
+    /// Does the same as [`reload`](Self::reload) for a `MindFile` that is not a resource. A game that has
+    /// several minds of one type keeps them in a list or a map, each with its own agents.
     ///
     /// ```no_run
     /// use std::collections::BTreeMap;
@@ -178,7 +179,7 @@ impl<M: Reload> MindFile<M> {
         }
         let Some(mind) = self.next.take() else { return false };
         let old = std::mem::replace(&mut self.mind, mind);
-        // Once each, and in about the order in which they lie in memory.
+        // Each agent once, in roughly the order of memory.
         let mut agents = agents.to_vec();
         agents.sort_unstable();
         agents.dedup();
@@ -187,7 +188,8 @@ impl<M: Reload> MindFile<M> {
     }
 }
 
-/// All files of a folder with this extension, by their names without it: a library of minds.
+/// Loads all files of a folder that have this extension. The result is a library of minds, by file name
+/// without the extension.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree};
@@ -206,8 +208,8 @@ impl<M: Reload> MindFile<M> {
 /// ```
 ///
 /// # Errors
-/// Returns an error if the folder or one of the files cannot be read or has a name that is not UTF-8, or
-/// `read` gives one, which gets the name and the text.
+/// Returns an error if the folder or one of the files cannot be read, if a file name is not UTF-8, or if
+/// `read` returns an error. `read` is called with the name and the text.
 pub fn load_folder<M>(
     folder: impl AsRef<Path>,
     extension: &str,
@@ -230,7 +232,7 @@ pub fn load_folder<M>(
     Ok(minds)
 }
 
-/// Where the names of an older mind are in a new one.
+/// A map from the indices of an older mind to those of a new one, by name.
 pub(crate) struct Renamed(Vec<Option<u32>>);
 
 impl Renamed {
@@ -242,13 +244,13 @@ impl Renamed {
         Self(old.map(|name| places.get(name).copied()).collect())
     }
 
-    /// The new place of what was at `old`, if it is still there.
+    /// The new index of the item that was at `old`, if it still exists.
     pub(crate) fn get(&self, old: u32) -> Option<u32> {
         *self.0.get(old as usize)?
     }
 }
 
-/// Halts what an agent is at `before` and not `after`, and begins what is new.
+/// Halts the actions that are in `before` only, and begins those that are in `after` only.
 pub(crate) fn exchange(
     (body, switching): (&mut Body, &mut EnabledBitMut<'_>),
     before: impl Iterator<Item = usize> + Clone,

@@ -1,4 +1,4 @@
-//! The explanation of any entity, whatever it is.
+//! `why`: explains any entity in sentences.
 
 use formic_ecs::{Buffer, Entity, World};
 
@@ -9,9 +9,10 @@ use crate::action::{
 use crate::activity::Blocking;
 use crate::explain::DecisionLog;
 
-/// Why an entity does what it does, as sentences: its last decisions if the [`DecisionLog`] has any,
-/// the oldest first. Every entity answers: an action says whose it is, an agent that has not decided
-/// says so, and a stone says that it is a stone and decides nothing. There is always a sentence.
+/// Explains in sentences why an entity does what it does. If the [`DecisionLog`] has decisions of the
+/// entity, they come first, the oldest first. Other entities answer as well: an action names its agent,
+/// an agent without decisions says so, and a stone says that it is a stone and decides nothing. There is
+/// always at least one sentence.
 ///
 /// ```
 /// use formic_ai::explain::DecisionLog;
@@ -44,7 +45,7 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
     said
 }
 
-/// What an entity is of which the log has no decisions.
+/// Describes an entity that has no decisions in the log.
 fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     let name = log.name(entity);
     if !world.contains(entity) {
@@ -67,7 +68,8 @@ fn undecided(world: &World, log: &DecisionLog, entity: Entity) -> String {
     }
 }
 
-/// The same of an agent: by what it is driven, and what keeps it from deciding or from being watched.
+/// Describes an agent that has no decisions in the log: which mind drives it, and what keeps it from
+/// deciding or from being watched.
 fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
     let name = log.name(agent);
     let driven = driven_by(world, agent);
@@ -94,7 +96,7 @@ fn undecided_agent(world: &World, log: &DecisionLog, agent: Entity) -> String {
     format!("{mind}; {rest}.")
 }
 
-/// What an agent is doing, by names.
+/// The names of the actions that the agent is running.
 fn begun(world: &World, agent: Entity) -> Option<String> {
     let body = world.get::<Body>(agent).ok()?;
     let names: Vec<_> = body.running().map(|index| action_name(world, body, index)).collect();
@@ -107,7 +109,7 @@ fn action_name(world: &World, body: &Body, index: usize) -> String {
     name.map_or_else(|| format!("action {index}"), |name| name.to_string())
 }
 
-/// What the agent has begun and no system will ever do.
+/// The actions that the agent has begun and that no system will ever carry out.
 fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
     let (Ok(body), Ok(owned)) = (world.get::<Body>(agent), world.get::<Buffer<OwnedAction>>(agent))
     else {
@@ -134,7 +136,7 @@ fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
     body.running().filter_map(sentence).collect()
 }
 
-/// `the action walk of Guard#0`.
+/// An action as `the action walk of Guard#0`.
 fn described(world: &World, log: &DecisionLog, action: &Action) -> String {
     let agent = log.name(action.agent());
     let known = world.resource::<ActionNames>().ok().zip(world.get::<Body>(action.owner()).ok());

@@ -1,4 +1,4 @@
-//! The mind of one agent that follows a machine.
+//! `FsmAgent`: the component of an agent that follows a state machine.
 
 use std::fmt;
 
@@ -13,26 +13,28 @@ use super::transition::EVENTS_MAX;
 use crate::action::give_mind;
 use crate::bits::{Bits, set_bits};
 
-/// On an agent that follows a state machine: its innermost state, and what it was sent.
+/// The component of an agent that follows a state machine: its innermost active state, and the events
+/// that it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FsmAgent {
     pub(super) first: First,
-    /// The events from the 64th on, once it was sent one of them.
+    /// All events, allocated once the agent is sent one with a number of 64 or more. The first word is
+    /// unused.
     more: Option<Box<Bits>>,
 }
 
-/// What there is to know of an agent that was sent none but the first 64 events.
+/// The part of the component that is enough while all events are among the first 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct First {
     events: u64,
     pub(super) updates: u32,
     pub(super) state: u16,
-    /// Saturating.
+    /// Saturates.
     pub(super) refused: u16,
 }
 
-// It is not cloned with an agent, whose actions are not either.
+// Not cloned with an agent: the actions of the agent are not cloned either.
 impl Component for FsmAgent {
     const HASH: HashRule<Self> = HashRule::Fields(|agent, hasher| {
         hasher.write(bytes_of(&agent.first));
@@ -58,8 +60,8 @@ impl Component for FsmAgent {
     );
 }
 
-/// On an agent that follows a state machine: how it changed state last. It is switched on from the
-/// update in which it did until the next one.
+/// The last change of state of an agent that follows a state machine. The component is enabled from the
+/// update that changed the state until the next update.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
@@ -69,29 +71,29 @@ pub struct StateChanged {
 }
 
 impl StateChanged {
-    /// The innermost state before; `None` as the machine begins.
+    /// The innermost state before the change; `None` if the machine has just begun.
     #[must_use]
     pub const fn from(&self) -> Option<usize> {
         if self.from == NONE { None } else { Some(self.from as usize) }
     }
 
-    /// The innermost state now.
+    /// The innermost state after the change.
     #[must_use]
     pub const fn to(&self) -> usize {
         self.to as usize
     }
 }
 
-/// What an agent remembers of its machine: which states were interrupted, and which were last in
-/// those that have a history.
+/// The memory of an agent that follows a machine: the states that were interrupted, and the last active
+/// states of those with a history.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 4)]
 #[repr(transparent)]
 pub struct StateMemory(pub(super) u16);
 
 impl FsmAgent {
-    /// Has an entity that has a body follow a machine. What is running is halted; the initial state
-    /// is entered with the next update.
+    /// Makes an entity with a body follow a machine. Running actions are halted; the next update enters
+    /// the initial state.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -110,30 +112,30 @@ impl FsmAgent {
         Ok(())
     }
 
-    /// The innermost state that it is in; `None` before the first update.
+    /// The innermost active state; `None` before the first update.
     #[must_use]
     pub const fn state(&self) -> Option<usize> {
         if self.first.state == NONE { None } else { Some(self.first.state as usize) }
     }
 
-    /// How many updates ago that was entered.
+    /// The number of updates since that state was entered.
     #[must_use]
     pub const fn updates(&self) -> u32 {
         self.first.updates
     }
 
-    /// How many interruptions were refused since it is driven, since 16 lay on each other already: a
-    /// machine that interrupts more often than it comes back. More than 65,535 count as that.
+    /// The number of interruptions that were refused since `drive`, because 16 were already stacked: the
+    /// machine interrupts more often than it returns. The count saturates at 65,535.
     #[must_use]
     pub const fn interruptions_refused(&self) -> u16 {
         self.first.refused
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub const EVENTS_MAX: u32 = EVENTS_MAX;
 
-    /// Sends it an event, for the next update. An event that leads nowhere then is lost, as are those
-    /// that a more important transition came before.
+    /// Sends an event to the agent, for the next update. An event that triggers no transition in that
+    /// update is lost, also if another transition took precedence.
     ///
     /// # Panics
     /// Panics if the event is not below [`Self::EVENTS_MAX`].
@@ -154,7 +156,7 @@ impl FsmAgent {
         }
     }
 
-    /// Has the events that it was sent be others, or none.
+    /// Renumbers the pending events; those for which `renamed` returns `None` are dropped.
     pub(super) fn rename_events(&mut self, renamed: impl Fn(u32) -> Option<u32>) {
         let mut sent = self.more.as_deref().copied().unwrap_or(Bits::NONE);
         sent.0[0] = self.first.events;
@@ -165,7 +167,7 @@ impl FsmAgent {
         events.filter_map(renamed).for_each(|event| self.send(event));
     }
 
-    /// Forgets the events that it was sent.
+    /// Clears the pending events.
     #[inline]
     pub(super) fn forget_events(&mut self) {
         self.first.events = 0;

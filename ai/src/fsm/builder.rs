@@ -1,4 +1,4 @@
-//! Machines in the making.
+//! The builder of state machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::transition::{EVENTS_MAX, Goes, Transition, Trigger};
 use crate::action::{ActionSet, MindError};
 use crate::explain::Label;
 
-/// A [`Machine`] in the making.
+/// A builder for a [`Machine`].
 #[derive(Debug)]
 pub struct MachineBuilder<Q: QueryData> {
     states: Vec<State<Q>>,
@@ -27,7 +27,7 @@ impl<Q: QueryData> Default for MachineBuilder<Q> {
 /// See [`MachineBuilder::TRANSITIONS_MAX`].
 const TRANSITIONS_MAX: usize = 1 << 20;
 
-/// The places of states, by their names.
+/// The indices of states, by name.
 struct Places(BTreeMap<String, u16>);
 
 impl Places {
@@ -49,27 +49,27 @@ impl Places {
 }
 
 impl<Q: QueryData> MachineBuilder<Q> {
-    /// How many transitions a machine may have, each counted for every innermost state that it leads
-    /// from: one that leads from any state counts once for each of them.
+    /// The maximum number of transitions of a machine. A transition counts once for each innermost state
+    /// that it leads from, so one from any state counts once per innermost state.
     pub const TRANSITIONS_MAX: usize = TRANSITIONS_MAX;
 
-    /// Neither states nor transitions yet.
+    /// Creates a builder without states and transitions.
     #[must_use]
     pub const fn new() -> Self {
         Self { states: Vec::new(), transitions: Vec::new(), event_names: BTreeMap::new() }
     }
 
-    /// Adds a state. The first of those that lie in no other is the initial one.
+    /// Adds a state. The first state that lies in no other is the initial one.
     #[must_use]
     pub fn state(mut self, state: State<Q>) -> Self {
         self.states.push(state);
         self
     }
 
-    /// Says what an event is called in [records](crate::explain).
+    /// Names an event, for [decision records](crate::explain).
     ///
     /// # Panics
-    /// Panics if it is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
+    /// Panics if the event is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
     #[must_use]
     pub fn event(mut self, event: u32, name: impl Into<Label>) -> Self {
         assert!(event < EVENTS_MAX, "there are {EVENTS_MAX} events");
@@ -84,18 +84,23 @@ impl<Q: QueryData> MachineBuilder<Q> {
         self
     }
 
-    /// Checks everything and finds the actions of the states in a plan.
+    /// Checks the machine and resolves the names of its states, actions and events.
     ///
     /// # Errors
-    /// Returns an error if there are no states or more than 4,096, if the transitions are more than
-    /// [`TRANSITIONS_MAX`](Self::TRANSITIONS_MAX), if a name is given twice or means nothing, if a
-    /// state lies inside itself, has the action of one that it lies in, or an initial state that is
-    /// not directly inside it, or if a transition waits for an action where there is none.
+    /// Returns an error if
+    ///
+    /// * there are no states, or more than 4,096,
+    /// * there are more than [`TRANSITIONS_MAX`](Self::TRANSITIONS_MAX) transitions,
+    /// * a name is given twice or is unknown,
+    /// * a state lies inside itself,
+    /// * a state has the same action as one that it lies in,
+    /// * an initial state is not directly inside its state, or
+    /// * a transition waits for the end of an action where there is none.
     pub fn build(self, actions: &ActionSet) -> Result<Machine<Q>, MindError> {
         self.build_with(&actions.names().collect::<Vec<_>>())
     }
 
-    /// The same with the names of the actions.
+    /// Does the same with a list of action names.
     pub(super) fn build_with(mut self, actions: &[&str]) -> Result<Machine<Q>, MindError> {
         let count = self.states.len();
         if !(1..=4096).contains(&count) {
@@ -112,7 +117,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
         let initials = self.initials(&places, &parents)?;
         let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);
         let way = |state: u16| std::iter::successors(Some(state), outer);
-        // The innermost states inside each state, in their order.
+        // The innermost states inside each state, in order.
         let is_leaf = |&state: &u16| initials[usize::from(state)] == NONE;
         let all: Vec<u16> = (0..).take(count).filter(is_leaf).collect();
         let mut leaves = vec![Vec::new(); count];
@@ -167,7 +172,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
                 flat.push((leaf, transition.priority, entry, transition.name.clone()));
             }
         }
-        // Stable: equals stay in the order of adding.
+        // The sort is stable: transitions of equal priority stay in the order in which they were added.
         flat.sort_by_key(|it| (it.0, std::cmp::Reverse(it.1)));
         let place = |at: usize| u32::try_from(at).expect("fewer transitions than 2^32");
         let mut states = Vec::with_capacity(count);
@@ -210,7 +215,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
         Ok(Machine { states, transitions, guards, names, event_names, initial, has_history })
     }
 
-    /// For each state the one that it lies in.
+    /// The parent of each state.
     fn parents(&self, places: &Places) -> Result<Vec<u16>, MindError> {
         let inside = |state: &State<Q>| match &state.inside {
             Some(parent) => places.find(parent),
@@ -233,7 +238,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
         Ok(parents)
     }
 
-    /// For each state the one inside it that is entered with it.
+    /// The initial child of each state.
     fn initials(&self, places: &Places, parents: &[u16]) -> Result<Vec<u16>, MindError> {
         let mut initials = vec![NONE; self.states.len()];
         for (child, &parent) in (0..).zip(parents) {

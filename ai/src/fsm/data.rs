@@ -1,4 +1,4 @@
-//! Machines as data: files of states and transitions.
+//! State machines as data, read from RON files.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,17 @@ use crate::explain::Label;
 use crate::library::Library;
 use crate::reload::{Reload, Renamed, exchange};
 
-/// A machine as it is written in a file, in RON. What it names is looked up when a
-/// [`Machine`] is made of it: actions, conditions and effects in a [`Library`].
+/// A state machine as it is written in a file, in RON. A [`Library`] resolves the names of actions,
+/// conditions and effects when a [`Machine`] is made from it.
 ///
-/// `(events: [..], states: [..], transitions: [..])`: a state has a `name`, and perhaps the state that
-/// it lies `inside`, the `initial` one inside it, an `action`, a `history` (`Shallow`, `Deep`), and
-/// effects `on_enter` and `on_exit`. A transition leads `from` a state, or from any, `to` another, or
-/// back; it may be one that `interrupts`, wait `on` an event, `after` so many updates, for a `trigger`
-/// (`Done`, `Failed`: of the action), and for the condition `when`; and it has a `priority`.
+/// The file has the form `(events: [..], states: [..], transitions: [..])`.
+///
+/// * A state has a `name`. Optional are the state that it lies `inside`, its `initial` state, an
+///   `action`, a `history` (`Shallow` or `Deep`), and the effects `on_enter` and `on_exit`.
+/// * A transition leads `from` a state `to` another. Without `from` it applies in any state, without `to`
+///   it leads back to the state that was interrupted. With `interrupts` it is an interruption. It waits
+///   for at most one of an event (`on`), a number of updates (`after`), and the end of the action
+///   (`trigger`: `Done` or `Failed`). It may have a condition (`when`) and a `priority`.
 ///
 /// ```
 /// use formic_ai::action::MindText;
@@ -42,7 +45,7 @@ use crate::reload::{Reload, Renamed, exchange};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Machine", deny_unknown_fields)]
 pub struct MachineFile {
-    /// The names of events, by their numbers from 0 on.
+    /// The names of events, which are numbered from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     events: Vec<String>,
     states: Vec<StateEntry>,
@@ -71,13 +74,13 @@ struct StateEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Transition", deny_unknown_fields)]
 struct TransitionEntry {
-    /// Any state where it is not there.
+    /// `None` for any state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Back to what was interrupted where it is not there.
+    /// `None` for the state that was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Whether what is left comes back.
+    /// Whether a later transition returns to the state that this one leaves.
     #[serde(default)]
     interrupts: bool,
     #[serde(default)]
@@ -94,7 +97,7 @@ struct TransitionEntry {
     priority: i32,
 }
 
-/// What a transition waits for beside its condition, if it is neither an event nor a time.
+/// The trigger of a transition, if it is neither an event nor a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum TriggerEntry {
     #[default]
@@ -188,7 +191,7 @@ impl MachineFile {
 }
 
 impl<Q: QueryData + 'static> Machine<Q> {
-    /// Makes a machine of text, see [`MachineFile`].
+    /// Makes a machine from text, see [`MachineFile`].
     ///
     /// ```
     /// use formic_ai::fsm::{Library, Machine};
@@ -212,8 +215,8 @@ impl<Q: QueryData + 'static> Machine<Q> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the text is no machine, or names what the library does not have; with
-    /// line, column and name.
+    /// Returns an error, with line, column and name, if the text is not a valid machine, or uses a name
+    /// that the library does not have.
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
         MachineFile::parse(text)?.build(library).map_err(|error| error.in_text(text))
     }
@@ -227,14 +230,14 @@ type Row = (
     EnabledMut<Switching>,
 );
 
-/// An agent stays in the state of the same name, with what it remembers of others; where that is no
-/// more, it begins with the initial state.
+/// An agent stays in the state of the same name, and keeps its memory of other states. If there is no
+/// such state any more, the agent begins with the initial state.
 impl<Q: QueryData + 'static> Reload for Machine<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let states = Renamed::new(old.state_names(), self.state_names());
         let renamed = |state: u16| u16::try_from(states.get(state.into())?).ok();
         let is_innermost = |state: &u16| self.states[usize::from(*state)].initial == NONE;
-        // Of two events of one name it is the first.
+        // If two events have the same name, the first one counts.
         let events = self.event_names.iter().rev();
         let events: HashMap<&str, u32> = events.map(|(&event, name)| (&**name, event)).collect();
         let renamed_event = |event: u32| match old.event_names.get(&event) {
@@ -279,7 +282,7 @@ impl<Q: QueryData> Machine<Q> {
         self.states.iter().map(|state| &*state.name)
     }
 
-    /// The actions of a state and those that it lies in; none where there is no such state.
+    /// The actions of a state and of all states that it lies in; none if there is no such state.
     fn actions_of(&self, state: u16) -> impl Iterator<Item = usize> + Clone {
         let state = Some(state).filter(|&state| usize::from(state) < self.states.len());
         let way = state.into_iter().flat_map(|state| self.way(state));

@@ -1,4 +1,4 @@
-//! Machines: states, and what leads from one to the other, ready to be followed.
+//! State machines in their compiled form.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::state::{Do, History};
 use super::transition::{Ask, Goes, Trigger};
 use crate::explain::Label;
 
-/// A state machine: shared by all agents that follow it, and never changed.
+/// A state machine, immutable and shared by all agents that follow it.
 ///
 /// ```
 /// use formic_ai::fsm::{MachineBuilder, State, Transition};
@@ -30,15 +30,15 @@ use crate::explain::Label;
 /// ```
 pub struct Machine<Q: QueryData> {
     pub(super) states: Vec<FlatState<Q>>,
-    /// For each innermost state, what can lead away from it, most important first; one after the
-    /// other.
+    /// The transitions out of each innermost state, consecutively; within a state the most important
+    /// first.
     pub(super) transitions: Vec<FlatTransition>,
     pub(super) guards: Vec<Ask<Q>>,
-    /// For each of the transitions what it asks for, in words.
+    /// The description of each transition's condition, if it has one.
     pub(super) names: Vec<Option<Label>>,
-    /// What events are called.
+    /// The names of events.
     pub(super) event_names: BTreeMap<u32, Label>,
-    /// The initial state of the whole.
+    /// The initial state of the machine.
     pub(super) initial: u16,
     pub(super) has_history: bool,
 }
@@ -49,27 +49,27 @@ debug_fields!([Q: QueryData] Machine<Q>: ; states = |it| {
 
 pub(super) struct FlatState<Q: QueryData> {
     pub(super) name: Label,
-    /// `NONE` for the outermost.
+    /// `NONE` for an outermost state.
     pub(super) parent: u16,
-    /// How many states it lies in.
+    /// The number of states that it lies in.
     pub(super) depth: u16,
-    /// The state inside that is entered with it; `NONE` for the innermost.
+    /// The state inside that is entered with it; `NONE` for an innermost state.
     pub(super) initial: u16,
     pub(super) action: Option<u16>,
     pub(super) history: History,
     pub(super) enter: Option<Do<Q>>,
     pub(super) exit: Option<Do<Q>>,
-    /// Where its transitions are.
+    /// The range of its transitions.
     pub(super) transitions: std::ops::Range<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlatTransition {
-    /// The state that it was declared for; the innermost one where it is for any.
+    /// The state that it was declared for; the innermost state if it was declared for any.
     pub(super) from: u16,
     pub(super) to: Goes<u16>,
     pub(super) trigger: Trigger,
-    /// Its place among the guards; `NO_GUARD` for none.
+    /// The index of its guard; `NO_GUARD` if it has none.
     pub(super) guard: u32,
     /// Whether it depends on nothing but its guard.
     pub(super) is_plain: bool,
@@ -79,7 +79,7 @@ pub(super) const NONE: u16 = u16::MAX;
 pub(super) const NO_GUARD: u32 = u32::MAX;
 
 impl<Q: QueryData> Machine<Q> {
-    /// The place of the state of this name.
+    /// The index of the state with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.states.iter().position(|state| *state.name == *name)
@@ -94,30 +94,31 @@ impl<Q: QueryData> Machine<Q> {
         &self.states[state].name
     }
 
-    /// The event of this name, see [`MachineBuilder::event`](super::MachineBuilder::event).
+    /// The event with this name, see [`MachineBuilder::event`](super::MachineBuilder::event).
     #[must_use]
     pub fn event(&self, name: &str) -> Option<u32> {
         self.event_names.iter().find(|(_, known)| ***known == *name).map(|(&event, _)| event)
     }
 
-    /// How many states there are.
+    /// The number of states.
     #[must_use]
     pub fn state_count(&self) -> usize {
         self.states.len()
     }
 
-    /// How many places of a memory are for histories; the interruptions come after them.
+    /// The number of entries of a [`StateMemory`](super::StateMemory) buffer that hold histories. The
+    /// stack of interruptions follows them.
     pub(super) fn histories(&self) -> usize {
         if self.has_history { self.state_count() } else { 0 }
     }
 
-    /// A state and those that it lies in, outwards.
+    /// A state and all states that it lies in, from the inside out.
     pub(super) fn way(&self, state: u16) -> impl Iterator<Item = u16> + Clone {
         let outer = |&at: &u16| Some(self.states[usize::from(at)].parent);
         std::iter::successors(Some(state), move |at| outer(at).filter(|&outer| outer != NONE))
     }
 
-    /// The innermost state that both lie inside, and are not themselves; `NONE` for the whole.
+    /// The innermost state that both states lie inside, other than themselves; `NONE` if there is none.
     pub(super) fn common(&self, a: u16, b: u16) -> u16 {
         let outer = |state: u16| self.states[usize::from(state)].parent;
         let (mut a, mut b) = (outer(a), outer(b));

@@ -1,4 +1,4 @@
-//! All agents that follow machines, as the argument of a system.
+//! The system parameter that updates all agents that follow state machines.
 
 use formic_ecs::{Buffer, EnabledMut, Entity, Present, QueryData, With};
 use formic_jobs::{Query, SystemParam};
@@ -21,16 +21,17 @@ type Row<Q> = (
     EnabledMut<Switching>,
     Q,
 );
-/// Those whose actions have ended: the machine finds out by itself, and takes the note away.
+/// Agents with actions that have ended. The machine reads the ends from the body, and clears the flag
+/// here.
 type EndedActions<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<FsmAgent>)>;
-/// Those that have changed state in the update before.
+/// Agents that changed state in the previous update.
 type Changed<'a> = Query<'a, EnabledMut<StateChanged>, (With<StateChanged>, With<FsmAgent>)>;
 type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, Changed<'a>, DecisionRecorder<'a>);
 
-/// The agents that follow machines and have what `Q` asks for: the argument of the system that
-/// updates their machines.
+/// The agents that follow machines and have the components that `Q` asks for: the argument of a system
+/// that updates their machines.
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]
 pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
@@ -40,11 +41,11 @@ pub struct Machines<'a, Q: QueryData + 'static> {
 debug_fields!([Q: QueryData] Machines<'_, Q>:);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
-    /// Updates the machine once for each of these agents, on all threads of the pool: takes the most
-    /// important transition that can be taken, if there is one.
+    /// Updates the machine once for each of these agents, on all threads of the pool. An update takes the
+    /// most important transition that can be taken, if there is one.
     ///
     /// # Panics
-    /// Panics if an agent was driven by another machine, with fewer states.
+    /// Panics if an agent follows another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, recorder) = &mut self.parts;
         forget(ended, changed);
@@ -53,7 +54,7 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     }
 }
 
-/// What was to be told of the update before has been told. Apart, and the same for all machines.
+/// Clears the flags of the previous update. It is a separate function, compiled once for all machines.
 fn forget(ended: &mut EndedActions<'_>, changed: &mut Changed<'_>) {
     ended.par_for_each(|mut reported| _ = reported.set(false));
     changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
@@ -61,8 +62,8 @@ fn forget(ended: &mut EndedActions<'_>, changed: &mut Changed<'_>) {
 
 type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
-/// One update of one agent. Whether it is watched is asked only where it does not stay where it is, unless a
-/// watched one has nothing written down yet.
+/// Updates one agent. Whether the agent is watched is only looked up if it changes state, or if some
+/// watched agent has no record yet.
 #[inline(always)]
 fn step<Q: QueryData>(
     machine: &Machine<Q>,
@@ -93,7 +94,7 @@ fn step<Q: QueryData>(
     change(machine, row, chosen, recorder);
 }
 
-/// A transition of one agent, or its beginning.
+/// Takes a transition, or enters the initial state.
 #[inline(never)]
 fn change<Q: QueryData>(
     machine: &Machine<Q>,

@@ -1,32 +1,31 @@
-//! State machines, flat and hierarchical: what an agent does depends on the state that it is in.
+//! Finite state machines, flat and hierarchical: the active state of an agent determines what it does.
 //!
 //! # Vocabulary
 //!
-//! * A **[`State`]** may have an action of the agent's body, which runs while the state is active:
-//!   the processor of that action is the system of the state, its `start`, `update` and `cleanup`
-//!   are enter, update and exit. [`State::on_enter`] and [`State::on_exit`] do something to the
-//!   agent's components at once.
-//! * A **[`Transition`]** leads from one state to another. It asks for an event, for time, for the
-//!   end of the action, for a condition (its *guard*), or for several of these.
-//! * States may lie **inside** each other. The innermost state and all that it lies in are active;
-//!   the transitions of all of them apply. A state goes back to its initial state inside, or, with a
-//!   **[`History`]**, to the one that was left last.
-//! * A transition **from any** state applies wherever the agent is. An **interruption** remembers
-//!   the state that it leaves, for a transition **back**; interruptions lie on each other.
-//! * A **[`Machine`]** is all of this, shared by all agents that follow it. [`StateChanged`] tells
-//!   other systems that an agent's state has changed, from what and to what.
+//! * A **[`State`]** may have an action of the agent's body, which runs while the state is active. The
+//!   processor of that action is the system of the state: its `start`, `update` and `cleanup` are enter,
+//!   update and exit. [`State::on_enter`] and [`State::on_exit`] change the agent's components at once.
+//! * A **[`Transition`]** leads from one state to another. It requires an event, a time, the end of the
+//!   action, a condition (its *guard*), or several of these.
+//! * States may lie **inside** each other. The innermost state and all states that it lies in are active,
+//!   and the transitions of all of them apply. Entering a state also enters its initial state inside or,
+//!   with a **[`History`]**, the one that was last active.
+//! * A transition **from any** state applies in whichever state the agent is. An **interruption** pushes
+//!   the state that it leaves onto a stack; a transition **back** pops it.
+//! * A **[`Machine`]** consists of all of these, and is shared by all agents that follow it.
+//!   [`StateChanged`] tells other systems that an agent's state has changed, and from which to which.
 //!
 //! # What happens in an update
 //!
-//! 1. Of the transitions of the active states that can be taken, the one of the highest priority
-//!    is; of equals the one that was added first. At most one is taken per update.
-//! 2. States are left from the innermost outwards, up to the innermost one that both the old and the
-//!    new state lie inside; then states are entered inwards. A state that leads to itself is left
-//!    and entered.
-//! 3. Events that were sent are forgotten.
+//! 1. Among the transitions of the active states that can be taken, the one with the highest priority is
+//!    taken; among equals, the one that was added first. At most one is taken per update.
+//! 2. States are exited from the innermost outwards, up to the innermost state that both the old and the
+//!    new state lie inside; then states are entered inwards. A transition from a state to itself exits
+//!    and enters it.
+//! 3. Pending events are cleared.
 //!
-//! Actions are begun and halted through the [`Body`](crate::action::Body), so that each is entered
-//! and left once, whatever happens: also if the agent, the action or the body goes.
+//! Actions are begun and halted through the [`Body`](crate::action::Body). Each is therefore entered and
+//! exited exactly once, even if the agent, the action or the body is removed.
 //!
 //! ```
 //! use formic_ai::fsm::{FsmAgent, MachineBuilder, Machines, State, Transition};
@@ -55,7 +54,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! States inside states, a history, events, and an interruption that leads back:
+//! Hierarchical states, a history, events, and an interruption that leads back:
 //!
 //! ```
 //! use formic_ai::fsm::{History, MachineBuilder, State, Transition};
@@ -88,10 +87,10 @@
 //!
 //! # When to use it, and when not
 //!
-//! Use it if an agent is plainly in one of a few situations, and what leads from one to the next can be
-//! drawn on a sheet of paper: doors, weapons, the moods of a guard. States inside states keep that
-//! sheet readable for a while. With every state that can lead to every other one, use a behaviour
-//! tree; where the situation is a matter of degree, utility.
+//! Use a state machine if an agent is plainly in one of a few situations, and the transitions between
+//! them can be drawn on a sheet of paper: doors, weapons, the moods of a guard. Hierarchical states keep
+//! that sheet readable for a while. If every state can lead to every other, use a behaviour tree; if the
+//! situation is a matter of degree, use utility.
 
 mod agent;
 mod builder;

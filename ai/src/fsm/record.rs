@@ -10,14 +10,14 @@ use super::situation::{INTERRUPTIONS_MAX, Situation};
 use super::transition::{Goes, Trigger};
 use crate::explain::{Candidate, Ended, Engine, Label, Stopped, Verdict, Watch};
 
-/// What led to a transition, as it was before that was taken.
+/// The reasons for a transition, captured before it is taken.
 pub(super) struct Sight {
     candidates: Vec<Candidate>,
     cause: Label,
     stopped: Stopped,
 }
 
-/// Writes down what led to the state that the agent is in by now; nothing if it begins.
+/// Records why the agent is in its new state. `sight` is `None` if the machine has just begun.
 #[cold]
 pub(super) fn note<Q: QueryData>(
     watch: Watch<'_>,
@@ -37,11 +37,11 @@ pub(super) fn note<Q: QueryData>(
     });
 }
 
-/// Writes down once that an agent stays where it is because no more interruptions may lie on each other.
+/// Records once that an agent stays in its state because the stack of interruptions is full.
 #[cold]
 pub(super) fn note_refusal<Q: QueryData>(watch: Watch<'_>, machine: &Machine<Q>, agent: &FsmAgent) {
     let last = watch.log.last_of(watch.agent, Engine::Machine);
-    // Every other decision of a machine has a state that is active.
+    // Every other decision of a machine has an active state among its candidates.
     let is_told = |it: &Candidate| matches!(it.verdict, Verdict::Refused { .. });
     if last.is_none_or(|last| !last.candidates.iter().all(is_told)) {
         watch.note(Engine::Machine, |decision| {
@@ -52,7 +52,7 @@ pub(super) fn note_refusal<Q: QueryData>(watch: Watch<'_>, machine: &Machine<Q>,
     }
 }
 
-/// Writes down what keeps an agent where it is, if nothing of its machine is written down yet.
+/// Records what keeps an agent in its state, if its machine has no record yet.
 #[cold]
 pub(super) fn note_first<Q: QueryData>(watch: Watch<'_>, situation: &Situation<'_, Q>) {
     if !watch.log.is_awaited(watch.agent, Engine::Machine) {
@@ -66,7 +66,7 @@ pub(super) fn note_first<Q: QueryData>(watch: Watch<'_>, situation: &Situation<'
 }
 
 impl Sight {
-    /// What an agent sees that will take the transition at this place.
+    /// Captures the reasons of an agent that is about to take the transition at index `chosen`.
     #[cold]
     pub(super) fn of<Q: QueryData>(situation: &Situation<'_, Q>, chosen: usize) -> Self {
         let machine = situation.machine;
@@ -82,13 +82,13 @@ impl Sight {
 }
 
 impl<Q: QueryData> Situation<'_, Q> {
-    /// The places of the transitions of the state that it is in.
+    /// The indices of the transitions of the active state.
     fn transitions(&self) -> Range<usize> {
         let state = &self.machine.states[usize::from(self.agent.first.state)];
         state.transitions.start as usize..state.transitions.end as usize
     }
 
-    /// Transitions that it does not take, and why not.
+    /// The given transitions as candidates that are not taken, with the reasons.
     fn refused(&self, places: Range<usize>) -> impl Iterator<Item = Candidate> {
         let machine = self.machine;
         places.map(|place| {
@@ -98,7 +98,7 @@ impl<Q: QueryData> Situation<'_, Q> {
             } else if !self.is_possible(transition) {
                 Verdict::Refused { by: "the stack of interruptions".into() }
             } else {
-                // It was asked before, and is not asked again.
+                // The guard was evaluated before, and is not evaluated again.
                 let name =
                     machine.names[place].as_ref().map(|name| format!("{:?}", &**name).into());
                 Verdict::Refused { by: name.unwrap_or("its condition".into()) }
@@ -122,7 +122,7 @@ impl<Q: QueryData> Situation<'_, Q> {
 }
 
 impl<Q: QueryData> Machine<Q> {
-    /// A state and those that it lies in.
+    /// The names of a state and of all states that it lies in.
     fn described(&self, state: u16) -> Label {
         let name = |state: u16| &self.states[usize::from(state)].name;
         if self.states[usize::from(state)].parent == NONE {
@@ -137,7 +137,7 @@ impl<Q: QueryData> Machine<Q> {
         known.unwrap_or_else(|| format!("event {event}").into())
     }
 
-    /// What a transition waits for.
+    /// The event, time or end that a transition waits for.
     fn awaited(&self, place: usize) -> Label {
         let transition = &self.transitions[place];
         let from = &self.states[usize::from(transition.from)].name;
@@ -150,7 +150,7 @@ impl<Q: QueryData> Machine<Q> {
         }
     }
 
-    /// Why a transition is taken.
+    /// The reason why a transition is taken.
     fn cause(&self, place: usize) -> Label {
         let transition = &self.transitions[place];
         let condition = match &self.names[place] {

@@ -1,4 +1,4 @@
-//! The situation of one agent, as its machine sees it.
+//! The inputs of a machine's transitions, for one agent.
 
 use formic_ecs::{Buffer, QueryData};
 
@@ -7,20 +7,20 @@ use super::machine::{FlatTransition, Machine};
 use super::transition::{Goes, Trigger};
 use crate::action::{ActionResult, Body};
 
-/// How many interruptions can lie on each other. One more is refused, and counted.
+/// The maximum depth of the stack of interruptions. A further one is refused and counted.
 pub(super) const INTERRUPTIONS_MAX: usize = 16;
 
-/// What transitions depend on, but for their guards.
+/// The inputs that transitions depend on, other than those of their guards.
 pub(super) struct Situation<'s, Q: QueryData> {
     pub(super) machine: &'s Machine<Q>,
     pub(super) agent: &'s FsmAgent,
     pub(super) body: &'s Body,
-    /// Not as a slice: where its elements are is worked out where it is read.
+    /// The buffer rather than its slice: resolving the slice costs time, and few transitions need it.
     pub(super) memory: &'s Buffer<StateMemory>,
 }
 
 impl<Q: QueryData> Situation<'_, Q> {
-    /// Whether its event, its time or its end has come.
+    /// Whether the transition's event has been sent, its time has passed, or its action has ended.
     #[inline]
     pub(super) fn is_triggered(&self, transition: &FlatTransition) -> bool {
         match transition.trigger {
@@ -32,7 +32,7 @@ impl<Q: QueryData> Situation<'_, Q> {
         }
     }
 
-    /// Whether the stack of interruptions allows it.
+    /// Whether the stack of interruptions allows the transition.
     #[inline]
     pub(super) fn is_possible(&self, transition: &FlatTransition) -> bool {
         match transition.to {

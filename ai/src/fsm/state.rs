@@ -1,23 +1,23 @@
-//! States, in the making.
+//! States, as declared for the builder.
 
 use formic_ecs::QueryData;
 
 pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 
-/// What a state with states inside goes back to when it is entered again.
+/// Which inner state a state enters when it is entered again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum History {
-    /// Its initial state.
+    /// The initial state.
     #[default]
     None,
-    /// The state inside it that was left last, and the initial one inside that.
+    /// The inner state that was last active, and the initial state inside that.
     Shallow,
-    /// The states inside it that were left last, all the way down.
+    /// The inner states that were last active, at all depths.
     Deep,
 }
 
-/// A state of a [`Machine`](super::Machine), in the making.
+/// A state of a [`Machine`](super::Machine), as declared for the builder.
 ///
 /// ```
 /// use formic_ai::fsm::{FsmAgent, MachineBuilder, Machines, State, Transition};
@@ -61,7 +61,7 @@ pub struct State<Q: QueryData> {
 debug_fields!([Q: QueryData] State<Q>: name);
 
 impl<Q: QueryData> State<Q> {
-    /// A state in which nothing is done.
+    /// Creates a state without an action.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -74,35 +74,35 @@ impl<Q: QueryData> State<Q> {
         }
     }
 
-    /// Puts it inside another state.
+    /// Puts the state inside another one.
     #[must_use]
     pub fn inside(mut self, parent: impl Into<String>) -> Self {
         self.inside = Some(parent.into());
         self
     }
 
-    /// Which of the states inside it is entered with it; the first where nothing is said.
+    /// The inner state that is entered with this one. The default is the first one added.
     #[must_use]
     pub fn initial(mut self, child: impl Into<String>) -> Self {
         self.initial = Some(child.into());
         self
     }
 
-    /// The action of the agent's body that is carried out while the state is active.
+    /// The action of the agent's body that runs while the state is active.
     #[must_use]
     pub fn action(mut self, name: impl Into<String>) -> Self {
         self.action = Some(name.into());
         self
     }
 
-    /// What it goes back to when it is entered again.
+    /// Which inner state is entered when this state is entered again.
     #[must_use]
     pub const fn history(mut self, history: History) -> Self {
         self.history = history;
         self
     }
 
-    /// What is done to the agent's components when the state is entered.
+    /// A change of the agent's components when the state is entered.
     #[must_use]
     pub fn on_enter(
         mut self,
@@ -112,7 +112,7 @@ impl<Q: QueryData> State<Q> {
         self
     }
 
-    /// What is done to the agent's components when the state is left.
+    /// A change of the agent's components when the state is exited.
     #[must_use]
     pub fn on_exit(
         mut self,

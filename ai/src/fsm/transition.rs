@@ -1,19 +1,19 @@
-//! Transitions, in the making.
+//! Transitions, as declared for the builder.
 
 use formic_ecs::QueryData;
 
 use crate::bits::WORDS_MAX;
 use crate::explain::Label;
 
-/// How many events there are.
+/// The number of events.
 pub(super) const EVENTS_MAX: u32 = 1024;
 const _: () = assert!(EVENTS_MAX as usize == 64 * WORDS_MAX, "a set has room for all");
 
 pub(super) type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 
-/// What leads from one state to another, in the making.
+/// A transition from one state to another, as declared for the builder.
 ///
-/// It is taken when all that it asks for is the case: its event, its time, its guard.
+/// It is taken when everything that it requires holds: its event, its time, its guard.
 ///
 /// ```
 /// use formic_ai::fsm::{MachineBuilder, State, Transition};
@@ -50,14 +50,14 @@ pub struct Transition<Q: QueryData> {
     pub(super) guard: Option<Ask<Q>>,
     pub(super) trigger: Trigger,
     pub(super) priority: i32,
-    /// What its condition is called in records.
+    /// The description of its condition in decision records.
     pub(super) name: Option<Label>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goes<S> {
     To(S),
-    /// There, and the state that was left comes back with the next `Back`.
+    /// Enters the state and pushes the state that was left, for the next `Back`.
     Push(S),
     Back,
 }
@@ -66,7 +66,7 @@ pub(super) enum Goes<S> {
 pub(super) enum Trigger {
     Always,
     Event(u32),
-    /// So many updates after the innermost state was entered.
+    /// This many updates after the innermost state was entered.
     After(u32),
     Done,
     Failed,
@@ -79,36 +79,37 @@ impl<Q: QueryData> Transition<Q> {
         Self { from, to, guard: None, trigger: Trigger::Always, priority: 0, name: None }
     }
 
-    /// From a state, and the states inside it, to another.
+    /// A transition from a state, and from the states inside it, to another state.
     pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
         Self::of(Some(from.into()), Goes::To(to.into()))
     }
 
-    /// From any state but the one that it leads to and those inside it.
+    /// A transition from any state, except the target and the states inside it.
     pub fn from_any(to: impl Into<String>) -> Self {
         Self::of(None, Goes::To(to.into()))
     }
 
-    /// An interruption: from a state to another, and [back](Self::back) to the innermost state that
-    /// was left.
+    /// An interruption: a transition to another state that remembers the innermost state it leaves, for a
+    /// transition [back](Self::back).
     ///
-    /// Up to 16 interruptions lie on each other. One more is refused, which
-    /// [`FsmAgent::interruptions_refused`](super::FsmAgent::interruptions_refused) counts.
+    /// Up to 16 interruptions can be stacked. A further one is refused, and counted by
+    /// [`FsmAgent::interruptions_refused`](super::FsmAgent::interruptions_refused).
     pub fn interrupt(from: impl Into<String>, to: impl Into<String>) -> Self {
         Self::of(Some(from.into()), Goes::Push(to.into()))
     }
 
-    /// An interruption of any state but the one that it leads to and those inside it.
+    /// An interruption of any state, except the target and the states inside it.
     pub fn interrupt_any(to: impl Into<String>) -> Self {
         Self::of(None, Goes::Push(to.into()))
     }
 
-    /// Back to the innermost state that was interrupted last. It is not taken where there is none.
+    /// A transition back to the innermost state that was interrupted last. It is not taken if no state is
+    /// interrupted.
     pub fn back(from: impl Into<String>) -> Self {
         Self::of(Some(from.into()), Goes::Back)
     }
 
-    /// Asks for a condition.
+    /// Requires a condition, the guard of the transition.
     #[must_use]
     pub fn when(
         mut self,
@@ -118,17 +119,17 @@ impl<Q: QueryData> Transition<Q> {
         self
     }
 
-    /// What it asks for, in words, for [records](crate::explain): `the enemy is near`.
+    /// Describes the condition in words, for [decision records](crate::explain): `the enemy is near`.
     #[must_use]
     pub fn called(mut self, name: impl Into<Label>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Asks for an event that the agent was [sent](super::FsmAgent::send).
+    /// Requires an event that the agent was [sent](super::FsmAgent::send).
     ///
     /// # Panics
-    /// Panics if it is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
+    /// Panics if the event is not below [`FsmAgent::EVENTS_MAX`](super::FsmAgent::EVENTS_MAX).
     #[must_use]
     pub fn on(mut self, event: u32) -> Self {
         assert!(event < EVENTS_MAX, "event {event} is out of range: there are {EVENTS_MAX}");
@@ -136,31 +137,31 @@ impl<Q: QueryData> Transition<Q> {
         self
     }
 
-    /// Asks that the innermost state was entered so many updates ago at least.
+    /// Requires that at least this many updates have passed since the innermost state was entered.
     #[must_use]
     pub const fn after(mut self, updates: u32) -> Self {
         self.trigger = Trigger::After(updates);
         self
     }
 
-    /// Asks that the action of the state that it leads from is done. That state has an action, or the
-    /// machine is not built.
+    /// Requires that the action of the source state has succeeded. If the source state has no action,
+    /// building the machine fails. A transition from any state needs one state with an action.
     #[must_use]
     pub const fn when_done(mut self) -> Self {
         self.trigger = Trigger::Done;
         self
     }
 
-    /// Asks that the action of the state that it leads from has failed. That state has an action, or
-    /// the machine is not built.
+    /// Requires that the action of the source state has failed. If the source state has no action,
+    /// building the machine fails. A transition from any state needs one state with an action.
     #[must_use]
     pub const fn when_failed(mut self) -> Self {
         self.trigger = Trigger::Failed;
         self
     }
 
-    /// Of transitions that could be taken, the one of the highest priority is; of equals the one
-    /// that was added first.
+    /// Sets the priority. Among the transitions that can be taken, the one with the highest priority is;
+    /// among equals, the one that was added first.
     #[must_use]
     pub const fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;

@@ -1,4 +1,4 @@
-//! One update of a machine for one agent.
+//! One update of a state machine for one agent.
 
 use formic_ecs::{Buffer, QueryData};
 
@@ -11,7 +11,7 @@ use super::transition::Goes;
 use crate::action::Body;
 use crate::explain::Watch;
 
-/// What an update reads and writes.
+/// The data that an update reads and writes.
 pub(super) struct Update<'u, 'i, Q: QueryData> {
     pub(super) machine: &'u Machine<Q>,
     pub(super) agent: &'u mut FsmAgent,
@@ -20,11 +20,11 @@ pub(super) struct Update<'u, 'i, Q: QueryData> {
     pub(super) item: &'u mut Q::Item<'i>,
 }
 
-/// The first transition that can be taken, by its place, and whether an interruption before it would
-/// have been, but for the stack of interruptions, which is full.
+/// The index of the first transition that can be taken, and whether an interruption before it was refused
+/// only because the stack of interruptions is full.
 ///
-/// A function of its own with few arguments: the loop over agents that stay where they are is a call
-/// of it and not much else.
+/// A separate function with few arguments: for an agent that stays in its state, the loop consists of
+/// little more than this call.
 #[inline(never)]
 pub(super) fn choose<Q: QueryData>(
     machine: &Machine<Q>,
@@ -52,7 +52,7 @@ pub(super) fn choose<Q: QueryData>(
 }
 
 impl<Q: QueryData> Update<'_, '_, Q> {
-    /// Takes the transition at this place; where there is none, enters the initial state.
+    /// Takes the transition at this index; `None` enters the initial state.
     pub(super) fn change(&mut self, chosen: Option<usize>, watch: Option<Watch<'_>>) {
         let Some(chosen) = chosen else {
             self.enter(NONE, self.machine.initial);
@@ -61,7 +61,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
             }
             return;
         };
-        // What is seen now is gone when the transition has been taken.
+        // The reasons must be captured first: taking the transition changes them.
         let sight = watch.map(|watch| (watch, Sight::of(&self.situation(), chosen)));
         self.agent.forget_events();
         self.take(self.machine.transitions[chosen]);
@@ -70,7 +70,6 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         }
     }
 
-    /// How things stand.
     fn situation(&self) -> Situation<'_, Q> {
         let Self { machine, agent, body, memory, .. } = self;
         Situation { machine, agent, body, memory }
@@ -97,7 +96,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         self.enter(common, to);
     }
 
-    /// Leaves a state; returns the one that it lies in.
+    /// Exits a state, and returns the state that it lies in.
     fn exit(&mut self, number: u16) -> u16 {
         let state = &self.machine.states[usize::from(number)];
         if let Some(action) = state.action {
@@ -112,10 +111,10 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         state.parent
     }
 
-    /// Enters what lies between a state that is active and another one, that one, and what is
-    /// entered with it.
+    /// Enters the states between `common`, which is active, and `to`, then `to`, then its initial or
+    /// remembered inner states.
     fn enter(&mut self, common: u16, to: u16) {
-        // From the outside: there are few, and asking for each level anew needs no memory.
+        // From the outside in. The depth is small, and searching for each level again needs no memory.
         let mut depth = if common == NONE { 0 } else { self.depth(common) + 1 };
         while depth <= self.depth(to) {
             let at = self.machine.way(to).find(|&at| self.depth(at) == depth);
