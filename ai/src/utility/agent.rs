@@ -1,4 +1,4 @@
-//! The mind of one agent.
+//! `UtilityAgent`: the component of an agent that decides by utility.
 
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{Buffer, Component, ComponentError, Entity, RandomStream, World};
@@ -6,23 +6,24 @@ use formic_ecs::{Buffer, Component, ComponentError, Entity, RandomStream, World}
 use super::reasoner::{Reasoner, Select};
 use crate::action::{ActionResult, Body, give_mind};
 
-/// On an agent that does whatever scores most: which option runs, and its random numbers.
+/// The component of an agent that decides by utility: the option it runs, and the state of its random
+/// numbers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct UtilityAgent {
     /// The state of a [`RandomStream`].
     random: u64,
-    /// `NONE` where none runs.
+    /// `NONE` if no option runs.
     pub(super) current: u32,
-    /// How many decisions led to another option.
+    /// The number of decisions that began an option.
     switches: u32,
 }
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How many decisions an option of an agent is not to be had for. An agent has a
-/// `Buffer<Cooldown>`, one for each option, if its reasoner [asks for it](Reasoner::has_cooldowns).
+/// The number of decisions for which an option stays unavailable. An agent has a `Buffer<Cooldown>`, with
+/// one entry per option, if its reasoner [has cooldowns](Reasoner::has_cooldowns).
 #[derive(
     Component,
     Clone,
@@ -43,14 +44,14 @@ pub struct Cooldown(pub u32);
 type Scored = (usize, i32, f32);
 
 impl UtilityAgent {
-    /// An agent that does nothing yet. The seed is for [`Select::WeightedRandom`]; agents should
-    /// have different ones.
+    /// Creates an agent that runs no option. The seed is for [`Select::WeightedRandom`]; agents should
+    /// have different seeds.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { random: seed, current: NONE, switches: 0 }
     }
 
-    /// Has an entity that has a body decide by utility. What is running is halted.
+    /// Makes an entity with a body decide by utility. Running actions are halted.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -74,21 +75,22 @@ impl UtilityAgent {
         Ok(())
     }
 
-    /// The option that runs, by its place in the reasoner.
+    /// The index of the option that runs.
     #[must_use]
     pub const fn current(&self) -> Option<usize> {
         if self.current == NONE { None } else { Some(self.current as usize) }
     }
 
-    /// How many decisions led to another option, or to the same one anew.
+    /// The number of decisions that began an option, whether another one or the same one again.
     #[must_use]
     pub const fn switches(&self) -> u32 {
         self.switches
     }
 
-    /// Decides: the option to go on with or to begin, by its place.
+    /// Decides. Returns the index of the option to continue or to begin.
     ///
-    /// This is the rule itself, without an agent's body: [`UtilityAgents`](super::UtilityAgents) does the rest.
+    /// This is the decision rule alone, without a body. [`UtilityAgents`](super::UtilityAgents) does the
+    /// rest.
     ///
     /// ```
     /// use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent};
@@ -128,14 +130,14 @@ impl UtilityAgent {
         let above = scored.filter(|&(_, _, score)| score > 0.0);
         let best = above.reduce(|best, it| {
             let order = it.1.cmp(&best.1).then(it.2.total_cmp(&best.2));
-            // Of equals it is the one that runs, or else the first.
+            // Ties go to the option that runs, else to the first.
             let is_better = order.is_gt() || order.is_eq() && self.current() == Some(it.0);
             if is_better { it } else { best }
         });
         best.map(|(option, ..)| option)
     }
 
-    /// The scores of all options, those out of the question at 0.
+    /// The scores of all options; 0 for those on cooldown.
     fn scored<'a>(
         &self,
         reasoner: &'a Reasoner,
@@ -176,7 +178,7 @@ impl UtilityAgent {
                 break;
             }
         }
-        // Where rounding leaves something over it is the last one's.
+        // A remainder left by rounding goes to the last option.
         last
     }
 }
@@ -193,7 +195,7 @@ fn is_cooling(cooldowns: &[Cooldown], option: usize) -> bool {
 }
 
 impl UtilityAgent {
-    /// The option is over if its action is: which one, and how it ended.
+    /// Ends the option if its action has ended. Returns the option and how it ended.
     pub(super) fn take_end(
         &mut self,
         reasoner: &Reasoner,

@@ -1,4 +1,4 @@
-//! All agents that decide by utility, as the argument of a system.
+//! The system parameter that decides for all utility agents.
 
 use bytemuck::TransparentWrapper;
 use formic_ecs::{Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With};
@@ -21,18 +21,18 @@ type Row<Q> = (
     EnabledMut<Switching>,
     Q,
 );
-/// Those whose actions have ended. They are few, and found by their bits: to ask every agent would
-/// take as long as half of its decision.
+/// Agents with actions that have ended. They are few, and found by their enabled bits: checking every
+/// agent would take half as long as its decision.
 type EndedActions<'a> =
     Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
 type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 
 type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
-/// The agents that decide by utility and have what `Q` asks for: the argument of the system that
-/// has them decide.
+/// The agents that decide by utility and have the components that `Q` asks for: the argument of a system
+/// that decides for them.
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]
 pub struct UtilityAgents<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
@@ -42,14 +42,14 @@ pub struct UtilityAgents<'a, Q: QueryData + 'static> {
 debug_fields!([Q: QueryData] UtilityAgents<'_, Q>:);
 
 impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
-    /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
+    /// Decides for all of these agents, on all threads of the pool. `inputs` returns the inputs of an
     /// agent, in the order of their [`Input`](super::Input)s.
     ///
-    /// An option whose action has ended is over, and takes part in the choice like the others. Where
-    /// another option is chosen the action that runs is halted and the other one begins.
+    /// An option whose action has ended is over, and competes like the others. If another option is
+    /// chosen, the running action is halted and the other one begins.
     ///
     /// # Panics
-    /// Panics if there are fewer inputs than the reasoner asks for.
+    /// Panics if there are fewer inputs than the reasoner needs.
     pub fn decide<const N: usize>(
         &mut self,
         reasoner: &Reasoner,
@@ -83,7 +83,7 @@ impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
     }
 }
 
-/// The log, the tick, and whether those that go on as before are looked at as well.
+/// The log, the tick, and whether agents that keep their option are looked up as well.
 type Log<'a> = (&'a DecisionLog, u64, bool);
 
 fn decide_all<Q: QueryData, const IS_LOGGED: bool, const N: usize>(
@@ -112,15 +112,15 @@ fn decide_all<Q: QueryData, const IS_LOGGED: bool, const N: usize>(
     });
 }
 
-/// An agent that waits for its batch to be full.
+/// An agent that waits until its batch is full.
 type Waiting<'a> = (&'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
 
-/// Agents that decide together: their inputs lie side by side.
+/// Agents that are decided together. Their inputs are stored by input, not by agent.
 struct Batch<'a, const IS_LOGGED: bool, const N: usize> {
     reasoner: &'a Reasoner,
     log: Option<Log<'a>>,
     agents: Vec<Waiting<'a>>,
-    /// Who they are, if there is a log.
+    /// The agents' entities, filled only if there is a log.
     entities: Vec<Entity>,
     inputs: [[f32; BATCH]; N],
     current: [u32; BATCH],
@@ -147,7 +147,7 @@ impl<'a, const IS_LOGGED: bool, const N: usize> Batch<'a, IS_LOGGED, N> {
         }
     }
 
-    /// All of them decide.
+    /// Decides for all agents of the batch.
     #[inline(never)]
     fn decide(&mut self) {
         let Self { reasoner, log, agents, entities, inputs, current } = self;
@@ -156,18 +156,19 @@ impl<'a, const IS_LOGGED: bool, const N: usize> Batch<'a, IS_LOGGED, N> {
             units.iter_mut().zip(inputs).for_each(|(to, &input)| *to = unit_or_nan(input));
         }
         let choices = reasoner.highest_each(inputs, &units, current, NONE);
-        // Most go on with what they do. Those that have nothing to do may have an end to tell.
+        // Most agents keep their option. An agent without an option may still have an end to record.
         let mut news = 0_u64;
         for (place, (&choice, &before)) in choices.iter().zip(&*current).enumerate() {
             let is_news = (choice != before) | (choice == NONE);
             news |= u64::from(is_news) << place;
         }
-        // What lies behind the last one is left over from others.
+        // Entries beyond the last agent are left over from an earlier batch.
         let behind = u64::MAX.checked_shl(u32::try_from(agents.len()).unwrap_or(u64::BITS));
         let all = !behind.unwrap_or(0);
         news &= all;
         if let Some((log, tick, asks_all)) = *log {
-            // Who is watched first: what it takes to find out comes from memory for all at once.
+            // A separate loop over what is needed to find the watched agents, so that the memory accesses
+            // overlap.
             let mut watched = 0_u64;
             for place in set_bits(if asks_all { all } else { news }) {
                 let is_watched = log.is_watched(entities[place]);
@@ -196,7 +197,7 @@ fn chosen(choice: u32) -> Option<usize> {
     (choice != NONE).then_some(choice as usize)
 }
 
-/// One agent decides by itself.
+/// Decides for a single agent.
 fn decide_one<Q: QueryData, const N: usize>(
     reasoner: &Reasoner,
     (entity, agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
@@ -209,8 +210,8 @@ fn decide_one<Q: QueryData, const N: usize>(
     if let Some((log, tick, _)) = log {
         note_choice(reasoner, (log, tick), entity, agent, choice, &inputs, cooldowns);
     }
-    // Those that it kept away in this decision are one nearer; what is left by it counts from the
-    // next one on.
+    // Cooldowns that applied to this decision go down by one. The cooldown of an option that is left now
+    // counts from the next decision on.
     cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
     if choice != agent.current() {
         agent.switch(choice, reasoner, body, cooldowns);
@@ -218,7 +219,7 @@ fn decide_one<Q: QueryData, const N: usize>(
     }
 }
 
-/// Writes down what an agent that is watched will do, if it is something new.
+/// Records the decision of a watched agent, if it changes the option or is the agent's first record.
 #[inline(never)]
 fn note_choice(
     reasoner: &Reasoner,

@@ -1,14 +1,14 @@
-//! The score of an option.
+//! The considerations of an option, and the score that they make.
 
 use std::sync::Arc;
 
 use super::curve::{Curve, unit};
 use crate::explain::{Decision, Factor, Label};
 
-/// So many agents are scored at a time.
+/// The number of agents that are scored together.
 pub(super) const BATCH: usize = 64;
 
-/// An input of considerations: a number that the system of the mind gives for each agent.
+/// An input of considerations: a number that the system of the mind supplies for each agent.
 ///
 /// ```
 /// use formic_ai::utility::Input;
@@ -18,14 +18,14 @@ pub(super) const BATCH: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Its place in the list that the system fills for each agent.
+    /// Its index in the array that the system fills for each agent.
     place: usize,
     name: &'static str,
 }
 
 impl Input {
-    /// The inputs of a reasoner, by the names that [records](crate::explain) have. The system gives
-    /// their values in this order.
+    /// Creates the inputs of a reasoner, with the names that appear in [decision
+    /// records](crate::explain). The system supplies their values in this order.
     #[must_use]
     pub const fn named<const N: usize>(names: [&'static str; N]) -> [Self; N] {
         let mut inputs = [Self { place: 0, name: "" }; N];
@@ -37,22 +37,22 @@ impl Input {
         inputs
     }
 
-    /// What records call it.
+    /// The name in decision records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.name
     }
 }
 
-/// How the considerations of an option make one score.
+/// How the considerations of an option combine into one score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Combine {
-    /// Their product: all of them must be there. More considerations make it smaller, which
-    /// [`Utility::compensated`] makes good for.
+    /// Their product: every consideration is necessary. More considerations make the product smaller;
+    /// [`Utility::compensated`] corrects that.
     #[default]
     Product,
-    /// Their mean by weight: one may stand in for another.
+    /// Their weighted mean: one consideration can make up for another.
     WeightedSum,
     /// The smallest of them.
     Minimum,
@@ -60,7 +60,7 @@ pub enum Combine {
     Maximum,
 }
 
-/// What an option is worth: its considerations and how they are weighed.
+/// The utility of an option: its considerations, and how they are combined and weighted.
 ///
 /// ```
 /// use formic_ai::utility::{Curve, Input, Utility};
@@ -72,7 +72,7 @@ pub enum Combine {
 /// assert_eq!(play.score(&[0.0, 1.0]), 0.4);
 /// ```
 ///
-/// How an option competes with the others, and with itself once it is chosen, is said beside:
+/// A utility also says how the option competes with others, and with itself once it is chosen:
 ///
 /// ```
 /// # use formic_ai::utility::{Curve, Input, Utility};
@@ -107,7 +107,7 @@ pub struct Utility {
     momentum: f32,
     pub(super) cooldown: u32,
     committed: Commitment,
-    /// The sum of the weights, or the compensation `1 - 1/n`; worked out once.
+    /// The sum of the weights, or `1 - 1/n` for the compensation; precomputed.
     factor: f32,
 }
 
@@ -116,18 +116,18 @@ struct Consideration {
     input: usize,
     weight: f32,
     curve: Curve,
-    /// What the input is called in records, and the curve.
+    /// The names of the input and of the curve in records.
     name: Label,
     curve_name: Label,
-    /// The curve at inputs from 0 to 1, evenly spaced, for records.
+    /// The curve at evenly spaced inputs from 0 to 1, for records.
     curve_points: Arc<[f32]>,
 }
 
-/// How many points of a curve a record has.
+/// The number of points of a curve in a record.
 const CURVE_POINTS: u16 = 33;
 
-/// As long as it runs and the input is above, it scores as much as it can. No input is above
-/// infinity: it stands for none.
+/// The condition of [`Utility::until`]: while the option runs and the input is above the limit, the score
+/// is the maximum. An infinite limit stands for no commitment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Commitment {
     input: usize,
@@ -154,43 +154,44 @@ impl Utility {
         }
     }
 
-    /// One consideration; [`and`](Self::and) multiplies others to it.
+    /// Creates a utility with one consideration; [`and`](Self::and) multiplies by further ones.
     #[must_use]
     pub fn of(input: Input, curve: Curve) -> Self {
         Self::new(Combine::Product).and(input, curve)
     }
 
-    /// The mean of considerations, to be added with [`weighted`](Self::weighted).
+    /// Creates a utility that is the weighted mean of its considerations. Add them with
+    /// [`weighted`](Self::weighted).
     #[must_use]
     pub fn sum() -> Self {
         Self::new(Combine::WeightedSum)
     }
 
-    /// The smallest of considerations.
+    /// Creates a utility that is the minimum of its considerations.
     #[must_use]
     pub fn minimum() -> Self {
         Self::new(Combine::Minimum)
     }
 
-    /// The largest of considerations.
+    /// Creates a utility that is the maximum of its considerations.
     #[must_use]
     pub fn maximum() -> Self {
         Self::new(Combine::Maximum)
     }
 
-    /// Adds a consideration of weight 1.
+    /// Adds a consideration with weight 1.
     #[must_use]
     pub fn and(self, input: Input, curve: Curve) -> Self {
         self.weighted(1.0, input, curve)
     }
 
-    /// Adds a consideration. The weight counts in a [`Combine::WeightedSum`] alone.
+    /// Adds a consideration. The weight matters only in a [`Combine::WeightedSum`].
     #[must_use]
     pub fn weighted(self, weight: f32, input: Input, curve: Curve) -> Self {
         self.consider(weight, (input.place, input.name.into()), curve)
     }
 
-    /// Adds a consideration of the input at this place, of this name.
+    /// Adds a consideration of the input with this index and name.
     pub(super) fn consider(
         mut self,
         weight: f32,
@@ -222,72 +223,70 @@ impl Utility {
         }
     }
 
-    /// Makes good for the number of factors of a product, so that options with many considerations
-    /// can keep up with those that have few: `s + (1 - s) * (1 - 1/n) * s` (Dave Mark's
-    /// compensation factor).
+    /// Compensates for the number of factors of a product, so that options with many considerations can
+    /// compete with those that have few: `s + (1 - s) * (1 - 1/n) * s` (Dave Mark's compensation factor).
     #[must_use]
     pub fn compensated(mut self) -> Self {
         self.compensated = true;
         self
     }
 
-    /// Multiplies the score; from 0 to 1, and 1 where nothing is said.
+    /// Multiplies the score by a weight from 0 to 1. The default is 1.
     #[must_use]
     pub fn weight(mut self, weight: f32) -> Self {
         self.weight = weight;
         self
     }
 
-    /// An option that scores above 0 beats all options of a lower rank; 0 where nothing is said
-    /// (Kevin Dill's dual utility).
+    /// Sets the rank. An option that scores above 0 beats all options of a lower rank. The default is 0.
+    /// (Kevin Dill's dual utility.)
     #[must_use]
     pub fn rank(mut self, rank: i32) -> Self {
         self.rank = rank;
         self
     }
 
-    /// What is added to the score while the option runs: a rival of the same rank must be better by
-    /// more than this.
+    /// Adds a bonus to the score while the option runs: a rival of the same rank must be better by more
+    /// than this.
     #[must_use]
     pub fn inertia(mut self, bonus: f32) -> Self {
         self.inertia = bonus;
         self
     }
 
-    /// What the score is multiplied by while the option runs, before the inertia is added; 1 where
-    /// nothing is said.
+    /// Multiplies the score by a factor while the option runs, before the inertia is added. The default
+    /// is 1.
     #[must_use]
     pub fn momentum(mut self, factor: f32) -> Self {
         self.momentum = factor;
         self
     }
 
-    /// How many decisions the option is not to be had for after it was left or has ended.
+    /// Makes the option unavailable for this many decisions after it was left or has ended.
     #[must_use]
     pub fn cooldown(mut self, decisions: u32) -> Self {
         self.cooldown = decisions;
         self
     }
 
-    /// While the option runs and the input is above this, it scores 1 (times its weight): once
-    /// begun it is carried through, unless something of a higher rank, or a higher score by
-    /// weight and inertia, comes up.
+    /// Commits to the option: while it runs and the input is above `at_most`, it scores 1 (times its
+    /// weight). Once begun it is carried through, unless an option of a higher rank, or one with a higher
+    /// score by weight and inertia, competes.
     #[must_use]
     pub fn until(self, input: Input, at_most: f32) -> Self {
         self.until_at(input.place, at_most)
     }
 
-    /// [`until`](Self::until), for the input at this place.
+    /// [`until`](Self::until) for the input with this index.
     pub(super) fn until_at(mut self, input: usize, at_most: f32) -> Self {
         self.committed = Commitment { input, above: at_most };
         self
     }
 
-    /// The score for these inputs where the option does not run, from 0 to 1.
+    /// The score for these inputs while the option does not run, from 0 to 1.
     ///
     /// # Panics
-    /// Panics if there are fewer inputs than considerations ask for, as with all methods that take
-    /// inputs.
+    /// Panics if there are fewer inputs than the considerations need, as do all methods that take inputs.
     #[must_use]
     #[inline]
     pub fn score(&self, inputs: &[f32]) -> f32 {
@@ -316,12 +315,12 @@ impl Utility {
         unit(whole * self.weight)
     }
 
-    /// The score where the option runs: it may be above 1.
+    /// The score while the option runs. It may be above 1.
     pub(super) fn score_running(&self, inputs: &[f32]) -> f32 {
         self.running(self.score(inputs), inputs)
     }
 
-    /// [`score`](Self::score) for each agent of a batch, to the bit; each of the inputs is a
+    /// [`score`](Self::score) for each agent of a batch, bit for bit. Each input is a
     /// [`unit_or_nan`](super::curve::unit_or_nan).
     pub(super) fn score_each(&self, inputs: &[[f32; BATCH]], scores: &mut [f32; BATCH]) {
         let mut considerations = self.considerations.iter();
@@ -345,7 +344,7 @@ impl Utility {
         if self.combine == Combine::WeightedSum {
             scores.iter_mut().for_each(|score| *score = unit(*score / self.factor));
         }
-        // What is from 0 to 1 and weighs 1 stays what it is.
+        // With weight 1 and no compensation the scores, which are from 0 to 1, do not change.
         if self.weight != 1.0 || self.compensated {
             scores.iter_mut().for_each(|score| {
                 *score = match self.combine {
@@ -356,7 +355,7 @@ impl Utility {
         }
     }
 
-    /// [`running`](Self::running) for those agents of a batch that this option runs for.
+    /// [`running`](Self::running) for the agents of a batch that run this option.
     pub(super) fn run_each(
         &self,
         option: u32,
@@ -376,12 +375,12 @@ impl Utility {
         }
     }
 
-    /// Whether it scores the same whether it runs or not.
+    /// Whether the option scores the same whether it runs or not.
     fn is_indifferent(&self) -> bool {
         self.committed == Commitment::NONE && self.momentum == 1.0 && self.inertia == 0.0
     }
 
-    /// What becomes of the score where the option runs.
+    /// The score while the option runs, from the score while it does not.
     #[inline]
     pub(super) fn running(&self, score: f32, inputs: &[f32]) -> f32 {
         let is_committed =
@@ -394,7 +393,7 @@ impl Utility {
         self.considerations.is_empty()
     }
 
-    /// Writes down what the score of a candidate is made of.
+    /// Records the factors of a candidate's score.
     pub(super) fn record_factors(&self, candidate: usize, inputs: &[f32], decision: &mut Decision) {
         decision.factors.extend(self.considerations.iter().map(|it| Factor {
             candidate,

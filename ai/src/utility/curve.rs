@@ -1,12 +1,12 @@
-//! Response curves: from how strong an input is to how much it matters.
+//! Response curves: functions from the strength of an input to a score.
 
 use std::f32::consts::TAU;
 use std::fmt;
 
-/// Turns an input into a score, both from 0 to 1.
+/// A response curve: a function from an input to a score, both from 0 to 1.
 ///
-/// Whatever comes in is brought into this range first, and whatever the formula gives afterwards.
-/// What is not a number scores 0, at both ends, whether the curve is inverted or not.
+/// Inputs are clamped to this range before the formula, and scores after it. NaN scores 0 as an input and
+/// as the result of the formula, whether the curve is inverted or not.
 ///
 /// ```
 /// use formic_ai::utility::Curve;
@@ -28,14 +28,14 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     shape: Shape,
-    /// The power, if it is a whole number: such powers are products, which is many times faster.
+    /// The power, if it is a small whole number: such powers are products, which are many times faster.
     power: Option<i32>,
-    /// What can be computed before there is an input.
+    /// The part of the formula that does not depend on the input.
     factor: f32,
     inverted: bool,
 }
 
-/// The constructors of a [`Curve`] with their numbers, as a file has them.
+/// The constructors of [`Curve`] with their parameters, as they are written in a file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Shape {
     Linear(f32, f32),
@@ -51,23 +51,23 @@ pub(super) enum Shape {
     Piecewise(Vec<(f32, f32)>),
 }
 
-/// From 0 to 1; what is not a number is 0.
+/// Clamps a value to the range from 0 to 1; NaN becomes 0.
 #[inline]
 pub(super) fn unit(value: f32) -> f32 {
-    // Comparisons with what is not a number are false. Each of the two is one instruction; `min`
-    // and `clamp` are several, for they promise more about what is not a number.
+    // Comparisons with NaN are false. Each of these two is one instruction; `min` and `clamp` are
+    // several, because they promise more about NaN.
     let positive = if value > 0.0 { value } else { 0.0 };
     if positive < 1.0 { positive } else { 1.0 }
 }
 
-/// From 0 to 1; what is not a number stays so, for the curve to know.
+/// Clamps a value to the range from 0 to 1, but keeps NaN, which the curve handles.
 #[inline]
 pub(super) fn unit_or_nan(value: f32) -> f32 {
     let positive = if value < 0.0 { 0.0 } else { value };
     if positive > 1.0 { 1.0 } else { positive }
 }
 
-/// By its name and its first number, as in [records](crate::explain): `exponential 2`.
+/// The name and the first parameter, as in [decision records](crate::explain): `exponential 2`.
 impl fmt::Display for Curve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.shape {
@@ -116,13 +116,13 @@ impl Curve {
         Self::new(Shape::Linear(slope, shift))
     }
 
-    /// `x ^ power`: slow at first and then fast, for powers above 1.
+    /// `x ^ power`. With a power above 1, it rises slowly at first and then fast.
     #[must_use]
     pub fn exponential(power: f32) -> Self {
         Self::new(Shape::Exponential(power))
     }
 
-    /// `1 - (1 - x) ^ power`: fast at first and then slow, for powers above 1.
+    /// `1 - (1 - x) ^ power`. With a power above 1, it rises fast at first and then slowly.
     #[must_use]
     pub fn fast_then_slow(power: f32) -> Self {
         Self::new(Shape::FastThenSlow(power))
@@ -141,20 +141,20 @@ impl Curve {
         Self::new(Shape::Growth(rate))
     }
 
-    /// `1 / (1 + e ^ (-steepness * (x - midpoint)))`.
+    /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, from 0 to 1. With a rate of 0 it is a straight line.
     #[must_use]
     pub fn logistic(steepness: f32, midpoint: f32) -> Self {
         Self::new(Shape::Logistic(steepness, midpoint))
     }
 
-    /// `scale * ln(x / (1 - x)) + shift`, the logistic curve the other way round. A scale of 0.1
-    /// and a shift of 0.5 use most of the range.
+    /// `scale * ln(x / (1 - x)) + shift`, the inverse of the logistic curve. A scale of 0.1 and a shift
+    /// of 0.5 use most of the range.
     #[must_use]
     pub fn logit(scale: f32, shift: f32) -> Self {
         Self::new(Shape::Logit(scale, shift))
     }
 
-    /// `e ^ (-(x - mean)² / (2 * deviation²))`, the bell.
+    /// `e ^ (-(x - mean)² / (2 * deviation²))`, the bell curve.
     #[must_use]
     pub fn normal(mean: f32, deviation: f32) -> Self {
         Self::new(Shape::Normal(mean, deviation))
@@ -172,24 +172,24 @@ impl Curve {
         Self::new(Shape::Step(threshold))
     }
 
-    /// Straight lines between points `(x, y)`, in any order; before the first and after the last it
-    /// is level. Without points it is 0.
+    /// Linear interpolation between points `(x, y)`, given in any order. The curve is constant before the
+    /// first and after the last point. Without points it is 0.
     #[must_use]
     pub fn piecewise(points: impl IntoIterator<Item = (f32, f32)>) -> Self {
         let mut all = Vec::new();
-        // Not `collect`, which would make room for as many as the iterator says.
+        // `collect` would allocate as much as the size hint of the iterator says.
         points.into_iter().for_each(|point| all.push(point));
         Self::new(Shape::Piecewise(all))
     }
 
-    /// The same upside down: `1 - y`.
+    /// Inverts the curve: `1 - y`.
     #[must_use]
     pub const fn inverted(mut self) -> Self {
         self.inverted = !self.inverted;
         self
     }
 
-    /// Whether all numbers that it was made of are numbers.
+    /// Whether all parameters of the curve are finite.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_number = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
@@ -223,14 +223,14 @@ impl Curve {
             (Shape::Step(threshold), _) => f32::from(u8::from(x >= *threshold)),
             _ => self.slowly_at(x),
         };
-        // Inverted before it is brought into the range: what is no number would be 1 otherwise.
+        // Inverted before clamping: NaN would otherwise become 1.
         unit(if self.inverted { 1.0 - y } else { y })
     }
 }
 
 impl Curve {
-    /// [`at`](Self::at) for many inputs, each of them a [`unit_or_nan`]: what kind of curve it is, is
-    /// asked once. Powers of such inputs are from 0 to 1 themselves.
+    /// [`at`](Self::at) for many inputs, each of them a [`unit_or_nan`]. The shape is matched once for
+    /// all. Powers of such inputs need no clamping.
     pub(super) fn at_each<const N: usize>(&self, inputs: &[f32; N], scores: &mut [f32; N]) {
         match (&self.shape, self.power) {
             (Shape::Linear(slope, shift), _) => {
@@ -270,7 +270,7 @@ impl Curve {
     }
 }
 
-/// By products, in an order that is the same on every machine.
+/// `x ^ exponent` by multiplication, in an order that is the same on every machine.
 #[inline]
 fn power(x: f32, exponent: i32) -> f32 {
     match exponent {
@@ -291,9 +291,9 @@ fn power(x: f32, exponent: i32) -> f32 {
     product
 }
 
-// The functions of libm have the same bits on every machine; those of a system have not.
+// The functions of libm give the same bits on every machine; those of the operating system do not.
 impl Curve {
-    /// For the shapes that [`at`](Self::at) does not work out itself.
+    /// The shapes that [`at`](Self::at) does not compute itself.
     #[inline(never)]
     fn slowly_at(&self, x: f32) -> f32 {
         match &self.shape {

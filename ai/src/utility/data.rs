@@ -1,4 +1,4 @@
-//! Reasoners as data: files of options and their considerations.
+//! Reasoners as data, read from RON files.
 
 use formic_ecs::{Buffer, EnabledMut, Entity, World};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,14 @@ use crate::reload::{Reload, Renamed, exchange};
 
 /// A reasoner as it is written in a file, in RON.
 ///
-/// `(select: .., options: [..])`: `select` is `Highest`, `FirstAbove(0.3)` or `WeightedRandom`. An option has the `name` of an
-/// action and `considerations`, which are combined by `Product`, `WeightedSum`, `Minimum` or
-/// `Maximum`, and what [`Utility`] has besides: `compensated`, `weight`, `rank`, `inertia`,
-/// `momentum`, `cooldown`, `until`. A consideration has an `input`, a `curve` by the name of its
-/// constructor in [`Curve`], perhaps `inverted`, and a `weight`.
+/// The file has the form `(select: .., options: [..])`, where `select` is `Highest`, `FirstAbove(0.3)` or
+/// `WeightedRandom`.
+///
+/// * An option has the `name` of an action and `considerations`, which are combined (`combine`) by
+///   `Product`, `WeightedSum`, `Minimum` or `Maximum`. The other settings of [`Utility`] are optional:
+///   `compensated`, `weight`, `rank`, `inertia`, `momentum`, `cooldown`, `until`.
+/// * A consideration has an `input` and a `curve`, named by its constructor in [`Curve`]. Optional are
+///   `inverted` and a `weight`.
 ///
 /// ```
 /// use formic_ai::action::MindText;
@@ -67,7 +70,7 @@ struct OptionEntry {
     momentum: f32,
     #[serde(default)]
     cooldown: u32,
-    /// An input, and what it is to fall to.
+    /// An input, and the value that it must fall to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<(String, f32)>,
 }
@@ -119,12 +122,12 @@ impl ReasonerFile {
 }
 
 impl Reasoner {
-    /// Makes a reasoner of text, see [`ReasonerFile`]. `inputs` are the names of the inputs
-    /// in the order in which the system of the mind fills them.
+    /// Makes a reasoner from text, see [`ReasonerFile`]. `inputs` are the names of the inputs, in the
+    /// order in which the system of the mind supplies them.
     ///
     /// # Errors
-    /// Returns an error if the text is no reasoner, or names an input or an action that is not
-    /// there; with line, column and name.
+    /// Returns an error, with line, column and name, if the text is not a valid reasoner, or names an
+    /// input or action that does not exist.
     pub fn parse(text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, LoadError> {
         ReasonerFile::parse(text)?.build(inputs, actions).map_err(|error| error.in_text(text))
     }
@@ -137,7 +140,8 @@ type Row = (
     EnabledMut<Switching>,
 );
 
-/// The option of the same name goes on, and its cooldowns; where it is no more, it is halted.
+/// The option of the same name continues, and cooldowns are kept. If there is no such option any more,
+/// its action is halted.
 impl Reload for Reasoner {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let options = Renamed::new(old.names(), self.names());

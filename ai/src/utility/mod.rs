@@ -1,21 +1,21 @@
-//! Utility: every option gets a score, and the agent does what scores most.
+//! Utility AI: scores every option and runs the one with the highest score.
 //!
 //! # Vocabulary
 //!
-//! * An **option** is something that the agent could do: one action of its body, by name.
-//! * An **input** is a number from 0 to 1 that says how things stand for the agent: how hungry it
-//!   is, how near the enemy. A system fills in the inputs of each agent from its components.
-//! * A **response [`Curve`]** turns an input into a score from 0 to 1; an input and its curve are a
-//!   **consideration**. The considerations of an option make its [`Utility`]: their product, their
-//!   mean by weight, their minimum or maximum.
-//! * A **[`Reasoner`]** holds the options and says how to [`Select`] among them. It is shared by all
-//!   agents of a kind and is not changed by deciding.
-//! * **Rank**: an option of a higher rank that scores above 0 beats all lower ones. **Inertia** and
-//!   **momentum** favour the option that runs, **until** carries it through, a **cooldown** keeps
-//!   it away for a while after it was left.
+//! * An **option** is one thing that the agent can do: one action of its body, by name.
+//! * An **input** is a number from 0 to 1 that describes the situation of the agent: how hungry it is,
+//!   how near the enemy. A system computes the inputs of each agent from its components.
+//! * A **response [`Curve`]** maps an input to a score from 0 to 1. An input and its curve are a
+//!   **consideration**. The considerations of an option make up its [`Utility`]: their product, weighted
+//!   mean, minimum or maximum.
+//! * A **[`Reasoner`]** holds the options and how to [`Select`] among them. It is shared by all agents of
+//!   a kind, and deciding does not change it.
+//! * **Rank**: an option that scores above 0 beats all options of a lower rank. **Inertia** and
+//!   **momentum** favour the option that runs. **Until** carries it through. A **cooldown** makes it
+//!   unavailable for a while after it was left.
 //!
-//! An input that is not a number scores 0, whatever its curve, and an option that scores 0 is never chosen; where all do, the
-//! agent does nothing. Ties go to the option that runs, then to the first.
+//! NaN as an input scores 0, whatever the curve. An option that scores 0 is never chosen; if all options
+//! score 0, the agent does nothing. Ties go to the option that runs, then to the first.
 //!
 //! ```
 //! use formic_ai::prelude::*;
@@ -42,7 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Options may be made of several considerations, and scored without an agent:
+//! An option can have several considerations, and can be scored without an agent:
 //!
 //! ```
 //! use formic_ai::prelude::*;
@@ -67,14 +67,14 @@
 //! # Ok::<(), formic_ai::action::MindError>(())
 //! ```
 //!
-//! `examples/house_cats.rs` has the whole of it.
+//! `examples/house_cats.rs` is the complete example.
 //!
 //! # When to use it, and when not
 //!
-//! Use it if many needs compete and the agent should do something sensible in situations that no designer
-//! wrote down. Where the order of things matters (first open, then enter), let the options be
-//! composites or trees, or plan; where there must never be a surprise, write a state machine. The
-//! price is tuning: look at the scores, not at the behaviour ([`Reasoner::scores`]).
+//! Use utility if many needs compete and the agent should act sensibly in situations that no designer
+//! anticipated. If the order of things matters (first open, then enter), let the options be composites or
+//! trees, or plan. If there must never be a surprise, write a state machine. The price of utility is
+//! tuning: look at the scores ([`Reasoner::scores`]), not at the behaviour.
 
 mod agent;
 mod agents;

@@ -1,4 +1,4 @@
-//! Reasoners: the options of an agent, and the choice among them.
+//! Reasoners: the options of an agent, and the selection among them.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -8,22 +8,22 @@ use super::considerations::{BATCH, Utility};
 use crate::action::{ActionSet, MindError, hint};
 use crate::explain::Label;
 
-/// How one of the options is chosen by their scores. Only options of the highest rank that has a
-/// score above 0 are in it.
+/// How an option is selected by its score. Only options of the highest rank take part, among those that
+/// score above 0, or above the threshold of [`FirstAbove`](Self::FirstAbove).
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Select {
-    /// The highest score; of equals the one that runs, then the first.
+    /// The highest score. Ties go to the option that runs, then to the first.
     #[default]
     Highest,
-    /// The first whose score is above this, in the order of the options.
+    /// The first option, in order, whose score is above this threshold.
     FirstAbove(f32),
-    /// By chance, in proportion to the scores. An option that runs goes on until it ends, scores
-    /// 0, or is outranked.
+    /// At random, in proportion to the scores. An option that runs continues until it ends, scores 0, or
+    /// is outranked.
     WeightedRandom,
 }
 
-/// The options of a kind of agent: shared by all of them, and not changed while they live.
+/// The options of a kind of agent, immutable and shared by all of its agents.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -41,16 +41,16 @@ pub enum Select {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reasoner {
-    /// Records that are read later share them.
+    /// Shared with the records, which are read later.
     pub(super) options: Arc<Options>,
     pub(super) select: Select,
     input_count: usize,
     has_cooldowns: bool,
-    /// Whether not all options have the same rank.
+    /// Whether options have different ranks.
     has_ranks: bool,
 }
 
-/// Whether a score above 0 is higher than the best so far; of equals it is the one that runs.
+/// Whether a score above 0 beats the best so far. Ties go to the option that runs.
 #[inline(always)]
 fn beats(score: f32, best_score: f32, runs: bool) -> bool {
     (score > best_score) | (runs & (score == best_score) & (score > 0.0))
@@ -58,7 +58,7 @@ fn beats(score: f32, best_score: f32, runs: bool) -> bool {
 
 const UNSOUND: &str = "has a number that is not finite or out of range";
 
-/// In the order in which they were added.
+/// The options, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options(Vec<OptionSpec>);
 
@@ -79,10 +79,10 @@ pub(super) struct OptionSpec {
 }
 
 impl Reasoner {
-    /// The option with the highest score for each agent of a batch; `none` where all score 0. The
-    /// same as for one agent, without a branch in it that depends on an agent, so that several are
-    /// computed at once. `inputs` are as they came, and `units` the same brought between 0 and 1, or
-    /// not numbers.
+    /// The option with the highest score for each agent of a batch; `none` if all score 0. The result is
+    /// the same as for single agents, but no branch depends on an agent, so that the compiler vectorizes
+    /// the loops. `inputs` are the raw inputs, `units` the same as
+    /// [`unit_or_nan`](super::curve::unit_or_nan).
     pub(super) fn highest_each(
         &self,
         inputs: &[[f32; BATCH]],
@@ -101,7 +101,7 @@ impl Reasoner {
                 for place in 0..BATCH {
                     let (score, best_score) = (scores[place], best_scores[place]);
                     let is_better = beats(score, best_score, current[place] == option);
-                    // By bits: it would store under a condition, one agent at a time, otherwise.
+                    // By bit masks: the compiler would otherwise emit a conditional store per agent.
                     let mask = 0_u32.wrapping_sub(u32::from(is_better));
                     best[place] = best[place] & !mask | option & mask;
                     best_scores[place] = if score > best_score { score } else { best_score };
@@ -122,13 +122,13 @@ impl Reasoner {
         best
     }
 
-    /// No options yet; [`Select::Highest`].
+    /// Creates a reasoner without options that selects by [`Select::Highest`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an option: to carry out the action of this name.
+    /// Adds an option, which runs the action of this name.
     #[must_use]
     pub fn option(mut self, name: impl Into<String>, utility: Utility) -> Self {
         let name = Label::from(name.into());
@@ -140,19 +140,23 @@ impl Reasoner {
         self
     }
 
-    /// How one of the options is chosen.
+    /// Sets how an option is selected. The default is [`Select::Highest`].
     #[must_use]
     pub const fn select(mut self, select: Select) -> Self {
         self.select = select;
         self
     }
 
-    /// Finds the actions of the options in a plan, and checks that all can be computed with.
+    /// Resolves the actions of the options, and checks all numbers.
     ///
     /// # Errors
-    /// Returns an error if there are no options, or one of them is there twice, has no considerations,
-    /// names no action of the set, or has a curve, weight, inertia or momentum that is not a number, or is negative,
-    /// or weights that add up to nothing.
+    /// Returns an error if
+    ///
+    /// * there are no options, or one of them is there twice,
+    /// * an option has no considerations, or names no action of the set,
+    /// * a number of a curve, or the limit of an `until` or of [`Select::FirstAbove`], is unusable,
+    /// * a weight, inertia or momentum is negative or not finite, or
+    /// * the weights of a weighted sum add up to 0.
     pub fn bind(mut self, actions: &ActionSet) -> Result<Self, MindError> {
         if self.options.is_empty() {
             return Err(MindError::new("a reasoner needs at least one option"));
@@ -185,29 +189,29 @@ impl Reasoner {
         Ok(self)
     }
 
-    /// The names of the options, in their order.
+    /// The names of the options, in order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.options.iter().map(|option| &*option.name)
     }
 
-    /// How many inputs are asked for.
+    /// The number of inputs that the options need.
     #[must_use]
     pub const fn input_count(&self) -> usize {
         self.input_count
     }
 
-    /// Whether every option has found its action.
+    /// Whether the action of every option is resolved.
     pub(super) fn is_bound(&self) -> bool {
         !self.options.is_empty() && self.options.iter().all(|option| option.action != usize::MAX)
     }
 
-    /// Whether any option has a cooldown: agents need [`Cooldown`](super::Cooldown)s then.
+    /// Whether any option has a cooldown. If so, agents need [`Cooldown`](super::Cooldown)s.
     #[must_use]
     pub const fn has_cooldowns(&self) -> bool {
         self.has_cooldowns
     }
 
-    /// What the options score for these inputs where none of them runs.
+    /// The scores of the options for these inputs while none of them runs.
     ///
     /// # Panics
     /// Panics if there are fewer inputs than [`input_count`](Self::input_count).
@@ -216,8 +220,8 @@ impl Reasoner {
         self.options.iter().map(|option| option.utility.score(inputs)).collect()
     }
 
-    /// The target for which an option scores most, of those that it scores above 0 for, and the
-    /// score. Of equals it is the one with the smaller handle, in whatever order they come.
+    /// The target for which an option has the highest score above 0, and that score. Ties go to the
+    /// smaller handle, in whatever order the targets come.
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -236,7 +240,7 @@ impl Reasoner {
     /// ```
     ///
     /// # Panics
-    /// Panics if there is no such option, or there are fewer inputs than it asks for.
+    /// Panics if there is no such option, or if there are fewer inputs than it needs.
     pub fn best_target<I: AsRef<[f32]>>(
         &self,
         option: usize,

@@ -5,24 +5,24 @@ use formic_ecs::Entity;
 use super::reasoner::{Options, Reasoner};
 use crate::explain::{Candidate, Decision, DecisionLog, Engine, Recall, Stopped, Verdict};
 
-/// What an agent has decided by, as far as it is not in the reasoner.
+/// The data behind a decision, apart from the reasoner.
 pub(super) struct Choice<'a> {
-    /// The option that ran before.
+    /// The option that ran before the decision.
     pub(super) before: Option<usize>,
-    /// The one that runs from now on.
+    /// The option that runs after it.
     pub(super) chosen: Option<usize>,
     pub(super) inputs: &'a [f32],
-    /// For each option how many decisions it is not to be had for; none where there are no
+    /// For each option, the number of decisions for which it is unavailable; empty if there are no
     /// cooldowns.
     pub(super) cooldowns: &'a [u32],
 }
 
-/// No option, as a fact.
+/// Encodes the absence of an option.
 const NO_OPTION: u32 = u32::MAX;
 
 impl Reasoner {
-    /// Writes a decision down if the agent is watched: what it was made from. The scores are worked
-    /// out once more when it is read.
+    /// Records the inputs of a decision if the agent is watched. The scores are computed again when the
+    /// record is read.
     #[cold]
     pub(super) fn note(&self, log: &DecisionLog, tick: u64, agent: Entity, choice: &Choice<'_>) {
         let option = |option: Option<usize>| {
