@@ -1,4 +1,4 @@
-//! The components of agents, as the argument of the systems of their actions.
+//! The system parameter with which actions write to their agents.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use formic_jobs::{ExclusiveLookup, SystemParam};
 use super::components::ActionResult;
 use super::processor::Agent;
 
-/// Exclusive access of the actions of one kind to components of their agents, from all threads: what
-/// a [`Processor`](super::Processor) writes to its agent with.
+/// Exclusive access from the actions of one kind to components of their agents, on all threads. A
+/// [`Processor`](super::Processor) writes to its agent through it.
 ///
-/// An action has the components of its agent to itself, as long as no other action of the same kind
-/// and agent is carried out in the same tick; those that are interrupted come before the others and
-/// are not in their way. Two actions that are carried out at once, as the parts of a
-/// [race](super::Composite::race) may be, and write to the same agent are an error every time: see
-/// [`ExclusiveLookup`]. Make them two kinds of actions, which come in the order of their systems, or
-/// carry them out [one after the other](super::Actions::process_serial), with a
+/// An action has exclusive access to its agent's components as long as no other action of the same kind
+/// and agent runs in the same tick. Interrupted actions are cleaned up before the others and do not
+/// conflict with them. If two actions of one kind run at once, as the parts of a
+/// [race](super::Composite::race) may, and both write to the same agent, that is an error every time: see
+/// [`ExclusiveLookup`]. Make them two kinds of actions, which run in the order of their systems, or run
+/// them [on one thread](super::Actions::process_serial), with a
 /// [`ComponentLookup`](formic_jobs::ComponentLookup).
 ///
 /// ```
@@ -47,8 +47,8 @@ use super::processor::Agent;
 pub struct AgentAccess<'a, Q: QueryData + 'static>(ExclusiveLookup<'a, Q>);
 
 impl<Q: QueryData + 'static> AgentAccess<'_, Q> {
-    /// Hands the components of the agent to `act`, and gives what that gives. An action of an agent that
-    /// is gone, or lacks one of them, fails, as does any other that [`claim`](Self::claim) refuses.
+    /// Calls `act` with the components of the agent and returns its result. The action fails if the agent
+    /// is gone or lacks a component, or if [`claim`](Self::claim) returns any other error.
     #[inline]
     pub fn act(
         &self,
@@ -61,13 +61,13 @@ impl<Q: QueryData + 'static> AgentAccess<'_, Q> {
         }
     }
 
-    /// The components of the agent, until the claim is dropped.
+    /// Claims the components of the agent, until the claim is dropped.
     ///
     /// # Errors
-    /// Returns [`ClaimError::NoSuchEntity`] if the agent is gone, [`ClaimError::Missing`] if it lacks
-    /// a component, [`ClaimError::Held`] if this action holds a claim on it, and
-    /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick. Both
-    /// of these end the run as well.
+    /// Returns [`ClaimError::NoSuchEntity`] if the agent is gone, [`ClaimError::Missing`] if it lacks a
+    /// component, [`ClaimError::Held`] if this action already holds a claim on it, and
+    /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick. After
+    /// either of the last two, the system panics when it ends.
     #[inline]
     pub fn claim(&self, agent: Agent<'_>) -> Result<Claim<'_, Q>, ClaimError> {
         self.0.claim(agent.row, agent.entity)

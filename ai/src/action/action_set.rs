@@ -1,4 +1,4 @@
-//! Laying out the actions of an agent, and taking them away again.
+//! Action sets: the actions of a kind of agent, and how they are spawned.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::names::{ActionNames, layout_with};
 
 debug_as_text!(ActionSetError);
 
-/// The actions of a kind of agent, in order and by name: a layout that any number of agents can be
-/// spawned from. It says what they can do; what decides is added as a component of its own.
+/// The actions of a kind of agent, in order and by name. Any number of agents can be spawned from one
+/// set. It defines what an agent can do; the mind, which decides, is added as a component.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -31,11 +31,11 @@ debug_as_text!(ActionSetError);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Agents that are born in mid-game
+/// # Spawning agents during the game
 ///
-/// A system spawns agents by a command that is given the world. (An agent cannot be instantiated: the
-/// copy would share its actions.) `drive` changes the world, so it cannot take a mind that is borrowed
-/// from a resource of it: keep such a mind in an [`Arc`].
+/// A system spawns agents by a command that gets the world. (An agent cannot be instantiated: the copy
+/// would share its actions.) `drive` changes the world and therefore cannot use a mind that is borrowed
+/// from a resource of that world: keep such a mind in an [`Arc`].
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree, TreeAgent};
@@ -73,21 +73,21 @@ debug_as_text!(ActionSetError);
 #[derive(Clone, Default)]
 pub struct ActionSet {
     actions: Vec<ActionSpec>,
-    /// The number of its names, see [`layout_with`].
+    /// The layout, a hash of the names; see [`layout_with`].
     layout: u32,
-    /// How many composites lie in each other.
+    /// The maximum nesting depth of its composites.
     depth: usize,
 }
 
-/// The most composites that may lie in each other. An agent ends with all of them, and the hooks that
-/// do this may not cause each other much deeper.
+/// The maximum nesting depth of composites. Despawning an agent despawns all of them through hooks that
+/// trigger each other, and these must not nest much deeper.
 pub(super) const DEPTH_MAX: usize = 64;
 
 #[derive(Clone)]
 struct ActionSpec {
     name: String,
     spawn: SpawnAction,
-    /// What is wrong with the parts of a composite.
+    /// The error in the parts of a composite, if there is one.
     problem: Option<ActionSetError>,
 }
 
@@ -95,11 +95,11 @@ pub(super) type SpawnAction = Arc<dyn Fn(&mut World, Action) -> Entity + Send + 
 
 debug_fields!([] ActionSet:; names = |it| it.names().collect::<Vec<_>>());
 
-/// Why a plan could not be spawned.
+/// An error in spawning the actions of an [`ActionSet`].
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ActionSetError {
-    /// There is nothing to carry out.
+    /// There are no actions.
     #[error("an action set needs at least one action")]
     Empty,
     /// There are more actions than a [`Body`] can have.
@@ -108,34 +108,34 @@ pub enum ActionSetError {
         Body::ACTIONS_MAX
     )]
     TooManyActions {
-        /// How many there are.
+        /// The number of actions.
         count: usize,
     },
-    /// There are composites in composites, and so on, too many in each other.
+    /// Composites are nested too deeply.
     #[error("composites lie in each other more than {DEPTH_MAX} deep")]
     TooDeep,
     /// The entity is not in the world.
     #[error(transparent)]
     NoSuchEntity(#[from] NoSuchEntity),
-    /// The entity has a body already.
+    /// The entity already has a body.
     #[error("entity {0} already has a body")]
     Occupied(Entity),
 }
 
 impl ActionSet {
-    /// No actions yet.
+    /// Creates a set without actions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an action with this filter component.
+    /// Adds an action with this filter component, which determines its kind.
     #[must_use]
     pub fn action<T: Component + Clone>(self, name: impl Into<String>, filter: T) -> Self {
         self.action_with(name, filter, ())
     }
 
-    /// Adds an action with this filter component and others beside it.
+    /// Adds an action with this filter component and further components.
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -160,9 +160,9 @@ impl ActionSet {
         self.push(name.into(), spawn_action(filter, extras), None)
     }
 
-    /// Gives this tag to all actions that were added so far. Two frameworks that share a kind of action
-    /// are kept apart by it: the system of each asks for the tag of its own. One that asks for no tag
-    /// carries out all actions of its kind, tagged ones too.
+    /// Adds this tag to all actions that were added so far. Tags separate two frameworks that share a
+    /// kind of action: the system of each queries for its own tag. A system that queries for no tag
+    /// processes all actions of its kind, including tagged ones.
     ///
     /// ```
     /// use formic_ai::action::{self, Agent, WideProcessor};
@@ -223,8 +223,7 @@ impl ActionSet {
         self
     }
 
-    /// Adds an action that consists of others: see [`Composite`]. Composites may have composites
-    /// among their parts, up to 64 in each other.
+    /// Adds an action that consists of others: see [`Composite`]. Composites may be nested up to 64 deep.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "every new composite has a `Concluded`")]
     pub fn composite(mut self, name: impl Into<String>, kind: Composite, parts: Self) -> Self {
@@ -232,7 +231,7 @@ impl ActionSet {
         self.depth = self.depth.max(depth);
         let is_too_deep = depth > DEPTH_MAX;
         let problem = if is_too_deep { Some(ActionSetError::TooDeep) } else { parts.check().err() };
-        // What is never spawned is not kept, so that no nest grows without end.
+        // Parts that can never be spawned are dropped, so that nesting cannot grow without bound.
         let parts = if problem.is_none() { parts } else { Self::new() };
         let spawn = move |world: &mut World, action: Action| {
             let entity = world.spawn((action, Executing, Finished, kind, Concluded));
@@ -244,33 +243,34 @@ impl ActionSet {
         self.push(name.into(), Arc::new(spawn), problem)
     }
 
-    /// How many actions there are.
+    /// The number of actions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.actions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no actions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
 
-    /// The place of the first action of this name.
+    /// The index of the first action with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.actions.iter().position(|action| action.name == name)
     }
 
-    /// The names of the actions, in their order.
+    /// The names of the actions, in order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.actions.iter().map(|action| action.name.as_str())
     }
 
-    /// Spawns an agent with these components, and its actions, all of them asleep.
+    /// Spawns an agent with these components, and its actions, none of which is executing.
     ///
     /// # Errors
-    /// Returns an error if the plan has no actions, or too many; nothing is spawned then.
+    /// Returns an error if the set has no actions or too many, or if its composites are nested too
+    /// deeply. Nothing is spawned then.
     pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, ActionSetError> {
         self.check()?;
         let agent = world.spawn(agent);
@@ -278,15 +278,14 @@ impl ActionSet {
         Ok(agent)
     }
 
-    /// Gives an entity a body: spawns its actions, all of them asleep.
+    /// Gives an entity a body: spawns its actions, none of which is executing.
     ///
-    /// For crowds this is the better way: with the agents spawned first and their actions
-    /// afterwards, agents lie together in the entity table, which every action looks its agent up
-    /// in.
+    /// Prefer this for crowds. If all agents are spawned before their actions, the agents are adjacent in
+    /// the entity table, in which every action looks up its agent.
     ///
     /// # Errors
-    /// Returns an error if the plan has no actions, or too many, or the entity is not in the world
-    /// or has a body already; nothing is spawned then.
+    /// Returns an error if the set has no actions or too many, if its composites are nested too deeply,
+    /// or if the entity is not in the world or already has a body. Nothing is spawned then.
     pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), ActionSetError> {
         self.check()?;
         if !world.contains(agent) {
@@ -299,11 +298,11 @@ impl ActionSet {
         Ok(())
     }
 
-    /// Gives an agent a second mind, with actions of its own: an entity that has the body and these
-    /// components, and goes with the agent. Its actions are carried out for the agent.
+    /// Gives an agent a second mind with its own actions. The returned entity has the body and these
+    /// components, and is despawned with the agent. Its actions act for the agent.
     ///
-    /// This is how several deciders drive one agent at a time, each what is its own: legs that
-    /// follow a sequence, a mouth that follows a tree.
+    /// Several minds can thus drive one agent at the same time, each its own part: legs that follow a
+    /// sequence, a mouth that follows a tree.
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -320,7 +319,8 @@ impl ActionSet {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the plan has no actions, or too many, or the agent is not in the world.
+    /// Returns an error if the set has no actions or too many, if its composites are nested too deeply,
+    /// or if the agent is not in the world.
     #[expect(clippy::missing_panics_doc, reason = "a new entity cannot be an ancestor")]
     pub fn attach_mind<B: Bundle>(
         &self,
@@ -347,7 +347,8 @@ impl ActionSet {
         }
     }
 
-    /// Both are in the world, the owner has no body, and the plan was checked.
+    /// Spawns the actions. The caller has checked the set; `agent` and `owner` are in the world, and
+    /// `owner` has no body.
     pub(super) fn spawn_actions(&self, world: &mut World, agent: Entity, owner: Entity) {
         link_lifetimes(world);
         let entities: Buffer<OwnedAction> = (0..)
@@ -362,13 +363,13 @@ impl ActionSet {
         if world.insert(owner, parts).is_err() {
             unreachable!("the owner is in the world");
         }
-        // New components come enabled; a new agent has nothing to tell.
+        // New components are enabled; a new agent has nothing to pass on or report.
         world.set_enabled::<Switching>(owner, false).expect("the owner was just given it");
         world.set_enabled::<Reported>(owner, false).expect("the owner was just given it");
     }
 }
 
-/// Spawns an action with this filter component and others beside it.
+/// Returns a function that spawns an action with this filter component and further components.
 pub(super) fn spawn_action<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
     filter: T,
     extras: B,
@@ -384,7 +385,7 @@ pub(super) fn spawn_action<T: Component + Clone, B: Bundle + Clone + Send + Sync
 }
 
 fn put_to_sleep(world: &mut World, action: Entity) {
-    // New components come enabled; a new action waits for its turn.
+    // New components are enabled; a new action does not execute yet.
     world.set_enabled::<Executing>(action, false).expect("the action was just spawned");
     world.set_enabled::<Finished>(action, false).expect("the action was just spawned");
 }

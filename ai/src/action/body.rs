@@ -1,4 +1,4 @@
-//! The face that every mind sees: which actions of an agent run, and how they ended.
+//! `Body`: the interface between a mind and the actions of its agent.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use formic_ecs::{Codec, CodecError, Component, DebugFn, Entity, HashRule};
 use super::components::ActionResult;
 use crate::bits::{Bits, WORDS_MAX, set_bits};
 
-/// What an agent can do, for whatever decides: a mind tells it which actions are to begin and to
-/// halt, and it says which are running and how they ended.
+/// The interface between a mind and the actions of its agent. The mind says which actions begin and halt;
+/// the body says which actions are running, and how they ended.
 ///
-/// Actions are named by their place, below [`Body::ACTIONS_MAX`]. A mind that has begun or halted
-/// something switches the agent's [`Switching`] on, which [`Body::is_switching`] says; the system
-/// [`identify`](super::identify) then passes it on to the action entities. When an action ends it is
-/// noted here and the agent's [`Reported`] is switched on.
+/// Actions are numbered from 0 to below [`Body::ACTIONS_MAX`]. A mind that has begun or halted an action,
+/// which [`Body::is_switching`] tells, enables the agent's [`Switching`]. The system
+/// [`identify`](super::identify) then passes the changes on to the action entities. When an action ends,
+/// its result is stored here and the agent's [`Reported`] is enabled.
 ///
-/// It cannot be instantiated: the copy would share the actions of the original.
+/// A body cannot be instantiated: the copy would share the actions of the original.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -33,31 +33,32 @@ use crate::bits::{Bits, WORDS_MAX, set_bits};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body {
     first: First,
-    /// Those of the other actions, if there are more than 64.
+    /// The words of the actions from the 64th on, if there are that many.
     more: Option<Box<[Word; WORDS_MAX - 1]>>,
 }
 
-/// 64 actions, a bit for each.
+/// The state of 64 actions, one bit per action in each field.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct Word {
-    /// Those that were begun, and neither ended nor halted since.
+    /// Actions that were begun, and have neither ended nor been halted since.
     running: u64,
-    /// Those that are to begin, which `identify` has not passed on.
+    /// Actions to begin, not yet passed on by `identify`.
     begin: u64,
-    /// Those that are to halt, likewise.
+    /// Actions to halt, not yet passed on by `identify`.
     halt: u64,
     succeeded: u64,
     failed: u64,
 }
 
-/// What a body with at most 64 actions is.
+/// The whole body if it has at most 64 actions.
 #[derive(Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct First {
     word: Word,
     action_count: u32,
-    /// Which names its actions have, see [`ActionNames`](super::ActionNames); 0 for none.
+    /// The layout, which determines the names of the actions, see [`ActionNames`](super::ActionNames); 0
+    /// if there is none.
     layout: u32,
 }
 
@@ -82,7 +83,7 @@ impl Word {
     }
 }
 
-// A copy would share the actions of the original: there is no `CLONE`.
+// A copy would share the actions of the original, so there is no `CLONE`.
 impl Component for Body {
     const INSTEAD_OF_CLONE: &'static str =
         "agents are made one by one, by `ActionSet::spawn` or `Sequence::spawn`";
@@ -120,11 +121,11 @@ impl fmt::Debug for Body {
 }
 
 impl Body {
-    /// How many actions a body can have. More of them are grouped into composites.
+    /// The maximum number of actions of a body. Group more of them into composites.
     pub const ACTIONS_MAX: usize = 64 * WORDS_MAX;
 
-    /// A body with this many actions, all of them asleep. [`ActionSet`](super::ActionSet) makes it together
-    /// with the action entities.
+    /// Creates a body with this many actions, none of which is running. [`ActionSet`](super::ActionSet)
+    /// creates it together with the action entities.
     ///
     /// # Panics
     /// Panics if there are more than [`Self::ACTIONS_MAX`].
@@ -137,7 +138,7 @@ impl Body {
         Self { first, more }
     }
 
-    /// The same, with actions of these names.
+    /// Sets the layout, which determines the names of the actions.
     pub(super) const fn with_layout(mut self, layout: u32) -> Self {
         self.first.layout = layout;
         self
@@ -147,7 +148,7 @@ impl Body {
         self.first.layout
     }
 
-    /// The word of an action, and its bit in that.
+    /// The word of an action, and the action's bit in that word.
     #[inline]
     fn place(&self, action: usize) -> (&Word, u64) {
         self.check(action);
@@ -188,17 +189,16 @@ impl Body {
         std::iter::once(&self.first.word).chain(self.more.iter().flat_map(|more| &**more))
     }
 
-    /// How many actions there are.
+    /// The number of actions.
     #[must_use]
     pub const fn action_count(&self) -> usize {
         self.first.action_count as usize
     }
 
-    /// Has an action begin, from the start: one that is running is interrupted first. What it
-    /// ended with before is forgotten.
+    /// Begins an action. If it is running, it is interrupted first. An earlier result is discarded.
     ///
     /// # Panics
-    /// Panics if there is no such action, as all methods here.
+    /// Panics if there is no such action, as do all methods here.
     #[inline]
     pub fn begin(&mut self, action: usize) {
         let (word, bit) = self.place_mut(action);
@@ -208,8 +208,8 @@ impl Body {
         word.halt &= !bit;
     }
 
-    /// Has an action stop, if it is running: its processor cleans up as interrupted, once. What it
-    /// ended with before is forgotten.
+    /// Halts an action if it is running: its processor cleans up once, as interrupted. An earlier result
+    /// is discarded.
     ///
     /// # Panics
     /// Panics if there is no such action.
@@ -219,13 +219,13 @@ impl Body {
         word.stop(bit);
     }
 
-    /// Has all actions stop that are running, and forgets what the others ended with.
+    /// Halts all running actions, and discards all results.
     pub fn halt_all(&mut self) {
         self.first.word.stop(u64::MAX);
         self.more.iter_mut().flat_map(|more| &mut **more).for_each(|word| word.stop(u64::MAX));
     }
 
-    /// Has those of `actions` stop that are not in `kept`, which has the numbers of all.
+    /// Halts the actions that are in `actions` and not in `kept`, which covers all words of the body.
     #[inline]
     pub(crate) fn halt_all_but<const N: usize>(&mut self, actions: &Bits, kept: &Bits<N>) {
         for (number, kept) in kept.0.iter().enumerate() {
@@ -237,7 +237,7 @@ impl Body {
         }
     }
 
-    /// Whether an action was begun, and neither ended nor was halted since.
+    /// Whether an action was begun, and has neither ended nor been halted since.
     ///
     /// # Panics
     /// Panics if there is no such action.
@@ -248,14 +248,14 @@ impl Body {
         word.running & bit != 0
     }
 
-    /// The actions that are running.
+    /// The indices of the running actions.
     pub fn running(&self) -> impl Iterator<Item = usize> {
         let words = (0..).zip(self.words());
         words.flat_map(|(number, word)| set_bits(word.running).map(move |bit| 64 * number + bit))
     }
 
-    /// What an action ended with, if it has and that was not taken: [`ActionResult::Success`] or
-    /// [`ActionResult::Failed`].
+    /// The result of an action that has ended, [`ActionResult::Success`] or [`ActionResult::Failed`],
+    /// unless it was taken.
     ///
     /// # Panics
     /// Panics if there is no such action.
@@ -272,7 +272,7 @@ impl Body {
         }
     }
 
-    /// What an action ended with, if it has and that was not taken; takes it.
+    /// Takes the result of an action that has ended, if it was not taken before.
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -305,8 +305,8 @@ impl Body {
         Some(ended)
     }
 
-    /// How an action stands for a mind that wants it done: it is begun where it is neither running
-    /// nor has ended, and what it ended with is taken. This is all that a behaviour tree asks.
+    /// Takes the result of an action if it has ended; otherwise begins it if it is not running, and
+    /// returns [`ActionResult::Running`]. A behaviour tree needs no other call.
     ///
     /// # Panics
     /// Panics if there is no such action.
@@ -321,8 +321,8 @@ impl Body {
         ActionResult::Running
     }
 
-    /// Whether something was begun or halted that has not been passed on: the agent's [`Switching`]
-    /// is to be on.
+    /// Whether some action was begun or halted and that has not been passed on. If so, the agent's
+    /// [`Switching`] must be enabled.
     #[must_use]
     #[inline]
     pub fn is_switching(&self) -> bool {
@@ -330,17 +330,18 @@ impl Body {
         switches(&self.first.word) || self.more.as_ref().is_some_and(|it| it.iter().any(switches))
     }
 
-    /// Takes what is to begin and what is to halt of the 64 actions of this number; `None` if there
-    /// are no more.
+    /// Takes the actions to begin and to halt from the word with this number; `None` if there is no such
+    /// word.
     pub(super) fn take_orders(&mut self, number: usize) -> Option<(u64, u64)> {
         let word = self.word_mut(number)?;
         Some((std::mem::take(&mut word.begin), std::mem::take(&mut word.halt)))
     }
 
-    /// Notes that an action has ended. Whether an owner waits for it.
+    /// Stores the result of an action. Returns whether the owner waits for it.
     pub(super) fn note(&mut self, action: usize, result: ActionResult) -> bool {
         let (word, bit) = self.place_mut(action);
-        // A halt that has not been passed on, or an action that other code has switched on.
+        // The action was halted or begun again and that has not been passed on, or other code has enabled
+        // it.
         if word.running & bit == 0 || word.begin & bit != 0 {
             return false;
         }
@@ -353,7 +354,7 @@ impl Body {
     }
 }
 
-/// The entity of one action of a [`Body`]; the list of them is a `Buffer<OwnedAction>` beside it.
+/// The entity of one action of a [`Body`]. The owner has a `Buffer<OwnedAction>` with all of them.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 6, unique)]
 #[repr(transparent)]
@@ -367,13 +368,14 @@ impl OwnedAction {
     }
 }
 
-/// On an agent: its mind has begun or halted actions, which [`identify`](super::identify) passes on.
+/// Enabled on an agent whose mind has begun or halted actions, until [`identify`](super::identify) passes
+/// that on.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Switching;
 
-/// On an agent: some of its actions have ended, which waits to be taken note of. Minds that only
-/// have to do when something has ended ask for it in their query, and switch it off.
+/// Enabled on an agent when some of its actions have ended. A mind that only reacts to ended actions
+/// queries for it, and disables it.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Reported;

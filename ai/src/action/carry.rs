@@ -1,4 +1,4 @@
-//! One tick of one action, whatever kind of processor carries it out.
+//! One tick of one action, with any kind of processor.
 
 use formic_ecs::Claimant;
 
@@ -6,21 +6,21 @@ use super::components::{Action, ActionFlags, ActionResult};
 use super::processor::{Agent, Extras, WideProcessor};
 use crate::explain::Ended;
 
-/// What a tick makes of an action.
+/// The outcome of a tick for an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It executes in the next tick as well.
+    /// The action keeps executing.
     GoesOn,
-    /// It goes to sleep, and its owner is told how it ended.
+    /// The action stops executing, and its owner is told how it ended.
     Ended(ActionResult),
-    /// It goes to sleep, and no owner waits for it.
+    /// The action stops executing, and no owner waits for it.
     Stopped,
-    /// It has no owner: it goes for good.
+    /// The action has no owner any more and is despawned.
     Disowned,
 }
 
-/// An action with what carries it out. What is written down about the action is in order before each
-/// call of the processor, so that a panic in it meets a consistent state.
+/// An action together with its processor. The state of the action is updated before each call of the
+/// processor, so that it is consistent if the processor panics.
 pub(super) struct Carried<'c, 'i, X: Extras, O, P: WideProcessor<X, O>> {
     pub(super) processor: &'c P,
     pub(super) row: &'c Claimant<'c>,
@@ -47,11 +47,11 @@ impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
         self.processor.cleanup(agent, self.filter, X::reborrow(&mut self.extras), ended, self.out);
     }
 
-    /// One tick. `start` and `update` may run in the same one.
+    /// Runs one tick. `start` and `update` may run in the same tick.
     #[inline]
     pub(super) fn tick(mut self) -> Turn {
-        // The common case: it has begun and goes on. Nothing is written, and its cache line stays
-        // clean.
+        // The common case: the action has started and continues. Nothing is written, so its cache line
+        // stays clean.
         let action = &self.action;
         if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
             return match self.update() {
@@ -62,15 +62,15 @@ impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
         self.turn()
     }
 
-    /// Tidies up an action that was interrupted, before any action of its kind goes on or begins.
-    /// What is to be done about it beside that is left to [`tick`](Self::tick).
+    /// Cleans up an interrupted action, before any action of its kind starts or updates.
+    /// [`tick`](Self::tick) does the rest.
     pub(super) fn tidy_up(mut self) {
         if self.action.is_underway() {
             self.cleanup(Ended::Interrupted);
         }
     }
 
-    /// One tick of an action that begins or stops.
+    /// Runs one tick of an action that starts or stops.
     #[inline(never)]
     fn turn(mut self) -> Turn {
         if self.action.is_underway() {
@@ -81,7 +81,7 @@ impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
         }
         self.action.flags.set(ActionFlags::HALTED, false);
         if self.action.started == self.action.activations {
-            // It was halted, or other code has switched it on.
+            // It was halted, or other code has enabled it.
             return Turn::Stopped;
         }
         self.action.started = self.action.activations;

@@ -1,11 +1,11 @@
-//! The components of actions.
+//! The components of action entities.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity, HashState};
 
 use crate::explain::Ended;
 
-/// How an action stands.
+/// The result of a tick of an action.
 #[derive(
     Clone,
     Copy,
@@ -20,15 +20,15 @@ use crate::explain::Ended;
 )]
 #[repr(u32)]
 pub enum ActionResult {
-    /// It goes on.
+    /// The action continues.
     Running,
-    /// It is done.
+    /// The action has succeeded.
     Success,
-    /// It could not be done.
+    /// The action has failed.
     Failed,
 }
 
-/// How an action that goes on no more has ended.
+/// The end of an action that does not continue.
 impl From<ActionResult> for Ended {
     fn from(result: ActionResult) -> Self {
         match result {
@@ -38,10 +38,10 @@ impl From<ActionResult> for Ended {
     }
 }
 
-/// What every action entity has: whose it is, its place, and how far it has come.
+/// The component of every action entity: its agent and owner, its index, and its progress.
 ///
-/// Minds do not write to it: they tell the [`Body`](super::Body) which actions are to begin and to
-/// halt. An action cannot be instantiated: the copy would be a second action in the same place.
+/// Minds do not write it: they tell the [`Body`](super::Body) which actions to begin and to halt. An
+/// action cannot be instantiated: the copy would be a second action with the same index.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -61,18 +61,18 @@ pub struct Action {
     pub(super) agent: Entity,
     #[component(entity)]
     pub(super) owner: Entity,
-    /// How many times the action was told to begin. A flag would not do: the only action of a
-    /// sequence ends and begins again without ever ceasing to execute.
+    /// The number of times that the action was told to begin. A flag would not do: the only action of a
+    /// sequence ends and begins again while it stays enabled.
     pub(super) activations: u32,
-    /// The activation that was started last; behind `activations`, `start` is due.
+    /// The activation that was started last. If it differs from `activations`, `start` is due.
     pub(super) started: u32,
-    /// What the last activation that ended gave; `Running` before that and since.
+    /// The result of the last activation; `Running` until it has ended.
     pub(super) result: ActionResult,
     pub(super) index: u16,
     pub(super) flags: ActionFlags,
 }
 
-/// What is to be done with an action at its next turn, as bits.
+/// The pending work on an action, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, HashState)]
 #[repr(transparent)]
 pub(super) struct ActionFlags(u16);
@@ -81,9 +81,9 @@ impl ActionFlags {
     pub(super) const NONE: Self = Self(0);
     /// `start` has been called, and `cleanup` has not.
     pub(super) const UNDERWAY: Self = Self(1);
-    /// It is to stop.
+    /// The action must stop.
     pub(super) const HALTED: Self = Self(2);
-    /// It has no owner any more; it is despawned when it has been tidied up.
+    /// The action has no owner any more; it is despawned after its cleanup.
     pub(super) const DISOWNED: Self = Self(4);
 
     pub(super) const fn has(self, other: Self) -> bool {
@@ -112,53 +112,54 @@ impl Action {
         }
     }
 
-    /// Who acts: the entity that processors are called for.
+    /// The agent: the entity that processors are called for.
     #[must_use]
     pub const fn agent(&self) -> Entity {
         self.agent
     }
 
-    /// Whose [`Body`](super::Body) it is in: the agent itself, a second mind of the agent, or the
-    /// composite action that this one is a part of.
+    /// The entity whose [`Body`](super::Body) the action belongs to: the agent itself, a second mind of
+    /// the agent, or the composite action that this one is a part of.
     #[must_use]
     pub const fn owner(&self) -> Entity {
         self.owner
     }
 
-    /// Its place among the actions of its owner, from zero.
+    /// Its index among the actions of its owner.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index as usize
     }
 
-    /// How many times it was told to begin.
+    /// The number of times that it was told to begin.
     #[must_use]
     pub const fn activations(&self) -> u32 {
         self.activations
     }
 
-    /// What its last activation gave, [`ActionResult::Running`] until it has ended.
+    /// The result of the last activation; [`ActionResult::Running`] until it has ended.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
         self.result
     }
 
-    /// Whether it has been started, and not cleaned up since.
+    /// Whether it has started, and has not been cleaned up since.
     #[must_use]
     pub const fn is_underway(&self) -> bool {
         self.flags.has(ActionFlags::UNDERWAY)
     }
 
-    /// Has it begin, from the start, when it is processed next.
+    /// Makes the action begin when it is processed next.
     pub(super) const fn activate(&mut self) {
         self.activations = self.started.wrapping_add(1);
         self.result = ActionResult::Running;
         self.flags.set(ActionFlags::HALTED, false);
     }
 
-    /// Has it stop when it is processed next. Whether there is anything to be done about it then.
+    /// Makes the action stop when it is processed next. Returns whether it is underway and needs a
+    /// cleanup.
     pub(super) const fn halt(&mut self) -> bool {
-        // An activation that was never started has not been.
+        // An activation that was never started does not count.
         self.activations = self.started;
         let is_underway = self.is_underway();
         self.flags.set(ActionFlags::HALTED, is_underway);
@@ -166,15 +167,15 @@ impl Action {
     }
 }
 
-/// On an action: it is carried out. A component that is switched, so that the actions that wait
-/// cost nothing.
+/// Enabled on an action that is executing. It is an enableable component so that actions that are not
+/// executing cost nothing.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Executing;
 
-/// On an action: it has come to its end. While it executes it was interrupted, and is tidied up before
-/// any other of its kind goes on; else it is tidied up, its owner is gone, and
-/// [`bury`](super::bury) despawns it.
+/// Enabled on an action that needs final work. If the action is executing, it was interrupted, and is
+/// cleaned up before any other action of its kind runs. Otherwise it is cleaned up already, its owner is
+/// gone, and [`bury`](super::bury) despawns it.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Finished;

@@ -1,4 +1,4 @@
-//! Actions that consist of others.
+//! Composites: actions that consist of other actions.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
@@ -11,11 +11,11 @@ use super::names::NamingRecorder;
 use super::report::{Owner, Report, deliver};
 use crate::explain::{Candidate, Ended, Engine, Stopped, Verdict, Watch};
 
-/// The filter component of an action that consists of others, its parts, which may be composites
-/// themselves. It is an action for those that it is a part of, and a mind for its parts.
+/// The filter component of an action that consists of other actions, its parts. Parts may be composites
+/// themselves. A composite is an action for its owner, and a mind for its parts.
 ///
-/// Its parts begin in the tick in which it begins. That a part has ended it notices in the next
-/// tick.
+/// The parts begin in the same tick as the composite. The composite sees in the next tick that a part has
+/// ended.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -34,7 +34,7 @@ use crate::explain::{Candidate, Ended, Engine, Stopped, Verdict, Watch};
 #[repr(C)]
 pub struct Composite {
     kind: Kind,
-    /// Which part a sequence is at.
+    /// The index of the part that a sequence is at.
     at: u32,
 }
 
@@ -61,19 +61,21 @@ impl Composite {
         Self { kind, at: 0 }
     }
 
-    /// The parts one after the other. It fails with the first that fails.
+    /// Runs the parts one after the other. It fails as soon as one of them fails.
     #[must_use]
     pub const fn sequence() -> Self {
         Self::of(Kind::Sequence)
     }
 
-    /// All parts at once. It is done when one of them is, and fails when all have failed.
+    /// Runs all parts at once. It succeeds as soon as one of them succeeds, and fails when all have
+    /// failed.
     #[must_use]
     pub const fn race() -> Self {
         Self::of(Kind::Race)
     }
 
-    /// All parts at once. It is done when all of them are, and fails with the first that fails.
+    /// Runs all parts at once. It succeeds when all of them have succeeded, and fails as soon as one
+    /// fails.
     #[must_use]
     pub const fn join() -> Self {
         Self::of(Kind::Join)
@@ -87,7 +89,7 @@ impl Composite {
         }
     }
 
-    /// How it stands, now that some parts have ended.
+    /// The result, after some parts have ended.
     fn result(&mut self, body: &mut Body) -> ActionResult {
         match self.kind {
             Kind::Sequence => match body.take_ended(self.at as usize) {
@@ -108,7 +110,7 @@ impl Composite {
     }
 }
 
-/// `decisive` if one part ended so, `unanimous` if all ended otherwise.
+/// `decisive` if some part ended with it; `unanimous` if all parts ended otherwise.
 fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> ActionResult {
     if (0..body.action_count()).any(|part| body.ended(part) == Some(decisive)) {
         decisive
@@ -119,7 +121,7 @@ fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> Acti
     }
 }
 
-/// What a composite leaves in the log.
+/// The decision records of a composite.
 struct Record<'a> {
     recorder: &'a NamingRecorder<'a>,
     watch: Watch<'a>,
@@ -140,7 +142,7 @@ impl<'a> Record<'a> {
         });
     }
 
-    /// Some parts have ended, and it has made something of it.
+    /// Records that some parts have ended, and what the composite did then.
     fn went_on(&self, composite: &Composite, before: &Body, after: &Body, result: ActionResult) {
         self.watch.note(Engine::Composite, |decision| {
             let kind = composite.kind.name();
@@ -167,7 +169,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// On a composite: it has ended, which its owner is to be told.
+/// Enabled on a composite that has ended, until its owner is told.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Concluded;
@@ -184,7 +186,8 @@ type Parts = (
     EnabledMut<Concluded>,
 );
 
-/// Carries out the composites that execute: begins, halts, and moves on to the next part.
+/// Runs the composites that execute: begins and halts their parts, and moves sequences on to the next
+/// part.
 pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder: NamingRecorder) {
     composites.par_for_each(
         |(
@@ -205,7 +208,7 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder:
                 return;
             }
             if !is_steady {
-                // An interruption: its parts are told, and it has nothing else to tidy up.
+                // An interruption: its parts are halted, and it needs no other cleanup.
                 finished.set(false);
                 if action.is_underway() {
                     body.halt_all();
@@ -251,7 +254,7 @@ pub fn conclude(
 ) {
     ended.par_for_each_with(&mut reports, |(action, mut concluded), reports| {
         concluded.set(false);
-        // It may have been begun again, or halted, since it ended.
+        // It may have been begun again or halted since it ended.
         if action.result != ActionResult::Running && !action.is_underway() {
             reports.push(action.owner, Report::new(action, action.result));
         }

@@ -1,4 +1,4 @@
-//! Plans as data: files that lay out the actions of a kind of agent.
+//! Action sets and sequences as data, read from RON files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::sequence::{OnFailure, Sequence};
 
 debug_as_text!(LoadError, MindError);
 
-/// The kinds of actions that plan files may use: filter components, by name.
+/// The kinds of actions that files may use: filter components, by name.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -52,21 +52,22 @@ type Read = Box<dyn Fn(&str) -> Result<SpawnAction, SpannedError> + Send + Sync>
 
 debug_fields!([] Kinds:; names = |it| it.by_name.keys().collect::<Vec<_>>());
 
-/// What composites are called in files.
+/// The names of the composites in files.
 const COMPOSITES: [(&str, Composite); 3] =
     [("Sequence", Composite::sequence()), ("Race", Composite::race()), ("Join", Composite::join())];
 
 impl Kinds {
-    /// None yet but the composites `Sequence`, `Race` and `Join`, which have `parts`.
+    /// Creates a list of kinds with only the composites `Sequence`, `Race` and `Join`, which have
+    /// `parts`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a kind of action: its filter component is read from the field `with`.
+    /// Adds a kind of action. Its filter component is read from the field `with`.
     ///
     /// # Panics
-    /// Panics if there is a kind of this name already.
+    /// Panics if there is already a kind with this name.
     #[must_use]
     pub fn kind<T: Component + Clone + DeserializeOwned>(mut self, name: &str) -> Self {
         let read: Read = Box::new(|text| Ok(spawn_action(ron::from_str::<T>(text)?, ())));
@@ -76,9 +77,9 @@ impl Kinds {
         self
     }
 
-    /// Adds a kind of action of which an agent does one at a time: the systems of such a kind
+    /// Adds a kind of action of which an agent runs at most one at a time, because its systems
     /// [claim](super::AgentAccess::claim) the agent. A file in which two of them could run at once, in
-    /// different parts of a `Join` or a `Race`, is refused; without this the second one is
+    /// different parts of a `Join` or a `Race`, is an error. Without this, the second one would be
     /// [`ClaimError::Contested`](formic_ecs::ClaimError::Contested) at run time.
     ///
     /// ```
@@ -96,7 +97,7 @@ impl Kinds {
     /// ```
     ///
     /// # Panics
-    /// Panics if there is a kind of this name already.
+    /// Panics if there is already a kind with this name.
     #[must_use]
     pub fn exclusive_kind<T: Component + Clone + DeserializeOwned>(mut self, name: &str) -> Self {
         self = self.kind::<T>(name);
@@ -105,7 +106,7 @@ impl Kinds {
     }
 }
 
-/// A plan file as it is written.
+/// An action set as written in a file.
 #[derive(Deserialize)]
 #[serde(rename = "ActionSet", deny_unknown_fields)]
 struct ActionSetFile<'a> {
@@ -113,7 +114,7 @@ struct ActionSetFile<'a> {
     actions: Vec<ActionEntry<'a>>,
 }
 
-/// A sequence file as it is written.
+/// A sequence as written in a file.
 #[derive(Deserialize)]
 #[serde(rename = "Sequence", deny_unknown_fields)]
 struct SequenceFile<'a> {
@@ -127,7 +128,7 @@ struct SequenceFile<'a> {
 #[serde(rename = "Action", deny_unknown_fields)]
 struct ActionEntry<'a> {
     name: String,
-    /// As it stands in the file, to say where it is.
+    /// The raw text of the file, to find the position for errors.
     #[serde(borrow)]
     kind: &'a RawValue,
     #[serde(borrow, default, deserialize_with = "given")]
@@ -136,34 +137,34 @@ struct ActionEntry<'a> {
     parts: Vec<ActionEntry<'a>>,
 }
 
-/// In place of `Some(..)`, which does not belong in a file.
+/// Reads a value in place of `Some(..)`, which does not belong in a file.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// Why a file, or a text, could not be read.
+/// An error in reading a file or a text.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file could not be read.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         error: io::Error,
     },
-    /// There is something wrong with the text.
+    /// The text is not valid.
     #[error("{}line {line}, column {column}: {problem}", prefix(.path.as_deref()))]
     Text {
-        /// The file, if it was one.
+        /// The path of the file, if the text comes from one.
         path: Option<PathBuf>,
         /// The line, from 1.
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// What is wrong there, with the names of the field and the action.
+        /// The problem, with the names of the field and the action.
         problem: String,
     },
 }
@@ -177,7 +178,7 @@ fn error_at(at: Position, problem: impl Into<String>) -> LoadError {
 }
 
 impl LoadError {
-    /// The same about the text of this file.
+    /// The same error, with the path of the file.
     pub(crate) fn in_file(self, file: &Path) -> Self {
         match self {
             Self::Text { line, column, problem, .. } => {
@@ -190,19 +191,19 @@ impl LoadError {
 
 /// A mind as it is written in a file, in RON: a machine, a reasoner, a planner.
 pub trait MindText: Serialize + DeserializeOwned {
-    /// Reads it from text. What is optional is written as it is, without `Some`.
+    /// Reads the mind from text. Optional values are written without `Some`.
     ///
     /// # Errors
-    /// Returns an error if the text is no such mind, with line and column.
+    /// Returns an error, with line and column, if the text is not a valid mind of this type.
     fn parse(text: &str) -> Result<Self, LoadError> {
         format().from_str(text).map_err(|error| spanned(&error))
     }
 
-    /// The text, which reads as the same mind again.
+    /// The mind as text, which reads back as the same mind.
     #[must_use]
     fn to_text(&self) -> String {
         let pretty = ron::ser::PrettyConfig::new().depth_limit(3);
-        // Without floats that are not numbers, and maps, nothing of it can fail.
+        // Cannot fail: no float is NaN, and there are no maps.
         format().to_string_pretty(self, pretty).unwrap_or_else(|error| error.to_string())
     }
 }
@@ -211,7 +212,7 @@ fn format() -> ron::Options {
     ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
 }
 
-/// Reads a mind, or actions, from a file: whatever `parse` makes of its text.
+/// Reads a mind or actions from a file: returns the result of `parse` for its text.
 ///
 /// ```no_run
 /// use formic_ai::action::load_file;
@@ -223,7 +224,7 @@ fn format() -> ron::Options {
 /// ```
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or that of `parse` with the name of the file.
+/// Returns an error if the file cannot be read, or the error of `parse`, with the path of the file.
 pub fn load_file<T>(
     path: impl AsRef<Path>,
     parse: impl FnOnce(&str) -> Result<T, LoadError>,
@@ -232,42 +233,42 @@ pub fn load_file<T>(
     parse(&read_file(path)?).map_err(|error| error.in_file(path))
 }
 
-/// A problem at a place in a text.
+/// An error at a position in a text.
 pub(crate) fn error_at_line(line: usize, column: usize, problem: impl Into<String>) -> LoadError {
     error_at(Position { line, col: column }, problem)
 }
 
-/// What is wrong with a mind, as a sentence: a name that means nothing or is given twice, a limit that
-/// is passed, a part that cannot be. A [`LoadError`] says where in a text that is as well.
+/// An error in a mind, as a sentence: an unknown or duplicate name, an exceeded limit, an invalid part. A
+/// [`LoadError`] also says where in a text it is.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct MindError {
     pub(crate) problem: String,
-    /// The name that it is about, or nothing.
+    /// The name that the error is about; empty if there is none.
     pub(crate) name: String,
-    /// The field that has the name; any where it is empty.
+    /// The field that holds the name; empty for any field.
     pub(crate) field: &'static str,
-    /// Which of several, from 0.
+    /// The occurrence of the name that the error is about, from 0.
     pub(crate) nth: usize,
 }
 
 impl MindError {
-    /// A problem with the whole.
+    /// An error about the mind as a whole.
     pub(crate) fn new(problem: impl Into<String>) -> Self {
         Self::about("", "", problem)
     }
 
-    /// A problem with a name, where a field has it, or anything if the field is empty.
+    /// An error about a name in a field, or in any field if `field` is empty.
     pub(crate) fn about(field: &'static str, name: &str, problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), name: name.into(), field, nth: 0 }
     }
 
-    /// A name that is given twice: the second one is to go.
+    /// An error about a name that is given twice; the second occurrence is the wrong one.
     pub(crate) fn twice(field: &'static str, name: &str, problem: impl Into<String>) -> Self {
         Self { nth: 1, ..Self::about(field, name, problem) }
     }
 
-    /// A name that means nothing, with those that do.
+    /// An error about an unknown name, with a hint to the known ones.
     pub(crate) fn unknown<'a>(
         what: &str,
         field: &'static str,
@@ -278,7 +279,7 @@ impl MindError {
         Self::about(field, name, format!("there is no {what} {name:?}{hint}"))
     }
 
-    /// The same with its place in the text of the mind.
+    /// The same error with its position in the text of the mind.
     pub(crate) fn in_text(&self, text: &str) -> LoadError {
         let quoted = format!("\"{}\"", self.name);
         let follows = |place: &usize| {
@@ -292,8 +293,7 @@ impl MindError {
     }
 }
 
-/// For an error about a name that is not there: the one that was probably meant, or those that there
-/// are.
+/// The hint in an error about an unknown name: the name that was probably meant, or the known ones.
 pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let nearest = known.iter().map(|known| (unlike(name, known), known)).min();
@@ -308,8 +308,8 @@ pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
     }
 }
 
-/// How many letters of the longer name are neither of a beginning nor of an end that both have: 1
-/// where a letter is wrong, missing or too many, 2 where two have changed places.
+/// The number of characters of the longer name that belong to neither the common prefix nor the common
+/// suffix: 1 if one character is wrong, missing or added, 2 if two neighbours are swapped.
 fn unlike(one: &str, other: &str) -> usize {
     let start = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
     let (count, other_count) = (one.chars().count(), other.chars().count());
@@ -317,7 +317,7 @@ fn unlike(one: &str, other: &str) -> usize {
     count.max(other_count) - start - ends.take_while(|(one, other)| one == other).count()
 }
 
-/// What some editors put before a text.
+/// Some editors put this in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The text of a file, without a byte order mark.
@@ -331,12 +331,12 @@ pub(crate) fn read_file(path: &Path) -> Result<String, LoadError> {
 }
 
 impl ActionSet {
-    /// Reads a plan from text in RON: `(actions: [..])`, each action with a `name`, a `kind` and,
-    /// where its filter component has fields, `with` these. The composites `Sequence`, `Race` and
+    /// Reads an action set from text in RON, `(actions: [..])`. Each action has a `name` and a `kind`. If
+    /// its filter component has fields, they are given in `with`. The composites `Sequence`, `Race` and
     /// `Join` have `parts` instead, which are actions.
     ///
     /// # Errors
-    /// Returns an error if the text is no plan; see [`Kinds`] for what an error looks like.
+    /// Returns an error if the text is not a valid action set; see [`Kinds`] for an example.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: ActionSetFile<'_> =
             plan_format().from_str(text).map_err(|error| spanned(&error))?;
@@ -345,11 +345,11 @@ impl ActionSet {
 }
 
 impl Sequence {
-    /// Reads a plan from text, as [`ActionSet::parse`] does, and beside its `actions` an `on_failure`:
-    /// `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
+    /// Reads a sequence from text, as [`ActionSet::parse`] reads an action set. Beside `actions` there is
+    /// an optional `on_failure`: `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
     ///
     /// # Errors
-    /// Returns an error if the text is no sequence.
+    /// Returns an error if the text is not a valid sequence.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: SequenceFile<'_> =
             plan_format().from_str(text).map_err(|error| spanned(&error))?;
@@ -357,8 +357,8 @@ impl Sequence {
     }
 }
 
-/// Composites in files may lie in each other as deep as others. Each is four levels to the parser; a
-/// few more are for what lies in the innermost one.
+/// The RON options for files with nested composites. Composites in files may be nested as deeply as
+/// others; each takes four levels of the parser, and the innermost contents a few more.
 fn plan_format() -> ron::Options {
     let format = ron::Options::default();
     let levels = 4 * (DEPTH_MAX + 4);
@@ -369,7 +369,7 @@ fn spanned(error: &SpannedError) -> LoadError {
     error_at(error.span.start, said(&error.code))
 }
 
-/// What is wrong, but for the advice that `ron` has for those who call it.
+/// The message of an error, without the advice that `ron` gives to programmers.
 fn said(code: &ron::Error) -> String {
     match code {
         ron::Error::ExceededRecursionLimit => "too many brackets lie in each other".into(),
@@ -392,13 +392,13 @@ fn read_whole_plan(
 /// The actions of exclusive kinds in an entry, each with its kind.
 ///
 /// # Errors
-/// Returns an error at the second of two of one kind that could run at once.
+/// Returns an error at the second of two actions of one exclusive kind that could run at once.
 fn exclusive_in<'a>(
     text: &str,
     kinds: &Kinds,
     entry: &'a ActionEntry<'_>,
 ) -> Result<Vec<(String, &'a ActionEntry<'a>)>, LoadError> {
-    // It was read before.
+    // Parsed successfully before.
     let kind: String = ron::from_str(entry.kind.get_ron()).unwrap_or_default();
     if kinds.exclusive.contains(&kind) {
         return Ok(vec![(kind, entry)]);
@@ -479,7 +479,7 @@ fn read_plan(
     Ok(plan)
 }
 
-/// Where a part of the text begins. Only for errors: it walks through the text.
+/// The position of a part of the text. It walks through the text, and is only for errors.
 fn start_of(text: &str, part: &str) -> Position {
     let mut at = Position { line: 1, col: 1 };
     for (place, character) in text.char_indices() {
@@ -495,7 +495,7 @@ fn start_of(text: &str, part: &str) -> Position {
     at
 }
 
-/// A position in a part, as one in the whole.
+/// Converts a position in a part of a text into one in the whole text.
 fn moved(start: Position, inside: Position) -> Position {
     if inside.line == 1 {
         Position { line: start.line, col: start.col + inside.col - 1 }

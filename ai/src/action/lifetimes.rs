@@ -1,4 +1,5 @@
-//! Lifetimes: actions go with the body that they are in.
+//! Lifetimes: hooks that despawn actions with their body, and tell a body when one of its actions is
+//! despawned.
 
 use formic_ecs::{Buffer, Codec, Component, Entity, EventKind, World};
 use formic_jobs::SaveRules;
@@ -8,17 +9,17 @@ use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::names::ActionNames;
 use crate::explain::short;
 
-/// A world that has this has been told what goes with what. The kinds of actions that a system has been
-/// built for, by the names of their components.
+/// Marks a world that has the hooks. Holds the kinds of actions for which a system was built, by the
+/// names of their components.
 struct Linked(Vec<&'static str>);
 
-/// Has actions go with the body that they are in, and a body learn of an action that goes.
+/// Installs the hooks: removing a body releases its actions, and removing an action reports to its body.
 pub(super) fn link_lifetimes(world: &mut World) {
     if world.resource::<Linked>().is_ok() {
         return;
     }
     world.insert_resource(Linked(Vec::new()));
-    // A game that is loaded links its own, when the systems of actions are built.
+    // A loaded game installs its own when the systems of actions are built.
     SaveRules::of(world).rebuild::<Linked>().save(Codec::<ActionNames>::serde());
     world.hooks().observe::<Body>(EventKind::Remove, |world, event| {
         let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
@@ -32,13 +33,13 @@ pub(super) fn link_lifetimes(world: &mut World) {
         }
         let Ok(body) = world.get_mut::<Body>(action.owner) else { return };
         if body.note(action.index(), ActionResult::Failed) {
-            // The owner may be on its way out itself, and then it does not matter.
+            // If the owner is being despawned as well, this does not matter.
             _ = world.set_enabled::<Reported>(action.owner, true);
         }
     });
 }
 
-/// Notes that a system carries out actions with the component `T`.
+/// Registers that a system processes actions with the component `T`.
 pub(super) fn link_kind<T: Component>(world: &mut World) {
     link_lifetimes(world);
     let Ok(Linked(kinds)) = world.resource_mut() else { return };
@@ -47,8 +48,8 @@ pub(super) fn link_kind<T: Component>(world: &mut World) {
     }
 }
 
-/// What kind of action this may be, if no schedule was built that has a system for it: those of its
-/// components that not every action has. None where there is one.
+/// The components that may be an action's kind, if no schedule was built with a system for it: those that
+/// not every action has. `None` if there is such a system.
 pub(crate) fn kinds_without_system(world: &World, action: Entity) -> Option<Vec<String>> {
     let of_all = [Action::name(), Executing::name(), Finished::name()];
     let components = world.components_of(action).ok()?;
@@ -59,10 +60,10 @@ pub(crate) fn kinds_without_system(world: &World, action: Entity) -> Option<Vec<
     (!has_system).then(|| kinds.into_iter().map(|kind| short(kind).to_owned()).collect())
 }
 
-/// Lets go of an action whose owner loses its body: it is despawned, at once if nothing was begun,
-/// else when its processor has cleaned up.
+/// Releases an action whose owner loses its body. It is despawned at once if it is not underway,
+/// otherwise after its processor has cleaned up.
 pub(super) fn release(world: &mut World, entity: Entity) {
-    // A composite is tidied up by letting go of its parts, which its despawning does.
+    // Despawning a composite releases its parts, which is all the cleanup it needs.
     let is_composite = world.has::<Body>(entity);
     let Ok(action) = world.get_mut::<Action>(entity) else { return };
     if action.is_underway() && !is_composite {

@@ -1,4 +1,4 @@
-//! Which component drives an agent: one at a time.
+//! Minds: the component that drives an agent, one at a time.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::lifetimes::link_lifetimes;
 use super::systems::identify;
 use crate::explain::short;
 
-/// The kinds of minds that a world knows: a resource.
+/// The kinds of minds that a world knows; a resource.
 #[derive(Default)]
 struct MindKinds(Vec<MindKind>);
 
@@ -23,17 +23,17 @@ struct MindKind {
     name: &'static str,
     has: fn(&World, Entity) -> bool,
     take: fn(&mut World, Entity),
-    /// What the system that decides for it is known by; `None` where there is one, or it is not known
-    /// how that looks.
+    /// A description of the system that decides for this mind; `None` if such a system was built, or if
+    /// no description is known.
     awaited: Option<&'static str>,
 }
 
-/// Tells a world that the component `M` is a mind: it drives the body of the agent that has it. The
-/// minds of this crate are known when they are given to an agent or a system for them is built; those
-/// of your own call this.
+/// Registers the component `M` as a mind, which drives the body of the agent that has it. The minds of
+/// this crate are registered when an agent gets one or when a system for them is built; call this for
+/// your own.
 ///
-/// An agent has one mind. One that is given another loses the first, and what it was doing for it
-/// halts; so it does when it loses its mind for good.
+/// An agent has one mind. If it gets another, it loses the first, and what it was doing is halted. The
+/// same happens if it loses its mind without getting another.
 ///
 /// ```
 /// use formic_ai::action::link_mind;
@@ -58,12 +58,12 @@ pub fn link_mind<M: Component>(world: &mut World) {
     link::<M>(world, None);
 }
 
-/// The same for a mind that waits for a schedule with a system for it, which is known by `awaited`. Once
-/// there was one, the mind waits no more.
+/// The same for a mind that still lacks a system, which `awaited` describes. Once a system was built, the
+/// mind never waits again.
 fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
     if world.resource::<MindKinds>().is_err() {
         world.insert_resource(MindKinds::default());
-        // A game that is loaded knows its own, when the systems of minds are built.
+        // A loaded game registers its own when the systems of minds are built.
         SaveRules::of(world).rebuild::<MindKinds>();
     }
     let Ok(known) = world.resource_mut::<MindKinds>() else { return };
@@ -94,13 +94,14 @@ fn link<M: Component>(world: &mut World, awaited: Option<&'static str>) {
     });
 }
 
-/// An argument that says that its system decides for the agents with the component `M`, which it makes
-/// a mind ([`link_mind`]): such a system is added [`as_mind`](super::AgentSystem::as_mind), and a
-/// schedule that has it anywhere else is refused. The arguments of the minds of this crate, such as
-/// [`UtilityAgents`](crate::utility::UtilityAgents), say so too.
+/// A system parameter that declares that its system decides for the agents with the component `M`, and
+/// registers `M` as a mind ([`link_mind`]). Add such a system with
+/// [`as_mind`](super::AgentSystem::as_mind): a schedule that places it elsewhere is an error. The
+/// parameters of the minds of this crate, such as [`UtilityAgents`](crate::utility::UtilityAgents),
+/// contain it.
 ///
-/// Two such systems run in the order of adding, and are not listed as ambiguous about what both
-/// `Own`s write to.
+/// Two such systems run in the order in which they were added. Access that both declare in `Own` is not
+/// reported as an ambiguity.
 ///
 /// ```
 /// use formic_ai::action::{self, MindSystem};
@@ -135,8 +136,8 @@ impl<M: Component, Own: QueryData + 'static> SystemParam for MindSystem<M, Own> 
     }
 }
 
-/// The mind that drives an agent, if it has one that the world knows, and what the system that decides for
-/// it is known by, if no schedule was built that has it.
+/// The registered mind that drives an agent, if any. If no schedule was built with a system for it, also
+/// the description of that system.
 pub(crate) fn driven_by(
     world: &World,
     agent: Entity,
@@ -146,17 +147,17 @@ pub(crate) fn driven_by(
     Some((short(kind.name), kind.awaited))
 }
 
-/// Whether a schedule was built that has a system for the mind `M`.
+/// Whether a schedule was built with a system for the mind `M`.
 pub(crate) fn has_system<M: Component>(world: &World) -> bool {
     let is_one = |kind: &MindKind| kind.component == TypeId::of::<M>() && kind.awaited.is_none();
     world.resource::<MindKinds>().is_ok_and(|known| known.0.iter().any(is_one))
 }
 
-/// What an entity lacks that cannot be driven, in the words of the error.
+/// The component that an entity lacks if it cannot be driven, as the error words it.
 const NO_BODY: &str = "Body, which `ActionSet::attach` gives to an agent";
 
-/// Has an agent that has a body be driven by the mind `M`, which is among these components, from now
-/// on. What is running is halted. The system that decides for it is known by `system`.
+/// Makes the mind `M`, one of `components`, drive an agent with a body. Running actions are halted.
+/// `system` describes the system that decides for `M`.
 pub(crate) fn give_mind<M: Component>(
     world: &mut World,
     agent: Entity,

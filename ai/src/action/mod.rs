@@ -1,59 +1,58 @@
-//! Agent actions as entities.
+//! Actions of agents, as entities.
 //!
 //! # Vocabulary
 //!
-//! * An **agent** is an entity that does things. What it can do is its [`Body`]: a list of actions.
-//! * An **action** is an entity that stands for one thing its agent can do. It has an [`Action`]
-//!   (whose it is, and how far it has come), one *filter component* that says what kind of action
-//!   it is and holds its parameters, and any other components that it needs. An agent can have
-//!   several actions of one kind. It takes its actions along when it is despawned.
-//! * An action is **executing** while its enableable component [`Executing`] is on. The others
-//!   sleep: their chunks are skipped, or their rows passed over, without a look at them.
-//! * A **processor** carries out one kind of action: [`Processor::start`] once when the action
-//!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end,
-//!   with how it ended. Closures do as well ([`Actions::update`], [`Actions::carry_out`]), also where they
-//!   spawn something or send events ([`Actions::with`]); [`Actions::process_serial`] calls on one
-//!   thread, and a [`WideProcessor`] looks at other components of the action.
-//! * A **mind** decides. All it does is to call [`Body::begin`] and [`Body::halt`], and to ask
-//!   [`Body::ended`]; so any mind can drive any body, and be replaced by another one. The mind of
-//!   this module is the [`Sequence`].
-//! * A **composite** is an action that consists of others: in sequence, in a race, or joined.
+//! * An **agent** is an entity that acts. Its [`Body`] is the list of the actions it can do.
+//! * An **action** is an entity that stands for one thing its agent can do. It has an [`Action`] (its
+//!   agent, and its progress), one *filter component* that determines its kind and holds its parameters,
+//!   and any other components it needs. An agent can have several actions of one kind. They are despawned
+//!   with the agent.
+//! * An action is **executing** while its enableable component [`Executing`] is enabled. Other actions
+//!   cost nothing: queries skip their chunks or rows.
+//! * A **processor** runs the actions of one kind: [`Processor::start`] once when the action begins,
+//!   [`Processor::update`] every tick from then on, and [`Processor::cleanup`] once at its end, with how
+//!   it ended. Closures can replace it ([`Actions::update`], [`Actions::carry_out`]), even if they spawn
+//!   entities or send events ([`Actions::with`]). [`Actions::process_serial`] runs on one thread. A
+//!   [`WideProcessor`] accesses other components of the action.
+//! * A **mind** decides. It calls [`Body::begin`] and [`Body::halt`], and reads [`Body::ended`], and
+//!   nothing else; so any mind can drive any body, and be replaced by another. The mind of this module is
+//!   the [`Sequence`].
+//! * A **composite** is an action that consists of others: a sequence, a race, or a join.
 //!
 //! # A tick
 //!
-//! 1. Minds run, those that are due.
-//! 2. [`identify`]: for the agents whose minds want a change, tells the action entities to stop or
-//!    to begin, and switches them on. Agents that do not switch are not visited.
-//! 3. The action systems, one per kind: each processes the executing actions of its kind, those that
-//!    are to stop included. An action that ends goes to sleep and reports to the body it is in.
-//!    Actions come in the order of their systems. Of one kind, those that are interrupted are tidied
-//!    up before any other goes on; of different kinds, one may begin before another one of the same
-//!    agent is tidied up. Both happen in this tick.
-//! 4. [`advance`]: for the agents that carry out a sequence and whose action has ended, takes the
-//!    result and moves on. Agents whose action goes on are not visited.
+//! 1. Minds decide, as often as their systems run.
+//! 2. [`identify`] tells the action entities which of them stop and which begin, and enables the latter.
+//!    It only visits agents whose minds have changed something.
+//! 3. The action systems, one per kind, process the executing actions of their kind, including those that
+//!    must stop. An action that ends stops executing and reports to its body. Kinds run in the order of
+//!    their systems. Within a kind, interrupted actions are cleaned up before any other action runs;
+//!    across kinds, an action may begin before another action of the same agent is cleaned up. Both
+//!    happen in this tick.
+//! 4. [`advance`] moves sequences on: it takes the result of the action that has ended and begins the
+//!    next one. It only visits agents with ended actions.
 //!
-//! [`add`] adds all of this to a schedule, in its order.
+//! [`add`] adds these systems to a schedule, in order.
 //!
-//! # When an action goes
+//! # Removing minds, agents and actions
 //!
-//! An agent has one mind. One that is given another loses the first ([`link_mind`]); one that loses
-//! its mind (the component) halts what it was doing, and waits for the next one.
-//! Despawning an agent despawns its actions: those that were never begun at once, one that is
-//! underway after its processor has cleaned up ([`Ended::Interrupted`]). Despawning an action that
-//! its mind waits for counts as its failure; its processor is not called any more, since the
-//! components that it would be called with are gone. Halt it first, or despawn the agent.
+//! An agent has one mind. If it gets another, it loses the first ([`link_mind`]). If it loses its mind
+//! component, what it was doing is halted, until it gets another mind. Despawning an agent despawns its
+//! actions: those that are not underway at once, one that is underway after its processor has cleaned up
+//! ([`Ended::Interrupted`]). Despawning an action that a mind waits for counts as its failure. Its
+//! processor is not called any more, since the components of the action are gone: halt the action first,
+//! or despawn the agent.
 //!
 //! # When to use it, and when not
 //!
-//! Use it if many agents share many kinds of actions, where designers put actions together, or where
-//! what decides is to be exchanged. For a handful of agents with two things to do, a system with an
-//! `if` is shorter: `docs/examples/if_else.md` has the same cats written by hand.
+//! Use it if many agents share many kinds of actions, if designers combine actions, or if minds should be
+//! exchangeable. For a handful of agents with two things to do, a system with an `if` is shorter:
+//! `docs/examples/if_else.md` has the same cats written by hand.
 //!
-//! The pattern is Marnel Estrada's (*Agent actions as entities*, 2020). Different from the listing
-//! there: an action is started once per activation and not once per tick; a result is consumed by
-//! the one that acts on it, so that an agent whose action was not processed does not skip ahead;
-//! which actions execute is an enableable component, and flipped only where something changed;
-//! what decides is not part of it.
+//! The pattern is Marnel Estrada's (*Agent actions as entities*, 2020). The differences from the listing
+//! there: an action starts once per activation, not once per tick; a result is consumed when it is acted
+//! on, so that an agent whose action was not processed does not skip ahead; an enableable component marks
+//! the executing actions, and changes only if something changed; and the mind is separate.
 //!
 //! ```
 //! use formic_ai::prelude::*;

@@ -1,4 +1,4 @@
-//! The names of actions, for records and for viewers.
+//! The names of actions, for decision records and viewers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use formic_jobs::SystemParam;
 use super::body::Body;
 use crate::explain::{DecisionRecorder, Label, short};
 
-/// The names of the actions of all bodies that were laid out by an [`ActionSet`](super::ActionSet): a resource.
+/// The names of the actions of all bodies that were created by an [`ActionSet`](super::ActionSet); a
+/// resource.
 ///
 /// ```
 /// use formic_ai::action::ActionNames;
@@ -22,19 +23,19 @@ use crate::explain::{DecisionRecorder, Label, short};
 /// ```
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ActionNames {
-    /// By the number of the layout, which is made of the names: the same in every world, so that a
-    /// snapshot may be restored in another one.
+    /// The names by layout. A layout is a hash of the names and the same in every world, so that a
+    /// snapshot can be restored in another world.
     layouts: BTreeMap<u32, Vec<String>>,
 }
 
 impl ActionNames {
-    /// What an action of a body is called, if its names are known.
+    /// The name of an action of a body, if it is known.
     #[must_use]
     pub fn name(&self, body: &Body, action: usize) -> Option<Label> {
         Some(self.layouts.get(&body.layout())?.get(action)?.as_str().into())
     }
 
-    /// Keeps the names of a layout.
+    /// Stores the names of a layout.
     pub(super) fn keep<'a>(
         world: &mut World,
         layout: u32,
@@ -49,16 +50,16 @@ impl ActionNames {
     }
 }
 
-/// The number of a layout with one more name (FNV-1a). It is never 0, which stands for none.
+/// Extends a layout by one more name (FNV-1a). A layout is never 0, which stands for none.
 pub(super) fn layout_with(layout: u32, name: &str) -> u32 {
     let start = if layout == 0 { 0x811C_9DC5 } else { layout };
-    // A byte that is in no text stands between the names.
+    // A byte that occurs in no text separates the names.
     let bytes = name.bytes().chain(std::iter::once(0xFF));
     let hash = bytes.fold(start, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     hash.max(1)
 }
 
-/// The log and the names, as the argument of a system.
+/// A system parameter with the decision log and the names of actions.
 #[derive(SystemParam)]
 pub struct NamingRecorder<'a> {
     pub(super) decisions: DecisionRecorder<'a>,
@@ -68,7 +69,7 @@ pub struct NamingRecorder<'a> {
 debug_fields!([] NamingRecorder<'_>: decisions);
 
 impl NamingRecorder<'_> {
-    /// What an action is called; by its place where that is not known.
+    /// The name of an action, or its index if the name is not known.
     pub(super) fn name(&self, body: &Body, action: usize) -> Label {
         let known = self.names.as_ref().and_then(|names| names.name(body, action));
         known.unwrap_or_else(|| format!("action {action}").into())

@@ -1,4 +1,4 @@
-//! The order of all systems around action entities.
+//! The order of the systems around action entities.
 
 use formic_jobs::{IntoSystem, ScheduleBuilder, SystemConfig};
 
@@ -8,19 +8,19 @@ use super::composite::{carry_composites, conclude};
 use super::sequence::{advance, rest};
 use super::systems::{bury, identify, identify_parts};
 
-/// Puts a system in its place of the tick, see [`add`].
+/// Places a system in the tick, see [`add`].
 #[expect(
     clippy::wrong_self_convention,
     reason = "a system is a value that is given away, as in `after`"
 )]
 pub trait AgentSystem<Marker>: IntoSystem<Marker> {
-    /// A system in which agents decide: it runs before what they decided is passed on.
+    /// Places a system in which agents decide: it runs before the decisions are passed on to the actions.
     fn as_mind(self) -> SystemConfig {
         self.into_config().before_ignoring_commands(rest)
     }
 
-    /// A system that carries out one kind of action: it runs after it was passed on which actions
-    /// begin and stop, and before sequences take the results. Its commands are played later.
+    /// Places a system that processes one kind of action: it runs after the changes were passed on to the
+    /// actions, and before sequences take the results. Its commands are played back later.
     fn as_action(self) -> SystemConfig {
         self.into_config().after(identify_parts).before_ignoring_commands(bury)
     }
@@ -28,8 +28,8 @@ pub trait AgentSystem<Marker>: IntoSystem<Marker> {
 
 impl<System: IntoSystem<Marker>, Marker> AgentSystem<Marker> for System {}
 
-/// Adds the systems of this module to a schedule, in their order. Minds and actions are added beside
-/// them, and say what they are:
+/// Adds the systems of this module to a schedule, in order. Add minds and actions beside them, marked as
+/// such:
 ///
 /// ```
 /// use formic_ai::action;
@@ -61,8 +61,8 @@ impl<System: IntoSystem<Marker>, Marker> AgentSystem<Marker> for System {}
 /// # Ok::<(), formic_jobs::ScheduleError>(())
 /// ```
 ///
-/// Two minds, or two kinds of actions, run in the order in which they were added. So what the
-/// components of this module, and those of minds, would make ambiguous is not listed as such.
+/// Two minds, or two kinds of actions, run in the order in which they were added. Conflicts between them
+/// over the components of this module and of minds are therefore not reported as ambiguities.
 #[must_use]
 pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     let passing_on = (rest, identify, carry_composites, conclude, identify_parts);

@@ -1,4 +1,4 @@
-//! The executing actions of one kind, as the argument of a system.
+//! The system parameter that runs the executing actions of one kind.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -31,8 +31,8 @@ type Executed<'a, T, X> = Query<'a, Row<T, X>, With<Executing>>;
 type Interrupted<'a, T, X> = Query<'a, Row<T, X>, (With<Executing>, With<Finished>)>;
 type Shared<'a> = (ComponentLookup<'a, Owner>, Scatter<'a, Report>);
 
-/// The executing actions whose filter component is `T`: what the system of one kind of action
-/// takes as an argument. `X` is what else it wants of the action entities, as in a query.
+/// The executing actions whose filter component is `T`: the argument of the system for one kind of
+/// action. `X` is the query data for further components of the action entities.
 pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
     executing: &'a mut <Executed<'static, T, X> as SystemParam>::State,
     interrupted: &'a mut <Interrupted<'static, T, X> as SystemParam>::State,
@@ -40,7 +40,7 @@ pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
     context: RunContext<'a>,
 }
 
-/// What [`Actions`] keep from run to run.
+/// The state that [`Actions`] keep between runs.
 pub struct ActionsState<T: Component, X: QueryData + 'static> {
     executing: <Executed<'static, T, X> as SystemParam>::State,
     interrupted: <Interrupted<'static, T, X> as SystemParam>::State,
@@ -61,7 +61,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
         let executing = Executed::<T, X>::init(world, access);
         ActionsState {
             executing,
-            // Not at the same time as the other.
+            // Never used at the same time as the other query.
             interrupted: Interrupted::<T, X>::init(world, &mut SystemAccess::default()),
             shared: Shared::init(world, access),
         }
@@ -92,14 +92,14 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
 }
 
 impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
-    /// How many actions of this kind are executing.
+    /// The number of executing actions of this kind.
     #[must_use]
     pub fn count(&mut self) -> usize {
         fetched::<Executed<'static, T, X>>(self.executing, self.context).count()
     }
 
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool:
-    /// tidies up those that are interrupted, and then the others.
+    /// Runs all executing actions of this kind for one tick, on all threads of the pool. Interrupted
+    /// actions are cleaned up first.
     ///
     /// # Panics
     /// Panics if the processor panics.
@@ -107,9 +107,9 @@ impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
         self.with(&mut ()).process(processor);
     }
 
-    /// These actions with a place to put something: of [`Commands`](formic_jobs::Commands) a command
-    /// buffer, of an [`EventWriter`](formic_jobs::EventWriter) its slot. What is put there is kept in the
-    /// order of the actions, so that it does not depend on which thread carried out what.
+    /// Adds an output to these actions: the command buffer of [`Commands`](formic_jobs::Commands), or the
+    /// slot of an [`EventWriter`](formic_jobs::EventWriter). The output is kept in the order of the
+    /// actions, so that it does not depend on which thread ran which action.
     ///
     /// ```
     /// use formic_ai::action;
@@ -149,12 +149,12 @@ impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
         ActionsWith { actions: self, sink, before_chunk: |_, _| () }
     }
 
-    /// Carries out all executing actions of this kind for one tick, one after the other on this
-    /// thread: for actions that write to more than their own agent, such as a door that two agents
-    /// push at. What the processor writes to lies in it in a [`RefCell`](std::cell::RefCell).
+    /// Runs all executing actions of this kind for one tick, one after the other on this thread: for
+    /// actions that write to more than their own agent, such as a door that two agents push. The
+    /// processor keeps what it writes to in a [`RefCell`](std::cell::RefCell).
     ///
-    /// Those that are interrupted are tidied up first. All come in the order in which their entities
-    /// lie in the world, which does not depend on the number of threads.
+    /// Interrupted actions are cleaned up first. Actions run in the order of their entities in the world,
+    /// which does not depend on the number of threads.
     ///
     /// # Panics
     /// Panics if the processor panics.
@@ -167,9 +167,9 @@ impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
 }
 
 impl<T: Component> Actions<'_, T> {
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by a
-    /// function that takes the place of [`update`](super::Processor::update): for actions that are
-    /// neither prepared nor tidied up after. See [`AgentAccess`](super::AgentAccess) for an example.
+    /// Runs all executing actions of this kind for one tick, on all threads of the pool, with a function
+    /// in place of [`update`](super::Processor::update): for actions that need neither a start nor a
+    /// cleanup. See [`AgentAccess`](super::AgentAccess) for an example.
     ///
     /// # Panics
     /// Panics if the function panics.
@@ -177,8 +177,8 @@ impl<T: Component> Actions<'_, T> {
         self.with(&mut ()).update(|agent, action, ()| update(agent, action));
     }
 
-    /// The same, one after the other on this thread: for actions that write to more than their own
-    /// agent, which come in the order of [`process_serial`](Self::process_serial).
+    /// Does the same one action after the other on this thread, in the order of
+    /// [`process_serial`](Self::process_serial): for actions that write to more than their own agent.
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -218,9 +218,9 @@ impl<T: Component> Actions<'_, T> {
         self.process_serial(&Functions(goes_on, update, is_done, PhantomData));
     }
 
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, by
-    /// functions that take the places of [`start`](super::Processor::start),
-    /// [`update`](super::Processor::update) and [`cleanup`](super::Processor::cleanup).
+    /// Runs all executing actions of this kind for one tick, on all threads of the pool, with functions
+    /// in place of [`start`](super::Processor::start), [`update`](super::Processor::update) and
+    /// [`cleanup`](super::Processor::cleanup).
     ///
     /// ```
     /// use formic_ai::action::{self, Ended};
@@ -277,8 +277,8 @@ impl<T: Component> Actions<'_, T> {
     }
 }
 
-/// The executing actions of one kind with a place to put something, which every function is handed:
-/// what [`Actions::with`] returns.
+/// The executing actions of one kind with an output that every function gets. [`Actions::with`] returns
+/// it.
 #[must_use = "they are carried out by `update`, `carry_out` or `process`"]
 pub struct ActionsWith<
     'r,
@@ -299,8 +299,8 @@ impl<'r, 'a, T: Component, X: Extras + 'static, S: ParallelSink, B> ActionsWith<
 where
     B: Fn(ActionChunk, &mut S::Slot) + Sync,
 {
-    /// Has `before_chunk` called before the actions of each chunk, in the thread that carries them
-    /// out: it can prepare what these need, in the place that they are handed.
+    /// Calls `before_chunk` before the actions of each chunk, on the thread that runs them. It can
+    /// prepare what they need, in the output that they get.
     ///
     /// ```
     /// use formic_ai::action;
@@ -336,10 +336,10 @@ where
         ActionsWith { actions: self.actions, sink: self.sink, before_chunk }
     }
 
-    /// Does what [`Actions::process`] does.
+    /// Runs the actions as [`Actions::process`] does.
     ///
     /// # Panics
-    /// Panics if a function or the processor does.
+    /// Panics if a function or the processor panics.
     pub fn process(self, processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync)) {
         let Self { actions, sink, before_chunk: before } = self;
         let Actions { executing, interrupted, shared: (owners, reports), context } = actions;
@@ -360,7 +360,7 @@ impl<T: Component, S: ParallelSink, B> ActionsWith<'_, '_, T, (), S, B>
 where
     B: Fn(ActionChunk, &mut S::Slot) + Sync,
 {
-    /// Does what [`Actions::update`] does.
+    /// Runs the actions as [`Actions::update`] does.
     ///
     /// # Panics
     /// Panics if a function panics.
@@ -368,7 +368,7 @@ where
         self.carry_out(goes_on, update, is_done);
     }
 
-    /// Does what [`Actions::carry_out`] does.
+    /// Runs the actions as [`Actions::carry_out`] does.
     ///
     /// # Panics
     /// Panics if a function panics.
@@ -390,7 +390,7 @@ fn goes_on<T, O>(_: Agent<'_>, _: &mut T, _: &mut O) -> ActionResult {
 /// The `cleanup` of an action that has none.
 fn is_done<T, O>(_: Agent<'_>, _: &mut T, _: Ended, _: &mut O) {}
 
-/// A processor that is three functions.
+/// A processor made of three functions.
 struct Functions<S, U, C, T, O>(S, U, C, PhantomData<fn(&mut T, &mut O)>);
 
 impl<S, U, C, T: Component, O> WideProcessor<(), O> for Functions<S, U, C, T, O>
@@ -418,7 +418,7 @@ where
 
 type StateOf<T, X, F> = <Query<'static, Row<T, X>, F> as SystemParam>::State;
 
-/// Carries out all that a query finds; one that finds those that are interrupted `TIDIES_UP`.
+/// Runs all actions that a query matches; `TIDIES_UP` if it matches the interrupted ones.
 fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
     state: &mut StateOf<T, X, F>,
     context: RunContext<'_>,
@@ -468,7 +468,7 @@ fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
     });
 }
 
-/// The query of a state, for the rest of a borrow of it.
+/// The query of a state, for the rest of the borrow.
 fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>) -> P::Item<'a> {
     match P::fetch(state, context) {
         Ok(query) => query,
@@ -476,7 +476,7 @@ fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>)
     }
 }
 
-/// One tick of one action, and what follows from it for the action and its owner.
+/// Runs one tick of one action, and applies its outcome to the action and its owner.
 #[inline]
 fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
     processor: &P,

@@ -1,19 +1,19 @@
-//! The processor that carries out one kind of action.
+//! Processors: the code that runs the actions of one kind.
 
 use formic_ecs::{Claimant, Component, Entity, QueryData};
 
 use super::components::ActionResult;
 use crate::explain::Ended;
 
-/// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
+/// The code that runs the actions of one kind: those whose filter component is [`Self::Action`].
 ///
-/// Where closures do, [`Actions::carry_out`](super::Actions::carry_out) takes them instead.
+/// If closures suffice, [`Actions::carry_out`](super::Actions::carry_out) takes them instead.
 ///
-/// It is called from several threads at once; to write to its agent it holds an
-/// [`AgentAccess`](super::AgentAccess), to read from others a
-/// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, it is carried out
-/// [on one thread](super::Actions::process_serial); one that wants the other components of the action entity
-/// is a [`WideProcessor`].
+/// It is called from several threads at once. To write to its agent, it holds an
+/// [`AgentAccess`](super::AgentAccess); to read from other entities, a
+/// [`ComponentLookup`](formic_jobs::ComponentLookup). If it writes to anything else, it must run [on one
+/// thread](super::Actions::process_serial). If it needs other components of the action entity, it is a
+/// [`WideProcessor`].
 ///
 /// ```
 /// use formic_ai::action::{self, Agent, Ended};
@@ -53,25 +53,25 @@ pub trait Processor {
     /// The filter component.
     type Action: Component;
 
-    /// Begins an action. Called once per activation, before anything else. An action that is done
-    /// at once gives [`ActionResult::Success`] here and is not updated; one that gives
-    /// [`ActionResult::Running`], as it does by default, is updated in the same tick.
+    /// Starts an action. It is called once per activation, before anything else. An action that finishes
+    /// at once returns [`ActionResult::Success`] here and is not updated. One that returns
+    /// [`ActionResult::Running`], the default, is updated in the same tick.
     fn start(&self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
         let _ = (agent, action);
         ActionResult::Running
     }
 
-    /// Goes on with an action, once a tick until it gives something else than
-    /// [`ActionResult::Running`]. An action that ends in `start` needs none.
+    /// Updates an action, once per tick until it returns anything but [`ActionResult::Running`]. An
+    /// action that ends in `start` does not need it.
     ///
     /// # Panics
-    /// Panics by default.
+    /// Panics if it is not implemented.
     fn update(&self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
         let _ = (agent, action);
         no_update(Self::Action::name())
     }
 
-    /// Tidies up after an action. Called once per activation, after its last `start` or `update`.
+    /// Cleans up after an action. It is called once per activation, after its last `start` or `update`.
     ///
     /// After [`Ended::Interrupted`] the agent may be gone.
     fn cleanup(&self, agent: Agent<'_>, action: &mut Self::Action, ended: Ended) {
@@ -79,11 +79,10 @@ pub trait Processor {
     }
 }
 
-/// A [`Processor`] whose calls are handed more than the filter component: other components of the
-/// action (`X`), and a place to put something (`O`), such as a command buffer or the slot of an
-/// [`EventWriter`](formic_jobs::EventWriter), see
-/// [`Actions::with`](super::Actions::with). Every [`Processor`] is one that wants
-/// neither.
+/// A [`Processor`] whose calls get more than the filter component: other components of the action (`X`),
+/// and an output (`O`), such as a command buffer or the slot of an
+/// [`EventWriter`](formic_jobs::EventWriter), see [`Actions::with`](super::Actions::with). Every
+/// [`Processor`] is a `WideProcessor` with neither.
 ///
 /// ```
 /// use formic_ai::action::{Agent, WideProcessor};
@@ -136,7 +135,7 @@ pub trait WideProcessor<X: Extras = (), O = ()> {
     /// See [`Processor::update`].
     ///
     /// # Panics
-    /// Panics by default.
+    /// Panics if it is not implemented.
     fn update(
         &self,
         agent: Agent<'_>,
@@ -203,10 +202,10 @@ fn no_update(action: &str) -> ! {
     panic!("the action {action} goes on after `start`, and its processor has no `update`")
 }
 
-/// Components of action entities that a [`WideProcessor`] is handed in every call: references,
-/// optional ones, and tuples of these.
+/// Components of action entities that a [`WideProcessor`] gets in every call: references, optional ones,
+/// and tuples of these.
 pub trait Extras: QueryData {
-    /// The same once more, for one call.
+    /// Reborrows the item for one call.
     #[doc(hidden)]
     fn reborrow<'a>(item: &'a mut Self::Item<'_>) -> Self::Item<'a>;
 }
@@ -249,20 +248,20 @@ macro_rules! extras_of_tuples {
 }
 extras_of_tuples! { A a; A a, B b; A a, B b, C c; A a, B b, C c, D d; }
 
-/// Which actions come next.
+/// The chunk whose actions run next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ActionChunk {
-    /// The place of the chunk among all that have actions of this kind: a sort key for command
-    /// buffers that does not depend on threads.
+    /// The index of the chunk among all that have actions of this kind: a sort key for command buffers
+    /// that does not depend on threads.
     pub ordinal: usize,
-    /// How many actions of it are executing.
+    /// The number of its executing actions.
     pub action_count: usize,
 }
 
-/// Who acts: the agent, and the action of it that is being carried out.
+/// The agent that acts, and the action that is running.
 ///
-/// It is lent by the loop over the actions, for one call of a processor and to its thread.
+/// The loop over the actions lends it for one call of a processor, on its thread.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Agent<'a> {
@@ -270,6 +269,6 @@ pub struct Agent<'a> {
     pub entity: Entity,
     /// The action.
     pub action: Entity,
-    /// The action as the one that claims the agent.
+    /// The action as the claimant of the agent.
     pub(super) row: &'a Claimant<'a>,
 }

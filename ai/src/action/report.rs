@@ -6,15 +6,15 @@ use formic_jobs::{ComponentLookup, Scatter};
 use super::body::{Body, Reported};
 use super::components::{Action, ActionResult};
 
-/// That an action of this place has ended. Several actions of one owner may end at the same time, on
-/// several threads: their reports are collected, and delivered when all are done.
+/// The report that the action with this index has ended. Several actions of one owner may end at the same
+/// time, on several threads: reports are collected, and delivered when all actions have run.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     index: usize,
     result: ActionResult,
 }
 
-/// What a report is written to.
+/// The components that a report is written to.
 pub(super) type Owner = (&'static mut Body, EnabledMut<Reported>);
 
 impl Report {
@@ -23,9 +23,9 @@ impl Report {
     }
 }
 
-/// Tells the owners that are there and wait for these actions.
+/// Delivers the reports to owners that still exist and wait for these actions.
 pub(super) fn deliver(reports: &mut Scatter<'_, Report>, owners: &mut ComponentLookup<'_, Owner>) {
-    // Those that are passed over are of former actions, whose owners have no body any more.
+    // Reports without a receiver are from actions whose owners no longer have a body.
     _ = reports.apply(owners, |(body, mut reported), report| {
         if body.note(report.index, report.result) {
             reported.set(true);

@@ -1,4 +1,4 @@
-//! The simplest mind: one action after the other, and then from the first again.
+//! The sequence, the simplest mind: one action after the other, and then again from the first.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
@@ -12,7 +12,7 @@ use super::mind::{MindSystem, give_mind};
 use super::names::NamingRecorder;
 use crate::explain::{Candidate, Engine, Stopped, Verdict};
 
-/// What a sequence does when an action fails.
+/// The reaction of a sequence to an action that fails.
 #[derive(
     Clone,
     Copy,
@@ -26,20 +26,20 @@ use crate::explain::{Candidate, Engine, Stopped, Verdict};
 )]
 #[non_exhaustive]
 pub enum OnFailure {
-    /// The same action begins again in the next tick.
+    /// Begins the same action again in the next tick.
     #[default]
     Retry,
-    /// The same action begins again after a rest, which doubles from failure to failure until the
-    /// action succeeds.
+    /// Begins the same action again after a rest, which doubles with every failure until the action
+    /// succeeds.
     BackOff {
         /// The first rest, in ticks.
         ticks: u32,
         /// The longest rest, in ticks.
         ticks_max: u32,
     },
-    /// The next action begins, as if it had succeeded.
+    /// Begins the next action, as if this one had succeeded.
     Advance,
-    /// The agent stops, until its sequence is [started again](SequenceAgent::restart).
+    /// Stops the agent until its sequence is [restarted](SequenceAgent::restart).
     Stop,
 }
 
@@ -53,10 +53,10 @@ enum Policy {
     Stop,
 }
 
-/// On an agent that carries out the actions of its body one after the other, and then from the
-/// first again.
+/// The component of an agent that runs the actions of its body one after the other, and then again from
+/// the first.
 ///
-/// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
+/// An agent cannot be instantiated: the copy would share the actions of the original. Give each agent a
 /// sequence of its own, with [`Sequence::attach`].
 ///
 /// ```
@@ -83,20 +83,21 @@ enum Policy {
 #[repr(C)]
 pub struct SequenceAgent {
     current: u32,
-    /// How many actions have succeeded, or failed under [`OnFailure::Advance`].
+    /// The number of actions that have succeeded, or failed under [`OnFailure::Advance`].
     advances: u32,
     policy: Policy,
-    /// The first rest and the longest.
+    /// The first and the longest rest.
     rest_min: u32,
     rest_max: u32,
     /// The rest after the next failure.
     rest: u32,
-    /// Ticks until the current action begins again.
+    /// The ticks until the current action begins again.
     rest_left: u32,
 }
 
 impl SequenceAgent {
-    /// An agent that begins with the first action when it is [started](Self::restart).
+    /// Creates the component for an agent that begins with the first action when it is
+    /// [started](Self::restart).
     ///
     /// ```
     /// use formic_ai::prelude::*;
@@ -121,8 +122,8 @@ impl SequenceAgent {
         Self { current: 0, advances: 0, policy, rest_min, rest_max, rest: rest_min, rest_left: 0 }
     }
 
-    /// Has an entity that has a body carry it out as a sequence, from the first action on. What is
-    /// running is halted.
+    /// Makes an entity with a body run its actions as a sequence, from the first. Running actions are
+    /// halted.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -137,25 +138,25 @@ impl SequenceAgent {
         Ok(())
     }
 
-    /// The place of the action that the agent is at.
+    /// The index of the current action.
     #[must_use]
     pub const fn current(&self) -> usize {
         self.current as usize
     }
 
-    /// How many times the agent has moved on to its next action.
+    /// The number of times that the agent has moved on to its next action.
     #[must_use]
     pub const fn advances(&self) -> u32 {
         self.advances
     }
 
-    /// How many ticks it rests before it tries the current action again; 0 where it does not rest.
+    /// The number of ticks that it rests before it tries the current action again; 0 if it does not rest.
     #[must_use]
     pub const fn rest_left(&self) -> u32 {
         self.rest_left
     }
 
-    /// Begins with the first action, whatever it is at.
+    /// Begins again with the first action. Running actions are halted.
     ///
     /// ```
     /// use formic_ai::action::Switching;
@@ -193,7 +194,7 @@ impl SequenceAgent {
         }
         match self.policy {
             Policy::BackOff if !moves_on => {
-                // The tick in which it begins again is none that it rests in.
+                // The tick in which the action begins again does not count as rest.
                 self.rest_left = self.rest.saturating_add(1);
                 self.rest = self.rest.saturating_mul(2).min(self.rest_max);
             }
@@ -203,7 +204,7 @@ impl SequenceAgent {
     }
 }
 
-/// On an agent: its action has failed, and it rests before it tries again.
+/// Enabled on an agent whose action has failed and that rests before it tries again.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Resting;
@@ -217,8 +218,8 @@ type Advanced = (
     EnabledMut<Resting>,
 );
 
-/// Takes the results of the actions that have ended, and moves their agents on: to the next
-/// action after a success, to what [`OnFailure`] says after a failure.
+/// Takes the results of the actions that have ended, and moves their agents on: to the next action after
+/// a success, as [`OnFailure`] says after a failure.
 pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingRecorder) {
     agents.par_for_each(|(entity, agent, body, mut reported, mut switching, mut resting)| {
         reported.set(false);
@@ -252,7 +253,7 @@ type Rested = (
     EnabledMut<Resting>,
 );
 
-/// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
+/// Counts down the rest of agents, and begins their action again at its end; see [`OnFailure::BackOff`].
 pub fn rest(
     mut agents: Query<Rested, With<Resting>>,
     recorder: NamingRecorder,
@@ -275,7 +276,8 @@ pub fn rest(
     });
 }
 
-/// The actions of a kind of agent that carries them out in order: an [`ActionSet`] and its sequence mind.
+/// The actions of a kind of agent that runs them in order: an [`ActionSet`] with a [`SequenceAgent`] as
+/// its mind.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -304,19 +306,19 @@ impl From<ActionSet> for Sequence {
 }
 
 impl Sequence {
-    /// No actions yet.
+    /// Creates a sequence without actions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an action with this filter component. Its name is that of the component.
+    /// Adds an action with this filter component, named after the component.
     #[must_use]
     pub fn then<T: Component + Clone>(self, filter: T) -> Self {
         self.then_with(filter, ())
     }
 
-    /// Adds an action with this filter component and others beside it.
+    /// Adds an action with this filter component and further components.
     #[must_use]
     pub fn then_with<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
         mut self,
@@ -327,15 +329,14 @@ impl Sequence {
         self
     }
 
-    /// What to do when an action fails; [`OnFailure::Retry`] where nothing is said.
+    /// Sets the reaction to an action that fails. The default is [`OnFailure::Retry`].
     #[must_use]
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
         self.on_failure = on_failure;
         self
     }
 
-    /// Spawns an agent with these components, and its actions. It begins with the first one in the
-    /// next tick.
+    /// Spawns an agent with these components, and its actions. The first action begins in the next tick.
     ///
     /// # Errors
     /// Returns the errors of [`ActionSet::spawn`].
@@ -345,8 +346,7 @@ impl Sequence {
         Ok(agent)
     }
 
-    /// Makes an entity an agent: spawns its actions. It begins with the first one in the next
-    /// tick.
+    /// Makes an entity an agent: spawns its actions. The first action begins in the next tick.
     ///
     /// # Errors
     /// Returns the errors of [`ActionSet::attach`].

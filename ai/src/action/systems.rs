@@ -1,4 +1,4 @@
-//! The systems around the action systems.
+//! The systems that pass changes from bodies to actions.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ecs::{Buffer, Claimant, EnabledMut, Entity, With, Without};
@@ -16,11 +16,10 @@ type Switched = (
     EnabledMut<Reported>,
 );
 
-/// Sets right which actions execute, for the agents whose minds want it changed: those to halt are
-/// told to stop, those to begin are activated and switched on.
+/// Passes the changes of minds on to the action entities: actions to halt are told to stop, actions to
+/// begin are activated and enabled.
 ///
-/// An action that was despawned, or is not in the list of the agent any more, counts as failed when it
-/// is to begin.
+/// If an action to begin was despawned, or is no longer in the list of the agent, it counts as failed.
 pub fn identify(
     mut agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
@@ -29,7 +28,7 @@ pub fn identify(
 ) {
     agents.par_for_each(|(owner, body, entities, mut switching, mut reported)| {
         switching.set(false);
-        // An action is in one body: no other row claims it.
+        // An action belongs to one body: no other row claims it.
         let claim = |action: usize| {
             let entity = entities.get(action)?.0;
             Some((entity, actions.claim(&owner, entity).ok()?))
@@ -56,7 +55,7 @@ pub fn identify(
     });
 }
 
-/// [`identify`] once more in the same tick, for what composites have begun and halted.
+/// [`identify`] once more in the same tick, for the actions that composites have begun and halted.
 pub fn identify_parts(
     agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
@@ -66,7 +65,7 @@ pub fn identify_parts(
     identify(agents, actions, executing, finished);
 }
 
-/// Despawns the actions that have no owner any more, once they have been tidied up.
+/// Despawns the actions that have no owner any more, once they are cleaned up.
 pub fn bury(
     mut actions: Query<Entity, (With<Finished>, Without<Executing>)>,
     mut commands: Commands,
