@@ -7,7 +7,7 @@ use core::any::{Any, TypeId};
 use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::error::UnknownComponent;
-use crate::hash::TypeMap;
+use crate::hash::BuildFibonacci;
 use crate::world::{DEPTH_MAX, Lifecycle, World};
 
 /// What happened to a component of an entity, or is about to.
@@ -43,8 +43,6 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    pub(crate) const COUNT: usize = 5;
-
     /// Whether it is told before it takes place.
     pub(crate) const fn comes_before(self) -> bool {
         matches!(self, Self::Replace | Self::Remove | Self::Despawn)
@@ -77,45 +75,33 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
-type ObserverFn = dyn Fn(&mut World, Event) + Send + Sync;
-type EventObserverFn<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
+type ObserverFn = dyn Fn(&mut World, &dyn Any, Entity) + Send + Sync;
 
 /// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
 /// also if it takes itself away.
-struct Observer<F: ?Sized = ObserverFn> {
+#[derive(Clone)]
+struct Observer {
     id: ObserverId,
-    watch: Arc<F>,
-}
-
-/// Of an event that is a user's type: the observer is an `Arc<EventObserverFn<E>>`.
-type EventObserver = Observer<dyn Any + Send + Sync>;
-
-/// Which observer of a list, which is in increasing order of ids, comes after `last`, of those that
-/// were there up to `newest`.
-fn next_of<F: ?Sized>(
-    list: &[Observer<F>],
-    last: Option<ObserverId>,
-    newest: ObserverId,
-) -> Option<(ObserverId, Arc<F>)> {
-    let place = list.partition_point(|observer| last.is_some_and(|last| observer.id <= last));
-    let observer = list.get(place).filter(|observer| observer.id <= newest)?;
-    Some((observer.id, Arc::clone(&observer.watch)))
-}
-
-/// Takes an observer out of a list, which is in increasing order of ids.
-fn take_out<F: ?Sized>(list: &mut Vec<Observer<F>>, id: ObserverId) -> Option<Arc<F>> {
-    let place = list.binary_search_by_key(&id, |observer| observer.id).ok()?;
-    Some(list.remove(place).watch)
+    watch: Arc<ObserverFn>,
 }
 
 const HOOK: ObserverId = ObserverId(0);
 
+/// The events that an observer is called for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Topic {
+    /// An [`Event`] of a component.
+    Component(EventKind, ComponentId),
+    /// Any event of a type of the user.
+    Type(TypeId),
+}
+
 /// The hooks and observers of one world.
 #[derive(Default)]
 struct Observers {
-    /// By component and kind, in increasing order of ids.
-    by_component: Vec<[Vec<Observer>; EventKind::COUNT]>,
-    by_event: TypeMap<Vec<EventObserver>>,
+    /// In increasing order of ids.
+    lists: hashbrown::HashMap<Topic, Vec<Observer>, BuildFibonacci>,
+    has_event_observers: bool,
     newest: u64,
     depth: u32,
     /// What is being told at this moment, the innermost last.
@@ -123,27 +109,32 @@ struct Observers {
 }
 
 impl Observers {
-    fn list(&self, kind: EventKind, component: ComponentId) -> &[Observer] {
-        self.by_component.get(component.index()).map_or(&[], |kinds| &kinds[kind as usize])
+    fn list(&self, topic: Topic) -> &[Observer] {
+        self.lists.get(&topic).map_or(&[], Vec::as_slice)
     }
 
-    fn list_mut(&mut self, kind: EventKind, component: ComponentId) -> &mut Vec<Observer> {
-        let needed = component.index() + 1;
-        if self.by_component.len() < needed {
-            self.by_component.resize_with(needed, Default::default);
-        }
-        &mut self.by_component[component.index()][kind as usize]
-    }
-
-    /// The number of the observer that came last.
-    fn newest(&self) -> ObserverId {
-        ObserverId(self.newest)
-    }
-
-    fn new_id(&mut self) -> ObserverId {
+    fn add(&mut self, topic: Topic, watch: Arc<ObserverFn>) -> ObserverId {
         self.newest += 1;
-        ObserverId(self.newest)
+        let id = ObserverId(self.newest);
+        self.lists.entry(topic).or_default().push(Observer { id, watch });
+        id
     }
+
+    /// Which observer comes after `last`, of those that were there up to `newest`.
+    fn next(&self, topic: Topic, last: Option<ObserverId>, newest: u64) -> Option<Observer> {
+        let list = self.list(topic);
+        let place = list.partition_point(|observer| Some(observer.id) <= last);
+        list.get(place).filter(|observer| observer.id.0 <= newest).cloned()
+    }
+}
+
+/// As observers of all events are kept.
+fn of_component(watch: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Arc<ObserverFn> {
+    Arc::new(move |world, event, _| {
+        if let Some(&event) = event.downcast_ref() {
+            watch(world, event);
+        }
+    })
 }
 
 /// The hooks and observers of a world: [`World::hooks`].
@@ -194,10 +185,10 @@ impl Hooks<'_> {
             .iter()
             .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
         assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
-        let list = self.0.watched().list_mut(kind, id);
+        let list = self.0.watched().lists.entry(Topic::Component(kind, id)).or_default();
         let is_set = list.first().is_some_and(|first| first.id == HOOK);
         assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
-        list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
+        list.insert(0, Observer { id: HOOK, watch: of_component(hook) });
         self.0.add_flags(id, kind.flag());
         self
     }
@@ -247,7 +238,7 @@ impl Hooks<'_> {
     ) -> ObserverId {
         const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
         let component = self.0.register::<T>();
-        self.add(kind, component, Arc::new(observer))
+        self.add(kind, component, of_component(observer))
     }
 
     /// Has a closure called whenever this happens to the component of this id, as
@@ -262,7 +253,7 @@ impl Hooks<'_> {
         observer: impl Fn(&mut World, Event) + Send + Sync + 'static,
     ) -> Result<ObserverId, UnknownComponent> {
         self.0.registry.find(component)?;
-        Ok(self.add(kind, component, Arc::new(observer)))
+        Ok(self.add(kind, component, of_component(observer)))
     }
 
     fn add(
@@ -271,11 +262,8 @@ impl Hooks<'_> {
         component: ComponentId,
         watch: Arc<ObserverFn>,
     ) -> ObserverId {
-        let observers = self.0.watched();
-        let id = observers.new_id();
-        observers.list_mut(kind, component).push(Observer { id, watch });
         self.0.add_flags(component, kind.flag());
-        id
+        self.0.watched().add(Topic::Component(kind, component), watch)
     }
 
     /// Has a closure called whenever an event of this type is [triggered](Self::trigger). What
@@ -299,40 +287,31 @@ impl Hooks<'_> {
         observer: impl Fn(&mut World, &E, Entity) + Send + Sync + 'static,
     ) -> ObserverId {
         let observers = self.0.watched();
-        let id = observers.new_id();
-        let watch: Arc<EventObserverFn<E>> = Arc::new(observer);
-        let observer = EventObserver { id, watch: Arc::new(watch) };
-        observers.by_event.entry(TypeId::of::<E>()).or_default().push(observer);
-        id
+        observers.has_event_observers = true;
+        let watch = move |world: &mut World, event: &dyn Any, entity| {
+            if let Some(event) = event.downcast_ref() {
+                observer(world, event, entity);
+            }
+        };
+        observers.add(Topic::Type(TypeId::of::<E>()), Arc::new(watch))
     }
 
     /// Takes an observer away. `false` if it was away already.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
-        let Observers { by_component, by_event, .. } = self.0.extensions.get_mut::<Observers>();
-        let mut lists = by_component.iter_mut().flatten();
-        let found = lists.find_map(|list| take_out(list, observer));
-        // The archetypes keep their flags: it is a test too much, no more. What the closures hold
+        let lists = &mut self.0.extensions.get_mut::<Observers>().lists;
+        // The archetypes keep their flags: it is a test too much, no more. What the closure holds
         // is dropped in the end, with all lists in order.
-        let found_event = by_event.values_mut().find_map(|list| take_out(list, observer));
-        found.is_some() || found_event.is_some()
+        let found = lists.values_mut().find_map(|list| {
+            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
+            Some(list.remove(place))
+        });
+        found.is_some()
     }
 
     /// Calls the observers of an event of any type, in the order of their registration. The
     /// entity is what the event is about; whether it is alive is for the observers to say.
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
-        let world = &mut *self.0;
-        let Some(newest) = world.extensions.get::<Observers>().map(Observers::newest) else {
-            return;
-        };
-        let mut last = None;
-        loop {
-            let observers = world.extensions.get_mut::<Observers>();
-            let list = observers.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
-            let Some((id, watch)) = next_of(list, last, newest) else { return };
-            last = Some(id);
-            let Some(watch) = watch.downcast_ref::<Arc<EventObserverFn<E>>>() else { continue };
-            world.call(None, |world| watch(world, event, entity));
-        }
+        self.0.tell(Topic::Type(TypeId::of::<E>()), None, (event, entity));
     }
 }
 
@@ -346,13 +325,28 @@ impl World {
 
     /// Whether anything observes events that the user makes, and those of relations.
     pub(crate) fn has_event_observers(&self) -> bool {
-        self.extensions.get::<Observers>().is_some_and(|hooks| !hooks.by_event.is_empty())
+        self.extensions.get::<Observers>().is_some_and(|hooks| hooks.has_event_observers)
     }
 
     /// The hooks and observers of a world whose kernel calls them from now on.
     fn watched(&mut self) -> &mut Observers {
         self.callbacks.trigger = trigger;
         self.extensions.get_mut()
+    }
+
+    /// Calls the observers that are there now, one after the other: those of a component for as long as the
+    /// entity has it.
+    fn tell(&mut self, topic: Topic, dispatched: Option<Event>, of: (&dyn Any, Entity)) {
+        let Some(newest) = self.extensions.get::<Observers>().map(|it| it.newest) else { return };
+        let (mut last, (event, entity)) = (None, of);
+        while let Some(next) = self.extensions.get_mut::<Observers>().next(topic, last, newest) {
+            last = Some(next.id);
+            let at = self.locate(entity).map(|at| self.archetypes.get(at.archetype).components());
+            if dispatched.is_some_and(|of| !at.is_some_and(|set| set.contains(of.component))) {
+                return;
+            }
+            self.call(dispatched, |world| (next.watch)(world, event, entity));
+        }
     }
 
     /// Calls an observer.
@@ -419,31 +413,14 @@ fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
 }
 
 impl World {
-    /// Calls the observers of one event, as long as there is something to tell.
-    fn trigger_one(&mut self, event: Event) {
-        let newest = self.extensions.get_mut::<Observers>().newest();
-        let mut last = None;
-        let next = |world: &mut Self, last| {
-            let list = world.extensions.get_mut::<Observers>().list(event.kind, event.component);
-            next_of(list, last, newest)
-        };
-        while let Some((id, watch)) = next(self, last) {
-            last = Some(id);
-            let at = self.locate(event.entity).map(|at| self.archetypes.get(at.archetype));
-            if !at.is_some_and(|it| it.components().contains(event.component)) {
-                return;
-            }
-            self.call(Some(event), |world| watch(world, event));
-        }
-    }
-
     /// Tells of these kinds, in this order, and of these components, or all.
     /// Each is told of once: also those that observers add meanwhile.
     fn trigger_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
         let mut told = Vec::new();
         while let Some(event) = self.pending(entity, kinds, which, &told) {
             told.push(event);
-            self.trigger_one(event);
+            let topic = Topic::Component(event.kind, event.component);
+            self.tell(topic, Some(event), (&event, entity));
         }
     }
 
@@ -472,7 +449,7 @@ impl World {
             })
             .find(|event| {
                 let is_observed = archetype.components().contains(event.component)
-                    && !hooks.list(event.kind, event.component).is_empty();
+                    && !hooks.list(Topic::Component(event.kind, event.component)).is_empty();
                 let is_being_told = event.kind.comes_before() && hooks.dispatch.contains(event);
                 is_observed && !is_being_told && !told.contains(event) && !stays(event)
             })
