@@ -38,15 +38,9 @@ pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 /// assert_eq!(world.by_id().get(imp, health)?, 7_u32.to_ne_bytes());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct ComponentDescriptor {
-    name: Name,
-    layout: Layout,
-    enableable: bool,
-    tracked: bool,
-    is_bytes: bool,
-    erased: ErasedFns,
-}
+// It has no id yet.
+#[derive(Clone, Debug)]
+pub struct ComponentDescriptor(ComponentInfo);
 
 impl ComponentDescriptor {
     /// The most bytes that a value may have.
@@ -57,14 +51,7 @@ impl ComponentDescriptor {
     /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
     /// take part in the state hash, and are saved in snapshots.
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
-        Self {
-            name: name.into(),
-            layout,
-            enableable: false,
-            tracked: false,
-            is_bytes: true,
-            erased: ErasedFns::PLAIN,
-        }
+        Self::new(name.into(), layout, Kind::Bytes, ErasedFns::PLAIN)
     }
 
     /// A component whose values are something else: with a function that drops one in place, and what it
@@ -119,41 +106,49 @@ impl ComponentDescriptor {
         clone: Option<CloneValueFn>,
         hash: Option<HashValueFn>,
     ) -> Self {
-        Self {
-            name: name.into(),
+        let erased = ErasedFns {
+            drop: drop.map(|(function, user_data)| DropFn { function, user_data }),
+            clone,
+            hash: hash.unwrap_or(ErasedFns::NONE.hash),
+            is_hashed: hash.is_some(),
+            ..ErasedFns::NONE
+        };
+        Self::new(name.into(), layout, Kind::Functions, erased)
+    }
+
+    fn new(name: Name, layout: Layout, kind: Kind, erased: ErasedFns) -> Self {
+        Self(ComponentInfo {
+            id: ComponentId::UNKNOWN,
+            kind,
+            name,
             layout,
             enableable: false,
             tracked: false,
-            is_bytes: false,
-            erased: ErasedFns {
-                drop: drop.map(|(function, user_data)| DropFn { function, user_data }),
-                clone,
-                hash: hash.unwrap_or(ErasedFns::NONE.hash),
-                is_hashed: hash.is_some(),
-                ..ErasedFns::NONE
-            },
-        }
+            erased,
+            was: &[],
+            fields: Name::from(""),
+            flags: ArchetypeFlags::NONE,
+            hides: false,
+            managed: false,
+            instead_of_clone: "",
+        })
     }
 
     /// The same, to be switched off and on per entity.
     #[must_use]
     pub fn enableable(self) -> Self {
-        Self { enableable: true, ..self }
+        Self(ComponentInfo { enableable: true, ..self.0 })
     }
 
     /// The same, with versions for each row that say when it was changed and added.
     #[must_use]
     pub fn tracked(self) -> Self {
-        Self { tracked: true, ..self }
+        Self(ComponentInfo { tracked: true, ..self.0 })
     }
-}
 
-debug_fields!([] ComponentDescriptor: name, layout, enableable, tracked, is_bytes);
-
-impl ComponentDescriptor {
     pub(super) fn register(self, registry: &mut Registry) -> Result<ComponentId, RegisterError> {
-        let Self { name, layout, enableable, tracked, is_bytes, erased } = self;
-        let (size, align) = (layout.size(), layout.align());
+        let Self(info) = self;
+        let (name, size, align) = (info.name.clone(), info.layout.size(), info.layout.align());
         if registry.by_name(&name).is_some() {
             return Err(RegisterError::NameTaken(name));
         }
@@ -167,22 +162,7 @@ impl ComponentDescriptor {
             return Err(RegisterError::Unpadded(name));
         }
         let id = registry.next_id().ok_or(RegisterError::TooMany)?;
-        let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
-        registry.push(ComponentInfo {
-            id,
-            kind,
-            name,
-            layout,
-            enableable,
-            tracked,
-            erased,
-            was: &[],
-            fields: Name::from(""),
-            flags: ArchetypeFlags::NONE,
-            hides: false,
-            managed: false,
-            instead_of_clone: "",
-        });
+        registry.push(ComponentInfo { id, ..info });
         Ok(id)
     }
 }
