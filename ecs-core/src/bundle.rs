@@ -115,7 +115,7 @@ pub(crate) unsafe trait AnyParts {
 }
 
 impl<T: Component> Bundle for T {
-    type Parts = Value<T, false>;
+    type Parts = Value<T>;
 
     #[inline]
     fn into_parts(self) -> Self::Parts {
@@ -128,16 +128,16 @@ impl<T: Component> Bundle for T {
     }
 }
 
-/// A component; if `MANAGED`, also one that only the world gives and takes.
+/// A component.
 #[expect(unnameable_types, reason = "it is hidden behind `Bundle::Parts`")]
 #[derive(Debug)]
-pub struct Value<T, const MANAGED: bool>(pub(crate) T);
+pub struct Value<T>(T);
 
 // SAFETY: one component: one id, and one value of its type by the first pointer, so a row that is
 // written has it (I-2).
-unsafe impl<T: Component, const MANAGED: bool> Parts for Value<T, MANAGED> {
+unsafe impl<T: Component> Parts for Value<T> {
     const COUNT: usize = {
-        assert!(MANAGED || !T::MANAGED, "this component is the world's to give and to take");
+        assert!(!T::MANAGED, "this component is the world's to give and to take");
         1
     };
     const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();

@@ -55,8 +55,8 @@ struct Family {
     members: Vec<Entity>,
     /// Where each member stands.
     places: hashbrown::HashMap<Entity, usize, BuildFibonacci>,
-    /// Whether another entity is related to one of them, or one of them to another entity.
-    has_outsiders: bool,
+    /// How many pairs there are of one of them and another entity.
+    outsiders: usize,
 }
 
 /// Copies of entities.
@@ -198,7 +198,7 @@ impl World {
         while copies.len() < count {
             let (members, flags) = self.copy_family(&family);
             copies.push(members[0]);
-            if family.has_outsiders {
+            if family.outsiders > 0 {
                 self.adopt(&members);
             }
             let tells_of_relations = self.has_event_observers();
@@ -226,18 +226,20 @@ impl World {
         }
         let places: hashbrown::HashMap<_, _, _> =
             members.iter().enumerate().map(|(place, &member)| (member, place)).collect();
-        let has_outsiders = self.relations().iter().any(|relation| {
-            members.iter().any(|&member| {
-                let sides = [relation.targets, relation.sources];
-                let others = sides.into_iter().flat_map(|side| side.of_entity(self, member));
-                others.into_iter().any(|other| !places.contains_key(other))
-            })
-        });
-        Ok(Family { members, places, has_outsiders })
+        let sides = self.relations().iter().flat_map(|it| [it.targets, it.sources]);
+        let others = sides
+            .flat_map(|side| members.iter().flat_map(move |&member| side.of_entity(self, member)));
+        let outsiders = others.filter(|other| !places.contains_key(*other)).count();
+        Ok(Family { members, places, outsiders })
     }
 
     /// One copy of each member. Should a clone panic, or there be no handle left, there is none.
     fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, ArchetypeFlags) {
+        if family.outsiders > 0 {
+            // For the copies, and for those that they are related to: both, or nothing is done.
+            let chunks = self.chunks_for(family.members.len()) + family.outsiders;
+            self.blocks.directory.expect_room(chunks);
+        }
         let mut made = Vec::with_capacity(family.members.len());
         let handles = Vec::with_capacity(family.members.len());
         let mut copying = Copying { world: self, handles, is_complete: false };
@@ -270,7 +272,10 @@ impl World {
         for index in 0..self.relations().len() {
             let relation = self.relations()[index];
             for target in relation.targets.of_entity(self, copy).to_vec() {
-                (relation.trigger)(self, true, (copy, target));
+                // An observer may have taken it apart.
+                if relation.targets.of_entity(self, copy).contains(&target) {
+                    (relation.trigger)(self, true, (copy, target));
+                }
             }
         }
     }

@@ -136,13 +136,16 @@ pub struct RelationRules {
 
 /// The number of a relation in its world: [`RelationMut::id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RelationId(usize);
+pub struct RelationId {
+    world: u64,
+    index: usize,
+}
 
 impl RelationId {
     /// The number itself: the first relation of a world has 0.
     #[must_use]
     pub const fn index(self) -> usize {
-        self.0
+        self.index
     }
 }
 
@@ -246,42 +249,13 @@ pub(crate) struct EntityQueue {
     gone: usize,
 }
 
-/// The entities of one side of a relation, in order.
-pub(crate) trait List {
-    fn of(list: EntityList) -> Self;
-    fn as_slice(&self) -> &[Entity];
-    fn as_mut_slice(&mut self) -> &mut [Entity];
-    fn push(&mut self, entity: Entity);
-    fn remove(&mut self, place: usize);
-}
-
-impl List for EntityList {
-    fn of(list: EntityList) -> Self {
-        list
-    }
-
-    fn as_slice(&self) -> &[Entity] {
-        self
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [Entity] {
-        self
-    }
-
-    fn push(&mut self, entity: Entity) {
-        Self::push(self, entity);
-    }
-
-    fn remove(&mut self, place: usize) {
-        Self::remove(self, place);
-    }
-}
-
-impl List for EntityQueue {
-    fn of(list: EntityList) -> Self {
+impl From<EntityList> for EntityQueue {
+    fn from(list: EntityList) -> Self {
         Self { list, gone: 0 }
     }
+}
 
+impl EntityQueue {
     fn as_slice(&self) -> &[Entity] {
         &self.list[self.gone..]
     }
@@ -312,10 +286,8 @@ impl List for EntityQueue {
 
 /// One side of a relation.
 pub(crate) trait Side: Component + Deref<Target = [Entity]> {
-    type List: List;
-
     fn of(list: EntityList) -> Self;
-    fn list_mut(&mut self) -> &mut Self::List;
+    fn list_mut(&mut self) -> &mut EntityQueue;
 }
 
 /// Writes how many entities there are, and their handles.
@@ -325,7 +297,7 @@ fn write_list(list: &[Entity], out: &mut Vec<u8>) {
 }
 
 /// Reads what [`write_list`] has written.
-pub(crate) fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
+fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
     let (count, rest) = source.split_first_chunk().ok_or(CodecError)?;
     let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| CodecError)?;
     let bytes = count.checked_mul(size_of::<u64>()).ok_or(CodecError)?;
@@ -346,21 +318,19 @@ fn side_name(side: &str, relation: &str) -> Name {
 }
 
 macro_rules! side {
-    ($(#[$doc:meta])* $name:ident: $list:ty) => {
+    ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         pub struct $name<R: Relation> {
-            list: $list,
+            list: EntityQueue,
             _relation: PhantomData<fn() -> R>,
         }
 
         impl<R: Relation> Side for $name<R> {
-            type List = $list;
-
             fn of(list: EntityList) -> Self {
-                Self { list: List::of(list), _relation: PhantomData }
+                Self { list: list.into(), _relation: PhantomData }
             }
 
-            fn list_mut(&mut self) -> &mut $list {
+            fn list_mut(&mut self) -> &mut EntityQueue {
                 &mut self.list
             }
         }
@@ -405,12 +375,12 @@ macro_rules! side {
 side! {
     /// The entities that an entity is related to by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    Targets: EntityList
+    Targets
 }
 side! {
     /// The entities that are related to an entity by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
-    Sources: EntityQueue
+    Sources
 }
 
 /// Why two entities could not be related.

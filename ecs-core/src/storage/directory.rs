@@ -104,11 +104,17 @@ impl Directory {
     /// Panics if the world has 2,097,151 chunks already.
     pub(crate) fn prepare(&mut self) {
         if self.free.is_empty() {
-            assert!(self.entries.len() < CHUNKS_LIMIT, "a world has at most {CHUNKS_LIMIT} chunks");
+            self.expect_room(1);
             self.entries.reserve(1);
             // Giving numbers back, which happens while rows are being taken out, needs no memory.
             self.free.reserve(self.entries.len() + 1);
         }
+    }
+
+    /// Panics unless there is room for so many more chunks.
+    pub(crate) fn expect_room(&self, chunks: usize) {
+        let room = self.free.len() + CHUNKS_LIMIT.saturating_sub(self.entries.len());
+        assert!(chunks <= room, "a world has at most {CHUNKS_LIMIT} chunks");
     }
 
     /// Counts a change. A caller that moves something that may panic

@@ -397,6 +397,20 @@ fn wrong_use_of_a_relation_by_id_is_an_error() {
 }
 
 #[test]
+fn the_id_of_a_relation_of_another_world_finds_none() {
+    let [mut world, mut other] = [World::new(), World::new()];
+    let [likes, serves] = script_relations(&mut world);
+    let [others, _] = script_relations(&mut other);
+    let child_of = other.relation_mut::<ChildOf>().id();
+    assert_ne!(likes, others, "the first relation of either");
+    for id in [others, child_of] {
+        assert!(world.by_id().relation(id).is_none() && world.by_id_mut().relation(id).is_none());
+        assert!(other.by_id().relation(id).is_some());
+    }
+    let _: RelationRef<'_> = relation(&world, serves);
+}
+
+#[test]
 fn an_entity_that_waits_to_be_cleaned_up_has_no_relations() {
     let mut world = World::new();
     let [a, b] = numbered(&mut world);
@@ -411,6 +425,34 @@ fn an_entity_that_waits_to_be_cleaned_up_has_no_relations() {
     check(&world);
     world.remove::<Grave>(buried).expect("it has one");
     assert_eq!(world.len(), 1);
+    check(&world);
+}
+
+#[test]
+fn observers_are_not_told_of_a_pair_that_others_have_taken_apart_meanwhile() {
+    let mut world = World::new();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&told);
+    world.hooks().observe_event(move |_: &mut World, pair: &Related<ChildOf>, _: Entity| {
+        log.lock().expect("no panic").push((pair.source, pair.target));
+    });
+    let [first, second, gone, moved] = core::array::from_fn(|_| world.spawn(()));
+    for child in [gone, moved] {
+        world.relation_mut::<ChildOf>().set_parent(child, first).expect("alive");
+    }
+    world.hooks().observe_event(move |world: &mut World, _: &Unrelated<ChildOf>, child: Entity| {
+        if child == gone {
+            // It is told of again by what it does.
+            _ = world.despawn(child);
+        } else {
+            world.relation_mut::<ChildOf>().set_parent(child, None).expect("alive");
+        }
+    });
+    for child in [gone, moved] {
+        let mut family = world.relation_mut::<ChildOf>();
+        assert_eq!(family.add(child, second), Ok(true));
+    }
+    assert_eq!(*told.lock().expect("no panic"), [(gone, first), (moved, first)]);
     check(&world);
 }
 

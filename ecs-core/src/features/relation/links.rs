@@ -7,25 +7,19 @@ use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
 use super::{
-    ChildOf, EntityList, List, OnTargetDespawn, Related, Relation, RelationError, RelationId,
-    RelationRules, Side, Sources, Targets, Unrelated, side_name,
+    ChildOf, EntityList, EntityQueue, OnTargetDespawn, Related, Relation, RelationError,
+    RelationId, RelationRules, Side, Sources, Targets, Unrelated, side_name,
 };
 use crate::archetype::Archetype;
-use crate::bundle::Value;
 use crate::commands::CommandBuffer;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo};
+use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, CommandFailureReason, NoSuchEntity};
 use crate::features::dynamic::{ById, ByIdMut, RegisterError};
 use crate::hash::BuildFibonacci;
+use crate::storage::RowAddress;
 use crate::world::{AfterDespawn, EntitySet, World};
-
-/// A pair that was related and is no longer, to be told of when everything is in order.
-struct Broken {
-    source: Entity,
-    target: Entity,
-    trigger: TriggerFn,
-}
 
 /// Tells observers that two entities, the source first, are related, or are no longer.
 type TriggerFn = fn(&mut World, bool, Pair);
@@ -43,111 +37,87 @@ pub(crate) struct RelationFns {
 #[derive(Clone, Copy)]
 pub(crate) struct SideFns {
     pub(crate) id: ComponentId,
-    list: fn(&World, ComponentId, Entity) -> Option<&[Entity]>,
-    /// Adds to the list of an entity; `false` if it has none.
-    push: fn(&mut World, ComponentId, Entity, Entity) -> bool,
+    read: fn(&Archetype, RowAddress, usize) -> &[Entity],
+    write: fn(&mut Archetype, RowAddress, usize) -> &mut EntityQueue,
     /// Gives the component to an entity that does not have it, with this list.
-    give: fn(&mut World, ComponentId, Entity, EntityList),
-    /// Takes the component from an entity.
-    take: fn(&mut World, ComponentId, Entity),
-    /// How many are left; `None` if the entity was not in the list.
-    remove: fn(&mut World, ComponentId, Entity, Entity) -> Option<usize>,
-    /// Puts a list in place of the one that the entity has.
-    replace: fn(&mut World, ComponentId, Entity, EntityList),
+    give: fn(&mut World, Entity, ComponentId, EntityList),
 }
 
 impl SideFns {
-    /// Of a component that is this type.
+    /// Of a component that holds values of this type.
     fn of<S: Side>(id: ComponentId) -> Self {
         Self {
             id,
-            list: |world, id, entity| world.side::<S>(id, entity).map(|side| &**side),
-            push: |world, id, entity, other| {
-                let side = world.side_mut::<S>(id, entity);
-                side.map(|side| side.list_mut().push(other)).is_some()
-            },
-            // As bundles, whose ways from archetype to archetype are found sooner than those of ids.
-            give: |world, _, entity, list| {
-                if let Some(row) = world.moves().locate(entity) {
-                    _ = row.insert(Value::<_, true>(S::of(list)));
-                }
-            },
-            take: |world, _, entity| {
-                if let Some(row) = world.moves().locate(entity) {
-                    // A list of entities; to drop it calls no user code.
-                    drop(row.remove::<Value<S, true>>());
-                }
-            },
-            remove: |world, id, entity, other| {
-                let side = world.side_mut::<S>(id, entity)?;
-                let place = place_of(side, other)?;
-                side.list_mut().remove(place);
-                Some(side.len())
-            },
-            replace: |world, id, entity, list| {
-                if let Some(side) = world.side_mut::<S>(id, entity) {
-                    *side = S::of(list);
-                }
-            },
-        }
-    }
-
-    /// Of a component that holds values of this type under a name of its own.
-    fn named<S: Side>(id: ComponentId) -> Self {
-        Self {
-            give: |world, id, entity, list| world.give(entity, id, S::of(list)),
-            take: |world, id, entity| {
-                if let Some(row) = world.moves().locate(entity) {
-                    drop(row.remove_ids(&[id]));
-                }
-            },
-            ..Self::of::<S>(id)
+            read: |archetype, at, column| archetype.value::<S>(at, column),
+            write: |archetype, at, column| archetype.value_mut::<S>(at, column).list_mut(),
+            give: |world, entity, id, list| world.give(entity, id, S::of(list)),
         }
     }
 
     /// The list of an entity, which is empty where the entity has none or is not in the world.
     pub(crate) fn of_entity(self, world: &World, entity: Entity) -> &[Entity] {
-        (self.list)(world, self.id, entity).unwrap_or_default()
+        let list = |at: Location| {
+            let archetype = world.archetypes.get(at.archetype);
+            Some((self.read)(archetype, at.address, archetype.column_of(self.id)?))
+        };
+        world.locate(entity).and_then(list).unwrap_or_default()
+    }
+
+    /// The list of an entity that has one, to be changed.
+    fn list_mut(self, world: &mut World, entity: Entity) -> Option<&mut EntityQueue> {
+        world.next_version();
+        let at = world.locate(entity)?;
+        let archetype = world.archetypes.get(at.archetype);
+        let column = archetype.column_of(self.id)?;
+        archetype.mark_changed(at.address, column, world.window());
+        Some((self.write)(world.archetypes.get_mut(at.archetype), at.address, column))
     }
 
     fn push(self, world: &mut World, entity: Entity, other: Entity) {
-        if !(self.push)(world, self.id, entity, other) {
-            (self.give)(world, self.id, entity, EntityList::from_slice(&[other]));
+        match self.list_mut(world, entity) {
+            Some(list) => list.push(other),
+            None => (self.give)(world, entity, self.id, EntityList::from_slice(&[other])),
         }
     }
 
     /// Whether it was in the list of the entity. What becomes empty goes.
     fn remove(self, world: &mut World, entity: Entity, other: Entity) -> bool {
-        let left = (self.remove)(world, self.id, entity, other);
-        if left == Some(0) {
-            (self.take)(world, self.id, entity);
+        let Some(list) = self.list_mut(world, entity) else { return false };
+        let Some(place) = place_of(list.as_slice(), other) else { return false };
+        list.remove(place);
+        if list.as_slice().is_empty() {
+            self.take(world, entity);
         }
-        left.is_some()
+        true
     }
 
-    fn replace(self, world: &mut World, entity: Entity, list: EntityList) {
-        if list.is_empty() {
-            (self.take)(world, self.id, entity);
-        } else {
-            (self.replace)(world, self.id, entity, list);
+    /// Takes the component from an entity.
+    fn take(self, world: &mut World, entity: Entity) {
+        if let Some(row) = world.moves().locate(entity) {
+            // A list of entities; to drop it calls no user code.
+            drop(row.remove_ids(&[self.id]));
         }
     }
-}
 
-impl World {
-    fn side<S: Side>(&self, id: ComponentId, entity: Entity) -> Option<&S> {
-        let location = self.locate(entity)?;
-        let archetype = self.archetypes.get(location.archetype);
-        Some(archetype.value(location.address, archetype.column_of(id)?))
+    fn replace(self, world: &mut World, entity: Entity, others: EntityList) {
+        if others.is_empty() {
+            self.take(world, entity);
+        } else if let Some(list) = self.list_mut(world, entity) {
+            *list = others.into();
+        }
     }
 
-    fn side_mut<S: Side>(&mut self, id: ComponentId, entity: Entity) -> Option<&mut S> {
-        self.next_version();
-        let location = self.locate(entity)?;
-        let archetype = self.archetypes.get(location.archetype);
-        let column = archetype.column_of(id)?;
-        archetype.mark_changed(location.address, column, self.window());
-        Some(self.archetypes.get_mut(location.archetype).value_mut(location.address, column))
+    /// The entities that have the component, with their lists.
+    fn lists(self, archetypes: &[Archetype]) -> impl Iterator<Item = (Entity, &[Entity])> {
+        let having = archetypes.iter().filter_map(move |it| Some((it, it.column_of(self.id)?)));
+        having.flat_map(move |(archetype, column)| {
+            (0..archetype.chunk_count()).flat_map(move |chunk| {
+                let entities = archetype.entities(chunk).iter().enumerate();
+                entities.map(move |(row, &entity)| {
+                    (entity, (self.read)(archetype, RowAddress { chunk, row }, column))
+                })
+            })
+        })
     }
 }
 
@@ -211,25 +181,34 @@ impl World {
 
     /// The relation whose sources have this component.
     fn relation_of(&self, targets: ComponentId) -> Option<RelationId> {
-        self.relations().iter().position(|known| known.targets.id == targets).map(RelationId)
+        let index = self.relations().iter().position(|known| known.targets.id == targets)?;
+        Some(RelationId { world: self.id(), index })
     }
 
     fn push_relation(&mut self, relation: RelationFns) -> RelationId {
         let relations = self.extensions.get_mut::<Vec<RelationFns>>();
         relations.push(relation);
-        let number = RelationId(relations.len() - 1);
+        let index = relations.len() - 1;
         self.callbacks.dependents = dependents;
         self.callbacks.unrelate = unrelate;
         self.callbacks.check = check_relations;
         // Archetypes with its components are to see to it.
         self.add_flags(relation.targets.id, ArchetypeFlags::RELATED);
         self.add_flags(relation.sources.id, ArchetypeFlags::RELATED);
-        number
+        RelationId { world: self.id(), index }
     }
 
     /// The relations that were used in this world.
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
+    }
+
+    /// How many chunks are enough for so many rows to go to archetypes that lack a side of a relation, or
+    /// to be copied to such. There the rows are smaller, and so those of an archetype fill about as many
+    /// chunks as before.
+    pub(crate) fn chunks_for(&self, rows: usize) -> usize {
+        let sides = 2 * self.relations().len();
+        rows.min(2 * sides * (self.blocks.directory.len() + self.archetypes().len()))
     }
 }
 
@@ -390,6 +369,8 @@ impl<'w, R> RelationMut<'w, R> {
         if rules.is_acyclic && relation.leads_to(world, target, source) {
             return Err(RelationError::Cycle { source, target });
         }
+        // The source, the target and the old one may each go to another archetype.
+        world.blocks.directory.expect_room(3);
         let old = targets.of_entity(world, source).first().copied().filter(|_| rules.is_exclusive);
         if let Some(old) = old {
             sources.remove(world, old, source);
@@ -401,7 +382,10 @@ impl<'w, R> RelationMut<'w, R> {
         if let Some(old) = old {
             trigger(world, false, (source, old));
         }
-        trigger(world, true, (source, target));
+        // An observer that was told of the old pair may have taken the new one apart.
+        if old.is_none() || targets.of_entity(world, source).contains(&target) {
+            trigger(world, true, (source, target));
+        }
         Ok(true)
     }
 
@@ -413,6 +397,8 @@ impl<'w, R> RelationMut<'w, R> {
         self.world.expect_there(source)?;
         let RelationFns { targets, sources, trigger, .. } = *self.fns();
         let world = &mut *self.world;
+        // Both may go to another archetype.
+        world.blocks.directory.expect_room(2);
         let was_related = targets.remove(world, source, target);
         if was_related {
             sources.remove(world, target, source);
@@ -493,14 +479,7 @@ fn place_of(list: &[Entity], other: Entity) -> Option<usize> {
 /// I-18.
 fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
     for relation in world.relations() {
-        let lists = |side: SideFns| {
-            let having =
-                world.archetypes().iter().filter(move |it| it.components().contains(side.id));
-            let rows = having.flat_map(Archetype::all_entities);
-            rows.map(move |row| (row, side.of_entity(world, row)))
-        };
-        let (targets, sources) = (lists(relation.targets), lists(relation.sources));
-        relation.check(targets, sources).map_err(|detail| {
+        relation.check(world.archetypes()).map_err(|detail| {
             let name = world.registry.info(relation.targets.id).name();
             BrokenInvariant { invariant: "I-18", detail: format!("{name}: {detail}") }
         })?;
@@ -536,27 +515,6 @@ impl RelationFns {
         false
     }
 
-    /// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
-    fn forget(self, world: &mut World, entity: Entity, broken: &mut Vec<Broken>) {
-        let Self { targets, sources, trigger, .. } = self;
-        let is_told_of = world.has_event_observers();
-        for target in targets.of_entity(world, entity).to_vec() {
-            sources.remove(world, target, entity);
-            if is_told_of {
-                broken.push(Broken { source: entity, target, trigger });
-            }
-        }
-        for source in sources.of_entity(world, entity).to_vec() {
-            if source == entity {
-                continue;
-            }
-            targets.remove(world, source, entity);
-            if is_told_of {
-                broken.push(Broken { source, target: entity, trigger });
-            }
-        }
-    }
-
     /// Brings the lists of an entity that was copied, with those of others, in step.
     pub(crate) fn adopt(self, world: &mut World, copy: Entity, family: &EntitySet) {
         let Self { targets, sources, .. } = self;
@@ -576,13 +534,9 @@ impl RelationFns {
 
     /// Whether the two sides are in step (I-18): all targets that sources list, and all sources that
     /// targets list.
-    pub(crate) fn check<List: AsRef<[Entity]>>(
-        &self,
-        targets: impl Iterator<Item = (Entity, List)>,
-        sources: impl Iterator<Item = (Entity, List)>,
-    ) -> Result<(), &'static str> {
-        let forward = pairs(targets, |source, target| (source, target))?;
-        if forward != pairs(sources, |target, source| (source, target))? {
+    pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), &'static str> {
+        let forward = pairs(self.targets.lists(archetypes), |source, target| (source, target))?;
+        if forward != pairs(self.sources.lists(archetypes), |target, source| (source, target))? {
             return Err("the sides of a relation are not in step");
         }
         let is_twice = |pair: &[Pair]| pair[0] == pair[1];
@@ -598,16 +552,16 @@ impl RelationFns {
 }
 
 /// All pairs of one side, in order.
-fn pairs<List: AsRef<[Entity]>>(
-    lists: impl Iterator<Item = (Entity, List)>,
+fn pairs<'a>(
+    lists: impl Iterator<Item = (Entity, &'a [Entity])>,
     pair: impl Fn(Entity, Entity) -> Pair,
 ) -> Result<Vec<Pair>, &'static str> {
     let mut all = Vec::new();
     for (row, list) in lists {
-        if list.as_ref().is_empty() {
+        if list.is_empty() {
             return Err("an entity is related to no other");
         }
-        all.extend(list.as_ref().iter().map(|&other| pair(row, other)));
+        all.extend(list.iter().map(|&other| pair(row, other)));
     }
     all.sort_unstable_by_key(|&(source, target)| (source.to_bits(), target.to_bits()));
     Ok(all)
@@ -645,37 +599,51 @@ fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
     }
 }
 
-/// Takes an entity that is about to go out of the lists of all others.
+/// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
 fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
-    let mut broken = Vec::new();
-    for index in 0..world.relations().len() {
-        world.relations()[index].forget(world, entity, &mut broken);
+    let mut broken: Vec<(usize, Pair)> = Vec::new();
+    for (index, relation) in world.relations().iter().enumerate() {
+        let targets = relation.targets.of_entity(world, entity).iter();
+        broken.extend(targets.map(|&target| (index, (entity, target))));
+        let sources = relation.sources.of_entity(world, entity).iter();
+        let others = sources.filter(|&&source| source != entity);
+        broken.extend(others.map(|&source| (index, (source, entity))));
     }
-    if broken.is_empty() {
+    // The entity itself may stay, to be cleaned up.
+    world.blocks.directory.expect_room(world.chunks_for(broken.len()) + 1);
+    for &(index, (source, target)) in &broken {
+        let RelationFns { targets, sources, .. } = world.relations()[index];
+        if source == entity {
+            sources.remove(world, target, source);
+        } else {
+            targets.remove(world, source, target);
+        }
+    }
+    if broken.is_empty() || !world.has_event_observers() {
         return None;
     }
-    let tell = |world: &mut World, pair: Broken| {
-        (pair.trigger)(world, false, (pair.source, pair.target));
+    let tell = |world: &mut World, (index, pair): (usize, Pair)| {
+        (world.relations()[index].trigger)(world, false, pair);
     };
     Some(Box::new(move |world| broken.into_iter().for_each(|pair| tell(world, pair))))
 }
 
 /// Relations by their numbers.
 impl<'w> ById<'w> {
-    /// A relation by its number, to be looked at. `None` if this world has no relation of that number.
+    /// A relation by its number, to be looked at. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationRef<'w>> {
-        let fns = self.0.relations().get(relation.index())?;
-        Some(RelationRef::new(self.0, Some(fns)))
+        let is_known = relation.world == self.0.id();
+        is_known.then(|| RelationRef::new(self.0, self.0.relations().get(relation.index)))
     }
 }
 
 /// Relations by their numbers.
 impl<'w> ByIdMut<'w> {
-    /// A relation by its number, to be changed. `None` if this world has no relation of that number.
+    /// A relation by its number, to be changed. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationMut<'w>> {
-        let is_known = relation.index() < self.0.relations().len();
+        let is_known = relation.world == self.0.id();
         is_known.then(|| RelationMut::new(self.0, relation))
     }
 
@@ -718,8 +686,8 @@ impl<'w> ByIdMut<'w> {
         let sources = registry.next_id().ok_or(RegisterError::TooMany)?;
         registry.push(ComponentInfo::named::<Sources<Nameless>>(sources, sources_name));
         let number = self.0.push_relation(RelationFns {
-            targets: SideFns::named::<Targets<Nameless>>(targets),
-            sources: SideFns::named::<Sources<Nameless>>(sources),
+            targets: SideFns::of::<Targets<Nameless>>(targets),
+            sources: SideFns::of::<Sources<Nameless>>(sources),
             rules,
             trigger: |_, _, _| {},
         });
@@ -766,5 +734,75 @@ fn relation_reason(error: RelationError, source: Entity) -> CommandFailureReason
             CommandFailureReason::ForeignDeferred
         }
         error => CommandFailureReason::Relation(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[derive(crate::Component, Clone)]
+    struct Huge([u64; 15_000]);
+
+    #[derive(crate::Component, Clone)]
+    #[component(cleanup)]
+    struct Grave;
+
+    #[derive(crate::Component, Clone)]
+    struct A;
+
+    #[derive(crate::Component)]
+    struct B;
+
+    #[derive(crate::Component)]
+    struct C;
+
+    struct Likes;
+    impl Relation for Likes {}
+
+    /// How many chunks a world has at most in tests.
+    const CHUNKS_LIMIT: usize = 16;
+
+    #[test]
+    fn a_world_without_another_chunk_keeps_both_sides_in_step() {
+        type Attempt = fn(&mut World, [Entity; 4]);
+        let attempts: [(&str, Attempt); 6] = [
+            ("add", |world, [_, b, _, d]| {
+                world.relation_mut::<ChildOf>().set_parent(d, b).expect("alive");
+            }),
+            ("add another", |world, [a, b, ..]| {
+                world.relation_mut::<ChildOf>().set_parent(a, b).expect("alive");
+            }),
+            ("remove", |world, [a, b, ..]| _ = world.relation_mut::<Likes>().remove(a, b)),
+            ("despawn", |world, [a, ..]| world.despawn(a).expect("alive")),
+            ("despawn a target", |world, [_, b, ..]| world.despawn(b).expect("alive")),
+            ("copy", |world, [a, ..]| drop(world.instantiate(a, 1).expect("can be copied"))),
+        ];
+        for (name, attempt) in attempts {
+            let mut refused = 0;
+            for room in 0..8 {
+                let mut world = World::new();
+                // Each in an archetype of its own.
+                let (a, b) = (world.spawn((A, Grave)), world.spawn(B));
+                let (c, d) = (world.spawn(C), world.spawn(()));
+                for (source, target) in [(a, b), (a, c), (c, a), (b, d)] {
+                    world.relation_mut::<Likes>().add(source, target).expect("alive");
+                }
+                world.relation_mut::<ChildOf>().set_parent(a, c).expect("alive");
+                world.compact();
+                while world.blocks.directory.len() < CHUNKS_LIMIT - room {
+                    world.spawn(Huge([1; 15_000]));
+                }
+                let before = world.state_hash();
+                let attempt = AssertUnwindSafe(|| attempt(&mut world, [a, b, c, d]));
+                if catch_unwind(attempt).is_err() {
+                    refused += 1;
+                    assert_eq!(world.state_hash(), before, "{name} with {room} chunks");
+                }
+                world.check().unwrap_or_else(|error| panic!("{name} with {room}: {error}"));
+            }
+            assert!((1..8).contains(&refused), "{name}: {refused} times");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
 use crate::features::prefab::Prefab;
-use crate::features::relation::{EntityList, RelationFns, read_list};
+use crate::features::relation::RelationFns;
 use crate::storage::{BlockPool, RowAddress};
 use crate::world::{Finishing, World};
 
@@ -46,7 +46,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
     };
     let loaded =
         image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype));
-    match loaded.and_then(|()| building.check(image, world.relations())) {
+    match loaded.and_then(|()| building.check(world.relations())) {
         Ok(()) => {
             let report = building.report(image);
             let Building { archetypes, entities, pool, finished, .. } = building;
@@ -80,12 +80,10 @@ struct Building<'a> {
 
 impl Building<'_> {
     /// Whether what was built can be.
-    fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
+    fn check(&self, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
         for relation in relations {
-            let lists = |of| lists(image, self.ids.iter().position(|&id| id == Some(of)));
-            let is_true = relation.check(lists(relation.targets.id), lists(relation.sources.id));
-            is_true.map_err(contradiction)?;
+            relation.check(self.archetypes.list()).map_err(contradiction)?;
         }
         Ok(())
     }
@@ -200,24 +198,6 @@ fn load_marks(
             marks.versions[slot].set(row, changed, added);
         }
     }
-}
-
-/// What the component of this number lists, one side of a relation. Its values were read already.
-fn lists<'a>(
-    image: &'a Image<'_>,
-    number: Option<usize>,
-) -> impl Iterator<Item = (Entity, EntityList)> + 'a {
-    let having = image.archetypes.iter().filter_map(move |archetype| {
-        let column = archetype.components.binary_search(&number?).ok()?;
-        Some((archetype, column))
-    });
-    having.flat_map(|(archetype, column)| {
-        archetype.chunks.iter().enumerate().flat_map(move |(index, chunk)| {
-            let mut values = archetype.columns_of(index)[column].values;
-            let rows = chunk.entities().flatten();
-            rows.map(move |row| (row, read_list(&mut values).unwrap_or_default()))
-        })
-    })
 }
 
 enum Failure {
