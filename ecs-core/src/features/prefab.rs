@@ -5,16 +5,14 @@ use alloc::vec::Vec;
 use crate::archetype::Archetypes;
 use crate::bundle::{Bundle, mapped};
 use crate::commands::CommandBuffer;
-use crate::component::{
-    ArchetypeFlags, CloneFn, Codec, Component, ComponentInfo, HashRule, Registry,
-};
+use crate::component::{ArchetypeFlags, CloneFn, Codec, Component, HashRule, Registry};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::features::relation::ChildOf;
 use crate::hash::BuildFibonacci;
 use crate::name::Name;
-use crate::transfer::{Bundles, Part, RowCopies, Transition};
+use crate::transfer::{Bundles, Change, RowCopies, Transition};
 use crate::user_code::expected;
 use crate::world::{EntitySet, Lifecycle, World};
 
@@ -426,6 +424,7 @@ fn copying<'a>(
     archetypes: &mut Archetypes,
 ) -> &'a Transition {
     let prefab = registry.get::<Prefab>();
-    let is_copied = |info: &&ComponentInfo| !info.is_cleanup() && Some(info.id()) != prefab;
-    bundles.partial(Part::Copied, from.archetype, registry, archetypes, is_copied, None)
+    let (source, ids) = (from.archetype, prefab.as_slice());
+    let copying = bundles.transition_of_ids(Change::Copy, ids, source, registry, archetypes);
+    copying.expect("it leads somewhere")
 }

@@ -11,7 +11,7 @@ use core::hash::{Hash, Hasher};
 use super::plan::{BundleIds, Change, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ComponentSet};
 use crate::bundle::Parts;
-use crate::component::{ComponentId, ComponentInfo, Registry};
+use crate::component::{ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::MissingComponent;
 use crate::hash::{BuildFibonacci, Fibonacci, TypeMap};
@@ -25,27 +25,27 @@ pub(crate) struct Bundles {
     /// The components of each bundle.
     known: Vec<BundleIds>,
     /// Places among the transitions that were asked for lately.
-    cached_edges: [EdgeCache; 2],
-    /// By what is done with the bundle.
-    edges: [Edges; 2],
-    partial: hashbrown::HashMap<(Part, u32), Transition, BuildFibonacci>,
+    cached_edges: [EdgeCache<TypeId>; 2],
+    /// The same of single components by their ids, and of none.
+    cached_edges_of_id: [EdgeCache<Option<ComponentId>>; 4],
+    /// By what is done with the components.
+    edges: [Edges; 4],
 }
 
-/// The set that a change leads to from another one; `None` if that lacks what is removed.
-fn target(change: Change, from: &ComponentSet, ids: &[ComponentId]) -> Option<ComponentSet> {
+/// The set that a change leads to from an archetype; `None` if that lacks what is removed.
+fn target(change: Change, from: &Archetype, ids: &[ComponentId]) -> Option<ComponentSet> {
+    let set = from.components();
+    let those = |are_cleanup: bool| {
+        let infos = from.columns.iter().map(|column| &column.info);
+        let ids = infos.filter(|info| info.is_cleanup() == are_cleanup).map(|info| info.id);
+        ComponentSet::new(ids.collect())
+    };
     match change {
-        Change::Insert => Some(from.with(ids)),
-        Change::Remove => ids.iter().all(|&id| from.contains(id)).then(|| from.without(ids)),
+        Change::Insert => Some(set.with(ids)),
+        Change::Remove => ids.iter().all(|&id| set.contains(id)).then(|| set.without(ids)),
+        Change::Strip => Some(those(true).with(ids)),
+        Change::Copy => Some(those(false).without(ids)),
     }
-}
-
-/// A part of a row that goes elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
-    /// What a despawned entity keeps.
-    Cleanup,
-    /// What the copies of an entity get; they may come to lie in the archetype of the source.
-    Copied,
 }
 
 impl Bundles {
@@ -140,6 +140,23 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
+        let cached = self.cached_edges_of_id[change as usize].get(ids.first().copied(), from.0);
+        let place = match cached.filter(|_| ids.len() <= 1) {
+            Some(place) => place,
+            None => self.find_edge_of_ids(change, ids, from, registry, archetypes),
+        };
+        self.edges[change as usize].known[place as usize].as_ref()
+    }
+
+    #[cold]
+    fn find_edge_of_ids(
+        &mut self,
+        change: Change,
+        ids: &[ComponentId],
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> u32 {
         let known = self.by_ids.get(ids).copied();
         let index = known.unwrap_or_else(|| {
             let index = self.push(None, ids);
@@ -147,7 +164,10 @@ impl Bundles {
             index
         });
         let place = self.find_edge(change, index, from, registry, archetypes);
-        self.edges[change as usize].known[place as usize].as_ref()
+        if ids.len() <= 1 {
+            self.cached_edges_of_id[change as usize].put(ids.first().copied(), from.0, place);
+        }
+        place
     }
 
     #[inline(never)]
@@ -162,36 +182,21 @@ impl Bundles {
         let BundleIds { of, ref ids } = self.known[index.0 as usize];
         let Edges { places, known } = &mut self.edges[change as usize];
         *places.entry((from, index)).or_insert_with(|| {
-            let set = target(change, archetypes.get(from).components(), ids);
+            let set = target(change, archetypes.get(from), ids);
             let transition = set.map(|set| {
                 let is_replaced = |id| change == Change::Insert && ids.contains(&id);
                 let mut transition =
                     Transition::new(from, set, (registry, archetypes), is_replaced);
-                let having = if change == Change::Insert { transition.target } else { from };
-                transition.columns = columns_of(archetypes.get(having), ids);
+                transition.columns = match change {
+                    Change::Insert => columns_of(archetypes.get(transition.target), ids),
+                    Change::Remove => columns_of(archetypes.get(from), ids),
+                    Change::Strip | Change::Copy => Box::default(),
+                };
                 transition.gives = of.filter(|_| change == Change::Insert);
                 transition
             });
             known.push(transition);
             u32::try_from(known.len() - 1).expect("fewer than 2^32 transitions")
-        })
-    }
-
-    /// The transition of a part of a row: of the components that are `kept`, with a tag.
-    pub(crate) fn partial(
-        &mut self,
-        part: Part,
-        from: ArchetypeId,
-        registry: &Registry,
-        archetypes: &mut Archetypes,
-        kept: impl Fn(&&ComponentInfo) -> bool,
-        tag: Option<ComponentId>,
-    ) -> &Transition {
-        self.partial.entry((part, from.0)).or_insert_with(|| {
-            let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
-            let ids = columns.filter(kept).map(|info| info.id).chain(tag).collect();
-            let set = ComponentSet::new(ids);
-            Transition::new(from, set, (registry, archetypes), |_| false)
         })
     }
 
@@ -210,16 +215,16 @@ impl Bundles {
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
-        for (change, edges) in [Change::Insert, Change::Remove].into_iter().zip(&self.edges) {
+        for (change, edges) in Change::ALL.into_iter().zip(&self.edges) {
             for (&(from, bundle), &place) in &edges.places {
                 let transition = &edges.known[place as usize];
                 let BundleIds { of, ids } = self.ids(bundle);
                 let source = &archetypes[from.index()];
-                match (transition, target(change, source.components(), ids)) {
+                match (transition, target(change, source, ids)) {
                     (Some(transition), Some(set))
                         if transition.gives == of.filter(|_| change == Change::Insert) =>
                     {
-                        let goes_along = |id| change == Change::Remove || !ids.contains(&id);
+                        let goes_along = |id| change != Change::Insert || !ids.contains(&id);
                         transition.check(source, archetypes, &set, goes_along)?;
                     }
                     (None, None) => {}
@@ -249,19 +254,25 @@ struct Edges {
     known: Vec<Option<Transition>>,
 }
 
-/// A small table of what was asked for lately, by a type and a number: one look where a hash map
+/// A small table of what was asked for lately, by a key and a number: one look where a hash map
 /// takes several. A new entry displaces the one in its place.
-#[derive(Debug, Default)]
-struct EdgeCache {
+#[derive(Debug)]
+struct EdgeCache<K> {
     /// None at first, then [`EDGES_MAX`].
-    entries: Vec<(TypeId, u32, u32)>,
+    entries: Vec<(K, u32, u32)>,
+}
+
+impl<K> Default for EdgeCache<K> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
 }
 
 const EDGES_MAX: usize = 64;
 
-impl EdgeCache {
+impl<K: Copy + Eq + Hash> EdgeCache<K> {
     #[inline]
-    fn slot(of: TypeId, number: u32) -> usize {
+    fn slot(of: K, number: u32) -> usize {
         let mut hasher = Fibonacci::default();
         of.hash(&mut hasher);
         // Types differ in all bits, numbers in the lowest.
@@ -270,15 +281,15 @@ impl EdgeCache {
     }
 
     #[inline]
-    fn get(&self, of: TypeId, number: u32) -> Option<u32> {
+    fn get(&self, of: K, number: u32) -> Option<u32> {
         let &(known, from, found) = self.entries.get(Self::slot(of, number))?;
         (known == of && from == number).then_some(found)
     }
 
     #[cold]
-    fn put(&mut self, of: TypeId, number: u32, found: u32) {
-        // No bundle is of this type.
-        self.entries.resize(EDGES_MAX, (TypeId::of::<Self>(), 0, 0));
+    fn put(&mut self, of: K, number: u32, found: u32) {
+        // No archetype has this number.
+        self.entries.resize(EDGES_MAX, (of, u32::MAX, 0));
         self.entries[Self::slot(of, number)] = (of, number, found);
     }
 }
@@ -337,7 +348,7 @@ mod tests {
         for _ in 0..2 {
             let entity = world.spawn((A(1), B(2)));
             world.insert(entity, C).unwrap();
-            world.bundles.cached_edges = <[EdgeCache; 2]>::default();
+            world.bundles.cached_edges = <[EdgeCache<TypeId>; 2]>::default();
         }
         assert_eq!(world.bundles.edges[0].known.len(), 2, "one of them for spawning");
         let entity = world.spawn(A(1));

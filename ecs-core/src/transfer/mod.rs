@@ -13,7 +13,7 @@ mod new_rows;
 mod plan;
 mod row_moves;
 
-pub(crate) use bundles::{BundleIndex, Bundles, Part};
+pub(crate) use bundles::{BundleIndex, Bundles};
 pub(crate) use mover::ReplacedRows;
 pub(crate) use new_rows::{NewRows, RowCopies};
 pub(crate) use plan::{Change, Transition};

@@ -9,11 +9,10 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::MoveContext;
-use super::bundles::{Bundles, Part};
 use super::plan::{Change, Transition};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::{Parts, with_starts};
-use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry};
+use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::MissingComponent;
@@ -225,37 +224,30 @@ impl<'w> LivingRow<'w> {
         Ok((removed, target.flags))
     }
 
-    /// Begins the move that `find` finds the transition for, if it finds one.
+    /// Begins a move, unless the entity lacks what is removed.
     ///
     /// # Panics
     /// Panics if it leads to where the entity is.
     #[inline(always)]
-    fn along(
-        self,
-        find: impl FnOnce(
-            &'w mut Bundles,
-            ArchetypeId,
-            &mut Registry,
-            &mut Archetypes,
-        ) -> Option<&'w Transition>,
-    ) -> Option<(RowMove<'w>, &'w Transition)> {
+    fn along(self, change: Change, ids: &[ComponentId]) -> Option<(RowMove<'w>, &'w Transition)> {
         let Self { context, entity, from } = self;
         let MoveContext { bundles, registry, archetypes, entities, blocks, version, .. } = context;
-        let transition = find(bundles, from.archetype, registry, archetypes)?;
-        transition.expect_from(from.archetype);
+        let transition =
+            bundles.transition_of_ids(change, ids, from.archetype, registry, archetypes)?;
         let rest = (entities, blocks, version);
         // SAFETY: it is the row of this entity (I-1).
         let moving = unsafe { RowMove::new(archetypes, rest, (entity, from), transition.target) };
         Some((moving, transition))
     }
 
-    /// Takes components from the entity, if it has all of them; returns what is to be dropped.
-    pub(crate) fn remove_ids(self, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
-        let (moving, removal) = self.along(|bundles, from, registry, archetypes| {
-            bundles.transition_of_ids(Change::Remove, ids, from, registry, archetypes)
-        })?;
-        // SAFETY: the removal begins at the archetype where the entity is (I-6), and adds no component.
-        Some(unsafe { moving.finish(&removal.plan) }.0)
+    /// A change that has no value to write, unless the entity lacks what is removed; returns what is
+    /// to be dropped.
+    pub(crate) fn leave(self, change: Change, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
+        let (moving, transition) = self.along(change, ids)?;
+        transition.expect_no_gaps();
+        // SAFETY: the transition begins at the archetype where the entity is (I-6). What it adds has no
+        // bytes to write, as was just seen.
+        Some(unsafe { moving.finish(&transition.plan) }.0)
     }
 
     /// Gives a component to an entity that does not have it; `put` writes the value.
@@ -267,28 +259,12 @@ impl<'w> LivingRow<'w> {
     /// `put` initialises the row that it gets with a value of this component, of this world (I-9,
     /// I-16), unless it panics.
     pub(crate) unsafe fn insert_id(self, id: ComponentId, put: impl FnOnce(NonNull<u8>)) {
-        let moving = self.along(|bundles, from, registry, archetypes| {
-            bundles.transition_of_ids(Change::Insert, &[id], from, registry, archetypes)
-        });
+        let moving = self.along(Change::Insert, &[id]);
         let (moving, insertion) = moving.expect("it leads somewhere");
         put(moving.target.chunks.reserved(moving.to, insertion.columns[0]));
         // SAFETY: the insertion begins at the archetype where the entity is and leads to another, since
         // the component is new (I-6); the one column that is added was written.
         drop(unsafe { moving.finish(&insertion.plan) }.0);
-    }
-
-    /// Leaves the entity nothing but its cleanup components and this tag; returns what is to be dropped.
-    pub(crate) fn strip(self, tag: ComponentId) -> LeftBehind<'w> {
-        let is_kept = |info: &&ComponentInfo| info.is_cleanup();
-        let moving = self.along(|bundles, from, registry, archetypes| {
-            let (part, tag) = (Part::Cleanup, Some(tag));
-            Some(bundles.partial(part, from, registry, archetypes, is_kept, tag))
-        });
-        let (moving, stripped) = moving.expect("it leads somewhere");
-        stripped.expect_no_gaps();
-        // SAFETY: the transition begins at the archetype where the entity is (I-6). The tag alone is
-        // new: it has no bytes to write.
-        unsafe { moving.finish(&stripped.plan) }.0
     }
 
     /// Takes the entity out of the world; returns what is to be dropped.

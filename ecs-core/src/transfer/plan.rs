@@ -10,11 +10,19 @@ use crate::bundle::BundleColumns;
 use crate::component::{ComponentId, Registry};
 use crate::storage::{Chunks, ColumnAction, ColumnStep, RowPlan};
 
-/// What is done with a bundle.
+/// What is done with some components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Insert,
     Remove,
+    /// An entity that is despawned keeps its cleanup components, and gets these.
+    Strip,
+    /// The copy of an entity gets all but cleanup components and these.
+    Copy,
+}
+
+impl Change {
+    pub(crate) const ALL: [Self; 4] = [Self::Insert, Self::Remove, Self::Strip, Self::Copy];
 }
 
 /// The components of a bundle, in declared order.

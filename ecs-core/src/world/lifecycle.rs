@@ -13,7 +13,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{BrokenInvariant, NoSuchEntity};
 use crate::hash::{BuildFibonacci, TypeMap};
-use crate::transfer::BundleIndex;
+use crate::transfer::{BundleIndex, Change};
 use crate::user_code::finish;
 
 /// A moment at which hooks and observers are called.
@@ -190,7 +190,7 @@ impl World {
         let Some(row) = self.moves().locate(entity) else { return };
         if keeps_cleanup && row.flags().any(ArchetypeFlags::CLEANUP) {
             let tag = self.register_despawned();
-            drop(self.moves().locate(entity).map(|row| row.strip(tag)));
+            drop(self.moves().locate(entity).and_then(|row| row.leave(Change::Strip, &[tag])));
         } else {
             drop(row.despawn());
         }

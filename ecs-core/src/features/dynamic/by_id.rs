@@ -231,7 +231,7 @@ impl<'w> ByIdMut<'w> {
         }
         let finishing = Finishing { world, entities: &[entity] };
         let row = finishing.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
-        let Some(left) = row.remove_ids(&[id]) else {
+        let Some(left) = row.leave(Change::Remove, &[id]) else {
             let component = finishing.world.registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
         };

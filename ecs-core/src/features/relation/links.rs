@@ -19,6 +19,7 @@ use crate::error::{BrokenInvariant, CommandFailureReason, NoSuchEntity};
 use crate::features::dynamic::{ById, ByIdMut, RegisterError};
 use crate::hash::BuildFibonacci;
 use crate::storage::RowAddress;
+use crate::transfer::Change;
 use crate::world::{AfterDespawn, EntitySet, World};
 
 /// Tells observers that two entities, the source first, are related, or are no longer.
@@ -95,7 +96,7 @@ impl SideFns {
     fn take(self, world: &mut World, entity: Entity) {
         if let Some(row) = world.moves().locate(entity) {
             // A list of entities; to drop it calls no user code.
-            drop(row.remove_ids(&[self.id]));
+            drop(row.leave(Change::Remove, &[self.id]));
         }
     }
 
