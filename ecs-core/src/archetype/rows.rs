@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::{Archetype, Archetypes};
+use super::Archetype;
 use crate::component::{CodecError, Component, ComponentInfo, DebugErasedFn};
 use crate::hash::StateHasher;
-use crate::storage::{BlockPool, EnabledBit, RowAddress};
+use crate::storage::{BlockPool, Chunks, EnabledBit, RowAddress};
 use crate::user_code::finish;
 
 impl Archetype {
@@ -113,73 +113,40 @@ impl Archetype {
         unsafe { save(first, self.chunks.len(chunk), size, out) }
     }
 
-    /// Gives up all rows. The books are in order when this returns, and the values are dropped by
-    /// [`drop_forgotten`](Self::drop_forgotten).
-    fn forget_rows(&mut self) -> ForgottenRows {
-        ForgottenRows { lens: self.chunks.forget_rows() }
-    }
-
-    /// Drops all values and gives back all chunks, the latter also where a drop panics.
-    pub(crate) fn empty(&mut self, pool: &mut BlockPool) {
-        let mut forgotten = Some(self.forget_rows());
-        finish(|| {
-            if let Some(forgotten) = forgotten.take() {
-                // SAFETY: just given up, and not touched since: the rows that were counted are
-                // initialised (I-2) and unowned now; they are taken once.
-                unsafe { self.drop_forgotten(&forgotten) };
-            }
-            self.chunks.free_spare(pool);
-        });
-    }
-
-    /// Drops the values of the rows that were given up.
-    ///
-    /// # Safety
-    /// `forgotten` came from this archetype, which has not been touched since: the rows that it
-    /// counts are initialised (I-2).
-    unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
-        if !self.ending.drops.is_empty() {
-            let mut chunks = forgotten.lens.iter().enumerate();
-            finish(|| {
-                for (chunk, &len) in chunks.by_ref() {
-                    let first = RowAddress { chunk, row: 0 };
-                    // SAFETY: these rows were initialised (I-2) until they were given up, the caller
-                    // vouches that no code has touched them since, and each chunk comes up once.
-                    unsafe { self.chunks.drop_rows(first, len, &self.ending.drops) };
-                }
-            });
+    /// Takes all rows out and drops their values when everything else is in order; should a drop panic,
+    /// the others are dropped all the same.
+    fn drop_all(&mut self) {
+        let lens = self.chunks.forget_rows();
+        if self.ending.drops.is_empty() {
+            return;
         }
-    }
-}
-
-impl Archetypes {
-    /// Takes all rows out and drops their values when the books are in order; should a drop panic, the
-    /// others are dropped all the same.
-    pub(crate) fn clear(&mut self, pool: &mut BlockPool) {
-        let forgotten: Vec<_> = self.list.iter_mut().map(Archetype::forget_rows).collect();
-        let mut forgotten = forgotten.iter().enumerate();
+        let mut chunks = lens.into_iter().enumerate();
         finish(|| {
-            for (archetype, forgotten) in forgotten.by_ref() {
-                // SAFETY: these rows, initialised until then (I-2), were given up by this archetype,
-                // none has been touched since, and each archetype comes up once.
-                unsafe { self.list[archetype].drop_forgotten(forgotten) };
+            for (chunk, len) in chunks.by_ref() {
+                let first = RowAddress { chunk, row: 0 };
+                // SAFETY: these rows were initialised (I-2) until they were given up just now, and
+                // each chunk comes up once.
+                unsafe { self.chunks.drop_rows(first, len, &self.ending.drops) };
             }
-            self.list.iter_mut().for_each(|archetype| archetype.chunks.trim(pool));
         });
     }
-}
 
-/// How many rows each chunk had.
-#[derive(Debug)]
-struct ForgottenRows {
-    lens: Vec<usize>,
+    /// Drops all values and gives back chunks, the latter also where a drop panics.
+    pub(crate) fn empty(
+        &mut self,
+        pool: &mut BlockPool,
+        give_back: fn(&mut Chunks, &mut BlockPool),
+    ) {
+        finish(|| {
+            self.drop_all();
+            give_back(&mut self.chunks, pool);
+        });
+    }
 }
 
 impl Drop for Archetype {
     fn drop(&mut self) {
-        let forgotten = self.forget_rows();
-        // SAFETY: just given up: the rows that were counted are initialised (I-2) and unowned now.
         // The blocks are freed by the chunks, also where a drop panics.
-        unsafe { self.drop_forgotten(&forgotten) };
+        self.drop_all();
     }
 }

@@ -20,7 +20,7 @@ use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::name::Name;
 use crate::query::{Borrows, PlanCache, PlanSource, Source};
-use crate::storage::{BlockPool, ChangeWindow};
+use crate::storage::{BlockPool, ChangeWindow, Chunks};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::{Bundles, MoveContext, MoveScratch};
 use crate::user_code::finish;
@@ -396,7 +396,7 @@ impl World {
         // The blocks are the world's whatever panics.
         let mut archetypes = old.list_mut().iter_mut();
         finish(|| {
-            archetypes.by_ref().for_each(|archetype| archetype.empty(&mut old_pool));
+            archetypes.by_ref().for_each(|it| it.empty(&mut old_pool, Chunks::free_spare));
             self.blocks.absorb(&mut old_pool);
         });
     }

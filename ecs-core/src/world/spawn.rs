@@ -8,7 +8,8 @@ use crate::bundle::{Bundle, Parts};
 use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::user_code::expected_of;
+use crate::storage::Chunks;
+use crate::user_code::{expected_of, finish};
 
 /// Entities: they come and go.
 impl World {
@@ -105,6 +106,7 @@ impl World {
         self.despawn_observed();
         self.next_version();
         self.entities.clear();
-        self.archetypes.clear(&mut self.blocks);
+        let mut archetypes = self.archetypes.list_mut().iter_mut();
+        finish(|| archetypes.by_ref().for_each(|it| it.empty(&mut self.blocks, Chunks::trim)));
     }
 }
