@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::World;
 use crate::archetype::{Archetype, ArchetypeId};
-use crate::bundle::{Bundle, Parts};
+use crate::bundle::Bundle;
 use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::mask::Rows;
@@ -47,8 +47,6 @@ impl World {
     }
 }
 
-type Found<F> = MatchOf<(), F>;
-
 impl<F: QueryFilter> Bulk<'_, F> {
     /// Gives each entity clones of these components, as [`World::insert`] does; returns how many
     /// entities there were.
@@ -62,22 +60,21 @@ impl<F: QueryFilter> Bulk<'_, F> {
         let matches = self.matches();
         let World { bundles, registry, archetypes, .. } = &mut *self.world;
         let targets: Vec<_> = matches
+            .0
             .iter()
-            .map(|found| {
-                bundles.insertion::<B::Parts>(found.archetype, registry, archetypes).target
-            })
+            .map(|found| bundles.insertion::<B::Parts>(found.0, registry, archetypes).target)
             .collect();
-        if self.tells(&matches) || targets.iter().any(|&target| self.tells_of(target)) {
+        let tells_of = |&target: &ArchetypeId| self.world.tells_of(target);
+        if matches.tells(self.world) || targets.iter().any(tells_of) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
-            return self.one_by_one(&matches, insert);
+            return matches.one_by_one(self.world, insert);
         }
         // First those that stay: they must not meet the ones that come.
         let (stay, go): (Vec<_>, Vec<_>) =
-            matches.iter().zip(&targets).partition(|(found, target)| found.archetype == **target);
+            matches.0.iter().zip(&targets).partition(|(found, target)| found.0 == **target);
         let stayed: usize =
-            stay.iter().map(|(found, _)| self.world.replace_all::<B, F>(found, &bundle)).sum();
-        let gone: usize =
-            go.iter().map(|(found, _)| self.world.insert_all::<B, F>(found, &bundle)).sum();
+            stay.iter().map(|(found, _)| self.world.replace_all(found, &bundle)).sum();
+        let gone: usize = go.iter().map(|(found, _)| self.world.insert_all(found, &bundle)).sum();
         stayed + gone
     }
 
@@ -91,13 +88,11 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Panics if the bundle has a component twice.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn remove<B: Bundle>(self) -> usize {
-        let matches = self.matches();
-        if self.tells(&matches) {
-            return self.one_by_one(&matches, |world, entity| {
-                world.remove_parts::<B::Parts>(entity).is_ok()
-            });
-        }
-        matches.iter().map(|found| self.world.remove_all::<B::Parts, F>(found)).sum()
+        let World { bundles, registry, .. } = &mut *self.world;
+        let bundle = bundles.index::<B::Parts>(registry);
+        let ids = bundles.ids(bundle).ids.clone();
+        let one = |world: &mut World, entity| world.remove_parts::<B::Parts>(entity).is_ok();
+        self.matches().remove(self.world, &ids, one)
     }
 
     /// Takes each entity out of the world and drops its components; returns how many there were.
@@ -106,11 +101,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// components was dropped once; where they go one by one, all entities up to that one.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
-        let matches = self.matches();
-        if self.tells(&matches) {
-            return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
-        }
-        matches.iter().map(|found| self.world.despawn_all::<F>(found)).sum()
+        self.matches().despawn(self.world)
     }
 
     /// Switches a component on or off in each entity that has it; returns how many there were. Whole
@@ -126,92 +117,109 @@ impl<F: QueryFilter> Bulk<'_, F> {
             );
         };
         let Some(id) = self.world.registry.get::<T>() else { return 0 };
-        let matches = self.matches();
-        let switch = |found: &Found<F>| {
-            let archetype = self.world.archetypes.get(found.archetype);
-            set_enabled_in(archetype, id, rows_of::<F>(found), enabled)
+        self.matches().set_enabled(self.world, id, enabled)
+    }
+
+    fn matches(&self) -> Matches<impl Fn(&ChunkRef<'_>) -> Rows + use<F>> {
+        let found = matches_once::<(), F>(&self.world.registry, self.world.archetypes.list());
+        let rows = |found: MatchOf<(), F>| {
+            (found.archetype, move |chunk: &ChunkRef<'_>| rows::<(), F>(&found, chunk))
         };
-        matches.iter().map(switch).sum()
+        Matches(found.into_iter().map(rows).collect())
+    }
+}
+
+/// An archetype, and which rows of a chunk of it pass.
+type Match<R> = (ArchetypeId, R);
+
+/// All archetypes that have rows to be looked at, whatever the query.
+pub(crate) struct Matches<R>(pub(crate) Vec<Match<R>>);
+
+impl<R: Fn(&ChunkRef<'_>) -> Rows> Matches<R> {
+    /// Takes components from each entity that has all of them; `one` does so for one, where hooks have
+    /// to be told.
+    pub(crate) fn remove(
+        self,
+        world: &mut World,
+        ids: &[ComponentId],
+        one: impl FnMut(&mut World, Entity) -> bool,
+    ) -> usize {
+        if self.tells(world) {
+            return self.one_by_one(world, one);
+        }
+        let remove = |found: &Match<R>| {
+            let from = found.0;
+            if ids.is_empty() {
+                let mut archetype = world.archetypes.get(from);
+                return each_run(&mut archetype, found, |here| here, |_, _, _| {});
+            }
+            let moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
+                bundles.transition_of_ids(Change::Remove, ids, from, registry, archetypes)
+            });
+            moves.map_or(0, |moves| leave_all(moves, found))
+        };
+        self.0.iter().map(remove).sum()
     }
 
-    /// The archetypes that have rows to be looked at.
-    fn matches(&self) -> Vec<Found<F>> {
-        matches_once::<(), F>(&self.world.registry, self.world.archetypes.list())
+    pub(crate) fn despawn(self, world: &mut World) -> usize {
+        if self.tells(world) {
+            return self.one_by_one(world, |world, entity| world.despawn(entity).is_ok());
+        }
+        let despawn =
+            |found: &Match<R>| leave_all(RowMoves::despawn(world.moves(), found.0), found);
+        self.0.iter().map(despawn).sum()
     }
 
-    /// Whether a hook has to be told of what happens to entities of an archetype.
-    fn tells_of(&self, archetype: ArchetypeId) -> bool {
-        self.world.archetypes.get(archetype).flags != ArchetypeFlags::NONE
+    /// Switches an enableable component on or off in each entity that has it.
+    pub(crate) fn set_enabled(self, world: &World, id: ComponentId, enabled: bool) -> usize {
+        let switch = |found: &Match<R>| {
+            let archetype = world.archetypes.get(found.0);
+            let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
+            let Some(slot) = column.and_then(|column| column.enable_slot) else { return 0 };
+            let switch = |chunk| {
+                let at = ChunkRef::new(&archetype.chunks, chunk);
+                let rows = (found.1)(&at);
+                archetype.chunks.marks(chunk).bits(slot).set_rows(at.len(), &rows, enabled);
+                rows.count(at.len())
+            };
+            (0..archetype.chunks.used_count()).map(switch).sum::<usize>()
+        };
+        self.0.iter().map(switch).sum()
     }
 
-    fn tells(&self, matches: &[Found<F>]) -> bool {
-        matches.iter().any(|found| self.tells_of(found.archetype))
+    /// Whether a hook has to be told of what happens to some of the entities.
+    fn tells(&self, world: &World) -> bool {
+        self.0.iter().any(|found| world.tells_of(found.0))
     }
 
     /// All of them first, and then one after the other: observers may change anything.
-    fn one_by_one(
+    pub(crate) fn one_by_one(
         self,
-        matches: &[Found<F>],
+        world: &mut World,
         mut change: impl FnMut(&mut World, Entity) -> bool,
     ) -> usize {
         let mut all = Vec::new();
-        for found in matches {
-            list_entities(
-                self.world.archetypes.get(found.archetype),
-                rows_of::<F>(found),
-                &mut all,
+        for found in &self.0 {
+            let mut archetype = world.archetypes.get(found.0);
+            each_run(
+                &mut archetype,
+                found,
+                |here| here,
+                |here, from, count| {
+                    let rows = from.row..from.row + count;
+                    all.extend_from_slice(&here.chunks.entities(from.chunk)[rows]);
+                },
             );
         }
-        all.into_iter().filter(|&entity| change(self.world, entity)).count()
+        all.into_iter().filter(|&entity| change(world, entity)).count()
     }
-}
-
-/// The rows of a chunk that pass.
-fn rows_of<F: QueryFilter>(found: &Found<F>) -> impl Fn(&ChunkRef<'_>) -> Rows {
-    |chunk| rows::<(), F>(found, chunk)
-}
-
-/// Adds the entities of some rows of an archetype to a list, in order.
-pub(crate) fn list_entities(
-    archetype: &Archetype,
-    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
-    all: &mut Vec<Entity>,
-) {
-    each_run(
-        &mut &*archetype,
-        rows_of,
-        |here| here,
-        |here, from, count| {
-            let rows = from.row..from.row + count;
-            all.extend_from_slice(&here.chunks.entities(from.chunk)[rows]);
-        },
-    );
-}
-
-/// Switches a component on or off in some rows of an archetype, if it is enableable and there;
-/// returns how many these were.
-pub(crate) fn set_enabled_in(
-    archetype: &Archetype,
-    id: ComponentId,
-    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
-    enabled: bool,
-) -> usize {
-    let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
-    let Some(slot) = column.and_then(|column| column.enable_slot) else { return 0 };
-    let switch = |chunk| {
-        let at = ChunkRef::new(&archetype.chunks, chunk);
-        let rows = rows_of(&at);
-        archetype.chunks.marks(chunk).bits(slot).set_rows(at.len(), &rows, enabled);
-        rows.count(at.len())
-    };
-    (0..archetype.chunks.used_count()).map(switch).sum()
 }
 
 /// Calls `visit` with every run of rows of an archetype that match, in order; returns how many rows
 /// there were. `archetype` gives it anew each time, as it is then.
 fn each_run<S>(
     state: &mut S,
-    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
+    found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
     archetype: impl Fn(&S) -> &Archetype,
     mut visit: impl FnMut(&mut S, RowAddress, usize),
 ) -> usize {
@@ -219,7 +227,7 @@ fn each_run<S>(
     for chunk in 0..archetype(state).chunks.used_count() {
         let here = ChunkRef::new(&archetype(state).chunks, chunk);
         let len = here.len();
-        let rows = rows_of(&here);
+        let rows = (found.1)(&here);
         let mut from = 0;
         while let Some(run) = rows.next_run(from, len) {
             from = run.end;
@@ -231,26 +239,26 @@ fn each_run<S>(
 }
 
 impl World {
-    fn replace_all<B: Bundle + Clone, F: QueryFilter>(
+    fn replace_all<B: Bundle + Clone>(
         &mut self,
-        found: &Found<F>,
+        found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
         bundle: &B,
     ) -> usize {
-        let replaced = self.moves().replaced::<B::Parts>(found.archetype);
+        let replaced = self.moves().replaced::<B::Parts>(found.0);
         let mut rows = replaced.expect("they have the components");
-        each_run(&mut rows, rows_of::<F>(found), ReplacedRows::archetype, |rows, from, count| {
+        each_run(&mut rows, found, ReplacedRows::archetype, |rows, from, count| {
             for row in from.row..from.row + count {
                 rows.replace(RowAddress { row, ..from }, bundle.clone().into_parts());
             }
         })
     }
 
-    fn insert_all<B: Bundle + Clone, F: QueryFilter>(
+    fn insert_all<B: Bundle + Clone>(
         &mut self,
-        found: &Found<F>,
+        found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
         bundle: &B,
     ) -> usize {
-        let from = found.archetype;
+        let from = found.0;
         let moves = RowMoves::new(self.moves(), from, |bundles, registry, archetypes| {
             Some(bundles.insertion::<B::Parts>(from, registry, archetypes))
         });
@@ -260,36 +268,25 @@ impl World {
         // anything to be dropped.
         let clone = |count| (0..count).for_each(|_| drop(bundle.clone().into_parts()));
         if is_tags {
-            if let Some(count) = hand_over(&mut moves, rows_of::<F>(found), clone) {
+            if let Some(count) = hand_over(&mut moves, found, clone) {
                 return count;
             }
         }
-        each_run(&mut moves, rows_of::<F>(found), RowMoves::source, |moves, from, count| {
+        each_run(&mut moves, found, RowMoves::source, |moves, from, count| {
             moves.insert_run(from, count, || bundle.clone().into_parts());
         })
     }
 
-    fn remove_all<P: Parts, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        let (change, from) = (Change::Remove, found.archetype);
-        if P::COUNT == 0 {
-            let mut archetype = self.archetypes.get(from);
-            return each_run(&mut archetype, rows_of::<F>(found), |here| here, |_, _, _| {});
-        }
-        let moves = RowMoves::new(self.moves(), from, |bundles, registry, archetypes| {
-            bundles.transition::<P>(change, from, registry, archetypes)
-        });
-        moves.map_or(0, |moves| leave_all(moves, rows_of::<F>(found)))
-    }
-
-    fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        leave_all(RowMoves::despawn(self.moves(), found.archetype), rows_of::<F>(found))
+    /// Whether a hook has to be told of what happens to entities of an archetype.
+    fn tells_of(&self, archetype: ArchetypeId) -> bool {
+        self.archetypes.get(archetype).flags != ArchetypeFlags::NONE
     }
 }
 
 /// Lets all rows that match leave, where nothing is to be written; returns how many these were.
-pub(crate) fn leave_all(mut moves: RowMoves<'_>, rows_of: impl Fn(&ChunkRef<'_>) -> Rows) -> usize {
-    hand_over(&mut moves, &rows_of, |_| ()).unwrap_or_else(|| {
-        each_run(&mut moves, rows_of, RowMoves::source, |moves, from, count| {
+fn leave_all(mut moves: RowMoves<'_>, found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>) -> usize {
+    hand_over(&mut moves, found, |_| ()).unwrap_or_else(|| {
+        each_run(&mut moves, found, RowMoves::source, |moves, from, count| {
             moves.leave_run(from, count);
         })
     })
@@ -299,10 +296,10 @@ pub(crate) fn leave_all(mut moves: RowMoves<'_>, rows_of: impl Fn(&ChunkRef<'_>)
 /// but components without a size comes or goes. `prepare` is called before, with their number.
 fn hand_over(
     moves: &mut RowMoves<'_>,
-    rows_of: impl Fn(&ChunkRef<'_>) -> Rows,
+    found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
     prepare: impl FnOnce(usize),
 ) -> Option<usize> {
     let chunks = &moves.source().chunks;
-    let passes = |chunk| matches!(rows_of(&ChunkRef::new(chunks, chunk)), Rows::All);
+    let passes = |chunk| matches!((found.1)(&ChunkRef::new(chunks, chunk)), Rows::All);
     (0..chunks.used_count()).all(passes).then(|| moves.hand_over(prepare)).flatten()
 }

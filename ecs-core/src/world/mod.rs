@@ -26,7 +26,7 @@ use crate::transfer::{Bundles, MoveContext, MoveScratch};
 use crate::user_code::finish;
 
 pub use bulk::Bulk;
-pub(crate) use bulk::{leave_all, list_entities, set_enabled_in};
+pub(crate) use bulk::Matches;
 pub use cell::{DeclaredAccess, SerialCells, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{

@@ -1,16 +1,12 @@
 //! Changes to all entities that a query by ids finds.
 
-use alloc::vec::Vec;
-
 use super::query::DynamicMatch;
 use super::{ByIdError, ByIdMut, DynamicQuery, DynamicQueryError};
 use crate::archetype::ArchetypeId;
-use crate::component::{ArchetypeFlags, ComponentId};
-use crate::entity::Entity;
+use crate::component::ComponentId;
 use crate::mask::Rows;
 use crate::query::ChunkRef;
-use crate::transfer::{Change, RowMoves};
-use crate::world::{World, leave_all, list_entities, set_enabled_in};
+use crate::world::{Matches, World};
 
 /// All entities that a query by ids finds when a change is made to them, made by [`ByIdMut::bulk`]: what
 /// [`Bulk`](crate::Bulk) is to a filter.
@@ -52,7 +48,7 @@ impl<'w> ByIdMut<'w> {
     }
 }
 
-impl DynamicBulk<'_> {
+impl<'w> DynamicBulk<'w> {
     /// Gives each entity a component that was registered as plain bytes, with these; returns how many
     /// entities there were. They go one by one.
     ///
@@ -63,7 +59,7 @@ impl DynamicBulk<'_> {
         self.world.expect_bytes(id, bytes, 1)?;
         let insert =
             |world: &mut World, entity| world.by_id_mut().insert(entity, id, bytes).is_ok();
-        Ok(self.one_by_one(insert))
+        Ok(self.matches().one_by_one(self.world, insert))
     }
 
     /// Takes a component of any kind from each entity that has it, and drops it; returns how many
@@ -75,19 +71,8 @@ impl DynamicBulk<'_> {
     /// Returns an error if the id is not of this world, or the component is the world's to take.
     pub fn remove(self, id: ComponentId) -> Result<usize, ByIdError> {
         self.world.changeable(id)?;
-        if self.tells() {
-            let remove = |world: &mut World, entity| world.by_id_mut().remove(entity, id).is_ok();
-            return Ok(self.one_by_one(remove));
-        }
-        let Self { world, query } = self;
-        let remove = |found: &DynamicMatch| {
-            let from = archetype_of(found);
-            let moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
-                bundles.transition_of_ids(Change::Remove, &[id], from, registry, archetypes)
-            });
-            moves.map_or(0, |moves| leave_all(moves, rows_of(found)))
-        };
-        Ok(query.matches().iter().map(remove).sum())
+        let one = |world: &mut World, entity| world.by_id_mut().remove(entity, id).is_ok();
+        Ok(self.matches().remove(self.world, &[id], one))
     }
 
     /// Takes each entity out of the world and drops its components; returns how many there were. Rows
@@ -96,14 +81,7 @@ impl DynamicBulk<'_> {
     /// Should a drop panic, it is as with [`Bulk::despawn`](crate::Bulk::despawn).
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
-        if self.tells() {
-            return self.one_by_one(|world, entity| world.despawn(entity).is_ok());
-        }
-        let Self { world, query } = self;
-        let despawn = |found: &DynamicMatch| {
-            leave_all(RowMoves::despawn(world.moves(), archetype_of(found)), rows_of(found))
-        };
-        query.matches().iter().map(despawn).sum()
+        self.matches().despawn(self.world)
     }
 
     /// Switches a component on or off in each entity that has it; returns how many there were.
@@ -115,37 +93,20 @@ impl DynamicBulk<'_> {
         if !info.enableable {
             return Err(ByIdError::NotEnableable(info.name().clone()));
         }
-        let switch = |found: &DynamicMatch| {
-            let archetype = self.world.archetypes.get(archetype_of(found));
-            set_enabled_in(archetype, id, rows_of(found), enabled)
+        Ok(self.matches().set_enabled(self.world, id, enabled))
+    }
+
+    fn matches(&self) -> Matches<impl Fn(&ChunkRef<'_>) -> Rows + use<'w>> {
+        let query: &'w DynamicQuery = self.query;
+        let rows = |found: &'w DynamicMatch| {
+            let id = u32::try_from(found.archetype).expect("archetypes are numbered by u32");
+            let rows = |chunk: &ChunkRef<'_>| {
+                let mut rows = Rows::All;
+                found.rows(chunk, &mut rows);
+                rows
+            };
+            (ArchetypeId(id), rows)
         };
-        Ok(self.query.matches().iter().map(switch).sum())
-    }
-
-    /// Whether a hook has to be told of what happens to some of the entities.
-    fn tells(&self) -> bool {
-        let flags = |found: &DynamicMatch| self.world.archetypes.get(archetype_of(found)).flags;
-        self.query.matches().iter().any(|found| flags(found) != ArchetypeFlags::NONE)
-    }
-
-    /// All of them first, and then one after the other: observers may change anything.
-    fn one_by_one(self, mut change: impl FnMut(&mut World, Entity) -> bool) -> usize {
-        let mut all = Vec::new();
-        for found in self.query.matches() {
-            list_entities(self.world.archetypes.get(archetype_of(found)), rows_of(found), &mut all);
-        }
-        all.into_iter().filter(|&entity| change(self.world, entity)).count()
-    }
-}
-
-fn archetype_of(found: &DynamicMatch) -> ArchetypeId {
-    ArchetypeId(u32::try_from(found.archetype).expect("archetypes are numbered by u32"))
-}
-
-fn rows_of(found: &DynamicMatch) -> impl Fn(&ChunkRef<'_>) -> Rows {
-    |chunk| {
-        let mut rows = Rows::All;
-        found.rows(chunk, &mut rows);
-        rows
+        Matches(query.matches().iter().map(rows).collect())
     }
 }
