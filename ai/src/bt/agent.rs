@@ -1,4 +1,5 @@
-//! The mind of an agent that follows a tree, and the system argument that ticks all of them.
+//! `TreeAgent`, the component of an agent that follows a tree, and `Trees`, the system parameter that
+//! ticks all of them.
 
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{
@@ -14,8 +15,8 @@ use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mi
 use crate::bits::{Bits, WORDS_MAX};
 use crate::explain::DecisionRecorder;
 
-/// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
-/// `Buffer<NodeMemory>`, 8 bytes for each node that does.
+/// The component of an agent that follows a behaviour tree (16 bytes). The agent also has a
+/// `Buffer<NodeMemory>` with 8 bytes for each node that remembers something.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
@@ -46,7 +47,7 @@ pub struct TreeAgent {
     result: u16,
 }
 
-/// What one node of a tree remembers for one agent.
+/// The memory of one node of a tree for one agent.
 #[derive(
     Component,
     Clone,
@@ -64,9 +65,9 @@ pub struct TreeAgent {
 pub struct NodeMemory(u64);
 
 impl TreeAgent {
-    /// Has an entity that has a body follow a tree, from the root on. What is running is halted.
+    /// Makes an entity with a body follow a tree, from the root on. Running actions are halted.
     ///
-    /// The seed is for the nodes that draw by chance; agents should have different ones.
+    /// The seed is for nodes that draw at random; agents should have different seeds.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -82,12 +83,12 @@ impl TreeAgent {
         give_mind::<Self>(world, agent, "an argument `Trees`", (mind, memories))
     }
 
-    /// Begins with the root, as if no node remembered anything.
+    /// Resets the agent to the root, as if no node remembered anything.
     pub(super) const fn forget(&mut self) {
         (self.active, self.entry) = (0, 0);
     }
 
-    /// One tick.
+    /// Runs one tick.
     #[inline]
     fn tick<Q: QueryData>(
         &mut self,
@@ -105,8 +106,8 @@ impl TreeAgent {
         self.result = result as u16;
     }
 
-    /// A tick of a tree with as many actions and memories as `N` words have bits. Which memories
-    /// beyond the 64th are in use stands behind them.
+    /// Runs one tick of a tree whose actions and memories fit into `N` words of bits. The words that mark
+    /// the memories in use, beyond the first 64, follow the memories.
     #[inline(always)]
     fn tick_wide<const N: usize, Q: QueryData>(
         &mut self,
@@ -120,7 +121,7 @@ impl TreeAgent {
             self.ticks = self.ticks.wrapping_add(1);
             return tick_leaves::<N, Q, _>(tree, jumps, body, data, trace);
         }
-        // A save of a smaller tree has fewer.
+        // A save made with a smaller tree has fewer.
         let missing = tree.memory_count().saturating_sub(memories.len());
         memories.extend(core::iter::repeat_n(NodeMemory(0), missing));
         let (memories, in_use) =
@@ -135,7 +136,7 @@ impl TreeAgent {
         result
     }
 
-    /// What the last tick gave.
+    /// The result of the last tick.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
         match self.result {
@@ -145,13 +146,13 @@ impl TreeAgent {
         }
     }
 
-    /// How many ticks there were. Times in trees are counted in these.
+    /// The number of ticks. Times in trees are measured in these.
     #[must_use]
     pub const fn ticks(&self) -> u32 {
         self.ticks
     }
 
-    /// The node that ticks go to, if it is not the root: see
+    /// The node that ticks start at, if it is not the root: see
     /// [`Node::stay_until`](super::Node::stay_until).
     #[must_use]
     pub const fn entry(&self) -> Option<usize> {
@@ -160,13 +161,13 @@ impl TreeAgent {
 }
 
 impl<Q: QueryData> Tree<Q> {
-    /// How many memories of nodes there are, and behind them words that say which beyond the 64th are
-    /// in use.
+    /// The length of the memory buffer: the memories of nodes, then words that mark which of those beyond
+    /// the first 64 are in use.
     fn memory_count(&self) -> usize {
         self.slot_count() + self.slot_count().saturating_sub(1) / 64
     }
 
-    /// Has its nodes remember what they do of an agent that has just come.
+    /// Resets the memories to those of a new agent.
     pub(super) fn reset(&self, memories: &mut Buffer<NodeMemory>, seed: u64) {
         memories.clear();
         memories.extend(core::iter::repeat_n(NodeMemory(0), self.memory_count()));
@@ -188,14 +189,14 @@ type Row<Q> = (
     EnabledMut<Switching>,
     Q,
 );
-/// Those whose actions have ended: the tree finds out by itself, and takes the note away.
+/// Agents with actions that have ended. The tree reads the ends from the body, and clears the flag here.
 type EndedActions<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<TreeAgent>)>;
 type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 
-/// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
-/// their trees.
+/// The agents that follow trees and have the components that `Q` asks for: the argument of a system that
+/// ticks their trees.
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]
 pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
@@ -208,7 +209,7 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.
     ///
     /// # Panics
-    /// Panics if an agent has a body or memories that were made for another tree and are too few.
+    /// Panics if an agent's body has fewer actions than the tree uses.
     pub fn tick(&mut self, tree: &Tree<Q>) {
         let (query, ended, recorder) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));

@@ -1,4 +1,4 @@
-//! Trees from the XML of BehaviorTree.CPP, version 4, and to it, as Groot2 opens it.
+//! Import and export of trees in the XML of BehaviorTree.CPP, version 4, which Groot2 opens.
 
 mod export;
 mod import;

@@ -1,4 +1,4 @@
-//! Trees whose files are read again while the game runs.
+//! Hot reloading of behaviour trees.
 
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 
@@ -14,8 +14,8 @@ type Row = (
     EnabledMut<Switching>,
 );
 
-/// Actions that are in both trees go on, if the new one comes by them in its next tick. What nodes
-/// remember is forgotten: which node is which cannot be told.
+/// Actions that are in both trees continue, if the next tick of the new tree reaches them. The memories
+/// of nodes are reset: nodes cannot be matched between the trees.
 impl<Q: QueryData + 'static> Reload for Tree<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let mut view = world.view::<Row>();

@@ -1,12 +1,12 @@
-//! Trees as they are written down: before they are made flat, and as text.
+//! Trees as they are built or parsed, before they are flattened.
 
 use std::fmt;
 
-/// A node of a behaviour tree and all that is below it, by names.
+/// A node of a behaviour tree with everything below it, in which leaves are named.
 ///
-/// Make it by hand or [from text](Node::parse); [`Tree::new`](super::Tree::new) makes a tree of it
-/// that agents can share. It is displayed as the text that it could be parsed from, if its names are
-/// such as text can have: letters, digits, `_` and `.`, and none of the words of nodes.
+/// Build it by hand or [from text](Node::parse). [`Tree::new`](super::Tree::new) makes it a tree that
+/// agents can share. It is displayed as the text that it can be parsed from, if its names are valid in a
+/// text: letters, digits, `_` and `.`, and no keywords.
 ///
 /// ```
 /// use formic_ai::bt::Node;
@@ -19,7 +19,7 @@ use std::fmt;
 /// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 ///
-/// Decorators are methods of what they decorate, the innermost first:
+/// Decorators are methods of the node that they decorate, the innermost first:
 ///
 /// ```
 /// # use formic_ai::bt::Node;
@@ -52,16 +52,16 @@ use std::fmt;
 /// ```
 pub struct Node {
     pub(super) op: Op,
-    /// How many successes and failures, times, tries or ticks.
+    /// Numbers of successes and failures, repetitions, tries or ticks.
     pub(super) numbers: [u32; 2],
     /// The weights of the children.
     pub(super) weights: Vec<f32>,
-    /// The name of a leaf, a condition, or of the scores of the children.
+    /// The name of the leaf or of the condition, or the names of the children's scores.
     pub(super) names: Vec<String>,
     pub(super) children: Vec<Node>,
 }
 
-/// What a node does: composites, then decorators, then leaves.
+/// The kind of a node: composites, then decorators, then leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Sequence,
@@ -81,7 +81,7 @@ pub(super) enum Op {
     Invert,
     ForceSuccess,
     ForceFailure,
-    /// 0 times is for ever.
+    /// 0 repetitions stand for no limit.
     Repeat,
     RepeatWhile,
     Retry,
@@ -100,7 +100,7 @@ pub(super) enum Op {
     Action,
 }
 
-/// The words that stand for nodes in a text, in the order of [`Op`].
+/// The keywords for nodes in a text, in the order of [`Op`].
 const WORDS: [(&str, Op); 31] = [
     ("sequence", Op::Sequence),
     ("selector", Op::Selector),
@@ -136,18 +136,18 @@ const WORDS: [(&str, Op); 31] = [
 ];
 
 impl Op {
-    /// What a word in a text stands for.
+    /// The kind of node that a keyword stands for.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         let word = if word == "not" { "invert" } else { word };
         WORDS.iter().find(|(other, _)| *other == word).map(|&(_, op)| op)
     }
 
-    /// The word for it in a text; conditions and actions have none.
+    /// Its keyword; conditions and actions have none.
     pub(super) fn word(self) -> &'static str {
         WORDS.get(self as usize).map_or("", |(word, _)| word)
     }
 
-    /// The words for nodes with any number of children.
+    /// The keywords of composites.
     pub(super) fn composites() -> impl Iterator<Item = &'static str> {
         WORDS.iter().filter(|(_, op)| op.is_composite()).map(|&(word, _)| word)
     }
@@ -157,7 +157,7 @@ impl Op {
         self as u8 <= Self::Priority as u8
     }
 
-    /// Whether it has one child.
+    /// Whether it has exactly one child.
     pub(super) const fn is_decorator(self) -> bool {
         !self.is_composite() && self as u8 <= Self::StayUntil as u8
     }
@@ -183,7 +183,8 @@ impl Op {
 
 debug_as_text!(Node);
 
-// What goes through all nodes has a list of those that are open: they may lie deeper than the stack.
+// Traversals use a list of open nodes instead of recursion: nodes may be nested more deeply than the
+// stack allows.
 
 impl Drop for Node {
     fn drop(&mut self) {
@@ -239,7 +240,7 @@ impl Node {
         Self { op, numbers: [0; 2], weights, names, children }
     }
 
-    /// Its text up to its children.
+    /// Writes its text up to its children.
     fn fmt_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((word, _)) = WORDS.get(self.op as usize) else {
             let mark = if self.op == Op::Condition { "?" } else { "" };
@@ -274,36 +275,36 @@ impl Node {
 
     fn of(op: Op, children: impl IntoIterator<Item = Self>) -> Self {
         let mut node = Self::new(op);
-        // Not `collect`, which would make room for as many as the iterator says.
+        // `collect` would allocate as much as the size hint of the iterator says.
         children.into_iter().for_each(|child| node.children.push(child));
         node
     }
 
-    /// The children in order, from the first one each tick, until one does not succeed.
+    /// Ticks the children in order, from the first one each tick, until one does not succeed.
     #[must_use]
     pub fn sequence(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::Sequence, children)
     }
 
-    /// The children in order, from the first one each tick, until one does not fail.
+    /// Ticks the children in order, from the first one each tick, until one does not fail.
     #[must_use]
     pub fn selector(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::Selector, children)
     }
 
-    /// A sequence that goes on with the child that is running, and does not look at those before.
+    /// A sequence that continues with the running child, and does not tick those before it.
     #[must_use]
     pub fn sequence_memory(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::SequenceMemory, children)
     }
 
-    /// A selector that goes on with the child that is running, and does not look at those before.
+    /// A selector that continues with the running child, and does not tick those before it.
     #[must_use]
     pub fn selector_memory(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::SelectorMemory, children)
     }
 
-    /// A sequence with memory that goes on in the next tick where a child succeeds in its first one.
+    /// A sequence with memory that waits for the next tick if a child succeeds in its first tick.
     ///
     /// ```
     /// # use formic_ai::bt::Node;
@@ -316,7 +317,7 @@ impl Node {
         Self::of(Op::SequenceAsync, children)
     }
 
-    /// A selector with memory that goes on in the next tick where a child fails in its first one.
+    /// A selector with memory that waits for the next tick if a child fails in its first tick.
     ///
     /// ```
     /// # use formic_ai::bt::Node;
@@ -328,8 +329,8 @@ impl Node {
         Self::of(Op::SelectorAsync, children)
     }
 
-    /// A [`sequence_async`](Self::sequence_async) that begins with the child that it was at when it
-    /// failed or was halted.
+    /// A [`sequence_async`](Self::sequence_async) that resumes at the child where it failed or was
+    /// halted.
     ///
     /// ```
     /// # use formic_ai::bt::Node;
@@ -342,7 +343,7 @@ impl Node {
         Self::of(Op::SequencePersistent, children)
     }
 
-    /// Asks the first node each tick; if it succeeds the second one decides, if it fails the third.
+    /// Ticks the first node each tick, then the second one if it succeeds, and the third one if it fails.
     ///
     /// ```
     /// # use formic_ai::bt::Node;
@@ -356,14 +357,15 @@ impl Node {
         Self::of(Op::IfElse, [ask, then, otherwise])
     }
 
-    /// An [`if_else`](Self::if_else) that does not ask again until the branch that it took has ended.
+    /// An [`if_else`](Self::if_else) that does not tick the first node again until the chosen branch has
+    /// ended.
     #[must_use]
     pub fn if_else_memory(ask: Self, then: Self, otherwise: Self) -> Self {
         Self::of(Op::IfElseMemory, [ask, then, otherwise])
     }
 
-    /// All children at a time; it succeeds when so many have succeeded, and fails when so many have
-    /// failed, or when too few are left to succeed.
+    /// Ticks all children. It succeeds when `successes` of them have succeeded, and fails when `failures`
+    /// of them have failed, or when too few are left to succeed.
     #[must_use]
     pub fn parallel(
         successes: u32,
@@ -375,20 +377,21 @@ impl Node {
         node
     }
 
-    /// All children at a time; when all have ended it fails if so many have failed, or else succeeds.
+    /// Ticks all children. When all have ended, it fails if at least `failures` of them have failed, and
+    /// otherwise succeeds.
     #[must_use]
     pub fn parallel_all(failures: u32, children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::ParallelAll, children).counted(failures)
     }
 
-    /// The children in an order that is drawn by chance, until one does not fail.
+    /// Ticks the children in random order, until one does not fail.
     #[must_use]
     pub fn random(children: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Op::Random, children)
     }
 
-    /// The children in an order that is drawn by chance in proportion to their weights, until one
-    /// does not fail.
+    /// Ticks the children in random order, in which children with a higher weight tend to come earlier,
+    /// until one does not fail.
     #[must_use]
     pub fn weighted(children: impl IntoIterator<Item = (f32, Self)>) -> Self {
         let mut weights = Vec::new();
@@ -401,7 +404,7 @@ impl Node {
         node
     }
 
-    /// The children by falling score, which is asked for anew each tick, until one does not fail.
+    /// Ticks the children by descending score, computed anew each tick, until one does not fail.
     pub fn priority<S: Into<String>>(children: impl IntoIterator<Item = (S, Self)>) -> Self {
         let mut names = Vec::new();
         let children = children.into_iter().map(|(score, child)| {
@@ -413,108 +416,109 @@ impl Node {
         node
     }
 
-    /// Success for failure and the other way round.
+    /// Turns success into failure, and failure into success.
     #[must_use]
     pub fn invert(self) -> Self {
         Self::over(Op::Invert, self)
     }
 
-    /// Success whatever it ends with.
+    /// Succeeds when the node ends, whatever its result.
     #[must_use]
     pub fn force_success(self) -> Self {
         Self::over(Op::ForceSuccess, self)
     }
 
-    /// Failure whatever it ends with.
+    /// Fails when the node ends, whatever its result.
     #[must_use]
     pub fn force_failure(self) -> Self {
         Self::over(Op::ForceFailure, self)
     }
 
-    /// Again after each success, until it has succeeded so often; 0 is for ever.
+    /// Repeats the node after each success, until it has succeeded `times` times; 0 repeats it without
+    /// limit.
     #[must_use]
     pub fn repeat(self, times: u32) -> Self {
         Self::over(Op::Repeat, self).counted(times)
     }
 
-    /// Again after each success for as long as a condition holds, which is asked before each time; it
-    /// succeeds then.
+    /// Repeats the node after each success while a condition holds. The condition is checked before each
+    /// repetition; if it does not hold, the decorator succeeds.
     #[must_use]
     pub fn repeat_while(self, condition: impl Into<String>) -> Self {
         Self::over(Op::RepeatWhile, self).named(condition)
     }
 
-    /// Again after each failure, with so many tries in all.
+    /// Repeats the node after each failure, for at most `tries` tries.
     #[must_use]
     pub fn retry(self, tries: u32) -> Self {
         Self::over(Op::Retry, self).counted(tries)
     }
 
-    /// Again and again until it succeeds.
+    /// Repeats the node until it succeeds.
     #[must_use]
     pub fn until_success(self) -> Self {
         Self::over(Op::UntilSuccess, self)
     }
 
-    /// Again and again until it fails, which is a success.
+    /// Repeats the node until it fails, and then succeeds.
     #[must_use]
     pub fn until_failure(self) -> Self {
         Self::over(Op::UntilFailure, self)
     }
 
-    /// Fails when it has been running for so many ticks.
+    /// Fails when the node has been running for this many ticks.
     #[must_use]
     pub fn timeout(self, ticks: u32) -> Self {
         Self::over(Op::Timeout, self).counted(ticks)
     }
 
-    /// Fails for so many ticks after it has ended.
+    /// Fails for this many ticks after the node has ended.
     #[must_use]
     pub fn cooldown(self, ticks: u32) -> Self {
         Self::over(Op::Cooldown, self).counted(ticks)
     }
 
-    /// Runs only while a condition holds, and fails as soon as it does not.
+    /// Runs the node only while a condition holds, and fails as soon as it does not.
     #[must_use]
     pub fn guard(self, condition: impl Into<String>) -> Self {
         Self::over(Op::Guard, self).named(condition)
     }
 
-    /// Ends once in the life of its agent, and from then on gives what it ended with.
+    /// Runs the node to its end once in the life of the agent, and returns that result from then on.
     #[must_use]
     pub fn once(self) -> Self {
         Self::over(Op::Once, self)
     }
 
-    /// Once it runs, ticks go to it rather than to the root, until it ends or a condition holds; it
-    /// fails then.
+    /// Once the node runs, ticks start at it instead of the root, until it ends or a condition holds. If
+    /// the condition holds, it fails.
     #[must_use]
     pub fn stay_until(self, condition: impl Into<String>) -> Self {
         Self::over(Op::StayUntil, self).named(condition)
     }
 
-    /// An action of the agent's body.
+    /// A leaf that runs an action of the agent's body.
     pub fn action(name: impl Into<String>) -> Self {
         Self::new(Op::Action).named(name)
     }
 
-    /// Whether something holds: success or failure.
+    /// A leaf that succeeds if a condition holds, and otherwise fails.
     pub fn condition(name: impl Into<String>) -> Self {
         Self::new(Op::Condition).named(name)
     }
 
-    /// Does something to the agent's components, which takes no time: it succeeds.
+    /// A leaf that changes the agent's components at once and succeeds.
     pub fn effect(name: impl Into<String>) -> Self {
         Self::new(Op::Effect).named(name)
     }
 
-    /// Runs for so many ticks, and succeeds in the tick after them.
+    /// A leaf that runs for this many ticks, and succeeds in the next.
     #[must_use]
     pub fn wait(ticks: u32) -> Self {
         Self::new(Op::Wait).counted(ticks)
     }
 
-    /// Success.
+    /// A leaf that succeeds.
     ///
     /// ```
     /// # use formic_ai::bt::Node;
@@ -528,7 +532,7 @@ impl Node {
         Self::new(Op::Succeed)
     }
 
-    /// Failure.
+    /// A leaf that fails.
     ///
     /// ```
     /// # use formic_ai::bt::Node;

@@ -1,4 +1,4 @@
-//! Trees from text.
+//! The parser of trees in text form.
 
 use std::collections::HashMap;
 use std::mem;
@@ -22,7 +22,7 @@ impl Token<'_> {
         error_at_line(self.line, self.column, problem)
     }
 
-    /// It means nothing.
+    /// The error that the token is unknown.
     fn unknown<'k>(&self, what: &str, known: impl IntoIterator<Item = &'k str>) -> LoadError {
         self.error(MindError::unknown(what, "", self.text, known).to_string())
     }
@@ -68,17 +68,17 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// Words that are no names.
+/// Whether a word is a keyword, which cannot be a name.
 fn is_reserved(word: &str) -> bool {
     Op::of_word(word).is_some() || ["subtree", "use", "all", "one"].contains(&word)
 }
 
-/// A named part of the text, where it begins, and whether it is being read.
+/// A named part of the text: where it starts, and whether it is being read.
 struct Subtree<'a> {
     name: Token<'a>,
     start: usize,
     is_open: bool,
-    /// How many nodes it has and how deep they lie, uses followed, once it was read and is right.
+    /// The number of its nodes and their depth, with uses expanded, once it was read without errors.
     size: Option<(usize, usize)>,
 }
 
@@ -87,23 +87,23 @@ struct Parser<'a> {
     at: usize,
     subtrees: Vec<Subtree<'a>>,
     by_name: HashMap<&'a str, usize>,
-    /// The subtrees that are being read, each used by the one before.
+    /// The subtrees that are being read, each used by the previous one.
     open: Vec<usize>,
     uses: Uses,
     depth: usize,
-    /// The depth of the deepest node that was read.
+    /// The depth of the deepest node so far.
     deepest: usize,
     count: usize,
 }
 
-/// What is done where a subtree is used.
+/// The treatment of uses of subtrees.
 #[derive(Clone, Copy, PartialEq)]
 enum Uses {
-    /// They are passed over.
+    /// Uses are skipped.
     Pass,
-    /// They are followed if what is there was not read before.
+    /// Uses are followed if the subtree was not read before.
     Check,
-    /// They are followed.
+    /// Uses are followed.
     Follow,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn contains_itself<'a>(way: impl Iterator<Item = &'a str>) -> String 
 }
 
 impl Node {
-    /// What is wrong with so many nodes, or nodes that lie so deep.
+    /// Returns the error of too many nodes, or of nodes that are too deep, as a sentence.
     pub(super) fn check_size(depth: usize, count: usize) -> Result<(), String> {
         if depth > Self::DEPTH_MAX {
             return Err(format!("the nodes lie more than {} deep", Self::DEPTH_MAX));
@@ -132,7 +132,8 @@ impl Node {
         Ok(())
     }
 
-    /// What is wrong if some of the nodes lie too deep. One at a time: they may lie deeper than the stack.
+    /// Returns an error if some node is too deep. It uses no recursion: nodes may be nested more deeply
+    /// than the stack allows.
     #[cfg(feature = "btcpp")]
     pub(super) fn check_depth(&self) -> Result<(), String> {
         let mut open = vec![(self, 1)];
@@ -143,12 +144,12 @@ impl Node {
         Ok(())
     }
 
-    /// How deep nodes may lie, subtrees in their places.
+    /// The maximum depth of nodes, with subtrees expanded.
     pub const DEPTH_MAX: usize = 64;
-    /// How many nodes a tree may have.
+    /// The maximum number of nodes of a tree.
     pub const COUNT_MAX: usize = 4096;
 
-    /// Reads a tree from text: any number of `subtree NAME NODE`, and then the root.
+    /// Parses a tree from text: any number of `subtree NAME NODE`, and then the root.
     ///
     /// | text | node |
     /// |---|---|
@@ -156,17 +157,17 @@ impl Node {
     /// | `enemy_near?` | the condition of this name |
     /// | `do shout` | the effect of this name |
     /// | `sequence { .. }`, `selector`, `sequence_memory`, `selector_memory`, `sequence_async`, `selector_async`, `sequence_persistent`, `random` | composites |
-    /// | `if_else { enemy_near? attack patrol }`, `if_else_memory` | composites of three: what is asked, and a branch for either answer |
-    /// | `parallel_all(1) { .. }` | how many failures make it fail when all have ended |
-    /// | `parallel(all, one) { .. }` | how many successes and failures decide: `all`, `one`, or a number |
+    /// | `if_else { enemy_near? attack patrol }`, `if_else_memory` | composites of three: a condition, and a branch for success and for failure |
+    /// | `parallel_all(1) { .. }` | the number of failures with which it fails when all have ended |
+    /// | `parallel(all, one) { .. }` | the numbers of successes and failures that decide: `all`, `one`, or a number |
     /// | `weighted { 3: NODE 0.5: NODE }`, `priority { score: NODE .. }` | composites with a value per child |
     /// | `invert NODE` or `not NODE`, `force_success`, `force_failure`, `until_success`, `until_failure`, `once` | decorators |
-    /// | `repeat NODE`, `repeat(3) NODE`, `retry(3)`, `timeout(20)`, `cooldown(20)` | decorators with a number, of times or ticks |
+    /// | `repeat NODE`, `repeat(3) NODE`, `retry(3)`, `timeout(20)`, `cooldown(20)` | decorators with a number, of repetitions or ticks |
     /// | `guard(safe?) NODE`, `stay_until(hurt?) NODE`, `repeat_while(hungry?) NODE` | decorators with a condition |
     /// | `wait(5)`, `succeed`, `fail` | leaves |
     /// | `use NAME` | the subtree of this name |
     ///
-    /// From `#` to the end of a line is a comment.
+    /// A `#` starts a comment, up to the end of the line.
     ///
     /// ```
     /// use formic_ai::bt::Node;
@@ -183,9 +184,9 @@ impl Node {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the text is no tree, names a subtree that is not there, twice or inside itself,
-    /// or has more than [`COUNT_MAX`](Self::COUNT_MAX) nodes or some that lie deeper than
-    /// [`DEPTH_MAX`](Self::DEPTH_MAX); with line and column.
+    /// Returns an error, with line and column, if the text is not a valid tree, if a subtree does not
+    /// exist, is defined twice or contains itself, if there are more than [`COUNT_MAX`](Self::COUNT_MAX)
+    /// nodes, or if some are deeper than [`DEPTH_MAX`](Self::DEPTH_MAX).
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         let mut parser = Parser {
             tokens: tokens(text),
@@ -201,7 +202,7 @@ impl Node {
         while parser.peek().text == "subtree" {
             parser.subtree()?;
         }
-        // Those that are not used are to be right as well.
+        // Subtrees that are not used must be valid as well.
         parser.uses = Uses::Check;
         for index in 0..parser.subtrees.len() {
             parser.count = 0;
@@ -224,7 +225,7 @@ impl<'a> Parser<'a> {
 
     fn next(&mut self) -> Token<'a> {
         let token = self.tokens[self.at];
-        // The last one is the end, again and again.
+        // The last token is the end of the text, and is never passed.
         self.at = (self.at + 1).min(self.tokens.len() - 1);
         token
     }
@@ -260,7 +261,7 @@ impl<'a> Parser<'a> {
     fn weight(&mut self) -> Result<f32, LoadError> {
         let token = self.peek();
         let weight: f32 = self.number()?;
-        // What is too large is read as infinite, which is not what the text says.
+        // A number that is too large is parsed as infinity, which is not what the text says.
         match weight.is_finite() {
             true => Ok(weight),
             false => Err(token.error(bad_number(token.text))),
@@ -277,7 +278,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Notes where a subtree begins, and passes over it.
+    /// Registers a subtree, and skips its text.
     fn subtree(&mut self) -> Result<(), LoadError> {
         self.expect("subtree")?;
         let name = self.name()?;
@@ -285,14 +286,14 @@ impl<'a> Parser<'a> {
             return Err(name.error(defined_twice(name.text)));
         }
         self.subtrees.push(Subtree { name, start: self.at, is_open: false, size: None });
-        // Its end is found by reading it, with its uses passed over.
+        // Parsing finds its end; uses inside it are skipped.
         self.node()?;
         self.count = 0;
         Ok(())
     }
 
-    /// The tree of the subtree that is used here. A subtree that is nothing but the use of another
-    /// is followed in a loop: there may be any number of them in a row.
+    /// The node of the subtree that is used here. If a subtree consists only of the use of another, it is
+    /// followed in a loop, since such a chain may have any length.
     fn subtree_used_at(&mut self, mut used: Token<'a>) -> Result<Node, LoadError> {
         let (back, open) = (self.at, self.open.len());
         loop {
@@ -326,7 +327,7 @@ impl<'a> Parser<'a> {
         };
         let size = (self.count - count_before, self.deepest - self.depth);
         self.deepest = self.deepest.max(deepest_before);
-        // The next time the first one leads to the last one at once.
+        // Next time the first one leads directly to the last one.
         for index in self.open.drain(open..) {
             let subtree = &mut self.subtrees[index];
             (subtree.is_open, subtree.start, subtree.size) = (false, start, Some(size));
@@ -335,8 +336,8 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// The size of the last open subtree if that is all that there is to know: it was read before, and
-    /// there is room for it. Where there is none, reading it again finds the node that is too much.
+    /// The size of the last open subtree if it is all that is needed: the subtree was read before, and
+    /// fits. If it does not fit, reading it again finds the node that is one too many.
     fn size_at(&self) -> Option<(usize, usize)> {
         let last = *self.open.last()?;
         let (count, depth) = self.subtrees[last].size.filter(|_| self.uses == Uses::Check)?;
@@ -345,7 +346,7 @@ impl<'a> Parser<'a> {
     }
 
     fn node(&mut self) -> Result<Node, LoadError> {
-        // What stands in its place counts, and how deep that lies, but not the use itself.
+        // The nodes of the subtree count, and their depth, but not the use itself.
         if self.peek().text == "use" {
             self.next();
             let name = self.name()?;
@@ -364,7 +365,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// A node whose place in the tree has been looked at.
+    /// Parses a node whose depth and number have been checked.
     fn shallow_node(&mut self) -> Result<Node, LoadError> {
         let token = self.next();
         let Some(op) = Op::of_word(token.text) else {
@@ -408,7 +409,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// The children of a composite, each with what stands before it.
+    /// Parses the children of a composite, each with the weight or score before it.
     fn children(&mut self, node: &mut Node) -> Result<(), LoadError> {
         self.expect("{")?;
         while self.peek().text != "}" {
@@ -433,7 +434,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `None` for all.
+    /// Parses a count; `None` for all.
     fn how_many(&mut self) -> Result<Option<u32>, LoadError> {
         match self.peek().text {
             "all" => {

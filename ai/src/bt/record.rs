@@ -7,21 +7,21 @@ use super::tree::Tree;
 use crate::action::{ActionResult, Body};
 use crate::explain::{Candidate, Engine, Label, Stopped, Verdict, Watch};
 
-/// Told of every leaf that a tick asks, if the agent is watched.
+/// A listener for every leaf that a tick reaches, for agents that are watched.
 pub(super) trait Trace {
     fn leaf(&mut self, op: Op, argument: u32, result: ActionResult);
 }
 
-/// The agent is not watched.
+/// The listener for an agent that is not watched.
 impl Trace for () {
     #[inline(always)]
     fn leaf(&mut self, _: Op, _: u32, _: ActionResult) {}
 }
 
-/// How many leaves of a tick are remembered: the last ones.
+/// The number of leaves of a tick that are kept, the last ones.
 const LEAVES_MAX: usize = 64;
 
-/// The last leaves of a tick, and what each gave.
+/// The last leaves of a tick, and their results.
 pub(super) struct Leaves {
     all: [(Op, u32, ActionResult); LEAVES_MAX],
     count: usize,
@@ -45,7 +45,7 @@ impl Trace for Leaves {
     }
 }
 
-/// What a body was doing before a tick, and what its tree had given before.
+/// The state of a body and the result of its tree before a tick.
 pub(super) struct Before {
     body: Body,
     result: ActionResult,
@@ -58,7 +58,7 @@ impl Before {
 }
 
 impl<Q: QueryData> Tree<Q> {
-    /// Writes a tick down if the agent does something else than before, or something of it has
+    /// Records a tick if the agent's running actions or result have changed, or if one of its actions has
     /// ended.
     pub(super) fn note(
         &self,

@@ -9,18 +9,18 @@ use crate::action::{ActionResult, Body};
 use crate::bits::Bits;
 use ActionResult::{Failed, Running, Success};
 
-/// What one agent's tree remembers, besides the memories of nodes.
+/// The memory of a tree for one agent, apart from the memories of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State<const N: usize> {
     /// The memories whose nodes were running at the end of the last tick.
     pub(super) active: Bits<N>,
-    /// How many ticks there were.
+    /// The number of ticks.
     pub(super) ticks: u32,
-    /// The node that ticks go to; 0, the root, where none stays.
+    /// The node that ticks start at; 0, the root, if no `stay_until` is running.
     pub(super) entry: u16,
 }
 
-/// Ticks the tree, and halts what was running and was not asked this time.
+/// Ticks the tree, and halts what was running and was not reached this time.
 pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
     state: &mut State<N>,
@@ -44,7 +44,7 @@ pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
         entry: 0,
         done: None,
     };
-    // A save may be of another tree: what it remembers is looked at before it is followed.
+    // A save may come from another tree, so the entry is checked before it is used.
     let entry = usize::from(state.entry);
     if entry != 0 && tree.nodes.get(entry).is_some_and(|node| matches!(node.op, Op::StayUntil)) {
         let node = tree.nodes[entry];
@@ -53,7 +53,7 @@ pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
         if !is_over {
             let result = run.node(entry + 1);
             if result == Running {
-                // What is outside waits as it is.
+                // Nodes outside the subtree keep their state.
                 state.active.remove(&span.slots);
                 state.active.add(&run.active);
                 if run.entry != 0 {
@@ -72,7 +72,7 @@ pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
     result
 }
 
-/// [`tick_tree`] for a tree in which nothing is remembered.
+/// [`tick_tree`] for a tree in which no node remembers anything.
 #[inline]
 pub(super) fn tick_leaves<const N: usize, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
@@ -121,13 +121,13 @@ struct Run<'r, 'i, const N: usize, Q: QueryData, T> {
     trace: &'r mut T,
     ticks: u32,
     was_active: Bits<N>,
-    /// The memories whose nodes have been running in this tick.
+    /// The memories whose nodes run in this tick.
     active: Bits<N>,
-    /// The actions that have been asked in this tick.
+    /// The actions that were reached in this tick.
     visited: Bits<N>,
-    /// The innermost node that stays, once it runs.
+    /// The innermost `stay_until` that runs.
     entry: u16,
-    /// A node that stayed, and what it has ended with in this tick.
+    /// A `stay_until` that ended in this tick, and its result.
     done: Option<(usize, ActionResult)>,
 }
 
@@ -188,7 +188,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         }
     }
 
-    /// The children from `child` on, as long as they give `next`.
+    /// Ticks the children from `child` on, as long as they return `next`.
     #[inline]
     fn children(&mut self, mut child: usize, end: usize, next: ActionResult) -> ActionResult {
         while child < end {
@@ -210,7 +210,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             return Failed;
         }
         let result = self.node(at + 1);
-        // An inner one that stays goes before this.
+        // An inner `stay_until` takes precedence.
         if result == Running && self.entry == 0 {
             self.entry = u16::try_from(at).unwrap_or(0);
         }
@@ -229,7 +229,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             count += 1;
             child = usize::from(self.tree.nodes[child].end);
         }
-        // Stable: equals are in the order of the text.
+        // The sort is stable: equal scores stay in the order of the text.
         ranked[..count].sort_by(|a, b| b.1.total_cmp(&a.1));
         for &(child, _) in &ranked[..count] {
             let result = self.node(child);
@@ -240,8 +240,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         Failed
     }
 
-    /// The nodes that remember something. Their memory counts while they were running at the end of
-    /// the last tick; otherwise they begin anew.
+    /// Ticks a node that has a memory. The memory is valid if the node was running at the end of the last
+    /// tick; otherwise the node starts anew.
     fn remembering(&mut self, at: usize, end: usize) -> ActionResult {
         let node = self.tree.nodes[at];
         debug_assert!(node.slot != NO_SLOT, "it has a memory");
@@ -284,8 +284,9 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         result
     }
 
-    /// The memory has the child to go on with; that of those which leave the tick has a bit above if
-    /// that was running, and that of a persistent one stays when it fails or is left.
+    /// Sequences and selectors with memory. The memory is the child to continue with. For the async ones,
+    /// a higher bit says that the child was running. For the persistent one, the memory survives a
+    /// failure or a halt.
     fn resume(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
         const WAS_RUNNING: u64 = 1 << 32;
         let op = self.tree.nodes[at].op;
@@ -318,8 +319,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         next
     }
 
-    /// One of three children and what it gives: the second or the third one, by what the first gives
-    /// if it is known of neither that it runs.
+    /// Ticks an `if_else`, and returns the child that was ticked last and its result. If `known` is one
+    /// of the two branches, that branch continues; otherwise the result of the first child chooses.
     fn branch(&mut self, at: usize, known: usize) -> (usize, ActionResult) {
         let then = usize::from(self.tree.nodes[at + 1].end);
         let otherwise = usize::from(self.tree.nodes[then].end);
@@ -335,7 +336,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         (child, self.node(child))
     }
 
-    /// The memory has a bit for each child that has succeeded, and 32 places above for each that has
+    /// The memory has a bit for each child that has succeeded, and 32 bits higher one for each that has
     /// failed.
     fn parallel(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
         let node = self.tree.nodes[at];
@@ -367,7 +368,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         } else {
             return Running;
         };
-        // Those that are running are left: they count as not asked.
+        // Children that are still running are halted: they count as not reached.
         self.visited.remove(&span.actions);
         self.active.remove(&span.slots);
         if (at..end).contains(&usize::from(self.entry)) {
@@ -376,8 +377,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         result
     }
 
-    /// The memory has a bit for each child that has failed, and above them which one is running; the
-    /// one behind it has the random numbers.
+    /// The memory has a bit for each child that has failed, and above them the index of the child that is
+    /// running. The next memory is the state of the random numbers.
     fn drawn(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
         const TRIED: u64 = (1 << 32) - 1;
         let mut tried = if is_fresh { 0 } else { self.memories[slot] & TRIED };
@@ -406,7 +407,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         }
     }
 
-    /// One of the children that were not tried, by its number.
+    /// Draws one of the children that were not tried, and returns its index.
     fn draw(&mut self, at: usize, end: usize, slot: usize, tried: u64) -> Option<u64> {
         let node = self.tree.nodes[at];
         let mut random = RandomStream::new(self.memories[slot + 1]);
@@ -432,7 +433,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             left -= weight(place);
             left < 0.0
         });
-        // Where rounding leaves something over it is the last one's.
+        // A remainder left by rounding goes to the last child.
         chosen.or_else(|| open[..count].last().copied())
     }
 
@@ -449,7 +450,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         self.memories[slot] = self.memories[slot].wrapping_add(1);
         let is_last = self.memories[slot] >= u64::from(node.argument);
         match node.op {
-            // Without a number there is no last time.
+            // 0 stands for no limit.
             Op::Repeat if node.argument == 0 => Running,
             _ if is_last => counted,
             _ => Running,
@@ -466,8 +467,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         if result == Success { Running } else { result }
     }
 
-    /// The memory has the tick in which it ended, with a bit above to say that there is one. It stays
-    /// when the node is left.
+    /// The memory is the tick in which the child ended, with a higher bit that says that it is set. It
+    /// survives a halt.
     fn cooling(&mut self, at: usize, slot: usize, is_fresh: bool) -> ActionResult {
         const SET: u64 = 1 << 32;
         let node = self.tree.nodes[at];
@@ -483,7 +484,7 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         result
     }
 
-    /// The memory has what it ended with, and stays when the node is left.
+    /// The memory is the result of the child, and survives a halt.
     fn once(&mut self, at: usize, slot: usize) -> ActionResult {
         match self.memories[slot] {
             1 => return Success,
@@ -491,13 +492,13 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
             _ => {}
         }
         let result = self.node(at + 1);
-        // Running is 0: it is asked again.
+        // `Running` is 0, so that the child is ticked again.
         self.memories[slot] = result as u64;
         result
     }
 }
 
-/// The lower half.
+/// The lower half of a memory.
 #[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
 const fn low(memory: u64) -> u32 {
     memory as u32

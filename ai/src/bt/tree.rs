@@ -1,4 +1,4 @@
-//! Trees made flat: one array in pre-order, shared by all agents.
+//! Flattened trees: one array in pre-order, shared by all agents.
 
 use formic_ecs::QueryData;
 
@@ -8,40 +8,40 @@ use crate::action::{LoadError, MindError, error_at_line};
 use crate::bits::{Bits, WORDS_MAX};
 use crate::library::Library;
 
-/// One node: 12 bytes.
+/// One node of a flattened tree (12 bytes).
 ///
 /// ```text
 ///   nodes   0 selector    1 sequence   2 enemy_near?   3 attack   4 patrol
 ///   end     5             4            3               4          5
 /// ```
 ///
-/// The children of a node begin right behind it; the end of a child is the beginning of the next.
+/// The children of a node follow it directly; the end of a child is the start of the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlatNode {
     pub(super) op: Op,
-    /// Which memory it has; `NO_SLOT` where it has none.
+    /// The index of its memory; `NO_SLOT` if it has none.
     pub(super) slot: u16,
-    /// The first node behind its subtree.
+    /// The first node after its subtree.
     pub(super) end: u16,
-    /// A number of ticks, times or successes, or a place in a list of names.
+    /// A number of ticks, repetitions or successes, or an index into a list of names.
     pub(super) argument: u32,
-    /// For a parallel the number of failures; for those that can leave their subtree in the middle
-    /// of a tick, or go on with it alone, its place in `spans`.
+    /// The index in `spans` of a parallel, which can halt its subtree in the middle of a tick, or of a
+    /// `stay_until`, which can tick its subtree alone.
     pub(super) extra: u16,
 }
 
 pub(super) const NO_SLOT: u16 = u16::MAX;
 
-/// What there is in a subtree, a bit for each.
+/// The contents of a subtree as bit sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub(super) actions: Bits,
     pub(super) slots: Bits,
-    /// How many failures a parallel fails with.
+    /// The number of failures with which a parallel fails.
     pub(super) failures: u32,
 }
 
-/// A leaf of a tree that only looks, and where to go from there.
+/// A leaf of a tree without memories, and the leaves that follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
     pub(super) op: Op,
@@ -54,8 +54,8 @@ pub(super) struct Jump {
 pub(super) const SUCCESS: u16 = u16::MAX;
 pub(super) const FAILURE: u16 = u16::MAX - 1;
 
-/// The leaves of a tree in which nothing is remembered, each with where to go after it: composites
-/// need not be asked then. (*Threaded code*, as in interpreters.)
+/// The leaves of a tree without memories, each with its successors, so that composites need not be
+/// ticked. (*Threaded code*, as in interpreters.)
 #[derive(Clone, Debug)]
 pub(super) struct Jumps {
     pub(super) leaves: Vec<Jump>,
@@ -63,14 +63,14 @@ pub(super) struct Jumps {
 }
 
 impl Jumps {
-    /// `None` where something is remembered, or asked for in an order that is not that of the text.
+    /// `None` if some node has a memory, or ticks its children in another order than that of the text.
     fn new(nodes: &[FlatNode]) -> Option<Self> {
         let mut jumps = Self { leaves: Vec::new(), first: 0 };
         jumps.first = jumps.link(nodes, 0, SUCCESS, FAILURE)?;
         Some(jumps)
     }
 
-    /// Where the node at `at` begins, if it goes on to these.
+    /// The first leaf of the node at `at`, if it continues with these two.
     fn link(&mut self, nodes: &[FlatNode], at: usize, success: u16, failure: u16) -> Option<u16> {
         let node = nodes[at];
         match node.op {
@@ -119,7 +119,7 @@ impl Jumps {
     }
 }
 
-/// A behaviour tree: flat, never changed, shared by all agents that follow it.
+/// A behaviour tree, flattened, immutable and shared by all agents that follow it.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree};
@@ -137,21 +137,21 @@ pub struct Tree<Q: QueryData> {
     pub(super) nodes: Vec<FlatNode>,
     pub(super) spans: Vec<Span>,
     pub(super) weights: Vec<f32>,
-    /// For each child of a priority its score.
+    /// The score of each child of a priority.
     pub(super) scores: Vec<u32>,
-    /// Everything there is in the tree.
+    /// The contents of the whole tree.
     pub(super) whole: Span,
-    /// A short cut, where there is one.
+    /// The shortcut for trees without memories.
     pub(super) jumps: Option<Jumps>,
     pub(super) library: Library<Q>,
     slot_count: usize,
-    /// It has to do with more than 64 actions, or memories.
+    /// Whether it has more than 64 actions or memories.
     pub(super) is_wide: bool,
 }
 
 debug_fields!([Q: QueryData] Tree<Q>: nodes);
 
-/// Where the text of a tree has what an error is about, if it has it once or it is a name.
+/// The position in the text that an error is about, if it is unique or the error is about a name.
 fn place_in(text: &str, error: &MindError) -> Option<(usize, usize)> {
     let is_condition = error.field == "?";
     let tokens = tokens(text);
@@ -163,13 +163,14 @@ fn place_in(text: &str, error: &MindError) -> Option<(usize, usize)> {
 }
 
 impl<Q: QueryData> Tree<Q> {
-    /// How many memories a tree can have, see [`slot_count`](Self::slot_count).
+    /// The maximum number of memories of a tree, see [`slot_count`](Self::slot_count).
     pub const SLOTS_MAX: usize = 64 * WORDS_MAX;
 
     /// Makes a tree from text; see [`Node::parse`].
     ///
     /// # Errors
-    /// Returns an error if the text is no tree, or the tree makes no sense with this library.
+    /// Returns an error if the text is not a valid tree, or if the tree is not valid with this library,
+    /// for which see [`new`](Self::new).
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
         Self::new(&Node::parse(text)?, library).map_err(|error| {
             let (line, column) = place_in(text, &error).unwrap_or((1, 1));
@@ -177,10 +178,11 @@ impl<Q: QueryData> Tree<Q> {
         })
     }
 
-    /// Makes a node and all below it a tree.
+    /// Makes a tree from a node and everything below it.
     ///
     /// # Errors
-    /// Returns an error if the tree makes no sense with this library.
+    /// Returns an error if the library lacks a name, if a node has the wrong number of children or an
+    /// invalid number, if children of a parallel share an action, or if the tree is too large.
     pub fn new(root: &Node, library: &Library<Q>) -> Result<Self, MindError> {
         let mut tree = Self {
             nodes: Vec::new(),
@@ -205,14 +207,14 @@ impl<Q: QueryData> Tree<Q> {
         Ok(tree)
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many memories an agent needs: the nodes that remember something, those that draw by
-    /// chance twice.
+    /// The number of memories that an agent needs: one for each node that remembers something, two for
+    /// each that draws at random.
     #[must_use]
     pub const fn slot_count(&self) -> usize {
         self.slot_count
@@ -227,7 +229,7 @@ impl<Q: QueryData> Tree<Q> {
         self.slot_count += slots(op);
         let slot = match slots(op) {
             0 => NO_SLOT,
-            // Too many of them are refused in the end.
+            // Too many memories are an error at the end.
             _ => index(slot_first.min(Self::SLOTS_MAX)),
         };
         let mut span = Span { actions: Bits::NONE, slots: Bits::NONE, failures: 0 };
@@ -260,7 +262,7 @@ impl<Q: QueryData> Tree<Q> {
         Ok(span)
     }
 
-    /// The number of a node, or the place of what it names.
+    /// The number of a node, or the index of the name that it uses.
     fn argument(&mut self, node: &Node) -> Result<u32, MindError> {
         match node.op {
             Op::Action => self.place("action", &node.names[0]),
@@ -299,12 +301,12 @@ impl<Q: QueryData> Tree<Q> {
     }
 }
 
-/// Counts of nodes fit, by [`Node::COUNT_MAX`]; there are no more values than nodes.
+/// Converts an index: by [`Node::COUNT_MAX`] node counts fit, and there are no more values than nodes.
 fn index(count: usize) -> u16 {
     u16::try_from(count).expect("there are at most 4096 nodes")
 }
 
-/// How many memories a node needs.
+/// The number of memories that a node needs.
 const fn slots(op: Op) -> usize {
     match op {
         Op::SequenceMemory
@@ -322,7 +324,7 @@ const fn slots(op: Op) -> usize {
         | Op::Cooldown
         | Op::Once
         | Op::Wait => 1,
-        // What was tried, and the random numbers.
+        // The children that were tried, and the state of the random numbers.
         Op::Random | Op::Weighted => 2,
         _ => 0,
     }

@@ -1,4 +1,4 @@
-//! Trees to XML.
+//! Export of trees to XML.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -15,19 +15,23 @@ use crate::bt::node::{Node, Op};
 use crate::bt::tree::check_children;
 
 impl Node {
-    /// Writes it as an XML file of BehaviorTree.CPP, version 4, that Groot2 opens: with a model of
-    /// each leaf. Effects are actions there.
+    /// Writes the tree as an XML file of BehaviorTree.CPP, version 4, that Groot2 opens, with a model of
+    /// each leaf. Effects become actions.
     ///
     /// # Errors
-    /// Returns an error if BehaviorTree.CPP has no such node or counts no further, if it allows no such
-    /// name, or gives the name of a leaf to a node of its own, if a composite has too few children, if
-    /// nodes lie deeper than [`DEPTH_MAX`](Self::DEPTH_MAX), or if a tick is shorter than a millisecond.
+    /// Returns an error if
+    ///
+    /// * BehaviorTree.CPP has no such node, or its numbers are too small,
+    /// * it does not allow a name, or has a node of its own with the name of a leaf,
+    /// * a composite has the wrong number of children,
+    /// * nodes are deeper than [`DEPTH_MAX`](Self::DEPTH_MAX), or
+    /// * a tick is shorter than a millisecond.
     pub fn to_btcpp(&self, tick: Duration) -> Result<String, MindError> {
         check_tick(tick)?;
         self.check_depth().map_err(MindError::new)?;
         let mut export = Export { text: String::new(), leaves: BTreeMap::new(), tick };
         export.node(self, 2)?;
-        // The tree is to have another name than every leaf.
+        // The tree must not have the name of a leaf.
         let mut main = String::from("Main");
         while export.leaves.contains_key(&main) {
             main += "_";
@@ -49,13 +53,14 @@ impl Node {
     }
 }
 
-/// What BehaviorTree.CPP calls a node or a port may have none of these, nor be empty.
+/// Whether BehaviorTree.CPP allows this as the name of a node or a port: not empty, and none of these
+/// characters.
 fn is_allowed(name: &str) -> bool {
     let is_bad = |c: char| c.is_ascii_control() || " <>&\"'/\\:*?|.".contains(c);
     !name.is_empty() && !name.contains(is_bad)
 }
 
-/// Words of the file itself, which no node may have for a name.
+/// Words of the file format, which cannot be names of nodes.
 const RESERVED: [&str; 10] = [
     "root",
     "Root",
@@ -69,8 +74,8 @@ const RESERVED: [&str; 10] = [
     "Decorator",
 ];
 
-/// A chain of `if_else` that ask for cases of one variable: the name of a Switch with its ports, and
-/// its children.
+/// Matches a chain of `if_else` over cases of one variable. Returns the name of a Switch with its ports,
+/// and its children.
 fn switch(mut node: &Node) -> Option<(String, Vec<&Node>)> {
     let (mut cases, mut branches, mut variable) = (String::new(), Vec::new(), None);
     while let (Op::IfElse, [ask, then, otherwise]) = (node.op, &node.children[..]) {
@@ -89,8 +94,8 @@ fn switch(mut node: &Node) -> Option<(String, Vec<&Node>)> {
     (branches.len() > 2).then_some((name, branches))
 }
 
-/// A loop over a queue: its name with its ports, which is that of what takes something out, and its
-/// child.
+/// Matches a loop over a queue. Returns its name with its ports, which is that of the effect that takes a
+/// value out, and its child.
 fn queue_loop(node: &Node) -> Option<(&str, &Node)> {
     let body = node.children.first().filter(|_| node.op == Op::RepeatWhile)?;
     let (Op::SequenceMemory, [next, child]) = (body.op, &body.children[..]) else { return None };
@@ -99,7 +104,8 @@ fn queue_loop(node: &Node) -> Option<(&str, &Node)> {
     (is_one && name.starts_with(&node.names[0])).then_some((name, child))
 }
 
-/// The tag of an element, its ID, and its ports, each with whether an entry of the blackboard is in it.
+/// The tag of an element, its ID, and its ports, each with whether its value is an entry of the
+/// blackboard.
 struct Tag {
     text: String,
     id: String,
@@ -107,9 +113,9 @@ struct Tag {
 }
 
 impl Tag {
-    /// That of a name as it would be read again.
+    /// The tag of a leaf, if reading it yields the same name.
     fn new(name: &str) -> Result<Self, MindError> {
-        // In an attribute each of these would be read as a blank, or as a tag.
+        // In an attribute these would be read as a space, or as a tag.
         let text = name.replace('<', "&lt;").replace('\n', "&#10;");
         let text = text.replace('\r', "&#13;").replace('\t', "&#9;");
         let element = format!("<{text}/>");
@@ -136,7 +142,7 @@ impl Tag {
         Ok(Self { id: id.into(), ports: ports.collect(), text })
     }
 
-    /// That of a node of BehaviorTree.CPP that has these ports.
+    /// The tag of a node of BehaviorTree.CPP, if it has these ports.
     fn with_ports(name: &str, known: &[&str]) -> Result<Self, MindError> {
         let tag = Self::new(name)?;
         let are_known = tag.ports.iter().all(|(port, _)| known.contains(&&port[..]));
@@ -145,7 +151,7 @@ impl Tag {
     }
 }
 
-/// The ports of a node of BehaviorTree.CPP that has no counterpart here but by its ports.
+/// The ports of a node of BehaviorTree.CPP that is represented by its ports here.
 fn ports_of(name: &str) -> &'static [&'static str] {
     let id = name.split(' ').next();
     NODES.iter().find(|(other, ..)| Some(*other) == id).map_or(&[], |(_, ports, _)| ports)
@@ -153,7 +159,7 @@ fn ports_of(name: &str) -> &'static [&'static str] {
 
 struct Export {
     text: String,
-    /// The kind of each leaf, and its ports: which are entries of the blackboard.
+    /// The kind of each leaf and its ports, each with whether its value is an entry of the blackboard.
     leaves: BTreeMap<String, (&'static str, BTreeMap<String, bool>)>,
     tick: Duration,
 }
@@ -190,7 +196,7 @@ impl Export {
             (Op::Action | Op::Effect, _) => self.leaf("Action", &node.names[0])?,
             (Op::Condition, _) => self.leaf("Condition", &node.names[0])?,
             (_, None) => return Err(refused("BehaviorTree.CPP has no such node")),
-            // There 0 is no end, here it fails without asking its child.
+            // There 0 is no limit; here the node fails without ticking its child.
             (Op::Timeout, _) if number == 0 => return self.over("AlwaysFailure", [], level),
             (Op::Repeat, Some(id)) if number == 0 => format!("{id} num_cycles=\"-1\""),
             (Op::Repeat, Some(id)) => format!("{id} num_cycles=\"{number}\""),

@@ -1,4 +1,4 @@
-//! Trees from XML.
+//! Import of trees from XML.
 
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
@@ -21,8 +21,9 @@ impl<Q: QueryData> Tree<Q> {
     /// Makes a tree from the XML of BehaviorTree.CPP; see [`Node::parse_btcpp`].
     ///
     /// # Errors
-    /// Returns an error if the text is no such tree, if a node has no counterpart, if the tree makes no
-    /// sense with this library, or if a tick is shorter than a millisecond. One about a name is where the text has that in quotes.
+    /// Returns an error if the text is not a valid tree, if a node has no counterpart, if the tree is not
+    /// valid with this library, or if a tick is shorter than a millisecond. The position of an error
+    /// about a name is where the text has the name in quotes.
     pub fn parse_btcpp(
         text: &str,
         library: &Library<Q>,
@@ -34,16 +35,15 @@ impl<Q: QueryData> Tree<Q> {
 }
 
 impl Node {
-    /// Reads the main tree of an XML file of BehaviorTree.CPP, version 4. Times are rounded up to
-    /// whole ticks of this length. What cannot be said with our nodes is an error: `docs/ai.md` has
-    /// the table.
+    /// Reads the main tree of an XML file of BehaviorTree.CPP, version 4. Times are rounded up to whole
+    /// ticks of this length. A node without an equivalent is an error; `docs/ai.md` has the table.
     ///
-    /// The main tree is the one that `main_tree_to_execute` names, or else the only one that no other
+    /// The main tree is the one that `main_tree_to_execute` names, or else the only tree that no other
     /// uses.
     ///
-    /// A leaf is the action, condition or effect of the library that has its name. Ports are part of
-    /// the name, sorted and written as in the file, those of subtrees replaced by what they stand for
-    /// in the main tree; so are the codes of scripts.
+    /// A leaf is the action, condition or effect of the library that has its name. Ports are part of the
+    /// name, sorted and written as in the file; ports of subtrees are replaced by their values in the
+    /// main tree. The code of a script is part of the name as well.
     ///
     /// ```
     /// use formic_ai::bt::{Library, Node};
@@ -71,8 +71,8 @@ impl Node {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the text is no such tree, a node has no counterpart, a leaf is not in the
-    /// library, or a tick is shorter than a millisecond.
+    /// Returns an error if the text is not a valid tree, if a node has no counterpart, if a leaf is not
+    /// in the library, or if a tick is shorter than a millisecond.
     pub fn parse_btcpp<Q: QueryData>(
         text: &str,
         library: &Library<Q>,
@@ -104,9 +104,9 @@ impl Node {
 /// A tree that is being read.
 struct OpenTree<'a> {
     id: &'a str,
-    /// What its ports stand for in the main tree.
+    /// The values of its ports in the main tree.
     ports: HashMap<&'a str, String>,
-    /// `_autoremap`: the others are those of the tree that uses it.
+    /// `_autoremap`: other ports are those of the tree that uses it.
     remaps_all: bool,
 }
 
@@ -117,7 +117,7 @@ struct Import<'a, 'x> {
     tick: Duration,
     trees: HashMap<&'a str, Element<'a, 'x>>,
     models: HashMap<&'a str, Element<'a, 'x>>,
-    /// The trees that are being read, each used by the one before.
+    /// The trees that are being read, each used by the previous one.
     open: Vec<OpenTree<'a>>,
     depth: usize,
     count: usize,
@@ -240,7 +240,8 @@ impl<'a, 'x> Import<'a, 'x> {
         Ok(root)
     }
 
-    /// Its attributes, but for those that mean nothing, sorted; others than these are an error.
+    /// The attributes of an element, sorted, without those that have no effect. Attributes other than
+    /// `known` are an error.
     fn attributes(&self, at: Element<'a, 'x>, known: &[&str]) -> Parsed<Vec<Attribute<'a, 'x>>> {
         let mut found = Vec::new();
         for attribute in at.attributes() {
@@ -277,7 +278,7 @@ impl<'a, 'x> Import<'a, 'x> {
 
     fn node(&mut self, at: Element<'a, 'x>) -> Parsed<Node> {
         let tag = at.tag_name().name();
-        // No node of its own: what stands in its place is one.
+        // A subtree is not a node; its root is.
         if tag == "SubTree" {
             return self.subtree(at);
         }
@@ -313,7 +314,7 @@ impl<'a, 'x> Import<'a, 'x> {
         self.tree_root(tree, ports, remaps_all)
     }
 
-    /// What the value of a port is in the main tree.
+    /// The value of a port in the main tree.
     fn resolve(&self, at: Element<'_, '_>, port: &str, value: &str) -> Parsed<String> {
         let entry = value.trim().strip_prefix('{').and_then(|value| value.strip_suffix('}'));
         let Some(entry) = entry.map(|entry| if entry == "=" { port } else { entry }) else {
@@ -341,7 +342,7 @@ impl<'a, 'x> Import<'a, 'x> {
         }
     }
 
-    /// A number of times or children that stands in a port, or its default.
+    /// A number of repetitions or children in a port, or its default.
     fn number(&self, at: Element<'_, '_>, port: &'static str, default: &str) -> Parsed<i64> {
         let value = at.attribute(port).unwrap_or(default);
         if value.is_empty() {
@@ -352,7 +353,7 @@ impl<'a, 'x> Import<'a, 'x> {
         number.ok_or_else(|| self.error(at, bad_number(value)))
     }
 
-    /// A number from 1, or `None` for -1, which is no end.
+    /// A number from 1, or `None` for -1, which is no limit.
     fn times(&self, at: Element<'_, '_>, port: &'static str) -> Parsed<Option<u32>> {
         match self.number(at, port, "")? {
             -1 => Ok(None),
@@ -371,7 +372,7 @@ impl<'a, 'x> Import<'a, 'x> {
         u32::try_from(length.div_ceil(tick)).map_err(|_| bad())
     }
 
-    /// A node that is no subtree.
+    /// Reads a node that is not a subtree.
     fn named(&mut self, at: Element<'a, 'x>, id: &'a str, kind: Option<&str>) -> Parsed<Node> {
         let Some((_, ports, op)) = NODES.iter().find(|(other, ..)| *other == id) else {
             return self.leaf(at, id, kind);
@@ -477,7 +478,7 @@ impl<'a, 'x> Import<'a, 'x> {
         }
     }
 
-    /// The library says whether there is something in the queue, and takes it out.
+    /// The library's condition says whether the queue has a value, and its effect takes one out.
     fn queue_loop(&mut self, at: Element<'a, 'x>, id: &'a str) -> Parsed<Node> {
         let queue = at.attribute("queue").unwrap_or_default();
         if !queue.trim().starts_with('{') {
@@ -564,7 +565,7 @@ impl<'a, 'x> Import<'a, 'x> {
         self.leaf_with_ports(at, id, &ports, kind.or(model))
     }
 
-    /// The leaf that is named by its ID and its ports, with what they are in the main tree.
+    /// The leaf that is named by its ID and its ports, with their values in the main tree.
     fn leaf_with_ports(
         &self,
         at: Element<'_, '_>,
@@ -582,7 +583,7 @@ impl<'a, 'x> Import<'a, 'x> {
         self.found(at, name_of_leaf(id, &resolved), kind)
     }
 
-    /// The leaf of the library that has this name.
+    /// The leaf of the library with this name.
     fn found(&self, at: Element<'_, '_>, name: String, kind: Option<&str>) -> Parsed<Node> {
         let wanted = match kind {
             None => [true; 3],
@@ -614,7 +615,7 @@ fn elements<'a, 'x>(at: Element<'a, 'x>) -> impl Iterator<Item = Element<'a, 'x>
     at.children().filter(Element::is_element)
 }
 
-/// Whether it ends in the tick in which it begins.
+/// Whether a node ends in the tick in which it begins.
 fn takes_no_time(node: &Node) -> bool {
     let is_leaf = matches!(node.op, Op::Condition | Op::Effect | Op::Succeed | Op::Fail);
     let hands_on = matches!(

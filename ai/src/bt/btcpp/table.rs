@@ -1,4 +1,4 @@
-//! The nodes of BehaviorTree.CPP, and what they are here.
+//! The nodes of BehaviorTree.CPP, and their counterparts here.
 
 use core::time::Duration;
 use std::fmt::Write;
@@ -6,8 +6,8 @@ use std::fmt::Write;
 use crate::action::MindError;
 use crate::bt::node::{Node, Op};
 
-/// The nodes of BehaviorTree.CPP that are read: the ports of each, and the node here that is the
-/// same, or differs by what the ports say.
+/// The nodes of BehaviorTree.CPP that are read: the ports of each, and the equivalent node here, if it
+/// does not depend on the ports.
 pub(super) const NODES: [(&str, &[&str], Option<Op>); 34] = [
     ("Sequence", &[], Some(Op::SequenceMemory)),
     ("ReactiveSequence", &[], Some(Op::Sequence)),
@@ -53,7 +53,7 @@ pub(super) const LEAVES: [(&str, &[&str]); 4] = [
     ("UnsetBlackboard", &["key"]),
 ];
 
-/// The nodes that take one value after the other out of a queue.
+/// The nodes that take values out of a queue, one after the other.
 pub(super) const LOOPS: [&str; 4] = ["LoopInt", "LoopBool", "LoopDouble", "LoopString"];
 
 /// The name of a leaf with ports: `MoveBase goal="{home}"`.
@@ -65,7 +65,7 @@ pub(super) fn name_of_leaf(id: &str, ports: &[(&str, impl AsRef<str>)]) -> Strin
     })
 }
 
-/// Nodes of BehaviorTree.CPP that no tree here can stand for, and why.
+/// Nodes of BehaviorTree.CPP without a counterpart here, and the reasons.
 pub(super) const REFUSED: [(&[&str], &str); 6] = [
     (&["ManualSelector"], "no tree here asks a person"),
     (
@@ -81,19 +81,19 @@ pub(super) const REFUSED: [(&[&str], &str); 6] = [
     (&["include"], "other files are not read: put their trees into this one"),
 ];
 
-/// Refuses a tick that whole milliseconds cannot tell.
+/// Checks that a tick is not shorter than a millisecond, the unit of the file.
 pub(super) fn check_tick(tick: Duration) -> Result<(), MindError> {
     let is_told = tick >= Duration::from_millis(1);
     let problem = || MindError::new(format!("a tick of {tick:?} is shorter than a millisecond"));
     is_told.then_some(()).ok_or_else(problem)
 }
 
-/// Why no tree here can stand for a node of theirs, if it is such a one.
+/// The reason why a node of BehaviorTree.CPP has no counterpart here, if it is such a node.
 pub(super) fn why_refused(id: &str) -> Option<&'static str> {
     REFUSED.iter().find(|(ids, _)| ids.contains(&id)).map(|&(_, why)| why)
 }
 
-/// Their `KeepRunningUntilFailure` fails in the end, where our `until_failure` succeeds.
+/// Matches their `KeepRunningUntilFailure`, which ends as a failure, where `until_failure` here succeeds.
 pub(super) fn is_keep_running(node: &Node) -> bool {
     node.op == Op::Invert && node.children[0].op == Op::UntilFailure
 }
@@ -102,7 +102,8 @@ fn has(node: &Node, ops: &[Op]) -> bool {
     ops.contains(&node.op) || node.children.iter().any(|child| has(child, ops))
 }
 
-/// Theirs ends with the first child that decides, ours asks the others as well. Why that shows.
+/// Their parallel ends with the first child that decides; the parallel here ticks the other children as
+/// well. Returns the reason why the difference shows, if it does.
 pub(super) fn parallel_differs(node: &Node) -> Option<&'static str> {
     if node.op == Op::ParallelAll {
         return None;
@@ -116,7 +117,7 @@ pub(super) fn parallel_differs(node: &Node) -> Option<&'static str> {
     is_seen.then_some("an effect behind its first child is left out there if one before decides")
 }
 
-/// For what one side cannot say as the other does.
+/// The error for a node that the other side cannot express.
 pub(super) fn no_counterpart(node: &str, why: &str) -> MindError {
     MindError::about("", node, format!("{node:?} has no counterpart: {why}"))
 }
