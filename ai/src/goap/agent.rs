@@ -1,4 +1,5 @@
-//! The mind of an agent that plans, and the system argument that has all of them plan.
+//! `GoapAgent`, the component of an agent that plans, and `Planners`, the system parameter that plans for
+//! all of them.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{
@@ -15,7 +16,7 @@ use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mi
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
 use crate::reload::{Renamed, exchange};
 
-/// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
+/// One operator of an agent's plan. The plan is the agent's `Buffer<PlannedStep>`.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 6)]
 #[repr(transparent)]
@@ -26,21 +27,21 @@ impl PlannedStep {
         Self(u32::try_from(operator).unwrap_or(u32::MAX))
     }
 
-    /// The operator, by its place in the planner.
+    /// The index of the operator in the planner.
     #[must_use]
     pub const fn operator(self) -> usize {
         self.0 as usize
     }
 }
 
-/// On an agent that plans: what it pursues and how far it is.
+/// The component of an agent that plans: its goal, and its progress in its plan.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct GoapAgent {
     pub(super) goal: u32,
     pub(super) step: u32,
-    /// The next goal to think about, by its place in the order of priorities.
+    /// The next goal to plan for, by its index in the order of priorities.
     pub(super) candidate: u32,
     rest: u32,
     plans: u32,
@@ -49,11 +50,12 @@ pub struct GoapAgent {
 
 const NONE: u32 = u32::MAX;
 
-/// On an agent that plans: the plan that it is making, if it takes more than one tick.
+/// The component of an agent that plans with the plan that it is making, if that takes more than one
+/// tick.
 ///
-/// An agent that is restored from a snapshot goes on with it: it looks at the same states again, all
-/// in one tick, and then at those that come next. If its planner is another one by then it begins to
-/// think anew, and its [decision](crate::explain::DecisionLog) says so.
+/// An agent that is restored from a snapshot continues its search: it visits the same states again, all
+/// in one tick, and then the next ones. If its planner has changed by then, it starts anew, and its
+/// [decision](crate::explain::DecisionLog) says so.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct PlannerState(pub(super) Option<Box<Planning>>);
 
@@ -62,14 +64,14 @@ impl Component for PlannerState {
     const CODEC: Codec<Self> = Codec::serde();
 }
 
-/// On an agent that plans: it is to think. Switch it on where something has changed that its plan
-/// does not know of; it is off while a plan is carried out.
+/// Enabled on an agent that must plan. Enable it when something has changed that the agent's plan does
+/// not account for. It is disabled while a plan is carried out.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Replan;
 
 impl GoapAgent {
-    /// Has an entity that has a body plan. What is running is halted.
+    /// Makes an entity with a body plan. Running actions are halted.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -81,25 +83,25 @@ impl GoapAgent {
         Ok(())
     }
 
-    /// The goal that it pursues, by its place among the goals.
+    /// The index of the goal that it pursues.
     #[must_use]
     pub const fn goal(&self) -> Option<usize> {
         if self.goal == NONE { None } else { Some(self.goal as usize) }
     }
 
-    /// The place of the step of its plan that it is at.
+    /// The index of the current step of its plan.
     #[must_use]
     pub const fn step(&self) -> usize {
         self.step as usize
     }
 
-    /// How many plans it has begun to carry out.
+    /// The number of plans that it has begun to carry out.
     #[must_use]
     pub const fn plans(&self) -> u32 {
         self.plans
     }
 
-    /// How many actions of its plans have failed.
+    /// The number of actions of its plans that have failed.
     #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
@@ -117,14 +119,14 @@ type Row<Q> = (
     EnabledMut<Replan>,
     Q,
 );
-/// Agents that are to think, or one of whose actions has ended.
+/// Agents that must plan, or with an action that has ended.
 pub(crate) type Called = Or<(With<Reported>, With<Replan>)>;
 type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 
-/// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
-/// Those whose action goes on are not visited.
+/// The agents that plan and have the components that `Q` asks for: the argument of a system that plans
+/// for them. Agents whose action continues are not visited.
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]
 pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
@@ -134,17 +136,17 @@ pub struct Planners<'a, Q: QueryData + 'static> {
 debug_fields!([Q: QueryData] Planners<'_, Q>:);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
-    /// Has the agents whose action has ended go on with their plan, and those that have none think,
-    /// on all threads of the pool. An agent looks at `states` states per tick at most; a plan that
-    /// takes more is gone on with in the next tick, and is the same however it was cut.
+    /// Continues the plans of agents whose action has ended, and plans for agents that have no plan, on
+    /// all threads of the pool. Each agent visits at most `states` states per tick; a search that takes
+    /// more continues in the next tick. The plan is the same however the search is divided.
     ///
-    /// An agent pursues the first of its goals, by priority, that does not hold and that it can
-    /// reach. It plans anew when an action fails, when the next operator cannot be applied as things
-    /// are, and when its [`Replan`] is on. A plan that took several ticks and whose goal holds by
-    /// then, or whose first operator cannot be applied any more, is not followed.
+    /// An agent pursues the first of its goals, by priority, that does not hold and that it can reach. It
+    /// replans when an action fails, when the next operator cannot be applied in the current state, and
+    /// when its [`Replan`] is enabled. If a plan took several ticks, it is dropped if its goal holds by
+    /// then, or if its first operator cannot be applied any more.
     ///
     /// # Panics
-    /// Panics if `states` is 0: no plan would ever be finished.
+    /// Panics if `states` is 0: no search would ever end.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
         assert!(states > 0, "a budget of 0 states never finds a plan");
         let (query, recorder) = &mut self.parts;
@@ -176,12 +178,13 @@ struct Mind<'m, 'i, Q: QueryData> {
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
-    /// Takes the end of its action, if it has one, and goes on with its plan. Whether it has to think.
+    /// Takes the result of the current action if it has ended, and continues the plan. Returns whether
+    /// the agent must plan.
     fn take_end(&mut self) -> bool {
         let goals = &self.follower.planner().goals;
         let goal = goals.get(*self.goal as usize).map_or("", Goal::name);
         let Some(end) = self.follower.take_end(goal) else { return false };
-        // Whatever it was thinking about has changed.
+        // The state that it was planning from has changed.
         self.thoughts.0 = None;
         *self.candidate = 0;
         if end == StepEnd::GoesOn {
@@ -191,7 +194,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         true
     }
 
-    /// What is thought of a goal.
+    /// Records the verdict on a goal.
     fn note(&mut self, goal: usize, verdict: Verdict) {
         let goal = &self.follower.planner().goals[goal];
         if let Some(watch) = &mut self.follower.watch {
@@ -200,7 +203,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         }
     }
 
-    /// Thinks on. Whether it has a plan then.
+    /// Continues to plan. Returns whether the agent has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
         if self.follower.rests() {
             return false;
@@ -260,7 +263,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 }
             }
         }
-        // There is nothing to do, or nothing that it can do.
+        // Every goal holds or is out of reach.
         let running = self.follower.running();
         (*self.candidate, *self.goal) = (0, NONE);
         if let Some(watch) = self.follower.watch.take() {
@@ -270,15 +273,15 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         false
     }
 
-    /// Whether a plan, which may have taken several ticks, is still worth following: the goal does
-    /// not hold by now, and its first operator can be applied.
+    /// Whether a plan that may have taken several ticks is still worth following: the goal does not hold
+    /// yet, and the first operator can be applied.
     fn is_current(&self, goal: usize, plan: &Plan) -> bool {
         let holds = self.follower.planner().holds(goal, |fact| self.follower.value(fact));
         !holds && plan.operators.first().is_none_or(|&first| self.follower.can_begin(first))
     }
 }
 
-/// What agents that plan count, in whichever way they do.
+/// The counters of an agent that plans, with any kind of planner.
 pub(crate) struct Counts<'m> {
     pub(crate) step: &'m mut u32,
     pub(crate) rest: &'m mut u32,
@@ -286,7 +289,7 @@ pub(crate) struct Counts<'m> {
     pub(crate) failures: &'m mut u32,
 }
 
-/// An agent with its plan, and what it senses.
+/// An agent with its plan, and its sensors.
 pub(crate) struct Follower<'m, 'i, Q: QueryData, P> {
     pub(crate) counts: Counts<'m>,
     pub(crate) body: &'m mut Body,
@@ -296,14 +299,14 @@ pub(crate) struct Follower<'m, 'i, Q: QueryData, P> {
     pub(crate) watch: Option<PlanWatch<'m>>,
 }
 
-/// How a step of a plan went.
+/// The end of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepEnd {
-    /// The next one has begun.
+    /// The next step has begun.
     GoesOn,
-    /// It was the last one.
+    /// It was the last step.
     Done,
-    /// The next one cannot begin: its conditions do not hold.
+    /// The next step cannot begin: its conditions do not hold.
     Impossible,
     Failed,
 }
@@ -322,7 +325,7 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         planner.operators()[operator].is_applicable(planner.facts(), |fact| self.value(fact))
     }
 
-    /// The operator that its plan is at. A plan that was saved with a planner of more operators is
+    /// The operator of the current step. A plan that was saved with a planner of more operators is
     /// dropped.
     pub(crate) fn operator(&mut self) -> Option<usize> {
         let step = *self.counts.step as usize;
@@ -340,14 +343,14 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         self.body.is_running(self.sensors.action(operator)).then_some(operator)
     }
 
-    /// Whether it rests for this tick.
+    /// Counts down the rest. Returns whether the agent rests in this tick.
     pub(crate) const fn rests(&mut self) -> bool {
         let is_resting = *self.counts.rest > 0;
         *self.counts.rest = self.counts.rest.saturating_sub(1);
         is_resting
     }
 
-    /// Does nothing, and rests.
+    /// Halts everything, drops the plan and rests.
     pub(crate) fn give_up(&mut self) {
         *self.counts.rest = self.sensors.rest;
         self.drop_plan();
@@ -359,8 +362,8 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         *self.counts.step = 0;
     }
 
-    /// Takes the end of the action that its plan is at, if it has one, and begins the next step. A
-    /// plan whose next step is not begun is dropped.
+    /// Takes the result of the action of the current step if it has ended, and begins the next step. If
+    /// the next step does not begin, the plan is dropped.
     pub(crate) fn take_end(&mut self, goal: &str) -> Option<StepEnd> {
         let operator = self.operator()?;
         let result = self.body.take_ended(self.sensors.action(operator))?;
@@ -390,8 +393,8 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         Some(if next.is_some() { StepEnd::Impossible } else { StepEnd::Done })
     }
 
-    /// Takes up a plan. An action that is running and comes first in it as well goes on; another one
-    /// is dropped, and returned.
+    /// Starts to follow a plan. A running action continues if it comes first in the new plan; otherwise
+    /// it is halted and its operator returned.
     pub(crate) fn follow(&mut self, operators: &[usize]) -> Option<usize> {
         let running = self.running();
         self.drop_plan();
@@ -408,8 +411,8 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
     }
 }
 
-/// Has an agent that is at a step of a plan by `old` follow it by `new`, if that has all of its
-/// operators and `is_wanted`. Whether it does; it has no plan then otherwise.
+/// Moves an agent that is at a step of a plan from `old` to `new`, if `is_wanted` and `new` has all
+/// operators of the plan. Otherwise drops the plan. Returns whether the plan is kept.
 pub(crate) fn exchange_steps<Q: QueryData, P: OperatorSet>(
     (old, new, operators): (&Sensors<Q, P>, &Sensors<Q, P>, &Renamed),
     (body, switching, steps): (&mut Body, &mut EnabledBitMut<'_>, &mut Buffer<PlannedStep>),

@@ -1,4 +1,4 @@
-//! Planners as data: files of facts, operators and goals.
+//! Planners as data, read from RON files.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,18 @@ use super::sensors::Sensors;
 use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::reload::{Reload, Renamed};
 
-/// A planner as it is written in a file, in RON. Where the facts come from is said by
-/// [`Sensors`](super::Sensors), in code.
+/// A planner as it is written in a file, in RON. The sources of the facts are not in the file, but in
+/// code, in [`Sensors`](super::Sensors).
 ///
-/// `(facts: [..], operators: [..], goals: [..])`: A fact is its name and its highest value, 1 for what holds or does not. An operator has a
-/// `name`, conditions (`when`), effects (`then`) and a `cost`; a goal a `name`, conditions and a
-/// `priority`. A condition is the name of a fact with `Is(true)`, `Equals(2)`, `Differs(2)`,
-/// `AtLeast(2)` or `AtMost(2)`; an effect one with `Becomes(true)`, `Set(2)`, `Add(2)` or
-/// `Subtract(2)`.
+/// The file has the form `(facts: [..], operators: [..], goals: [..])`, and optionally the limit
+/// `states_max`.
+///
+/// * A fact is its name and its highest value, which is 1 for a flag.
+/// * An operator has a `name`, conditions (`when`), effects (`then`) and a `cost`.
+/// * A goal has a `name`, conditions (`when`) and a `priority`.
+/// * A condition is the name of a fact with `Is(true)`, `Equals(2)`, `Differs(2)`, `AtLeast(2)` or
+///   `AtMost(2)`.
+/// * An effect is the name of a fact with `Becomes(true)`, `Set(2)`, `Add(2)` or `Subtract(2)`.
 ///
 /// ```
 /// use formic_ai::action::MindText;
@@ -72,7 +76,7 @@ struct GoalEntry {
     priority: i32,
 }
 
-/// A fact, and what it has to be.
+/// A fact, and the test of its value.
 pub(crate) type ConditionEntry = (String, TestEntry);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +100,7 @@ const fn one() -> u32 {
     1
 }
 
-/// The facts of a file, by their names.
+/// The facts of a file, by name.
 pub(crate) struct FileFacts<'a> {
     pub(crate) facts: Facts,
     by_name: HashMap<&'a str, Fact>,
@@ -122,7 +126,7 @@ impl<'a> FileFacts<'a> {
         fact.ok_or_else(|| MindError::unknown("fact", "", name, known))
     }
 
-    /// The conditions that a file has for an operator, a goal or a method.
+    /// Resolves the conditions of an operator, a goal or a method.
     pub(crate) fn conditions(&self, all: &[ConditionEntry]) -> Result<Vec<Condition>, MindError> {
         all.iter().map(|condition| self.condition(condition)).collect()
     }
@@ -148,7 +152,7 @@ impl<'a> FileFacts<'a> {
         })
     }
 
-    /// An operator of a file.
+    /// Resolves an operator.
     pub(crate) fn operator(&self, entry: &OperatorEntry) -> Result<Operator, MindError> {
         let effects =
             entry.then.iter().map(|effect| self.effect(effect)).collect::<Result<_, _>>()?;
@@ -178,11 +182,11 @@ impl PlannerFile {
 }
 
 impl Planner {
-    /// Makes a planner of text, see [`PlannerFile`].
+    /// Makes a planner from text, see [`PlannerFile`].
     ///
     /// # Errors
-    /// Returns an error if the text is no planner, or one that makes no sense; with line, column and
-    /// name.
+    /// Returns an error, with line, column and name, if the text is not a valid planner, or if
+    /// [building](PlannerBuilder::build) it fails.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         PlannerFile::parse(text)?.build().map_err(|error| error.in_text(text))
     }
@@ -197,8 +201,8 @@ type Row = (
     EnabledMut<Replan>,
 );
 
-/// A plan is gone on with where its goal and all of its operators are still there; where one is not,
-/// it is dropped. What an agent was thinking about it thinks about anew.
+/// A plan is continued if its goal and all of its operators still exist; otherwise it is dropped. An
+/// unfinished search starts anew.
 impl<Q: QueryData + 'static> Reload for Sensors<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let (before, after) = (&old.planner().goals, &self.planner().goals);

@@ -1,7 +1,7 @@
-//! Facts: what a plan is about, as small numbers.
+//! Facts: the state that plans are about, as small numbers.
 
 use formic_ecs::HashState;
-/// A fact of a [`Planner`](super::Planner): a small number, or something that holds or does not.
+/// A fact of a [`Planner`](super::Planner): a small number, or a flag.
 ///
 /// ```
 /// use formic_ai::goap::Facts;
@@ -27,16 +27,16 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The highest value of a number.
+    /// The highest possible value of a fact.
     pub const VALUE_MAX: u32 = 63;
 
-    /// None yet.
+    /// Creates a set without facts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a fact that holds (1) or does not (0).
+    /// Adds a flag: a fact that holds (1) or does not (0).
     pub fn flag(&mut self, name: impl Into<String>) -> Fact {
         self.number(name, 1)
     }
@@ -51,7 +51,7 @@ impl Facts {
         Fact { index: self.all.len() - 1, value_max }
     }
 
-    /// The names, in the order of adding.
+    /// The names, in the order in which the facts were added.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.all.iter().map(|(name, _)| name.as_str())
     }
@@ -66,7 +66,7 @@ impl Facts {
         self.all[fact].1
     }
 
-    /// The fact of this name.
+    /// The fact with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Fact> {
         let index = self.all.iter().position(|(other, _)| other == name)?;
@@ -74,15 +74,15 @@ impl Facts {
     }
 }
 
-/// What a fact has to be: a set of values.
+/// A condition on a fact: a set of allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Condition {
     pub(crate) fact: usize,
-    /// A bit for each value.
+    /// One bit per value.
     pub(super) allowed: u64,
 }
 
-/// What an operator makes of a fact.
+/// The effect of an operator on a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Effect {
     pub(super) fact: usize,
@@ -96,7 +96,7 @@ pub(super) enum Change {
     Subtract(u32),
 }
 
-/// The values from 0 to `value_max`.
+/// The set of values from 0 to `value_max`.
 pub(super) const fn up_to(value_max: u32) -> u64 {
     u64::MAX >> (63 - value_max)
 }
@@ -114,13 +114,13 @@ impl Fact {
         if value <= Facts::VALUE_MAX { 1 << value } else { 0 }
     }
 
-    /// Its place among the facts.
+    /// Its index among the facts.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index
     }
 
-    /// For a flag: whether it is to hold.
+    /// For a flag: whether it must hold.
     #[must_use]
     pub const fn is(self, holds: bool) -> Condition {
         self.equals(holds as u32)
@@ -162,19 +162,19 @@ impl Fact {
         Effect { fact: self.index, change: Change::Set(value) }
     }
 
-    /// For a flag: holds from now on, or does not.
+    /// For a flag: holds after this, or does not.
     #[must_use]
     pub const fn becomes(self, holds: bool) -> Effect {
         self.set(holds as u32)
     }
 
-    /// `fact += amount`. Where that would be above its maximum the operator cannot be applied.
+    /// `fact += amount`. The operator cannot be applied if that exceeds the maximum of the fact.
     #[must_use]
     pub const fn add(self, amount: u32) -> Effect {
         Effect { fact: self.index, change: Change::Add(amount) }
     }
 
-    /// `fact -= amount`. Where that would be below 0 the operator cannot be applied.
+    /// `fact -= amount`. The operator cannot be applied if that is below 0.
     #[must_use]
     pub const fn subtract(self, amount: u32) -> Effect {
         Effect { fact: self.index, change: Change::Subtract(amount) }
@@ -182,7 +182,7 @@ impl Fact {
 }
 
 impl Condition {
-    /// Whether a value is one of those that the fact is to have.
+    /// Whether the condition allows a value.
     #[must_use]
     pub const fn holds_for(self, value: u32) -> bool {
         value <= Facts::VALUE_MAX && self.allowed >> value & 1 == 1
@@ -190,12 +190,12 @@ impl Condition {
 }
 
 impl Change {
-    /// Whether it depends on the value that there was.
+    /// Whether the new value depends on the old one.
     pub(super) const fn is_relative(self) -> bool {
         !matches!(self, Self::Set(_))
     }
 
-    /// What becomes of a value, if it stays in the range of its fact.
+    /// The new value, if it is in the range of the fact.
     pub(super) fn of(self, value: u32, value_max: u32) -> Option<u32> {
         let changed = match self {
             Self::Set(to) => Some(to),
@@ -206,7 +206,7 @@ impl Change {
     }
 }
 
-/// Whether all of these hold. Their facts are asked for, no others.
+/// Whether all of these hold. `value` is called only for their facts.
 pub(crate) fn hold(conditions: &[Condition], mut value: impl FnMut(usize) -> u32) -> bool {
     conditions.iter().all(|condition| condition.holds_for(value(condition.fact)))
 }

@@ -1,28 +1,28 @@
-//! Goal-oriented action planning: the agent works out itself what to do, step by step.
+//! Goal-oriented action planning (GOAP): the agent finds out itself, step by step, what to do.
 //!
 //! # Vocabulary
 //!
-//! * A **[`Fact`]** is a small number that matters for plans: how much wood there is, whether the axe
-//!   is at hand.
-//! * An **[`Operator`]** is something that the agent can do, for the planner: conditions, effects on
-//!   facts, and a cost. The action of the same name carries it out.
-//! * A **[`Goal`]** says how facts are to be. Goals have priorities; one that cannot be reached
-//!   leaves the turn to the next.
-//! * A **[`Planner`]** finds the cheapest way from how things are to a goal, a [`Plan`]. No other
-//!   way is cheaper, and where it finds none there is none.
-//! * **[`Sensors`]** tell how the facts are for an agent, when they are asked.
-//! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is
-//!   told to ([`Replan`]).
+//! * A **[`Fact`]** is a small number that matters for plans: how much wood there is, whether the axe is
+//!   at hand.
+//! * An **[`Operator`]** describes an action to the planner: preconditions, effects on facts, and a cost.
+//!   The action of the same name carries it out.
+//! * A **[`Goal`]** says which values facts should have. Goals have priorities; if one cannot be reached,
+//!   the next one is tried.
+//! * A **[`Planner`]** finds the cheapest sequence of operators from the current state to a goal, a
+//!   [`Plan`]. No other sequence is cheaper; if it finds none, there is none.
+//! * **[`Sensors`]** compute the facts of an agent when they are needed.
+//! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is told to
+//!   ([`Replan`]).
 //!
-//! The time that a plan may take is given in states, not in seconds: a plan is the same however many
-//! ticks it is spread over.
+//! The budget of a search is given in states, not in seconds: a plan is the same however many ticks its
+//! search is spread over.
 //!
 //! # How it finds plans
 //!
-//! A* over packed states, which are one word of 64 bits as long as the facts fit. For each goal it is
-//! worked out beforehand which facts and operators matter at all, and, for the facts nearest to the
-//! goal, what is left to pay at least from each combination of their values. Where all that matters
-//! fits into that table, the search goes straight to the goal.
+//! The search is A* over packed states, which are one 64-bit word as long as the facts fit. For each
+//! goal, the planner precomputes which facts and operators are relevant, and a table of lower bounds: the
+//! least cost to the goal from each combination of values of the facts nearest to it. If all relevant
+//! facts fit into that table, the search goes straight to the goal.
 //!
 //! ```
 //! use formic_ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
@@ -51,7 +51,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A planner makes plans without an agent as well:
+//! A planner also works without an agent:
 //!
 //! ```
 //! use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
@@ -80,11 +80,11 @@
 //!
 //! # When to use it, and when not
 //!
-//! Use it if things can be got done in many ways, and designers would rather say what each step needs
-//! and does than write the ways down. Not where the next step is plain (a sequence is enough), where
-//! what counts is a matter of degree (utility), or where the designer wants the last word on what
-//! happens (a tree, a state machine). Look at the plans: the planner finds the cheapest way also
-//! where it is one that no designer had in mind.
+//! Use it if things can be done in many ways, and designers would rather describe what each step needs
+//! and does than write the ways down. Do not use it if the next step is plain (a sequence is enough), if
+//! it is a matter of degree (utility), or if the designer wants the last word on what happens (a tree, a
+//! state machine). Look at the plans: the planner finds the cheapest way even if no designer had it in
+//! mind.
 
 mod agent;
 mod data;

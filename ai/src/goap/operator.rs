@@ -1,11 +1,11 @@
-//! Operators and goals of the planner.
+//! Operators and goals of a planner.
 
 use formic_ecs::HashState;
 
 use super::facts::{Condition, Effect, Facts, hold};
 
-/// Something that the agent can do, for the planner: when, what comes of it, and what it costs. It
-/// is carried out by the action of the same name.
+/// An action as the planner sees it: its preconditions, effects and cost. The action of the same name
+/// carries it out.
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Operator};
@@ -23,27 +23,27 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Without conditions and effects, at a cost of 1.
+    /// Creates an operator without conditions and effects, with a cost of 1.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), conditions: Vec::new(), effects: Vec::new(), cost: 1 }
     }
 
-    /// Adds a condition. All of them have to hold.
+    /// Adds a precondition. All of them must hold.
     #[must_use]
     pub fn when(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
         self
     }
 
-    /// Adds an effect. All of them happen at once.
+    /// Adds an effect. All effects happen at once.
     #[must_use]
     pub fn then(mut self, effect: Effect) -> Self {
         self.effects.push(effect);
         self
     }
 
-    /// What it costs. Where the cost depends on the agent or on a target it is the least that it
-    /// can be; see [`Sensors::cost`](super::Sensors::cost).
+    /// Sets the cost. If the cost depends on the agent or on a target, this is the minimum; see
+    /// [`Sensors::cost`](super::Sensors::cost).
     #[must_use]
     pub const fn cost(mut self, cost: u32) -> Self {
         self.cost = cost;
@@ -56,8 +56,8 @@ impl Operator {
         &self.name
     }
 
-    /// Whether its conditions hold, and what it adds to or subtracts from stays in its range. The
-    /// facts of both are asked for, no others.
+    /// Whether its conditions hold, and the facts that it adds to or subtracts from stay in their ranges.
+    /// `value` is called only for the facts of both.
     pub(crate) fn is_applicable(&self, facts: &Facts, mut value: impl FnMut(usize) -> u32) -> bool {
         hold(&self.conditions, &mut value)
             && self.effects.iter().filter(|effect| effect.change.is_relative()).all(|effect| {
@@ -66,7 +66,7 @@ impl Operator {
             })
     }
 
-    /// The facts that it changes and what they become, where it can be applied.
+    /// The facts that it changes and their new values, if it can be applied.
     pub(crate) fn changes(
         &self,
         facts: &Facts,
@@ -79,17 +79,16 @@ impl Operator {
     }
 }
 
-/// What agents can do, for the [sensors](super::Sensors) of a planner: the facts that matter and the
-/// operators that actions carry out.
+/// A set of facts and operators for [`Sensors`](super::Sensors).
 pub trait OperatorSet {
-    /// The facts.
+    /// The facts that conditions and effects are about.
     fn facts(&self) -> &Facts;
 
-    /// The operators.
+    /// The operators, which actions carry out.
     fn operators(&self) -> &[Operator];
 }
 
-/// What an agent wants to hold.
+/// A state of facts that an agent wants to reach.
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Goal};
@@ -106,19 +105,20 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Without conditions, of priority 0.
+    /// Creates a goal without conditions, with priority 0.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), conditions: Vec::new(), priority: 0 }
     }
 
-    /// Adds a condition. All of them are to hold.
+    /// Adds a condition. All of them must hold.
     #[must_use]
     pub fn when(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
         self
     }
 
-    /// Goals of a higher priority are pursued first; of equals the one that was added first.
+    /// Sets the priority. Goals of a higher priority are pursued first; among equals, the one that was
+    /// added first.
     #[must_use]
     pub const fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;

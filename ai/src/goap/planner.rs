@@ -1,4 +1,4 @@
-//! Operators and goals put together, and plans made of them.
+//! Planners: operators and goals, and the search for plans.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::search::{Progress, Search};
 use super::search_input::SearchInput;
 use crate::action::MindError;
 
-/// All that agents of a kind can do and want, ready to make plans: shared by all of them.
+/// The operators and goals of a kind of agent, compiled for planning and shared by all of its agents.
 ///
-/// A plan that it makes is the cheapest there is. Operators are put in order by their names, so that
-/// it does not depend on the order in which they were added.
+/// A plan is always the cheapest there is. Operators are sorted by name, so that plans do not depend on
+/// the order in which they were added.
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
@@ -58,13 +58,13 @@ pub struct Planner {
     pub(super) goals: Vec<Goal>,
     pub(super) problems: Vec<Problem>,
     pub(super) states_max: usize,
-    /// The goals by falling priority.
+    /// The goals by descending priority.
     pub(super) order: Vec<usize>,
-    /// A hash of all of this that a search depends on.
+    /// A hash of everything here that a search depends on.
     fingerprint: u64,
 }
 
-/// A [`Planner`] in the making.
+/// A builder for a [`Planner`].
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Goal, NoPlan, Operator, PlannerBuilder};
@@ -90,12 +90,12 @@ pub struct PlannerBuilder {
     states_max: usize,
 }
 
-/// A plan: what to do, first to last.
+/// A plan: the operators to carry out, first to last.
 #[derive(Clone, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub struct Plan {
-    /// The operators, by their place in the planner.
+    /// The indices of the operators in the planner.
     pub operators: Vec<usize>,
-    /// What they cost together.
+    /// The sum of their costs.
     pub cost: u64,
 }
 
@@ -107,7 +107,7 @@ impl Plan {
 }
 
 impl PlannerBuilder {
-    /// Neither operators nor goals yet.
+    /// Creates a builder without operators and goals.
     #[must_use]
     pub const fn new(facts: Facts) -> Self {
         Self {
@@ -133,28 +133,27 @@ impl PlannerBuilder {
         self
     }
 
-    /// How many states the table of a goal may have, which says for the facts nearest to it what is
-    /// left to pay: 8 bytes each. More of them make the search shorter and the building longer;
-    /// 4,096 where nothing is said.
+    /// Sets the maximum size of a goal's table of lower bounds, in states of 8 bytes each. A larger table
+    /// makes searches shorter and building longer. The default is 4,096.
     #[must_use]
     pub const fn pattern_states_max(mut self, states: usize) -> Self {
         self.pattern_states_max = states;
         self
     }
 
-    /// How many states are looked at in all before a goal is given up; 65,536 where nothing is said.
+    /// Sets the maximum number of states that a search visits before it gives up. The default is 65,536.
     #[must_use]
     pub const fn states_max(mut self, states: usize) -> Self {
         self.states_max = states;
         self
     }
 
-    /// Checks everything, and works out what matters for each goal and how far it is.
+    /// Checks everything, and precomputes the relevant facts and the table of lower bounds for each goal.
     ///
     /// # Errors
-    /// Returns an error if there are no goals, if two facts, operators or goals have one name, if a
-    /// condition can never hold, if an operator changes a fact twice or to what it cannot be, or if a
-    /// fact is not of the planner.
+    /// Returns an error if there are no goals, if two facts, operators or goals have the same name, if a
+    /// condition can never hold, if an operator changes a fact twice or to a value that it cannot have,
+    /// or if a fact is not one of the planner.
     pub fn build(mut self) -> Result<Planner, MindError> {
         if self.goals.is_empty() {
             return Err(MindError::new("a planner needs at least one goal"));
@@ -183,7 +182,7 @@ impl PlannerBuilder {
     }
 }
 
-/// Two operators, goals, tasks or methods of one name.
+/// The error for two operators, goals, tasks or methods with one name.
 pub(crate) fn defined_twice(name: &str) -> MindError {
     MindError::twice("", name, format!("{name:?} is defined twice"))
 }
@@ -193,7 +192,7 @@ fn unknown_fact(name: &str) -> MindError {
 }
 
 impl Facts {
-    /// Whether a value that is asked for can be.
+    /// Checks that some value of each fact satisfies the conditions.
     pub(crate) fn check_conditions(
         &self,
         name: &str,
@@ -214,7 +213,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Puts operators in the order of their names, and checks them.
+    /// Sorts operators by name, and checks them.
     pub(crate) fn check_operators(&self, operators: &mut [Operator]) -> Result<(), MindError> {
         let mut names = HashSet::new();
         if let Some(name) = self.names().find(|&name| !names.insert(name)) {
@@ -253,31 +252,31 @@ impl Facts {
     }
 }
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPlan {
-    /// The goal cannot be reached from here.
+    /// The goal cannot be reached from this state.
     #[error("the goal cannot be reached")]
     Unreachable,
-    /// More states were looked at than [`PlannerBuilder::states_max`] allows.
+    /// The search visited [`PlannerBuilder::states_max`] states without a result.
     #[error("the search was stopped: it visited too many states")]
     GaveUp,
-    /// The search was begun by another planner: before the game was changed, for instance.
+    /// Another planner began the search: before the game was changed, for instance.
     #[error("another planner began the search")]
     OtherPlanner,
 }
 
-/// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
+/// A search for a plan that can be continued at any time; see [`Planner::begin`].
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Planning {
     pub(super) input: SearchInput,
-    /// `None` until it is gone on with, in a loaded game as well.
+    /// `None` until it is continued, also in a loaded game.
     #[serde(skip)]
     search: Option<Search>,
 }
 
-/// What the search has found follows from the rest.
+/// The results of the search follow from the input.
 impl HashState for Planning {
     fn hash_state(&self, hasher: &mut StateHasher) {
         self.input.hash_state(hasher);
@@ -285,7 +284,7 @@ impl HashState for Planning {
 }
 
 impl Planning {
-    /// How many states were looked at.
+    /// The number of states that were visited.
     #[must_use]
     pub fn looked_at(&self) -> usize {
         self.input.looked_at
@@ -309,31 +308,31 @@ impl Planner {
         &self.facts
     }
 
-    /// The operators, in the order of their names.
+    /// The operators, sorted by name.
     #[must_use]
     pub fn operators(&self) -> &[Operator] {
         &self.operators
     }
 
-    /// The goals, in the order of adding.
+    /// The goals, in the order in which they were added.
     #[must_use]
     pub fn goals(&self) -> &[Goal] {
         &self.goals
     }
 
-    /// The operator of this name.
+    /// The index of the operator with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.operators.iter().position(|operator| operator.name == name)
     }
 
-    /// The cheapest plan from these values of the facts. It is empty where the goal holds.
+    /// The cheapest plan from these values of the facts. It is empty if the goal holds.
     ///
     /// # Errors
-    /// Returns an error if there is none, or it is too far.
+    /// Returns an error if the goal cannot be reached, or if the search gives up.
     ///
     /// # Panics
-    /// Panics if there is no such goal, as all methods here, or there are fewer values than facts.
+    /// Panics if there is no such goal, as do all methods here, or if there are fewer values than facts.
     pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Plan, NoPlan> {
         let mut planning =
             self.begin(goal, |fact| values[fact], |operator| self.operators[operator].cost);
@@ -344,8 +343,8 @@ impl Planner {
         }
     }
 
-    /// Begins to make a plan. `value` is asked for the facts that matter, `cost` for what the
-    /// operators that matter cost here, which is at least what they were said to.
+    /// Begins a search. `value` is called for the relevant facts. `cost` is called for the relevant
+    /// operators and returns their cost in this situation, which is at least the declared one.
     ///
     /// # Panics
     /// Panics if there is no such goal.
@@ -366,8 +365,7 @@ impl Planner {
         Planning { input, search: None }
     }
 
-    /// The search that comes of this input, as far as it had come; `None` where it is another
-    /// planner's.
+    /// The search for this input, continued to its progress; `None` if the input is another planner's.
     fn search(&self, input: &SearchInput) -> Option<Search> {
         let problem = match input.aims[..] {
             [goal] if input.planner == self.fingerprint => self.problems.get(goal as usize)?,
@@ -385,12 +383,12 @@ impl Planner {
         (progress == Progress::GoesOn).then_some(search)
     }
 
-    /// Goes on for so many states at most; `None` where there is more to do. The plan does not
-    /// depend on how many at a time.
+    /// Continues a search for at most this many states. Returns `None` if there is more to do. The plan
+    /// does not depend on how the search is divided.
     ///
     /// # Errors
-    /// Returns an error if there is no plan, it is too far, or another planner began; inside the
-    /// `Some`.
+    /// Returns an error inside the `Some` if there is no plan, if the search gives up, or if another
+    /// planner began it.
     pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
         let Planning { input, search } = planning;
         if search.is_none() || input.planner != self.fingerprint {
@@ -409,7 +407,7 @@ impl Planner {
         }
     }
 
-    /// Whether a goal holds. Its own facts are asked for, no others.
+    /// Whether a goal holds. `value` is called only for its facts.
     ///
     /// # Panics
     /// Panics if there is no such goal.
@@ -417,8 +415,8 @@ impl Planner {
         hold(&self.goals[goal].conditions, value)
     }
 
-    /// Whether an operator can be applied: its conditions hold, and what it adds to or subtracts
-    /// from stays in its range. The facts of both are asked for, no others.
+    /// Whether an operator can be applied: its conditions hold, and the facts that it adds to or
+    /// subtracts from stay in their ranges. `value` is called only for the facts of both.
     ///
     /// # Panics
     /// Panics if there is no such operator.
@@ -426,10 +424,10 @@ impl Planner {
         self.operators[operator].is_applicable(&self.facts, value)
     }
 
-    /// What becomes of values by an operator; `None` where it cannot be applied.
+    /// The values after an operator; `None` if it cannot be applied.
     ///
     /// # Panics
-    /// Panics if there is no such operator, or there are fewer values than facts.
+    /// Panics if there is no such operator, or if there are fewer values than facts.
     #[must_use]
     pub fn apply(&self, operator: usize, values: &[u32]) -> Option<Vec<u32>> {
         if !self.is_applicable(operator, |fact| values[fact]) {
@@ -441,11 +439,11 @@ impl Planner {
         Some(changed)
     }
 
-    /// What a goal costs at least from these values; `None` where it is known to be out of reach.
-    /// Never more than the cheapest plan costs.
+    /// A lower bound of the cost of a goal from these values; `None` if it is known to be out of reach.
+    /// It never exceeds the cost of the cheapest plan.
     ///
     /// # Panics
-    /// Panics if there is no such goal, or there are fewer values than facts.
+    /// Panics if there is no such goal, or if there are fewer values than facts.
     #[must_use]
     pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u64> {
         let problem = &self.problems[goal];

@@ -1,47 +1,47 @@
-//! One goal and all that matters for it, made ready for the search.
+//! The search problem of one goal: its relevant facts and operators, compiled.
 
 use super::facts::{Change, Condition, Facts, up_to};
 use super::operator::{Goal, Operator};
 use super::state::State;
 use crate::bits::set_bits;
 
-/// The facts that matter for one goal, packed into words of 64 bits, and the operators that matter.
+/// The facts that are relevant for one goal, packed into 64-bit words, and the relevant operators.
 ///
-/// What does not matter is left out (*relevance*): a fact that no condition asks for, and an
-/// operator that changes nothing towards any condition. Leaving such an operator out of a plan never
-/// breaks the plan, so that nothing is lost.
+/// Everything else is left out (*relevance*): facts that no condition depends on, and operators that
+/// change nothing towards any condition. Removing such an operator from a plan never breaks the plan, so
+/// no plan is lost.
 ///
 /// ```text
 ///   bits   0 ........ pattern ........ p ........ the other facts ........ 63
 /// ```
 ///
-/// Where one word is not enough, others follow; a fact lies in one of them.
+/// If one word is not enough, others follow; a fact lies within one word.
 ///
-/// The facts nearest to the goal lie in the lowest bits. For these there is a table of what it costs
-/// at least to reach the goal from each of their values, all other facts left aside: a *pattern
-/// database* (Culberson and Schaeffer 1996, for planning Edelkamp 2001). It is admissible and
-/// consistent, since leaving facts aside only makes things easier.
+/// The facts nearest to the goal are in the lowest bits. For these there is a table of the least cost to
+/// the goal from each combination of their values, ignoring all other facts: a *pattern database*
+/// (Culberson and Schaeffer 1996, for planning Edelkamp 2001). It is admissible and consistent, since
+/// ignoring facts only makes the problem easier.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
-    /// For each fact that matters, by its index.
+    /// The field of each relevant fact, in the order of the packed state.
     pub(super) fields: Vec<Field>,
     pub(super) operators: Vec<Compiled>,
-    /// What each operator asks of the first word: close together, as most operators are not applicable.
+    /// The test of each operator on the first word, stored contiguously because most operators fail it.
     first_tests: Vec<ValueTest>,
     goal: Tests,
-    /// How many words a state has, at least one.
+    /// The number of words of a state, at least one.
     word_count: usize,
-    /// The least cost by pattern; `UNREACHABLE` where there is no way.
+    /// The least cost by pattern; `UNREACHABLE` if there is no plan.
     pattern: Vec<u64>,
-    /// The first operator of a cheapest plan by pattern, if the pattern is all that matters and no
-    /// operator is for nothing: then the costs are exact, and fall with each step. Else empty.
+    /// The first operator of a cheapest plan by pattern, if the pattern covers all relevant facts and no
+    /// operator is free. Then the bounds are exact, and decrease with each step. Otherwise empty.
     next: Vec<u32>,
     pattern_mask: u64,
 }
 
 pub(super) const UNREACHABLE: u64 = u64::MAX;
 
-/// Where a fact is in a packed state.
+/// The position of a fact in a packed state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) fact: usize,
@@ -55,7 +55,7 @@ impl Field {
         32 - self.value_max.leading_zeros()
     }
 
-    /// The value of its fact, as far as it goes up.
+    /// The value of its fact, clamped to the maximum.
     fn value(self, mut value: impl FnMut(usize) -> u32) -> u8 {
         u8::try_from(value(self.fact).min(self.value_max)).unwrap_or(u8::MAX)
     }
@@ -65,8 +65,8 @@ impl Field {
     }
 }
 
-/// What is the matter with the words of a state: with the first, which is all that most states have,
-/// and with others, by their places.
+/// Data per word of a state: for the first word, which is the only one of most states, and for others by
+/// index.
 #[derive(Clone, Debug, Default)]
 struct ByWord<T> {
     first: T,
@@ -87,12 +87,12 @@ impl<T: Default> ByWord<T> {
     }
 }
 
-/// Conditions of a packed state.
+/// Conditions on a packed state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tests {
-    /// Those that ask for one value, for each word all at once.
+    /// Conditions that require one value, combined per word.
     values: ByWord<ValueTest>,
-    /// The others.
+    /// All other conditions.
     sets: Vec<SetTest>,
 }
 
@@ -123,7 +123,7 @@ impl Tests {
         self.values.first.holds(state.word(0)) && self.others_hold(state)
     }
 
-    /// All but what is asked of the first word at once.
+    /// Everything except the combined test of the first word.
     #[inline]
     fn others_hold<S: State>(&self, state: &S) -> bool {
         let is_allowed =
@@ -133,10 +133,10 @@ impl Tests {
     }
 }
 
-/// An operator for packed states.
+/// An operator on packed states.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    /// Its place among the planner's.
+    /// Its index in the planner.
     pub(super) operator: usize,
     tests: Tests,
     changes: ByWord<WordChange>,
@@ -147,8 +147,8 @@ pub(super) struct Compiled {
 struct WordChange {
     set_mask: u64,
     set_value: u64,
-    /// What is added to the word as a whole: amounts at their places. No field overflows, since the
-    /// tests see to it.
+    /// Added to the word as a whole: the amounts, shifted to their fields. The tests guarantee that no
+    /// field overflows.
     amounts: u64,
 }
 
@@ -192,7 +192,7 @@ impl Problem {
                 (field.word, field.shift) = (word, 0);
             }
             shift = field.shift + field.bits();
-            // The pattern is what comes first, up to the first that does not fit.
+            // The pattern consists of the first fields, up to the first that does not fit.
             let is_next = word == 0 && pattern_bits == field.shift;
             if is_next && shift < 32 && 1_usize << shift <= pattern_states_max {
                 pattern_bits = shift;
@@ -232,7 +232,7 @@ impl Problem {
     }
 
     /// Calls a function with each operator that can be applied. The first words are compared without a
-    /// branch for each operator, which no processor could predict.
+    /// branch per operator, because such branches are unpredictable.
     #[inline]
     pub(super) fn each_applicable<S: State>(&self, state: &S, mut act: impl FnMut(usize)) {
         let word = state.word(0);
@@ -248,20 +248,20 @@ impl Problem {
         }
     }
 
-    /// Whether [`next_operator`](Self::next_operator) is known, where operators have these costs.
+    /// Whether [`next_operator`](Self::next_operator) is available with these costs of operators.
     pub(super) fn is_exact(&self, costs: &[u32]) -> bool {
         let mut operators = self.operators.iter().zip(costs);
         !self.next.is_empty() && operators.all(|(operator, &cost)| operator.cost == cost)
     }
 
-    /// The first operator of a cheapest plan from a state that reaches the goal, and is not there.
+    /// The first operator of a cheapest plan from a state that can reach the goal and is not there yet.
     #[inline]
     pub(super) fn next_operator(&self, state: &impl State) -> u32 {
         self.next[place(state.word(0))]
     }
 
-    /// Of the operators that lead to states at no more than the bound, the one with least left to go,
-    /// and of equals the first.
+    /// Among the operators whose successor keeps the bound, the one with the least cost left; ties go to
+    /// the first.
     fn first_step(&self, state: u64) -> u32 {
         let total = self.bound(&state);
         let mut best = (UNREACHABLE, 0);
@@ -280,18 +280,18 @@ impl Problem {
         u32::try_from(best.1).unwrap_or(0)
     }
 
-    /// What it costs at least to reach the goal.
+    /// A lower bound of the cost to the goal.
     #[inline]
     pub(super) fn bound(&self, state: &impl State) -> u64 {
         self.pattern[place(state.word(0) & self.pattern_mask)]
     }
 
-    /// The values of the fields, in their order.
+    /// The values of the fields, in order.
     pub(super) fn values(&self, mut value: impl FnMut(usize) -> u32) -> Vec<u8> {
         self.fields.iter().map(|field| field.value(&mut value)).collect()
     }
 
-    /// Packs the values of the fields, in their order, if they are those of all of them.
+    /// Packs values of the fields, in order. Returns `None` if their number or a value is wrong.
     pub(super) fn pack<S: State>(&self, values: &[u8]) -> Option<S> {
         let is_value = |(field, &value): (&Field, &u8)| u32::from(value) <= field.value_max;
         if values.len() != self.fields.len() || !self.fields.iter().zip(values).all(is_value) {
@@ -304,13 +304,13 @@ impl Problem {
         Some(state)
     }
 
-    /// How many states the table has, which decides in which order equals are looked at.
+    /// The size of the table, which influences the order in which equals are visited.
     pub(super) fn pattern_len(&self) -> usize {
         self.pattern.len()
     }
 
-    /// The costs in the world of the pattern alone, from each of its states: sweeps over all of
-    /// them until nothing gets cheaper.
+    /// The costs in the problem that is reduced to the pattern, from each of its states: sweeps over all
+    /// of them until no cost decreases.
     fn new_pattern(&self, state_count: u64) -> Vec<u64> {
         let mask = self.pattern_mask;
         let goal = self.goal.within(mask);
@@ -354,7 +354,7 @@ const fn place(state: u64) -> usize {
 }
 
 impl Tests {
-    /// Those that ask for something inside the mask of the first word, which cuts no field.
+    /// The tests inside a mask of the first word, which divides no field.
     fn within(&self, mask: u64) -> Self {
         let ValueTest { mask: all, value } = self.values.first;
         let first = ValueTest { mask: all & mask, value: value & mask };
@@ -377,7 +377,7 @@ impl Compiled {
     }
 }
 
-/// The conditions on one fact are one set.
+/// Conditions on the same fact are intersected into one set.
 fn tests(
     conditions: impl Iterator<Item = Condition>,
     field: &impl Fn(usize) -> Option<Field>,
@@ -428,7 +428,7 @@ fn compile(place: usize, operator: &Operator, field: &impl Fn(usize) -> Option<F
     Compiled { operator: place, tests, changes, cost: operator.cost }
 }
 
-/// The conditions of an operator, and that its amounts stay in their ranges.
+/// The conditions of an operator, and those that keep its amounts in range.
 fn all_conditions(operator: &Operator, value_max: impl Fn(usize) -> u32) -> Vec<Condition> {
     let ranges = operator.effects.iter().map(|effect| {
         let max = value_max(effect.fact);
@@ -439,16 +439,16 @@ fn all_conditions(operator: &Operator, value_max: impl Fn(usize) -> u32) -> Vec<
     operator.conditions.iter().copied().chain(ranges).collect()
 }
 
-/// What matters for a goal.
+/// The facts and operators that are relevant for a goal.
 struct Relevance {
-    /// In the order in which they were found to matter.
+    /// In the order in which they were found to be relevant.
     facts: Vec<usize>,
     operators: Vec<usize>,
 }
 
 impl Relevance {
     fn of(facts: &Facts, operators: &[Operator], goal: &Goal) -> Self {
-        // A fact that is added to anywhere is a matter of all its values.
+        // If any operator adds to a fact, all values of that fact are relevant.
         let mut is_amount = vec![false; facts.all.len()];
         for effect in operators.iter().flat_map(|operator| &operator.effects) {
             is_amount[effect.fact] |= !matches!(effect.change, Change::Set(_));

@@ -5,12 +5,12 @@ use super::planner::NoPlan;
 use crate::action::ActionResult;
 use crate::explain::{Candidate, Ended, Engine, Label, PlanRecord, Stopped, Verdict, Watch};
 
-/// Where the thoughts of an agent that is watched are written down.
+/// The writer of decision records for a watched agent that plans.
 pub(crate) struct PlanWatch<'a> {
     watch: Watch<'a>,
-    /// What was thought about in this tick.
+    /// The verdicts of this tick.
     pub(crate) candidates: Vec<Candidate>,
-    /// Why it thinks.
+    /// The reason why it plans.
     cause: Option<Label>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> PlanWatch<'a> {
         Self { watch, candidates: Vec::new(), cause: None }
     }
 
-    /// An action of the plan has ended.
+    /// Records that an action of the plan has ended.
     pub(crate) fn action_ended(&mut self, operator: &Operator, result: ActionResult) {
         if result == ActionResult::Failed {
             self.cause = Some(format!("{} has failed", operator.name()).into());
@@ -34,7 +34,7 @@ impl<'a> PlanWatch<'a> {
         self.watch.log.note_end(self.watch.agent, || Stopped::new(operator.name(), result.into()));
     }
 
-    /// The next step of the plan begins.
+    /// Records that the next step of the plan begins.
     pub(crate) fn next_step(&self, goal: &str, operator: &Operator, step: u32) {
         self.watch.note(Engine::Planner, |decision| {
             let text = format!("{goal} with {}, step {}", operator.name(), step + 1);
@@ -42,7 +42,7 @@ impl<'a> PlanWatch<'a> {
         });
     }
 
-    /// The plan is carried out, or its next step cannot be.
+    /// Sets the cause: the plan is carried out, or its next step cannot begin.
     pub(crate) fn plan_ended(&mut self, next: Option<&Operator>) {
         self.cause = Some(match next {
             None => "the plan is carried out".into(),
@@ -52,12 +52,12 @@ impl<'a> PlanWatch<'a> {
         });
     }
 
-    /// Says why it thinks anew.
+    /// Sets the cause of planning.
     pub(crate) fn because(&mut self, cause: impl Into<Label>) {
         self.cause = Some(cause.into());
     }
 
-    /// A plan was found; the action of `dropped` is not part of it.
+    /// Records that a plan was found; `dropped` is the operator whose action was halted for it.
     pub(crate) fn plan(mut self, plan: PlanRecord, dropped: Option<&Operator>) {
         let cause = self.cause.take().unwrap_or("it was told to think".into());
         let stopped = dropped.map(|it| replanned(it, &cause));
@@ -65,7 +65,7 @@ impl<'a> PlanWatch<'a> {
         self.note(Some(plan), stopped);
     }
 
-    /// No plan is followed. It is not written down again if nothing has happened since.
+    /// Records that no plan is followed, unless that was recorded before and nothing has happened since.
     pub(crate) fn no_plan(self, dropped: Option<&Operator>) {
         let is_repeated = |last: crate::explain::Decision| {
             last.candidates == self.candidates && last.plan.is_none() && dropped.is_none()
@@ -89,7 +89,7 @@ impl<'a> PlanWatch<'a> {
     }
 }
 
-/// What is said of a goal for which there is no plan.
+/// The verdict on a goal for which there is no plan.
 pub(crate) const fn verdict_of(why: NoPlan) -> Verdict {
     match why {
         NoPlan::Unreachable | NoPlan::OtherPlanner => Verdict::Unreachable,

@@ -1,4 +1,4 @@
-//! The search for the cheapest plan, which can be stopped and gone on with at any time.
+//! The search for the cheapest plan, which can be stopped and continued at any time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,8 @@ pub(super) enum Search {
 }
 
 impl Search {
-    /// From these values of the fields of the problem; `None` where they are not.
+    /// Creates a search from these values of the fields of the problem; `None` if they do not match the
+    /// fields.
     pub(super) fn new(problem: &Problem, values: &[u8], costs: &[u32]) -> Option<Self> {
         Some(if problem.is_wide() {
             Self::Wide(SearchOf::new(problem, problem.pack(values)?, costs))
@@ -23,7 +24,7 @@ impl Search {
         })
     }
 
-    /// How many states were looked at.
+    /// The number of states that were visited.
     pub(super) const fn looked_at(&self) -> usize {
         match self {
             Self::Narrow(search) => search.looked_at,
@@ -31,7 +32,7 @@ impl Search {
         }
     }
 
-    /// Looks at so many states at most. `costs` has what each operator of the problem costs.
+    /// Visits at most this many states. `costs` has the cost of each operator of the problem.
     pub(super) fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
         match self {
             Self::Narrow(search) => search.go_on(problem, costs, states),
@@ -40,21 +41,21 @@ impl Search {
     }
 }
 
-/// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: a state is
-/// settled when it is looked at, and the first goal that is looked at is reached at the least cost.
+/// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: the cost of a state
+/// is final when the state is visited, and the first goal that is visited is reached at the least cost.
 ///
-/// It does not know how much time there is: it is told how many states to look at, and goes on
-/// later with what it has. Where it is cut does not matter.
+/// The search does not measure time: it is told how many states to visit, and continues later from where
+/// it was. The result does not depend on how it is divided.
 ///
-/// Costs of single operators have 32 bits, sums of them 64: a plan has less than 2^32 steps, so that
-/// no sum overflows.
+/// Costs of single operators have 32 bits, sums of them 64. A plan has fewer than 2^32 steps, so no sum
+/// overflows.
 #[derive(Clone, Debug)]
 pub(super) struct SearchOf<S> {
     nodes: Vec<SearchNode<S>>,
     open: BinaryHeap<Reverse<Ahead>>,
     table: Table,
     looked_at: usize,
-    /// Whether the bound is what the rest costs: then it leads from state to state.
+    /// Whether the bounds are exact. If so, the search follows them from state to state.
     is_exact: bool,
 }
 
@@ -62,19 +63,19 @@ pub(super) struct SearchOf<S> {
 struct SearchNode<S> {
     state: S,
     cost: u64,
-    /// The node before, and the operator (of the problem) that leads here.
+    /// The previous node, and the operator (of the problem) that leads here.
     from: u32,
     operator: u32,
 }
 
-/// In the order in which states are looked at: by the cost of the whole way, then those that are
-/// further, then those that were found first. All in one number, so that one comparison is enough.
+/// An open state, ordered by the total cost, then by the cost left, then by the time of discovery. It is
+/// one number, so that one comparison is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ahead(u128);
 
 impl Ahead {
     fn new(cost: u64, left: u64, node: u32) -> Self {
-        // It decides between equals only: those that are still further away are taken as equal.
+        // Only breaks ties, so larger values may count as equal.
         let further = left.min(u64::from(u32::MAX));
         Self(u128::from(cost + left) << 64 | u128::from(further << 32 | u64::from(node)))
     }
@@ -89,14 +90,14 @@ impl Ahead {
     }
 }
 
-/// How a search stands.
+/// The status of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// There is more to look at.
+    /// There are more states to visit.
     GoesOn,
-    /// The operators of the problem, first to last, and what they cost.
+    /// The indices of the operators in the planner, first to last, and their total cost.
     Found(Vec<usize>, u64),
-    /// There is no way.
+    /// There is no plan.
     Unreachable,
 }
 
@@ -105,7 +106,8 @@ const NOWHERE: u32 = u32::MAX;
 impl<S: State> SearchOf<S> {
     fn new(problem: &Problem, start: S, costs: &[u32]) -> Self {
         let is_exact = problem.is_exact(costs);
-        // Room for a usual search, or for a usual plan alone, whose last state is the next to look at.
+        // Capacity for a usual search; or, if the bounds are exact, for a usual plan alone, whose last
+        // state is the next to visit.
         let room = if is_exact { 0 } else { 64 };
         let mut search = Self {
             nodes: Vec::with_capacity(room.max(8)),
@@ -124,7 +126,7 @@ impl<S: State> SearchOf<S> {
         search
     }
 
-    /// Adds a state, which is known from now on and is to be looked at.
+    /// Adds a state to the table and the open list.
     fn add(&mut self, place: usize, left: u64, node: SearchNode<S>) {
         let number = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
         self.open.push(Reverse(Ahead::new(node.cost, left, number)));
@@ -148,7 +150,7 @@ impl<S: State> SearchOf<S> {
         Progress::GoesOn
     }
 
-    /// Takes the state that is to be looked at next.
+    /// Takes the state that is visited next.
     fn next(&mut self, problem: &Problem) -> Option<(u32, SearchNode<S>)> {
         if self.is_exact {
             let node = self.nodes.last()?.clone();
@@ -156,7 +158,7 @@ impl<S: State> SearchOf<S> {
         }
         while let Some(Reverse(ahead)) = self.open.pop() {
             let node = &self.nodes[ahead.node() as usize];
-            // Else a cheaper way to it was found, and it was looked at then.
+            // Otherwise a cheaper way to it was found, and it was visited then.
             if ahead.total() == node.cost + problem.bound(&node.state) {
                 return Some((ahead.node(), node.clone()));
             }
@@ -216,10 +218,11 @@ impl<S: State> SearchOf<S> {
     }
 }
 
-/// From states to nodes: open addressing with linear probing, by the node's number plus 1.
+/// A hash table from states to nodes: open addressing with linear probing. A slot holds the number of a
+/// node plus 1.
 #[derive(Clone, Debug)]
 struct Table {
-    /// A power of two of them; 0 is empty.
+    /// The length is a power of two; 0 marks an empty slot.
     slots: Vec<u32>,
     used: usize,
 }
@@ -229,7 +232,7 @@ impl Table {
         Self { slots: vec![0; len], used: 0 }
     }
 
-    /// Where a state is, or would be.
+    /// The slot of a state, whether it is present or not.
     #[inline]
     fn place<S: State>(&self, state: &S, nodes: &[SearchNode<S>]) -> usize {
         let mask = self.slots.len() - 1;
@@ -247,7 +250,7 @@ impl Table {
         self.slots[place].checked_sub(1)
     }
 
-    /// Puts a node where it belongs. The nodes are those that are in it, this one being the last.
+    /// Puts a node into its slot. `nodes` are all nodes of the table, this one being the last.
     fn put<S: State>(&mut self, place: usize, node: u32, nodes: &[SearchNode<S>]) {
         self.slots[place] = node + 1;
         self.used += 1;

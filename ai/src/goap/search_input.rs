@@ -2,18 +2,18 @@
 
 use formic_ecs::HashState;
 
-/// What a search was begun with, and how far it has come. All that it has found follows from this and
-/// the planner: a search is the same however it is cut. So a loaded game, which has no other way to
-/// be sure of what a file says that was found, finds it again.
+/// The input of a search, and its progress. Everything that the search has found follows from this and
+/// the planner, since a search gives the same result however it is divided. A loaded game therefore
+/// searches again, instead of trusting results in a file, which it could not verify.
 #[derive(Clone, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SearchInput {
-    /// What the planner was made of, as a hash: another planner begins a new search.
+    /// A hash of the planner's contents: another planner begins a new search.
     pub(crate) planner: u64,
     /// The goal, or the tasks.
     pub(crate) aims: Vec<u32>,
-    /// The values of the facts that matter.
+    /// The values of the relevant facts.
     pub(crate) values: Vec<u8>,
-    /// What the operators that matter cost here.
+    /// The costs of the relevant operators in this situation.
     pub(crate) costs: Vec<u32>,
     pub(crate) looked_at: usize,
 }

@@ -1,4 +1,4 @@
-//! A planner with its sensors.
+//! Sensors: the connection of a planner to the components and actions of agents.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ use crate::reload::Renamed;
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
-/// A planner (or a [`Domain`](crate::htn::Domain)), where its facts come from, and which actions carry
-/// out its operators: shared by all agents of a kind.
+/// A planner (or a [`Domain`](crate::htn::Domain)) with the sources of its facts and the actions that
+/// carry out its operators. It is shared by all agents of a kind.
 ///
-/// A sensor looks at the components that `Q` asks for. It runs only when its fact is asked for: when
-/// a goal that it matters for is planned for, or an operator that depends on it is to begin.
+/// A sensor reads the components that `Q` asks for. It runs only when its fact is needed: when a goal
+/// that depends on it is planned for, or when an operator that depends on it is to begin.
 pub struct Sensors<Q: QueryData, P = Planner> {
     planner: P,
-    /// For each operator the action that carries it out.
+    /// The action of each operator.
     actions: Vec<usize>,
-    /// For each fact.
+    /// The sensor of each fact.
     facts: Vec<Option<Sense<Q>>>,
-    /// For each operator.
+    /// The cost of each operator.
     costs: Vec<Option<Sense<Q>>>,
     pub(crate) rest: u32,
 }
@@ -31,10 +31,10 @@ pub struct Sensors<Q: QueryData, P = Planner> {
 debug_fields!([Q: QueryData, P: fmt::Debug] Sensors<Q, P>: planner);
 
 impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
-    /// A planner for agents with these actions. Facts without a sensor are 0.
+    /// Creates sensors for a planner and agents with these actions. Facts without a sensor are 0.
     ///
     /// # Errors
-    /// Returns an error if no action has the name of an operator.
+    /// Returns an error if an operator has no action of the same name.
     pub fn new(planner: P, actions: &ActionSet) -> Result<Self, MindError> {
         let find = |name: &str| {
             let problem = || format!("no action is called {name:?}");
@@ -47,10 +47,10 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         Ok(Self { planner, actions, facts, costs, rest: 10 })
     }
 
-    /// Adds the sensor of a fact. Values above its maximum count as that.
+    /// Adds the sensor of a fact. Values above its maximum are clamped.
     ///
     /// # Panics
-    /// Panics if the fact is of another planner.
+    /// Panics if the index of the fact is not one of the planner's.
     #[must_use]
     pub fn fact(
         mut self,
@@ -62,11 +62,11 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         self
     }
 
-    /// Adds what an operator costs for an agent: by the distance to its target, for instance. It
-    /// costs at least what [`Operator::cost`](super::Operator::cost) says, also where this is less.
+    /// Sets the cost of an operator for each agent, such as the distance to its target. The cost is at
+    /// least [`Operator::cost`](super::Operator::cost), even if this returns less.
     ///
     /// # Panics
-    /// Panics if there is no operator of this name.
+    /// Panics if there is no operator with this name.
     #[must_use]
     pub fn cost(
         mut self,
@@ -81,9 +81,9 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         self
     }
 
-    /// How many ticks an agent rests when there is nothing to do, or nothing that it can do, before
-    /// it thinks again; 10 where nothing is said. [`Replan`](super::Replan) does not cut a rest short, switching it
-    /// on anew does nothing; set it to 0 to think every tick.
+    /// Sets the number of ticks that an agent rests when there is nothing to do, or nothing that it can
+    /// do, before it plans again. The default is 10. [`Replan`](super::Replan) does not cut a rest short;
+    /// set the rest to 0 to plan every tick.
     #[must_use]
     pub const fn rest(mut self, ticks: u32) -> Self {
         self.rest = ticks;
@@ -104,7 +104,7 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         self.facts[fact].as_ref().map_or(0, |sense| sense(item))
     }
 
-    /// What an operator costs for an agent.
+    /// The cost of an operator for an agent.
     pub(crate) fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
         match &self.costs[operator] {
             Some(sense) => sense(item),
@@ -112,12 +112,12 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         }
     }
 
-    /// The action that carries out an operator.
+    /// The index of the action that carries out an operator.
     pub(crate) fn action(&self, operator: usize) -> usize {
         self.actions[operator]
     }
 
-    /// Where its operators are among those of another planner.
+    /// A map from its operators to those of a new planner.
     pub(crate) fn renamed(&self, new: &Self) -> Renamed {
         let (before, after) = (self.planner.operators(), new.planner.operators());
         Renamed::new(before.iter().map(Operator::name), after.iter().map(Operator::name))

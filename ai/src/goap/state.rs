@@ -1,23 +1,23 @@
-//! Packed states: the values of the facts that matter, in one word or in several.
+//! Packed states: the values of the relevant facts, in one word or several.
 
-/// A state of a search. That of most problems is one word, a `u64`, of which there is nothing to
-/// allocate; where the facts do not fit, it is a `Box<[u64]>`.
+/// A state of a search. For most problems it is one word, a `u64`, which needs no allocation; if the
+/// facts do not fit, it is a `Box<[u64]>`.
 pub(super) trait State: Clone + Eq {
-    /// Whether there are words beside the first.
+    /// Whether there is more than one word.
     const IS_WIDE: bool;
 
-    /// So many words of zeros.
+    /// A state of this many words, all zero.
     fn zeros(word_count: usize) -> Self;
 
     fn word(&self, place: usize) -> u64;
 
     fn word_mut(&mut self, place: usize) -> &mut u64;
 
-    /// A number whose lower 32 bits depend on all of the state.
+    /// A hash whose lower 32 bits depend on the whole state.
     fn hash(&self) -> usize;
 }
 
-/// Fibonacci hashing: the upper bits of the product depend on all of the word.
+/// Fibonacci hashing: the upper bits of the product depend on the whole word.
 const fn product(word: u64) -> u64 {
     word.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

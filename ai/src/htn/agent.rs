@@ -1,4 +1,5 @@
-//! The mind of an agent that plans by methods, and the system argument that has all of them plan.
+//! `HtnAgent`, the component of an agent that plans by methods, and `HtnPlanners`, the system parameter
+//! that plans for all of them.
 
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{
@@ -16,7 +17,7 @@ use crate::goap::{
     StepEnd, plan_record, verdict_of,
 };
 
-/// On an agent that plans by methods: how far it is.
+/// The component of an agent that plans by methods: its progress in its plan.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
@@ -27,7 +28,8 @@ pub struct HtnAgent {
     failures: u32,
 }
 
-/// A task behind the pause that the plan of an agent ends at; these are its `Buffer<PlannedTask>`.
+/// A task after the pause at which an agent's plan ends. The agent's `Buffer<PlannedTask>` holds all of
+/// them.
 #[derive(
     Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, TransparentWrapper,
 )]
@@ -35,10 +37,11 @@ pub struct HtnAgent {
 #[repr(transparent)]
 pub struct PlannedTask(pub(super) u32);
 
-/// On an agent that plans by methods: the plan that it is making, if it takes more than one tick.
+/// The component of an agent that plans by methods with the plan that it is making, if that takes more
+/// than one tick.
 ///
-/// An agent that is restored from a snapshot goes on with it, as a
-/// [`PlannerState`](crate::goap::PlannerState) says.
+/// An agent that is restored from a snapshot continues its search, as described at
+/// [`PlannerState`](crate::goap::PlannerState).
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct HtnState(pub(super) Option<Box<Planning>>);
 
@@ -48,7 +51,7 @@ impl Component for HtnState {
 }
 
 impl HtnAgent {
-    /// Has an entity that has a body plan by methods. What is running is halted.
+    /// Makes an entity with a body plan by methods. Running actions are halted.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or has no body.
@@ -61,19 +64,19 @@ impl HtnAgent {
         Ok(())
     }
 
-    /// The place of the step of its plan that it is at.
+    /// The index of the current step of its plan.
     #[must_use]
     pub const fn step(&self) -> usize {
         self.step as usize
     }
 
-    /// How many plans it has begun to carry out.
+    /// The number of plans that it has begun to carry out.
     #[must_use]
     pub const fn plans(&self) -> u32 {
         self.plans
     }
 
-    /// How many actions of its plans have failed.
+    /// The number of actions of its plans that have failed.
     #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
@@ -94,10 +97,10 @@ type Row<Q> = (
 );
 type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 
-/// The agents that plan by methods and have what `Q` asks for: the argument of the system that has
-/// them plan. Those whose action goes on are not visited.
+/// The agents that plan by methods and have the components that `Q` asks for: the argument of a system
+/// that plans for them. Agents whose action continues are not visited.
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]
 pub struct HtnPlanners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
@@ -107,16 +110,16 @@ pub struct HtnPlanners<'a, Q: QueryData + 'static> {
 debug_fields!([Q: QueryData] HtnPlanners<'_, Q>:);
 
 impl<Q: QueryData + 'static> HtnPlanners<'_, Q> {
-    /// Has the agents whose action has ended go on with their plan, and those that have none think,
-    /// on all threads of the pool. An agent looks at `states` states per tick at most; a plan that
-    /// takes more is gone on with in the next tick, and is the same however it was cut.
+    /// Continues the plans of agents whose action has ended, and plans for agents that have no plan, on
+    /// all threads of the pool. Each agent visits at most `states` states per tick; a search that takes
+    /// more continues in the next tick. The plan is the same however the search is divided.
     ///
-    /// An agent plans anew when an action fails, when the next operator cannot be applied as things
-    /// are, when its plan is carried out, and when its [`Replan`] is on. Behind a
-    /// [pause](super::Method::pause) it plans what is left, by how things are then.
+    /// An agent replans when an action fails, when the next operator cannot be applied in the current
+    /// state, when its plan is carried out, and when its [`Replan`] is enabled. After a
+    /// [pause](super::Method::pause) it plans the remaining tasks from the state of that moment.
     ///
     /// # Panics
-    /// Panics if `states` is 0: no plan would ever be finished.
+    /// Panics if `states` is 0: no search would ever end.
     pub fn think(&mut self, sensors: &Sensors<Q, Domain>, states: usize) {
         assert!(states > 0, "a budget of 0 states never finds a plan");
         let (query, recorder) = &mut self.parts;
@@ -147,11 +150,12 @@ struct Mind<'m, 'i, Q: QueryData> {
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
-    /// Takes the end of its action, if it has one, and goes on with its plan. Whether it has to think.
+    /// Takes the result of the current action if it has ended, and continues the plan. Returns whether
+    /// the agent must plan.
     fn take_end(&mut self) -> bool {
         let domain = self.follower.planner();
         let Some(end) = self.follower.take_end(domain.task_name(domain.root)) else { return false };
-        // Whatever it was thinking about has changed.
+        // The state that it was planning from has changed.
         self.state.0 = None;
         if matches!(end, StepEnd::Failed | StepEnd::Impossible) {
             self.tasks.clear();
@@ -159,14 +163,14 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         end != StepEnd::GoesOn
     }
 
-    /// Thinks on. Whether it has a plan then.
+    /// Continues to plan. Returns whether the agent has a plan then.
     fn think(&mut self, mut states: usize) -> bool {
         if self.follower.rests() {
             return false;
         }
         let domain = self.follower.planner();
         if self.follower.operator().is_some() && self.state.0.is_none() {
-            // Told to think in the midst of a plan: from the root.
+            // Told to replan in the middle of a plan: it starts from the root.
             self.tasks.clear();
         }
         loop {
@@ -198,7 +202,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                     }
                 }
                 Ok(plan) if plan.operators.first().is_some_and(|&it| !follower.can_begin(it)) => {
-                    // It took several ticks, and things have changed.
+                    // The search took several ticks, and the state has changed.
                     if let Some(watch) = &mut self.follower.watch {
                         watch.because("things changed while it planned");
                     }
@@ -207,7 +211,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                     self.follow(&plan, searched);
                     return true;
                 }
-                // What was left needs nothing to be done, or cannot be done: the root again.
+                // The remaining tasks need no operators, or cannot be done: it starts from the root.
                 Ok(_) | Err(_) if !self.tasks.is_empty() => self.tasks.clear(),
                 nothing => {
                     let verdict = nothing.map_or_else(verdict_of, |_| Verdict::Holds);
@@ -220,7 +224,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         }
     }
 
-    /// Writes down that no plan was made.
+    /// Records that there is no plan.
     fn no_plan(&mut self, verdict: Verdict, dropped: Option<usize>) {
         let domain = self.follower.planner();
         let Some(mut watch) = self.follower.watch.take() else { return };

@@ -1,4 +1,4 @@
-//! Domains as data: files of facts, operators and methods.
+//! Domains as data, read from RON files.
 
 use formic_ecs::{Buffer, EnabledMut, Entity, QueryData, World};
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,12 @@ use crate::reload::{Reload, Renamed};
 
 /// A domain as it is written in a file, in RON.
 ///
-/// `(facts: [..], operators: [..], methods: [..], root: ..)`: Facts, operators and conditions are those of [`PlannerFile`](crate::goap::PlannerFile). A
-/// method says which task it is a way `of`, has a `name`, conditions (`when`) and `tasks`, among
-/// which `"..."` is a [pause](Method::pause). `prefer` is `Order` or `Cheapest`.
+/// The file has the form `(facts: [..], operators: [..], methods: [..], root: ..)`.
+///
+/// * Facts, operators and conditions are those of [`PlannerFile`](crate::goap::PlannerFile).
+/// * A method names the compound task that it is a method `of`. It has a `name`, conditions (`when`) and
+///   `tasks`, among which `"..."` is a [pause](Method::pause).
+/// * Optional are `prefer`, which is `Order` or `Cheapest`, and the limit `states_max`.
 ///
 /// ```
 /// use formic_ai::action::MindText;
@@ -64,7 +67,7 @@ struct MethodEntry {
     tasks: Vec<String>,
 }
 
-/// What stands for a pause among tasks.
+/// Stands for a pause among tasks.
 const PAUSE: &str = "...";
 
 impl MindText for DomainFile {}
@@ -93,11 +96,11 @@ impl DomainFile {
 }
 
 impl Domain {
-    /// Makes a domain of text, see [`DomainFile`].
+    /// Makes a domain from text, see [`DomainFile`].
     ///
     /// # Errors
-    /// Returns an error if the text is no domain, or one that makes no sense; with line, column and
-    /// name.
+    /// Returns an error, with line, column and name, if the text is not a valid domain, or if
+    /// [building](DomainBuilder::build) it fails.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         DomainFile::parse(text)?.build().map_err(|error| error.in_text(text))
     }
@@ -113,8 +116,8 @@ type Row = (
     EnabledMut<Replan>,
 );
 
-/// A plan is gone on with where all of its operators, and the tasks behind its pause, are still there;
-/// where one is not, it is dropped.
+/// A plan is continued if all of its operators, and the tasks after its pause, still exist; otherwise it
+/// is dropped.
 impl<Q: QueryData + 'static> Reload for Sensors<Q, Domain> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let operators = old.renamed(self);

@@ -1,4 +1,4 @@
-//! Methods, and the domains that they make together with operators.
+//! Methods, and the domains that they form together with operators.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::mem::replace;
@@ -8,8 +8,8 @@ use formic_ecs::{HashState, StateHasher};
 use crate::action::{MindError, hint};
 use crate::goap::{Condition, Facts, Operator, OperatorSet, defined_twice, hold};
 
-/// One way to do a compound task: when it can be taken, and the tasks that it consists of, first to
-/// last.
+/// A method: one way to decompose a compound task. It has preconditions, and the tasks that it consists
+/// of, first to last.
 ///
 /// ```
 /// use formic_ai::goap::Facts;
@@ -29,35 +29,35 @@ pub struct Method {
 }
 
 impl Method {
-    /// A way to do the task `compound`, without conditions and without anything to do.
+    /// Creates a method of the task `compound`, without conditions and tasks.
     pub fn new(compound: impl Into<String>, name: impl Into<String>) -> Self {
         let (conditions, tasks) = (Vec::new(), Vec::new());
         Self { compound: compound.into(), name: name.into(), conditions, tasks }
     }
 
-    /// Adds a condition. All of them have to hold when the method is chosen.
+    /// Adds a precondition. All of them must hold when the method is chosen.
     #[must_use]
     pub fn when(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
         self
     }
 
-    /// Adds the next task: an operator, or a compound task that has methods of its own.
+    /// Adds the next task: an operator, or a compound task, which has methods.
     #[must_use]
     pub fn task(mut self, name: impl Into<String>) -> Self {
         self.tasks.push(Some(name.into()));
         self
     }
 
-    /// Ends the plan here, if there is a step before. The rest is planned when the agent has come this
-    /// far, from the state of that moment.
+    /// Ends the plan here, if at least one step comes before. The rest is planned when the agent has come
+    /// this far, from the state of that moment.
     #[must_use]
     pub fn pause(mut self) -> Self {
         self.tasks.push(None);
         self
     }
 
-    /// The task that it is a way to do.
+    /// The compound task that it decomposes.
     #[must_use]
     pub fn compound(&self) -> &str {
         &self.compound
@@ -70,21 +70,21 @@ impl Method {
     }
 }
 
-/// Which of several plans is made.
+/// The criterion by which a plan is chosen.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize,
 )]
 #[non_exhaustive]
 pub enum Preference {
-    /// The first, by the order in which the methods of each task were added: the designer has said
-    /// what is better. A method is taken back where what follows it cannot be done.
+    /// The first plan by the order in which the methods of each task were added: the designer decides
+    /// what is better. If the tasks after a method cannot be done, the search backtracks.
     #[default]
     Order,
-    /// The cheapest, by the costs of the operators. Of equals it is always the same one.
+    /// The cheapest plan, by the costs of the operators. Ties are broken the same way every time.
     Cheapest,
 }
 
-/// All that agents of a kind can do, and how tasks are made of it: shared by all of them.
+/// The operators and methods of a kind of agent, shared by all of its agents.
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Operator};
@@ -111,18 +111,18 @@ pub enum Preference {
 pub struct Domain {
     pub(super) facts: Facts,
     pub(super) operators: Vec<Operator>,
-    /// The compound tasks, behind the operators in the numbers of tasks.
+    /// The compound tasks. Their numbers follow those of the operators.
     pub(super) compounds: Vec<Compound>,
     pub(super) methods: Vec<FlatMethod>,
     /// The number of the task that agents pursue.
     pub(super) root: u32,
     pub(super) preference: Preference,
     pub(super) states_max: usize,
-    /// For each task what it costs at least; [`IMPOSSIBLE`] where it cannot be done at all.
+    /// The least cost of each task; [`IMPOSSIBLE`] if it cannot be done at all.
     pub(super) least: Vec<u64>,
-    /// For each task whether a plan may end inside it.
+    /// Whether a plan may end inside each task.
     pub(super) may_pause: Vec<bool>,
-    /// A hash of all of this that a search depends on.
+    /// A hash of everything here that a search depends on.
     pub(super) fingerprint: u64,
 }
 
@@ -130,7 +130,7 @@ pub struct Domain {
 #[derive(Clone, Debug)]
 pub(super) struct Compound {
     pub(super) name: String,
-    /// By their place in [`Domain::methods`], in the order of adding.
+    /// Their indices in [`Domain::methods`], in the order in which they were added.
     pub(super) methods: Vec<u32>,
 }
 
@@ -142,13 +142,13 @@ pub(super) struct FlatMethod {
     pub(super) tasks: Vec<u32>,
 }
 
-/// In the place of a task: a partial plan ends here.
+/// Takes the place of a task where a partial plan ends.
 pub(super) const PAUSE: u32 = u32::MAX;
 
-/// The cost of what cannot be done.
+/// The cost of a task that cannot be done.
 pub(super) const IMPOSSIBLE: u64 = u64::MAX;
 
-/// A [`Domain`] in the making.
+/// A builder for a [`Domain`].
 ///
 /// ```
 /// use formic_ai::goap::{Facts, Operator};
@@ -182,7 +182,7 @@ pub struct DomainBuilder {
 }
 
 impl DomainBuilder {
-    /// Neither operators nor methods yet.
+    /// Creates a builder without operators and methods.
     #[must_use]
     pub const fn new(facts: Facts) -> Self {
         Self {
@@ -201,21 +201,21 @@ impl DomainBuilder {
         self
     }
 
-    /// Adds a method. Those of one task are tried in the order of adding.
+    /// Adds a method. The methods of a task are tried in the order in which they were added.
     #[must_use]
     pub fn method(mut self, method: Method) -> Self {
         self.methods.push(method);
         self
     }
 
-    /// Which plan is made; the first by the order of the methods where nothing is said.
+    /// Sets which plan is chosen. The default is [`Preference::Order`].
     #[must_use]
     pub const fn prefer(mut self, preference: Preference) -> Self {
         self.preference = preference;
         self
     }
 
-    /// How many states are looked at in all before a plan is given up; 65,536 where nothing is said.
+    /// Sets the maximum number of states that a search visits before it gives up. The default is 65,536.
     #[must_use]
     pub const fn states_max(mut self, states: usize) -> Self {
         self.states_max = states;
@@ -225,9 +225,13 @@ impl DomainBuilder {
     /// Checks everything. Agents pursue the task `root`.
     ///
     /// # Errors
-    /// Returns an error if a task has neither an operator nor methods or has both, if a name is
-    /// given twice, if an operator or a method requires a value that the fact cannot have, or if a task can begin with
-    /// itself again before anything is done, which would never end.
+    /// Returns an error if
+    ///
+    /// * a task has neither an operator nor methods, or both,
+    /// * a name is given twice,
+    /// * an operator or a method requires a value that the fact cannot have,
+    /// * an operator changes a fact twice or to a value that it cannot have, or
+    /// * a task can begin with itself before any operator, so that its decomposition would never end.
     pub fn build(self, root: &str) -> Result<Domain, MindError> {
         let Self { facts, mut operators, methods, preference, states_max } = self;
         facts.check_operators(&mut operators)?;
@@ -315,13 +319,13 @@ impl Domain {
         &self.facts
     }
 
-    /// The operators, in the order of their names.
+    /// The operators, sorted by name.
     #[must_use]
     pub fn operators(&self) -> &[Operator] {
         &self.operators
     }
 
-    /// The name of a task by its number: that of an operator, or of a compound task.
+    /// The name of the task with this number, an operator or a compound task.
     pub(super) fn task_name(&self, task: u32) -> &str {
         match (task as usize).checked_sub(self.operators.len()) {
             None => self.operators[task as usize].name(),
@@ -329,13 +333,13 @@ impl Domain {
         }
     }
 
-    /// The names of all tasks, by their numbers.
+    /// The names of all tasks, by number.
     pub(super) fn task_names(&self) -> impl Iterator<Item = &str> {
         let operators = self.operators.iter().map(Operator::name);
         operators.chain(self.compounds.iter().map(|it| it.name.as_str()))
     }
 
-    /// The methods of a task; none where it is an operator.
+    /// The methods of a task; none if it is an operator.
     pub(super) fn methods_of(&self, task: u32) -> &[u32] {
         let place = (task as usize).checked_sub(self.operators.len());
         place.map_or(&[], |place| &self.compounds[place].methods)
@@ -352,13 +356,13 @@ impl Domain {
         format!("{} {}", self.task_name(method.compound), method.name)
     }
 
-    /// The place of a compound task among these.
+    /// The index of a task among the compound tasks.
     fn compound(&self, task: u32) -> Option<usize> {
         (task as usize).checked_sub(self.operators.len()).filter(|_| task != PAUSE)
     }
 
-    /// Looks at each method, and again at those that name a task of which the look at another one has
-    /// said that something is new, until nothing is.
+    /// Calls `look` for each method until a fixpoint. If it returns that something is new about a
+    /// compound task, the methods that contain that task are visited again.
     fn settle(&self, mut look: impl FnMut(&FlatMethod) -> bool) {
         let mut users = vec![Vec::new(); self.compounds.len()];
         for (number, method) in self.methods.iter().enumerate() {
@@ -378,10 +382,10 @@ impl Domain {
         }
     }
 
-    /// Refuses tasks that can begin with themselves before any operator.
+    /// Checks that no task can begin with itself before any operator.
     fn check_beginnings(&self) -> Result<(), MindError> {
         let place = |task: u32| self.compound(task);
-        // Which compound tasks can be done by doing nothing.
+        // The compound tasks that can be done without any operator.
         let mut is_empty = vec![false; self.compounds.len()];
         let passes = |is_empty: &[bool], task: u32| place(task).is_some_and(|it| is_empty[it]);
         self.settle(|method| {
@@ -389,8 +393,8 @@ impl Domain {
             let compound = place(method.compound).expect("a method is of a compound task");
             can && !replace(&mut is_empty[compound], can)
         });
-        // From a compound task to those that it can begin with: a cycle is an error. What waits for
-        // none that was not looked at is done with, until nothing is left.
+        // A graph from each compound task to those that it can begin with, in which a cycle is an error.
+        // Tasks that wait for no other task are removed until none is left.
         let mut behind = vec![Vec::new(); self.compounds.len()];
         let mut wait_counts = vec![0_usize; self.compounds.len()];
         for method in &self.methods {
@@ -421,7 +425,7 @@ impl Domain {
         }
     }
 
-    /// Works out what each task costs at least.
+    /// Computes the least cost of each task.
     fn set_bounds(&mut self) {
         let count = self.operators.len() + self.compounds.len();
         let mut may_pause = vec![false; count];
@@ -445,7 +449,7 @@ impl Domain {
     }
 }
 
-/// What these cost at least, up to where the plan may end.
+/// The least cost of these tasks, up to where the plan may end.
 fn least_of(tasks: &[u32], least: &[u64], may_pause: &[bool]) -> u64 {
     let mut cost = 0_u64;
     for &task in tasks {

@@ -1,18 +1,18 @@
-//! Planning by methods (hierarchical task networks): the designer says how big tasks are made of small
-//! ones, and the agent works out which ways can be taken as things are.
+//! Hierarchical task networks (HTN): the designer says how large tasks decompose into small ones, and the
+//! agent finds a decomposition that works in the current state.
 //!
 //! # Vocabulary
 //!
 //! * A **fact** and an **operator** are those of [`goap`](crate::goap). An operator is a *primitive
 //!   task*, which the action of the same name carries out.
-//! * A **compound task** is a name. A **[`Method`]** is one way to do it: conditions, and the tasks
-//!   that it consists of, which are primitive or compound.
-//! * A **[`Domain`]** is all of these and the *root*, the task that agents pursue. It makes a [`Plan`]:
-//!   the first by the order of the methods, or the [cheapest](Preference::Cheapest).
-//! * A plan is **partial** where it ends at a [pause](Method::pause): what is left is planned when the
-//!   agent has come that far.
-//! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is told
-//!   to ([`Replan`](crate::goap::Replan)).
+//! * A **compound task** is a name. A **[`Method`]** is one way to decompose it: preconditions, and the
+//!   tasks that it consists of, which are primitive or compound.
+//! * A **[`Domain`]** consists of these and of the *root*, the task that agents pursue. It makes a
+//!   [`Plan`]: the first by the order of the methods, or the [cheapest](Preference::Cheapest).
+//! * A plan is **partial** if it ends at a [pause](Method::pause): the remaining tasks are planned when
+//!   the agent has come that far.
+//! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is told to
+//!   ([`Replan`](crate::goap::Replan)).
 //!
 //! ```
 //! use formic_ai::goap::{Facts, Operator, Sensors};
@@ -46,8 +46,8 @@
 //! # When to use it, and when not
 //!
 //! Use it if designers know how things are done and want to say so, but not in which order every case is
-//! to be tried: squads, daily routines, crafting. Not where the methods are not known beforehand
-//! ([`goap`](crate::goap) finds them), or where there is one way only (a sequence).
+//! tried: squads, daily routines, crafting. Do not use it if the methods are not known beforehand
+//! ([`goap`](crate::goap) finds plans without them), or if there is only one way (a sequence).
 
 mod agent;
 mod data;

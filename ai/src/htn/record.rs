@@ -1,11 +1,11 @@
-//! Decision records: the methods of a domain, and why they were used or not.
+//! Decision records of a domain: which methods were used, and why others were not.
 
 use super::domain::{Domain, Preference};
 use super::search::Plan;
 use crate::explain::{Candidate, Verdict};
 
 impl Domain {
-    /// The methods of the root besides the one that was used, and why they were not.
+    /// The methods of the root other than the one that was used, and why they were not used.
     pub(super) fn others(
         &self,
         method: Option<u32>,

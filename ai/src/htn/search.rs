@@ -1,4 +1,4 @@
-//! The search for a plan, which can be stopped and gone on with at any time.
+//! The search for a plan, which can be stopped and continued at any time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -8,16 +8,16 @@ use formic_ecs::{HashState, StateHasher};
 use super::domain::{Domain, IMPOSSIBLE, PAUSE, Preference, number};
 use crate::goap::{NoPlan, Operator, SearchInput};
 
-/// A plan: what to do, first to last, and how it came about.
+/// A plan: the operators to carry out, first to last, and the methods that led to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The operators, by their place in the domain.
+    /// The indices of the operators in the domain.
     pub operators: Vec<usize>,
-    /// What they cost together.
+    /// The sum of their costs.
     pub cost: u64,
-    /// The methods that were chosen, in the order of choosing.
+    /// The methods that were chosen, in the order in which they were chosen.
     pub(super) methods: Vec<u32>,
-    /// The tasks behind the [pause](super::Method::pause) that the plan ends at.
+    /// The tasks after the [pause](super::Method::pause) at which the plan ends.
     pub(super) rest: Vec<u32>,
 }
 
@@ -32,23 +32,23 @@ impl Plan {
         self.methods.iter().map(|&method| domain.method_name(method))
     }
 
-    /// Whether it ends at a [pause](super::Method::pause), with something left to plan.
+    /// Whether it ends at a [pause](super::Method::pause), with tasks left to plan.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         !self.rest.is_empty()
     }
 }
 
-/// A plan in the making, which can be gone on with at any time; see [`Domain::begin`].
+/// A search for a plan that can be continued at any time; see [`Domain::begin`].
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Planning {
     pub(super) input: SearchInput,
-    /// `None` until it is gone on with, in a loaded game as well.
+    /// `None` until it is continued, also in a loaded game.
     #[serde(skip)]
     search: Option<Search>,
 }
 
-/// What the search has found follows from the rest.
+/// The results of the search follow from the input.
 impl HashState for Planning {
     fn hash_state(&self, hasher: &mut StateHasher) {
         self.input.hash_state(hasher);
@@ -56,27 +56,27 @@ impl HashState for Planning {
 }
 
 impl Planning {
-    /// How many states were looked at.
+    /// The number of states that were visited.
     #[must_use]
     pub const fn looked_at(&self) -> usize {
         self.input.looked_at
     }
 }
 
-/// Forward decomposition with total order, as in SHOP (Nau, Cao, Lotem and Muñoz-Avila 1999): what
-/// there is to look at is a state of the facts and the tasks that are still to be done. Depth first
-/// by the order of the methods, or best first by cost with what the tasks cost at least as the bound,
-/// which is consistent: the first plan that is found is the cheapest.
+/// Totally ordered forward decomposition, as in SHOP (Nau, Cao, Lotem and Muñoz-Avila 1999). A search
+/// node is a state of the facts with the list of remaining tasks. The search is depth first by the order
+/// of the methods, or best first by cost. The bound of the latter is the least cost of the tasks, which
+/// is consistent: the first plan that is found is the cheapest.
 #[derive(Clone, Debug, Default)]
 struct Search {
     nodes: Vec<Node>,
     open: BinaryHeap<Reverse<Ahead>>,
-    /// Lists of tasks that share their ends, so that equal lists have equal numbers.
+    /// Lists of tasks that share their tails, so that equal lists have equal numbers.
     lists: Vec<List>,
     list_numbers: HashMap<(u32, u32), u32>,
     states: Vec<Vec<u8>>,
     state_numbers: HashMap<Vec<u8>, u32>,
-    /// The least cost by state, list, and whether there is a step before.
+    /// The least cost by state, list, and whether a step comes before.
     known: HashMap<(u32, u32, bool), u64>,
 }
 
@@ -96,12 +96,12 @@ struct Node {
 struct List {
     task: u32,
     next: u32,
-    /// What it costs at least.
+    /// The least cost of the list.
     least: u64,
     may_pause: bool,
 }
 
-/// In the order in which nodes are looked at.
+/// An open node, in the order in which nodes are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ahead {
     total: u64,
@@ -109,15 +109,14 @@ struct Ahead {
     node: u32,
 }
 
-/// No node, no list, no operator, no method.
+/// Stands for no node, list, operator or method.
 const NONE: u32 = u32::MAX;
 
 impl Domain {
-    /// The plan for the root task from these values of the facts. It is empty where there is nothing
-    /// to do.
+    /// The plan for the root task from these values of the facts. It is empty if there is nothing to do.
     ///
     /// # Errors
-    /// Returns an error if there is none, or it is too far.
+    /// Returns an error if the task cannot be done, or if the search gives up.
     ///
     /// # Panics
     /// Panics if there are fewer values than facts.
@@ -127,8 +126,8 @@ impl Domain {
         self.go_on(&mut planning, usize::MAX).unwrap_or(Err(NoPlan::GaveUp))
     }
 
-    /// Begins to make a plan for the root task. `value` is asked for the facts, `cost` for what the
-    /// operators cost here, which is at least what they were said to.
+    /// Begins a search for the root task. `value` is called for the facts. `cost` is called for the
+    /// operators and returns their cost in this situation, which is at least the declared one.
     #[must_use]
     pub fn begin(
         &self,
@@ -138,7 +137,7 @@ impl Domain {
         self.begin_with(&[self.root], value, cost)
     }
 
-    /// The same for these tasks.
+    /// Begins a search for these tasks.
     pub(super) fn begin_with(
         &self,
         tasks: &[u32],
@@ -157,8 +156,7 @@ impl Domain {
         Planning { input, search: None }
     }
 
-    /// The search that comes of this input, as far as it had come; `None` where it is another
-    /// domain's.
+    /// The search for this input, continued to its progress; `None` if the input is another domain's.
     fn search(&self, input: &SearchInput) -> Option<Search> {
         let SearchInput { planner, aims, values, costs, looked_at } = input;
         let is_task = |&task: &u32| task == PAUSE || (task as usize) < self.least.len();
@@ -184,12 +182,12 @@ impl Domain {
         progress.is_none().then_some(search)
     }
 
-    /// Goes on for so many states at most; `None` where there is more to do. The plan does not
-    /// depend on how it was cut.
+    /// Continues a search for at most this many states. Returns `None` if there is more to do. The plan
+    /// does not depend on how the search is divided.
     ///
     /// # Errors
-    /// Returns an error if there is no plan, it is too far, or another domain began; inside the
-    /// `Some`.
+    /// Returns an error inside the `Some` if there is no plan, if the search gives up, or if another
+    /// domain began it.
     pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
         let Planning { input, search } = planning;
         if search.is_none() || input.planner != self.fingerprint {
@@ -205,7 +203,7 @@ impl Domain {
 }
 
 impl Search {
-    /// Looks at so many states at most; and how many it has looked at.
+    /// Visits at most this many states. Also returns the number that it has visited.
     fn go_on(
         &mut self,
         domain: &Domain,
@@ -238,7 +236,7 @@ impl Search {
         number
     }
 
-    /// These tasks, and then those of the list.
+    /// The list of these tasks, followed by those of `next`.
     fn list(&mut self, domain: &Domain, tasks: &[u32], mut next: u32) -> u32 {
         for &task in tasks.iter().rev() {
             let place = number(self.lists.len());
@@ -268,7 +266,7 @@ impl Search {
         let order = self.nodes.len() as u64;
         let ahead = number(self.nodes.len());
         let (total, order) = match domain.preference {
-            // What was added last comes first.
+            // The node that was added last comes first.
             Preference::Order => (0, u64::MAX - order),
             Preference::Cheapest => {
                 let key = (node.state, node.list, node.steps > 0);
@@ -284,7 +282,7 @@ impl Search {
         self.open.push(Reverse(Ahead { total, order, node: ahead }));
     }
 
-    /// Whether a node is to be looked at: nothing as good was.
+    /// Whether a node must be visited: none as good with the same state and tasks was.
     fn settles(&mut self, domain: &Domain, node: u32) -> bool {
         let Node { state, list, cost, steps, .. } = self.nodes[node as usize];
         let key = (state, list, steps > 0);
@@ -294,7 +292,7 @@ impl Search {
         }
     }
 
-    /// Adds what can come next, or gives the plan if there is nothing left to do.
+    /// Adds the successors of a node, or returns the plan if no task is left.
     fn expand(&mut self, domain: &Domain, costs: &[u32], from: u32) -> Option<Plan> {
         let node = self.nodes[from as usize];
         let Some(&List { task, next, .. }) = self.lists.get(node.list as usize) else {
@@ -355,7 +353,7 @@ impl Search {
     }
 }
 
-/// What becomes of values by an operator, if it can be applied.
+/// The values after an operator, if it can be applied.
 fn apply(domain: &Domain, operator: &Operator, values: &[u8]) -> Option<Vec<u8>> {
     if !operator.is_applicable(&domain.facts, |fact| values[fact].into()) {
         return None;
