@@ -1,4 +1,4 @@
-//! The record of one decision, whatever has decided.
+//! The record of one decision, by any kind of mind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Entity, HashState};
 
-/// A name in a record: of an option, a state, a rule. Cheap to clone.
+/// The name of an option, a state or a rule in a record. It is cheap to clone.
 pub type Label = Arc<str>;
 
-/// What kind of mind has decided, in the order in which they decide within a tick.
+/// The kind of mind that has decided, in the order in which they decide within a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Engine {
@@ -29,9 +29,9 @@ pub enum Engine {
     Sequence,
     /// The rules of a game of turns.
     Rules,
-    /// A search for a way: what was asked, and the answer.
+    /// A search for a path: the request and the answer.
     Paths,
-    /// A mind of your own, by its name.
+    /// A mind of your own, with its name.
     Other(&'static str),
 }
 
@@ -50,9 +50,9 @@ pub enum Engine {
 )]
 #[repr(u8)]
 pub enum Ended {
-    /// It was done.
+    /// It has succeeded.
     Success = 1,
-    /// It could not be done.
+    /// It has failed.
     Failed = 2,
     /// Something else came first, or the agent is gone.
     Interrupted = 3,
@@ -68,78 +68,78 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Something that an agent did, and why it does it no more.
+/// Something that an agent did, and the reason why it stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// What it was.
+    /// What the agent did.
     pub what: Label,
     /// How it ended.
     pub ended: Ended,
-    /// What was in the way, or came in between, where that is known.
+    /// The obstacle, or what took its place, if that is known.
     pub why: Option<Label>,
 }
 
 impl Stopped {
-    /// Something that ended, for a reason that is not known.
+    /// Something that ended for an unknown reason.
     pub fn new(what: impl Into<Label>, ended: Ended) -> Self {
         Self { what: what.into(), ended, why: None }
     }
 
-    /// Says what was in the way, or came in between.
+    /// Sets the obstacle, or what took its place.
     #[must_use]
     pub fn because(mut self, why: impl Into<Label>) -> Self {
         self.why = Some(why.into());
         self
     }
 
-    /// Something that was interrupted, by what took its place where that is known.
+    /// Something that was interrupted, by what took its place if that is known.
     pub fn interrupted(what: impl Into<Label>, by: Option<&str>) -> Self {
         let why = by.map(|by| format!("interrupted by {by}").into());
         Self { why, ..Self::new(what, Ended::Interrupted) }
     }
 }
 
-/// What became of a candidate.
+/// The verdict on a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is done from now on.
+    /// It runs from now on.
     Chosen,
-    /// Something else was worth more, or was drawn.
+    /// Another candidate had a higher score, or was drawn.
     Beaten,
-    /// Something of a higher rank or priority was to be had.
+    /// A candidate of a higher rank or priority was available.
     Outranked,
-    /// It was worth nothing.
+    /// It scored 0.
     Worthless,
-    /// It was done before, and is not to be had again so soon.
+    /// It ran before, and is on cooldown.
     Cooling {
-        /// For how many decisions more.
+        /// The number of decisions for which it stays unavailable.
         decisions: u32,
     },
-    /// What it waits for has not happened.
+    /// It waits for something that has not happened.
     Waits {
-        /// What that is.
+        /// What it waits for.
         on: Label,
     },
-    /// Something said no.
+    /// Something refused it.
     Refused {
-        /// A guard, a condition, a rule.
+        /// The guard, condition or rule that refused it.
         by: Label,
     },
-    /// There is nothing left to do for it.
+    /// The goal holds already.
     Holds,
     /// It cannot be reached.
     Unreachable,
     /// The search for it was given up.
     GaveUp,
-    /// The search for it goes on.
+    /// The search for it continues.
     Unfinished,
-    /// It was asked, and is done, or holds.
+    /// It was checked, and has succeeded or holds.
     Succeeded,
-    /// It was asked, and has failed, or does not hold.
+    /// It was checked, and has failed or does not hold.
     Failed,
-    /// It was asked, and goes on.
+    /// It was checked, and continues.
     Running,
 }
 
@@ -147,40 +147,40 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// What it is.
+    /// Its name.
     pub name: Label,
-    /// What became of it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// What it was worth when it was compared with the others, if it is compared by worth.
+    /// Its score when it was compared with the others, if candidates are compared by score.
     pub score: Option<f32>,
-    /// How much of the score is there because it was being done already: by inertia, momentum and
+    /// The part of the score that it has because it was running already: by inertia, momentum and
     /// commitment.
     pub bonus: f32,
-    /// Candidates of a higher rank, or priority, go before all others.
+    /// Candidates of a higher rank, or priority, precede all others.
     pub rank: i32,
 }
 
 impl Candidate {
-    /// A candidate that is not compared by worth.
+    /// Creates a candidate without a score.
     pub fn new(name: impl Into<Label>, verdict: Verdict) -> Self {
         Self { name: name.into(), verdict, score: None, bonus: 0.0, rank: 0 }
     }
 
-    /// Adds what it was worth.
+    /// Sets its score.
     #[must_use]
     pub const fn score(mut self, score: f32) -> Self {
         self.score = Some(score);
         self
     }
 
-    /// Adds its rank.
+    /// Sets its rank.
     #[must_use]
     pub const fn rank(mut self, rank: i32) -> Self {
         self.rank = rank;
         self
     }
 
-    /// Adds how much of the score is there because it was being done already.
+    /// Sets the part of the score that it has because it was running already.
     #[must_use]
     pub const fn bonus(mut self, bonus: f32) -> Self {
         self.bonus = bonus;
@@ -188,56 +188,56 @@ impl Candidate {
     }
 }
 
-/// One reason for the score of a candidate: an input, and what a curve made of it.
+/// One factor of the score of a candidate: an input, and the value of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// The candidate, by its place.
+    /// The index of the candidate.
     pub candidate: usize,
-    /// What the input is called.
+    /// The name of the input.
     pub name: Label,
-    /// How strong it was.
+    /// The value of the input.
     pub input: f32,
-    /// The curve.
+    /// The name of the curve.
     pub curve: Label,
-    /// What the curve gives for inputs from 0 to 1, evenly spaced: to draw it.
+    /// The values of the curve for evenly spaced inputs from 0 to 1, to draw it.
     pub curve_points: Arc<[f32]>,
-    /// How much it counts beside the others.
+    /// Its weight among the factors.
     pub weight: f32,
-    /// What the curve gave.
+    /// The value of the curve for this input.
     pub score: f32,
 }
 
 /// A plan that is carried out from now on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanRecord {
-    /// What is done, first to last.
+    /// The steps, first to last.
     pub steps: Vec<Label>,
-    /// What it costs, in the units of the planner.
+    /// Its cost, in the units of the planner.
     pub cost: u64,
-    /// How many states were looked at.
+    /// The number of states that were visited.
     pub searched: usize,
 }
 
-/// Something that an agent that sleeps is to be woken by.
+/// An event that wakes a sleeping agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribed {
-    /// Whose doing it is; `None` for any.
+    /// The entity that the event is about; `None` for any.
     pub subject: Option<Entity>,
-    /// What kind of event; `None` for all kinds.
+    /// The kind of the event; `None` for all kinds.
     pub event: Option<Label>,
 }
 
-/// What a rule said.
+/// The answer of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleVerdict {
-    /// It has nothing against it.
+    /// It accepts the action.
     Accepted,
-    /// It forbids it.
+    /// It forbids the action.
     Rejected,
-    /// It wants this done in its place.
+    /// It replaces the action by another one.
     Rewritten {
-        /// What is done.
+        /// The action that happens instead.
         to: Label,
     },
 }
@@ -245,46 +245,46 @@ pub enum RuleVerdict {
 /// A rule that was asked, in the order of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleRecord {
-    /// The rule.
+    /// The name of the rule.
     pub rule: Label,
-    /// What it said.
+    /// Its answer.
     pub verdict: RuleVerdict,
     /// Whether the rules after it were not asked because of it.
     pub stops: bool,
-    /// What it has happen besides.
+    /// The further actions that it caused.
     pub reactions: Vec<Label>,
 }
 
-/// One decision of one agent, whatever kind of mind has decided: what there was to choose from, what
-/// was chosen and why, and what became of what the agent did before.
+/// One decision of one agent, by any kind of mind: the candidates, which one was chosen and why, and how
+/// what the agent did before ended.
 ///
-/// Lists that a kind of mind has no use for are empty. As text, see
+/// Lists that a kind of mind does not use are empty. For the decision as text, see
 /// [`sentence`](Self::sentence).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// When: the number of the [run](formic_jobs::Schedule::tick) of the schedule, or the turn.
+    /// The number of the [run](formic_jobs::Schedule::tick) of the schedule, or of the turn.
     pub tick: u64,
-    /// Who.
+    /// The agent.
     pub agent: Entity,
-    /// The entity that has decided: the agent itself, or a second mind, a composite action or an
-    /// activity of it.
+    /// The entity that has decided: the agent itself, or a second mind, a composite action or an activity
+    /// of the agent.
     pub by: Entity,
-    /// By what kind of mind.
+    /// The kind of mind.
     pub engine: Engine,
-    /// What called for a decision, where it is not made every tick.
+    /// The reason for deciding, if the mind does not decide every tick.
     pub cause: Option<Label>,
-    /// What there was to choose from, in the order in which it was looked at.
+    /// The candidates, in the order in which they were considered.
     pub candidates: Vec<Candidate>,
-    /// The reasons for the scores, candidate by candidate.
+    /// The factors of the scores, candidate by candidate.
     pub factors: Vec<Factor>,
-    /// What stopped since the decision before, or by this one.
+    /// Everything that stopped since the previous decision, or by this one.
     pub stopped: Vec<Stopped>,
     /// The plan that was made.
     pub plan: Option<PlanRecord>,
-    /// What the agent is to be woken by.
+    /// The events that wake the agent.
     pub subscriptions: Vec<Subscribed>,
-    /// Since which tick the agent sleeps.
+    /// The tick since which the agent sleeps.
     pub blocked_since: Option<u64>,
     /// The rules that were asked.
     pub rules: Vec<RuleRecord>,
@@ -308,7 +308,7 @@ impl Decision {
         }
     }
 
-    /// The same memory for another decision.
+    /// Reuses the memory for another decision.
     pub(super) fn reset(&mut self, tick: u64, agent: Entity, by: Entity, engine: Engine) {
         (self.tick, self.agent, self.by, self.engine) = (tick, agent, by, engine);
         (self.cause, self.plan, self.blocked_since) = (None, None, None);
@@ -319,17 +319,17 @@ impl Decision {
         self.rules.clear();
     }
 
-    /// What was chosen; `None` where nothing was.
+    /// The chosen candidate; `None` if none was chosen.
     pub fn chosen(&self) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.verdict == Verdict::Chosen)
     }
 
-    /// The best of those that were not chosen, by rank and score.
+    /// The best candidate with a score above 0 that was not chosen, by rank and score.
     #[must_use]
     pub fn runner_up(&self) -> Option<&Candidate> {
         let others = self.candidates.iter().filter(|it| it.verdict != Verdict::Chosen);
         let key = |it: &Candidate| (it.rank, it.score.unwrap_or(f32::NEG_INFINITY));
-        // Of equals the first, as it is with the minds.
+        // Ties go to the first, as in the minds.
         others.filter(|it| it.score.is_some_and(|score| score > 0.0)).reduce(|best, it| {
             let ((rank, score), (best_rank, best_score)) = (key(it), key(best));
             if (rank, score.total_cmp(&best_score)) > (best_rank, std::cmp::Ordering::Equal) {
@@ -340,17 +340,17 @@ impl Decision {
         })
     }
 
-    /// By how much what was chosen is worth more than the best of the others of its rank; `None`
-    /// where it is not compared by worth, or there was no other.
+    /// The difference between the scores of the chosen candidate and the runner-up, if both have the same
+    /// rank; `None` if candidates are not compared by score, or if there was no other.
     ///
-    /// It is below zero where chance, or the order, went before worth.
+    /// It is negative if chance or order took precedence over the score.
     #[must_use]
     pub fn margin(&self) -> Option<f32> {
         let (chosen, other) = (self.chosen()?, self.runner_up()?);
         (chosen.rank == other.rank).then_some(chosen.score? - other.score?)
     }
 
-    /// The reasons for the score of a candidate, by its place.
+    /// The factors of the score of the candidate with this index.
     ///
     /// ```
     /// use formic_ai::explain::DecisionLog;
@@ -380,7 +380,7 @@ impl Decision {
         self.factors.iter().filter(move |factor| factor.candidate == candidate)
     }
 
-    /// The rule that said no.
+    /// The rule that rejected the action.
     pub fn rejected_by(&self) -> Option<&RuleRecord> {
         self.rules.iter().find(|rule| rule.verdict == RuleVerdict::Rejected)
     }

@@ -1,4 +1,4 @@
-//! The records of all agents that are watched.
+//! The decision log: the records of all watched agents.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,11 @@ use super::decision::{Candidate, Decision, Engine, Label, Stopped};
 use super::ring::{Facts, Recall, Ring};
 use crate::key_map::KeyMap;
 
-/// Which agents are watched, and what they have decided of late: a resource.
+/// The resource that says which agents are watched, and holds their recent decisions.
 ///
-/// Minds write to it as they decide, whichever thread they run on. As long as the world has none, or
-/// no agent is watched, nothing is written and nothing is stored. It lies outside of the entities: an
-/// agent that is watched has no other components than before, lies in the same place, and does the
-/// same.
+/// Minds write to it as they decide, on any thread. If the world has no log, or no agent is watched,
+/// nothing is recorded. The log is outside of the entities: a watched agent has the same components as
+/// before, keeps its place in memory, and behaves the same.
 ///
 /// ```
 /// use formic_ai::explain::DecisionLog;
@@ -43,7 +42,7 @@ use crate::key_map::KeyMap;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// As data, and by hand, as a mind of your own writes it:
+/// Decisions as data; and written by hand, as a mind of your own does it:
 ///
 /// ```
 /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
@@ -69,7 +68,7 @@ use crate::key_map::KeyMap;
 #[derive(Debug, Default)]
 pub struct DecisionLog {
     watched: KeyMap<Entity, Watched>,
-    /// What entities are called that are not watched.
+    /// The kinds of entities that are not watched.
     kinds: BTreeMap<Entity, Label>,
 }
 
@@ -77,29 +76,29 @@ pub struct DecisionLog {
 struct Watched {
     kind: Label,
     decisions_max: usize,
-    /// Locked for a moment only. What an agent is at in its parallel activities may be noted on several threads at
-    /// the same time: which records there are afterwards does not depend on who comes first.
+    /// Locked only briefly. The parallel activities of one agent may record decisions on several threads
+    /// at the same time; the resulting records do not depend on which comes first.
     ring: Mutex<Ring>,
 }
 
-/// Of more agents than this that are watched, those that go on as before are not looked at.
+/// If more agents than this are watched, agents that continue as before are not recorded.
 const FIRST_ASKED_MAX: usize = 64;
 
 impl Watched {
     fn ring(&self) -> MutexGuard<'_, Ring> {
-        // A record is put into the ring when it is complete: a panic leaves the ring in order.
+        // A record is complete when it is put into the ring, so that a panic leaves the ring consistent.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl DecisionLog {
-    /// No agent is watched.
+    /// Creates a log in which no agent is watched.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// [Watches](Self::watch) one agent.
+    /// Creates a log that [watches](Self::watch) one agent.
     #[must_use]
     pub fn watching(agent: Entity, kind: impl Into<Label>, decisions_max: usize) -> Self {
         let mut log = Self::new();
@@ -107,12 +106,12 @@ impl DecisionLog {
         log
     }
 
-    /// Watches an agent: its last `decisions_max` decisions are kept, one at least. In sentences it
-    /// is called by its kind and the index of its entity: `Cat#12`.
+    /// Watches an agent and keeps its last `decisions_max` decisions, at least one. Sentences name the
+    /// agent by its kind and the index of its entity: `Cat#12`.
     ///
-    /// The records of an agent that is watched already stay, as far as there is room for them. One that is
-    /// watched from now on writes down its next decision even if that is to go on as before, if its mind decides in
-    /// every tick (utility, trees, machines) and no more than 64 agents are watched.
+    /// If the agent is watched already, its records stay, as far as there is room for them. A newly
+    /// watched agent records its next decision even if it continues as before, provided that its mind
+    /// decides every tick (utility, trees, machines) and that no more than 64 agents are watched.
     pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
         let decisions_max = decisions_max.max(1);
         let kind = kind.into();
@@ -122,7 +121,7 @@ impl DecisionLog {
         watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).shrink(decisions_max);
     }
 
-    /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
+    /// Stops watching an agent, and drops its decisions. Returns whether it was watched.
     pub fn unwatch(&mut self, agent: Entity) -> bool {
         self.watched.remove(&agent).is_some()
     }
@@ -140,15 +139,15 @@ impl DecisionLog {
         self.watched.is_empty()
     }
 
-    /// The agents that are watched, by their handles. Those that are gone stay until
-    /// [`unwatch`](Self::unwatch): why they went may be what one wants to know.
+    /// The watched agents, sorted by handle. Despawned agents stay until [`unwatch`](Self::unwatch), so
+    /// that you can find out why they were despawned.
     pub fn agents(&self) -> impl ExactSizeIterator<Item = Entity> {
         let mut agents: Vec<Entity> = self.watched.keys().copied().collect();
         agents.sort_unstable();
         agents.into_iter()
     }
 
-    /// What an agent has decided of late, the oldest first; nothing if it is not watched.
+    /// The recent decisions of an agent, the oldest first; empty if it is not watched.
     #[must_use]
     pub fn decisions(&self, agent: Entity) -> Vec<Decision> {
         self.watched.get(&agent).map(|watched| watched.ring().tell(agent)).unwrap_or_default()
@@ -160,41 +159,42 @@ impl DecisionLog {
         self.at(agent, u64::MAX)
     }
 
-    /// The last decision of an agent that this kind of mind made.
+    /// The last decision of an agent by this kind of mind.
     pub(crate) fn last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
         self.watched.get(&agent)?.ring().tell_last_of(agent, engine)
     }
 
-    /// Whether an agent is watched and this kind of mind should write down what it decides, new or not:
-    /// nothing of it was written down yet, or something [is pending](Self::is_pending).
+    /// Whether an agent is watched and this kind of mind should record its decision, even if nothing
+    /// changes: it has recorded nothing yet, or something [is pending](Self::is_pending).
     pub(crate) fn is_awaited(&self, agent: Entity, engine: Engine) -> bool {
         let is_awaited = |ring: &Ring| ring.is_pending() || !ring.has_heard_of(engine);
         self.watched.get(&agent).is_some_and(|watched| is_awaited(&watched.ring()))
     }
 
-    /// Whether this kind of mind has written nothing down yet of one of few agents that are watched. Minds
-    /// that look only at agents that do something else than before ask this once a run, and look at
-    /// all of them if so.
+    /// Whether few agents are watched, and for one of them this kind of mind has recorded nothing yet.
+    /// Minds that only look up agents whose behaviour changes call this once per run; if it returns true,
+    /// they look up all agents.
     pub(crate) fn awaits_first(&self, engine: Engine) -> bool {
         let is_first = |watched: &Watched| !watched.ring().has_heard_of(engine);
         self.watched.len() <= FIRST_ASKED_MAX && self.watched.values().any(is_first)
     }
 
-    /// The decision that an agent was following in a tick: the last one made in it or before.
-    /// `None` where there is none, or it was overwritten.
+    /// The decision that an agent followed in a tick: the last one made in that tick or before. `None` if
+    /// there is none, or if it was overwritten.
     #[must_use]
     pub fn at(&self, agent: Entity, tick: u64) -> Option<Decision> {
         self.watched.get(&agent)?.ring().tell_at(agent, tick)
     }
 
-    /// How many decisions of an agent were overwritten by later ones.
+    /// The number of decisions of an agent that were overwritten by later ones.
     #[must_use]
     pub fn lost(&self, agent: Entity) -> u64 {
         self.watched.get(&agent).map_or(0, |watched| watched.ring().lost())
     }
 
-    /// Says what an entity is called in sentences about others, whether it is watched or not: a
-    /// `Door`. An [observer](formic_ecs::Hooks::observe) of a component says it of those that come later.
+    /// Names the kind of an entity in sentences about others, whether it is watched or not: a `Door`. An
+    /// [observer](formic_ecs::Hooks::observe) of a component can do this for entities that are spawned
+    /// later.
     pub fn call(&mut self, entity: Entity, kind: impl Into<Label>) {
         let kind = kind.into();
         match self.watched.get_mut(&entity) {
@@ -209,7 +209,7 @@ impl DecisionLog {
         self.watched.get(&entity).map(|watched| &watched.kind).or_else(|| self.kinds.get(&entity))
     }
 
-    /// What an entity is called in sentences: `Cat#12`, or `entity 12` if its kind is not known.
+    /// The name of an entity in sentences: `Cat#12`, or `entity 12` if its kind is not known.
     #[must_use]
     pub fn name(&self, entity: Entity) -> String {
         match self.kind(entity) {
@@ -218,7 +218,7 @@ impl DecisionLog {
         }
     }
 
-    /// What an agent has decided of late as [sentences](Decision::sentence), the oldest first.
+    /// The recent decisions of an agent as [sentences](Decision::sentence), the oldest first.
     #[must_use]
     pub fn sentences(&self, agent: Entity) -> Vec<String> {
         let name = self.name(agent);
@@ -226,18 +226,19 @@ impl DecisionLog {
         decisions.iter().map(|it| it.sentence_with(&name, |other| self.name(other))).collect()
     }
 
-    /// Writes a decision down if the agent is watched; `fill` is not called otherwise.
+    /// Records a decision if the agent is watched; otherwise `fill` is not called.
     ///
-    /// For minds of your own. As the argument of a system, take a [`DecisionRecorder`](super::DecisionRecorder)
-    /// instead. The decisions of an agent in one tick lie in the order of their kinds and of who has
-    /// decided, whichever was noted first.
+    /// Call it from minds of your own. A system should take a
+    /// [`DecisionRecorder`](super::DecisionRecorder) as its argument. The decisions of an agent in one
+    /// tick are ordered by their engines and by the entities that have decided, not by the order of these
+    /// calls.
     pub fn note(&self, agent: Entity, tick: u64, engine: Engine, fill: impl FnOnce(&mut Decision)) {
         self.note_by(agent, agent, tick, engine, fill);
     }
 
-    /// The same where it is not the agent itself that has decided, but another entity `by` that
-    /// belongs to it: a second mind, a composite action, one of several activities. What
-    /// [ended](Self::note_end) is left for the agent to tell.
+    /// Records a decision that another entity `by` has made for the agent: a second mind, a composite
+    /// action, one of several activities. Things that [ended](Self::note_end) are left for the agent's
+    /// own decisions.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
@@ -263,9 +264,9 @@ impl DecisionLog {
         watched.ring().keep(decision, agent, watched.decisions_max);
     }
 
-    /// Writes something down about an agent that is watched, unless its `state` is that of the last
-    /// time, which is seen by its hash: for what lasts, and is looked at in every tick. What
-    /// [ended](Self::note_end) is left for the minds of the agent to tell.
+    /// Records a state of a watched agent if it differs from the last one, by its hash: for lasting
+    /// states that are checked every tick. Things that [ended](Self::note_end) are left for the decisions
+    /// of the agent's minds.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
@@ -295,8 +296,8 @@ impl DecisionLog {
         }
     }
 
-    /// Writes a decision of the agent down by the numbers that it was made from, if the agent is
-    /// watched. Where those are too many it is filled in at once.
+    /// Records a decision by the numbers that it was made from, if the agent is watched. If there are too
+    /// many numbers, the decision is filled in at once.
     pub(crate) fn note_facts<M: Recall + 'static>(
         &self,
         agent: Entity,
@@ -315,8 +316,7 @@ impl DecisionLog {
         watched.ring().keep_brief(mind, (tick, few), agent, watched.decisions_max);
     }
 
-    /// Writes down that something ended, for the next decision of the agent to tell, if it is
-    /// watched.
+    /// Records that something ended, if the agent is watched. The agent's next decision includes it.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Ended, Engine, Stopped, Verdict};
@@ -334,21 +334,21 @@ impl DecisionLog {
     /// ```
     pub fn note_end(&self, agent: Entity, stopped: impl FnOnce() -> Stopped) {
         let Some(watched) = self.watched.get(&agent) else { return };
-        // A mind that never decides anything shall not fill the memory.
+        // Bounded, so that a mind that never decides does not fill the memory.
         watched.ring().stop(stopped(), watched.decisions_max);
     }
 
-    /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a
-    /// mind that has nothing new to do should say so.
+    /// Whether something [has ended](Self::note_end) for an agent that no decision includes yet. If so, a
+    /// mind should record a decision even if it does nothing new.
     #[must_use]
     pub fn is_pending(&self, agent: Entity) -> bool {
         let is_pending = |watched: &Watched| watched.ring().is_pending();
         self.watched.get(&agent).is_some_and(is_pending)
     }
 
-    /// Forgets what was decided after a tick, because it was undone or the world was restored: what
-    /// is left is what led to the world as it is. What has ended since and was not told yet is
-    /// forgotten, too.
+    /// Drops the decisions after a tick, because they were undone or the world was restored: the
+    /// remaining ones led to the world as it is. Things that have ended since and are pending are dropped
+    /// as well.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
@@ -371,7 +371,7 @@ impl DecisionLog {
         }
     }
 
-    /// Forgets all decisions. Who is watched stays.
+    /// Drops all decisions. Watched agents stay watched.
     pub fn clear(&mut self) {
         for watched in self.watched.values_mut() {
             watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).clear();

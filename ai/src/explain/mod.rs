@@ -1,25 +1,25 @@
-//! Why an agent does what it does: one record of decisions, whatever kind of mind has decided.
+//! Decision records: why an agent does what it does, in one form for every kind of mind.
 //!
 //! # Vocabulary
 //!
-//! * A **[`Decision`]** is the record of one: when, who, by what kind of mind ([`Engine`]); the
-//!   **candidates** that there were and what became of each ([`Verdict`]); the **factors** of their
-//!   scores, from input through curve to score; what **[`Stopped`]**, and why; the plan and
-//!   what finding it took; what an agent that sleeps is to be woken by, and since when it sleeps;
-//!   which rules were asked, and which said no.
-//! * The **[`DecisionLog`]** is a resource. It says which agents are **watched**, and has a ring of
-//!   the last decisions of each.
-//! * A **[`DecisionRecorder`]** is the log as the argument of a system, for minds of your own.
+//! * A **[`Decision`]** is the record of one decision: the tick, the agent, and the kind of mind
+//!   ([`Engine`]); the **candidates** and the verdict on each ([`Verdict`]); the **factors** of their
+//!   scores, from input through curve to score; what **[`Stopped`]**, and why; the plan, and the effort
+//!   of the search; the events that wake a sleeping agent, and since when it sleeps; the rules that were
+//!   asked, and which one refused.
+//! * The **[`DecisionLog`]** is a resource. It says which agents are **watched**, and holds a ring of the
+//!   last decisions of each.
+//! * A **[`DecisionRecorder`]** is the log as a system parameter, for minds of your own.
 //!
-//! A decision is written down when something changes: another option is chosen, a state entered, a
-//! plan made, something has ended. While an agent goes on with what it does nothing is written; the
-//! last record is what it follows ([`DecisionLog::at`]).
+//! A decision is recorded when something changes: another option is chosen, a state is entered, a plan is
+//! made, something has ended. While an agent continues as before, nothing is recorded; it follows its
+//! last record ([`DecisionLog::at`]).
 //!
 //! # What watching costs
 //!
-//! Without a log, and while no agent is watched, minds ask once per run whether there is one. The log
-//! lies outside of the entities, and what is recorded is worked out from what the mind saw anyway:
-//! an agent does the same whether it is watched or not, and the state of the world has the same hash.
+//! Without a log, and while no agent is watched, minds check once per run whether there is one. The log
+//! is outside of the entities, and records are made from what the mind computes anyway. An agent
+//! therefore behaves the same whether it is watched or not, and the state of the world has the same hash.
 //!
 //! ```
 //! use formic_ai::explain::DecisionLog;
@@ -50,9 +50,9 @@
 //!
 //! # When to use it, and when not
 //!
-//! To find out why one agent, or ten thousand, did what they did, in a debugger of your own, in a
-//! test, or in the game. Not to drive anything: what depends on the log depends on who is watched.
-//! For counts over all agents, query their components.
+//! Use it to find out why one agent, or ten thousand, did what they did: in a debugger of your own, in a
+//! test, or in the game. Do not base behaviour on it: that would depend on which agents are watched. For
+//! counts over all agents, query their components.
 
 mod decision;
 mod log;

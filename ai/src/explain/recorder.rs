@@ -1,4 +1,4 @@
-//! The log, as the argument of a system.
+//! The decision log as a system parameter.
 
 use formic_ecs::{Entity, Res, World};
 use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
@@ -6,10 +6,10 @@ use formic_jobs::{ParamError, RunContext, SaveRules, SystemAccess, SystemParam};
 use super::decision::{Decision, Engine};
 use super::log::DecisionLog;
 
-/// The [`DecisionLog`] of the world for a system in which agents decide; it does nothing where there
-/// is none. It reads: systems that have one still run at the same time.
+/// The [`DecisionLog`] of the world for a system in which agents decide; without a log it does nothing.
+/// It only reads the resource, so that systems that have one can run at the same time.
 ///
-/// A loop over agents asks once for [`log`](Self::log), and has nothing to do where that is `None`.
+/// A loop over agents calls [`log`](Self::log) once, and records nothing if it is `None`.
 ///
 /// ```
 /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict, DecisionRecorder};
@@ -52,7 +52,7 @@ impl SystemParam for DecisionRecorder<'_> {
     type Item<'a> = DecisionRecorder<'a>;
 
     fn init(world: &mut World, access: &mut SystemAccess) {
-        // Why something was done is no part of what comes next.
+        // The reasons of past decisions do not influence the future of a game, so they are not saved.
         SaveRules::of(world).rebuild::<DecisionLog>();
         <Option<Res<'_, DecisionLog>>>::init(world, access);
     }
@@ -67,7 +67,7 @@ impl SystemParam for DecisionRecorder<'_> {
 }
 
 impl DecisionRecorder<'_> {
-    /// The log, if there is one and an agent is watched.
+    /// The log, if there is one and at least one agent is watched.
     #[must_use]
     pub fn log(&self) -> Option<&DecisionLog> {
         self.log.as_deref().filter(|log| !log.is_empty())
@@ -79,25 +79,25 @@ impl DecisionRecorder<'_> {
         self.tick
     }
 
-    /// The log for what an agent decides, if that is watched.
+    /// The log for the decisions of an agent, if it is watched.
     pub(crate) fn watch(&self, agent: Entity) -> Option<Watch<'_>> {
         self.watch_by(agent, agent)
     }
 
-    /// The same for what is decided for an agent by another entity, such as one of its actions.
+    /// The log for decisions that another entity makes for an agent, such as one of its actions.
     pub(crate) fn watch_by(&self, agent: Entity, by: Entity) -> Option<Watch<'_>> {
         let log = self.log.as_deref().filter(|log| log.is_watched(agent))?;
         Some(Watch { log, tick: self.tick, agent, by })
     }
 }
 
-/// Where the decisions of one agent, which is watched, are written down in this tick.
+/// The log for the decisions of one watched agent in this tick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch<'a> {
     pub(crate) log: &'a DecisionLog,
     pub(crate) tick: u64,
     pub(crate) agent: Entity,
-    /// Who decides.
+    /// The entity that decides.
     pub(crate) by: Entity,
 }
 

@@ -1,4 +1,4 @@
-//! The kept decisions of one agent.
+//! The ring buffer of the recent decisions of one agent.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,15 +8,15 @@ use formic_ecs::Entity;
 
 use super::decision::{Candidate, Decision, Engine, Stopped};
 
-/// A kind of mind that makes a record when it is read, out of the few numbers that the
-/// decision was made from. A record is a thousand bytes in a dozen places, and most are overwritten
-/// before they are read; the numbers are one line of the cache.
+/// A kind of mind that reconstructs a record when it is read, from the few numbers that the decision was
+/// made from. A record is a thousand bytes in a dozen allocations, and most are overwritten before they
+/// are read; the numbers fit into one cache line.
 pub(crate) trait Recall: fmt::Debug + Send + Sync {
-    /// Fills in what follows from the facts, in the way in which it put them down.
+    /// Fills in a decision from the facts, in the order in which the mind stored them.
     fn recall(&self, facts: &[u32], decision: &mut Decision);
 }
 
-/// So many numbers are kept at most, which makes [`Kept`] one line of the cache.
+/// The maximum number of facts, which makes [`Kept`] one cache line.
 const FACTS_MAX: usize = 8;
 
 /// The numbers that a decision was made from.
@@ -27,7 +27,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// `None` where there are too many.
+    /// `None` if there are too many.
     pub(crate) fn collect(facts: impl Iterator<Item = u32>) -> Option<Self> {
         let mut all = [0; FACTS_MAX];
         let mut count = 0;
@@ -46,38 +46,39 @@ impl Facts {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) enum Kept {
-    /// In a box of its own: what is moved is a pointer.
+    /// In its own box, so that moving it moves a pointer.
     Whole(Box<Decision>),
-    /// One of the agent itself, by the mind of the ring: made again when it is read.
+    /// A decision of the agent itself by the mind of the ring, reconstructed when it is read.
     Brief { tick: u64, facts: Facts, stopped: Box<[Stopped]> },
 }
 
 const _: () = assert!(size_of::<Kept>() == 64, "it is one line of the cache");
 
-/// What briefs are told by.
+/// The mind that reconstructs brief decisions.
 #[derive(Debug)]
 struct Mind {
     engine: Engine,
     recall: Arc<dyn Recall>,
 }
 
-/// The last decisions of an agent, by their ticks, engines, and who has decided.
+/// The last decisions of an agent, sorted by tick, engine, and the entity that has decided.
 #[derive(Debug, Default)]
 pub(super) struct Ring {
     kept: VecDeque<Kept>,
-    /// No decision that is kept is of a later tick: where the next one is later still, those need not be looked at.
+    /// No kept decision has a later tick. If the next one is later still, it goes to the end without
+    /// comparisons.
     last_tick: u64,
-    /// Of all that are brief.
+    /// The mind of all brief decisions.
     mind: Option<Mind>,
-    /// How many were overwritten.
+    /// The number of decisions that were overwritten.
     lost: u64,
-    /// What has stopped since the last decision.
+    /// Things that have stopped since the last decision.
     stopped: Vec<Stopped>,
-    /// The hash of the state that was written down last because it had changed.
+    /// The hash of the state that was last recorded as a change.
     changed: Option<(Engine, u64)>,
-    /// The kinds of minds that have decided anything since it is watched.
+    /// The kinds of minds that have decided since the agent is watched.
     heard: Vec<Engine>,
-    /// One that was overwritten, whose lists have room already.
+    /// An overwritten decision whose lists have capacity.
     spare: Option<Box<Decision>>,
 }
 
@@ -89,7 +90,7 @@ impl Kept {
         }
     }
 
-    /// Decisions lie in this order.
+    /// The sort key of decisions.
     fn key(&self, agent: Entity, mind: Option<&Mind>) -> (u64, Engine, Entity) {
         match self {
             Self::Whole(decision) => (decision.tick, decision.engine, decision.by),
@@ -112,13 +113,13 @@ impl Kept {
     }
 }
 
-/// There is a mind where anything is brief.
+/// If any decision is brief, there is a mind.
 fn engine(mind: Option<&Mind>) -> Engine {
     mind.map_or(Engine::Other(""), |mind| mind.engine)
 }
 
 impl Ring {
-    /// A decision to be filled in.
+    /// Returns an empty decision to fill in.
     pub(super) fn begin(
         &mut self,
         (agent, by): (Entity, Entity),
@@ -134,7 +135,8 @@ impl Ring {
         }
     }
 
-    /// Puts a decision in its place. If the agent itself has decided it tells first what has stopped.
+    /// Inserts a decision. If the agent itself has decided, it takes what has stopped, and lists it
+    /// first.
     pub(super) fn keep(
         &mut self,
         mut decision: Box<Decision>,
@@ -147,12 +149,12 @@ impl Ring {
         self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 
-    /// Whether the last state that was written down is another one; it counts as written down then.
+    /// Whether this state differs from the last one. It counts as recorded then.
     pub(super) fn take_change(&mut self, engine: Engine, hash: u64) -> bool {
         self.changed.replace((engine, hash)) != Some((engine, hash))
     }
 
-    /// Puts a candidate in its place as a decision. What has stopped is left for the minds to tell.
+    /// Inserts a candidate as a decision. What has stopped is left for the minds.
     pub(super) fn keep_change(
         &mut self,
         (tick, engine): (u64, Engine),
@@ -165,7 +167,7 @@ impl Ring {
         self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 
-    /// The same for one of the agent itself that is not filled in yet.
+    /// Inserts a brief decision of the agent itself.
     pub(super) fn keep_brief<M: Recall + 'static>(
         &mut self,
         (engine, mind): (Engine, &Arc<M>),
@@ -178,7 +180,7 @@ impl Ring {
         self.insert(Kept::Brief { tick, facts, stopped }, agent, decisions_max);
     }
 
-    /// Briefs to come are of this mind; those of another one are filled in.
+    /// Makes this the mind of further brief decisions; those of another mind are filled in.
     fn go_by<M: Recall + 'static>(&mut self, engine: Engine, mind: &Arc<M>, agent: Entity) {
         let is_the_same = |it: &Mind| {
             std::ptr::addr_eq(Arc::as_ptr(&it.recall), Arc::as_ptr(mind)) && it.engine == engine
@@ -195,7 +197,8 @@ impl Ring {
         self.mind = Some(Mind { engine, recall });
     }
 
-    /// Of more than there is room for the first ones go, whichever was put in first.
+    /// Inserts at the sorted position. If there is no room, the first in that order is dropped,
+    /// regardless of which was inserted first.
     fn insert(&mut self, kept: Kept, agent: Entity, decisions_max: usize) {
         let key = |it: &Kept| it.key(agent, self.mind.as_ref());
         let engine = key(&kept).1;
@@ -213,7 +216,7 @@ impl Ring {
             return self.kept.insert(place, kept);
         }
         self.lost += 1;
-        // The old one goes before the new one comes, so that the list needs no more room.
+        // The old one is removed before the new one is inserted, so that the list does not grow.
         let old = match place.checked_sub(1) {
             None => kept,
             Some(place) => {
@@ -227,7 +230,7 @@ impl Ring {
         }
     }
 
-    /// Something stopped, for the next decision to tell; of more than so many the last ones.
+    /// Adds something that stopped, for the next decision. At most `stopped_max` are kept, the last ones.
     pub(super) fn stop(&mut self, stopped: Stopped, stopped_max: usize) {
         if self.stopped.len() >= stopped_max {
             self.stopped.remove(0);
@@ -235,12 +238,12 @@ impl Ring {
         self.stopped.push(stopped);
     }
 
-    /// Whether something has stopped that no decision has told.
+    /// Whether something has stopped that no decision includes.
     pub(super) fn is_pending(&self) -> bool {
         !self.stopped.is_empty()
     }
 
-    /// Whether this kind of mind has decided anything since it is watched.
+    /// Whether this kind of mind has decided since the agent is watched.
     pub(super) fn has_heard_of(&self, engine: Engine) -> bool {
         self.heard.contains(&engine)
     }
@@ -249,14 +252,14 @@ impl Ring {
         self.lost
     }
 
-    /// Leaves the last decisions.
+    /// Keeps the last `decisions_max` decisions.
     pub(super) fn shrink(&mut self, decisions_max: usize) {
         let surplus = self.kept.len().saturating_sub(decisions_max);
         self.kept.drain(..surplus);
         self.lost += surplus as u64;
     }
 
-    /// Forgets all but which minds were heard of.
+    /// Drops everything except which minds have decided.
     pub(super) fn clear(&mut self) {
         *self = Self { heard: std::mem::take(&mut self.heard), ..Self::default() };
     }
@@ -272,7 +275,7 @@ impl Ring {
         self.kept.iter().map(|kept| kept.tell(agent, self.mind.as_ref())).collect()
     }
 
-    /// The last decision of a kind of mind.
+    /// The last decision of this kind of mind.
     pub(super) fn tell_last_of(&self, agent: Entity, engine: Engine) -> Option<Decision> {
         Some(self.last_of(agent, engine)?.tell(agent, self.mind.as_ref()))
     }

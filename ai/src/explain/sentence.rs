@@ -1,4 +1,4 @@
-//! Records as sentences.
+//! Decisions as sentences.
 
 use std::fmt::{self, Write};
 use std::ptr;
@@ -8,7 +8,7 @@ use formic_ecs::Entity;
 use super::decision::{Candidate, Decision, Ended, Engine, RuleVerdict, Stopped, Verdict};
 
 impl Decision {
-    /// The record as a sentence. `who` is the agent, as it is to be called.
+    /// The decision as a sentence. `who` is the name of the agent.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Stopped, Verdict};
@@ -32,7 +32,7 @@ impl Decision {
         self.sentence_with(who, |entity| format!("entity {}", entity.index()))
     }
 
-    /// The same with what other entities are called.
+    /// The decision as a sentence, with the names of other entities.
     #[must_use]
     pub fn sentence_with(&self, who: &str, name: impl Fn(Entity) -> String) -> String {
         let mut text = String::new();
@@ -114,7 +114,7 @@ impl Decision {
                 let scores = first.score.zip(other.and_then(|it| it.score));
                 let decimals = scores.map_or(DECIMALS, |(one, other)| decimals(one, other));
                 write!(out, "{verb} {}", Scored(first, decimals))?;
-                // A tree can do several things at a time.
+                // A tree can do several things at once.
                 for other in chosen {
                     write!(out, " and {}", Scored(other, DECIMALS))?;
                 }
@@ -131,7 +131,7 @@ impl Decision {
         Ok(())
     }
 
-    /// What is to be said about those that were not chosen, but that they were worth less.
+    /// Writes about candidates that were not chosen for another reason than their score.
     fn write_others(&self, out: &mut String) -> fmt::Result {
         for (place, it) in self.candidates.iter().enumerate() {
             let name = &it.name;
@@ -175,7 +175,7 @@ impl Decision {
     }
 }
 
-/// What an event is called that is about the agent itself: `the arrival` is `its own arrival`.
+/// The name of an event that is about the agent itself: `the arrival` is `its own arrival`.
 pub(crate) fn own(event: &str) -> String {
     match event.strip_prefix("the ") {
         Some(noun) => format!("its own {noun}"),
@@ -183,16 +183,16 @@ pub(crate) fn own(event: &str) -> String {
     }
 }
 
-/// The decimals of a score.
+/// The default number of decimals of a score.
 const DECIMALS: usize = 2;
 
-/// As many decimals as tell two scores apart; a few for those that are equal.
+/// The number of decimals that tells two scores apart; the default if they are equal.
 fn decimals(one: f32, other: f32) -> usize {
     let differ = |&decimals: &usize| format!("{one:.decimals$}") != format!("{other:.decimals$}");
     (DECIMALS..=9).find(differ).unwrap_or(DECIMALS)
 }
 
-/// With its score, if it has one, to so many decimals.
+/// A candidate with its score, if it has one, to this many decimals.
 struct Scored<'a>(&'a Candidate, usize);
 
 impl fmt::Display for Scored<'_> {
@@ -217,7 +217,7 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// Of the path of a type its last part.
+/// The last segment of the path of a type.
 pub(crate) fn short(name: &str) -> &str {
     let path = name.split('<').next().unwrap_or(name);
     let start = path.rfind("::").map_or(0, |place| place + 2);

@@ -1,4 +1,4 @@
-//! Watched agents, and the cost of watching them.
+//! Tests of watched agents, and of the cost of watching them.
 
 use std::collections::BTreeSet;
 
