@@ -42,6 +42,9 @@
 // made it reachable.
 #define FM_KEEP_TRYING 2
 
+// A wish of fm_paths_ask(): the shortest way at any angle, which takes several times the search.
+#define FM_ANY_ANGLE 4
+
 // A rule of a relation: a source has one target at most. A new one takes the place of the old one.
 #define FM_EXCLUSIVE 1
 
@@ -704,8 +707,8 @@ fm_status fm_paths_spawn(fm_world world,
                          float speed,
                          fm_entity *agents);
 
-// Asks for paths: agent `i` is to go to goal `i`, by FM_OR_NEAREST and FM_KEEP_TRYING, or 0. The answer is
-// there after the next run, or a later one if the budget is spent. Those that are not in the world, or no
+// Asks for paths: agent `i` is to go to goal `i`, by FM_OR_NEAREST, FM_KEEP_TRYING and FM_ANY_ANGLE, or 0. The
+// answer is there after the next run, or a later one if the budget is spent. Those that are not in the world, or no
 // agents, are passed over, as for fm_despawn().
 //
 // # Safety

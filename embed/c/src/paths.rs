@@ -50,6 +50,8 @@ pub const FM_OR_NEAREST: u32 = 1;
 /// A wish of fm_paths_ask(): where the goal cannot be reached, the search is made again once an edit has
 /// made it reachable.
 pub const FM_KEEP_TRYING: u32 = 2;
+/// A wish of fm_paths_ask(): the shortest way at any angle, which takes several times the search.
+pub const FM_ANY_ANGLE: u32 = 4;
 
 /// Puts a copy of a terrain into a world and makes a schedule that answers requests and lets agents walk:
 /// `seconds` of time in each run, and up to `budget` cells looked at in all searches of a run, 0 for the
@@ -141,8 +143,8 @@ fn no_terrain(_: impl Sized) -> Failure {
     Failure::argument("the world has no terrain: see fm_paths_new()")
 }
 
-/// Asks for paths: agent `i` is to go to goal `i`, by FM_OR_NEAREST and FM_KEEP_TRYING, or 0. The answer is
-/// there after the next run, or a later one if the budget is spent. Those that are not in the world, or no
+/// Asks for paths: agent `i` is to go to goal `i`, by FM_OR_NEAREST, FM_KEEP_TRYING and FM_ANY_ANGLE, or 0. The
+/// answer is there after the next run, or a later one if the budget is spent. Those that are not in the world, or no
 /// agents, are passed over, as for fm_despawn().
 ///
 /// # Safety
@@ -161,7 +163,7 @@ pub unsafe extern "C" fn fm_paths_ask(
         // SAFETY: the caller vouches for as many places.
         let goals = unsafe { ffi::slice("goals", goals, count) }?;
         expect_finite("goal", goals)?;
-        if wishes & !(FM_OR_NEAREST | FM_KEEP_TRYING) != 0 {
+        if wishes & !(FM_OR_NEAREST | FM_KEEP_TRYING | FM_ANY_ANGLE) != 0 {
             return Err(Failure::argument(format!("unknown wishes {wishes:#x}")));
         }
         with(world, |state| {
@@ -177,6 +179,9 @@ pub unsafe extern "C" fn fm_paths_ask(
                     }
                     if wishes & FM_KEEP_TRYING != 0 {
                         request.keep_trying();
+                    }
+                    if wishes & FM_ANY_ANGLE != 0 {
+                        request.any_angle();
                     }
                     Ok(())
                 });

@@ -300,7 +300,7 @@ static fm_status one(fm_world world) {
         fm_entity given[ROWS] = {0};
         status = fm_paths_spawn(world, room(places), draw(4), draw(2) ? 1 : floats[draw(6)], room(given));
         if (status == FM_OK) keep(&entities[draw(4)], given[0]);
-        fm_paths_ask(world, room(some), room(places), count, (uint32_t)draw(5));
+        fm_paths_ask(world, room(some), room(places), count, (uint32_t)draw(9));
         fm_paths_set(world, to, draw(2));
         fm_paths_component(world, room(&other));
         return fm_paths_status(world, room(some), count, room(statuses), room(places));

@@ -175,6 +175,15 @@ static void test_agents_walk_to_their_goals(void) {
     CHECK(runs_len == 1 && ((const float *)runs[0].columns[0])[0] == 4.5f);
     FAILS(FM_LEASED, fm_paths_spawn(world, start, 1, 4.0f, &none));
     OK(fm_lease_release(world, lease));
+    /* Of two that go the same way, the one that goes at any angle turns close to the corner. */
+    fm_entity pair[2];
+    fm_place from[] = {start[0], start[0]}, at[2];
+    OK(fm_paths_spawn(world, from, 2, 4.0f, pair));
+    OK(fm_paths_ask(world, pair, goal, 1, 0));
+    OK(fm_paths_ask(world, pair + 1, goal, 1, FM_ANY_ANGLE));
+    for (int tick = 0; tick < 5; tick++) OK(fm_schedule_run(paths, pool));
+    OK(fm_paths_status(world, pair, 2, NULL, at));
+    CHECK(at[1].x > at[0].x + 0.1f && at[1].y < at[0].y);
     /* Walled in, and let out again. */
     OK(fm_paths_set(world, door, false));
     OK(fm_paths_ask(world, &agent, start, 1, FM_KEEP_TRYING));
