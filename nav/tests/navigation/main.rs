@@ -43,5 +43,7 @@ mod sight;
 #[path = "../support/sim.rs"]
 mod sim;
 mod systems;
+#[path = "../support/visibility.rs"]
+mod visibility;
 mod walls;
 mod wander;

@@ -2,8 +2,8 @@
 
 use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, generate, is_visible};
 
-use crate::any_angle::{centre, is_clear, obstacles};
 use crate::rng::Rng;
+use crate::visibility::{centre, is_clear, obstacles};
 use crate::{cells, noise};
 
 /// Whether all points of the line that do not lie on the border of a cell lie in
