@@ -86,7 +86,7 @@ impl<M: Reload> MindFile<M> {
         &self.mind
     }
 
-    /// What is wrong with the current file, if anything. The mind is then an older one.
+    /// The error in the current file, if there is one. The mind is then an older one.
     ///
     /// ```
     /// use formic_ai::bt::{Library, Tree};

@@ -13,8 +13,8 @@ use super::inbox::{NoEvent, Told};
 use super::mailbox::{Closing, Mailbox, Waiter};
 use super::tick::{Effects, Tick};
 
-/// The context handed to an `async` activity: by it the future reads the world and waits for events. It
-/// belongs to the future of its own activity; anywhere else its futures never complete.
+/// The context handed to an `async` activity, through which its future reads the world and waits for
+/// events. It belongs to the future of its own activity; anywhere else its futures never complete.
 pub struct AsyncContext<G: ActivityDomain>(pub(super) Arc<Mailbox<G>>);
 
 impl<G: ActivityDomain> Clone for AsyncContext<G> {
@@ -26,9 +26,9 @@ impl<G: ActivityDomain> Clone for AsyncContext<G> {
 debug_fields!([G: ActivityDomain] AsyncContext<G>:);
 
 impl<G: ActivityDomain> AsyncContext<G> {
-    /// Calls the closure with the tick and the world, in this very tick, and gives what it gives. It
-    /// is not called any more if this future has been dropped before. If it panics, the future is
-    /// dropped and the activity ends as interrupted, as if the future had panicked itself.
+    /// Calls the closure with the tick and the world, within the current tick, and returns its result. If
+    /// this future is dropped before, the closure is not called. If the closure panics, the future is
+    /// dropped and the activity ends as interrupted, as if the future itself had panicked.
     pub async fn with<R: Send + 'static>(
         &self,
         ask: impl for<'t, 'w> FnOnce(&mut Tick<'t, G>, &G::World<'w>) -> R + Send + 'static,
@@ -56,45 +56,44 @@ impl<G: ActivityDomain> AsyncContext<G> {
         .await
     }
 
-    /// Has events of these kinds about the subject come, and its death in any case; see
+    /// Subscribes to events of these kinds about the subject, and always to its death; see
     /// [`Tick::subscribe`].
     pub async fn subscribe(&self, subject: Entity, kinds: EventKinds) -> Token {
         self.with(move |tick, _| tick.subscribe(subject, kinds)).await
     }
 
-    /// Ends a subscription, and forgets what has come by it and was not asked for.
+    /// Ends a subscription, and drops the events that came by it and were not taken.
     pub async fn unsubscribe(&self, token: Token) -> bool {
         self.with(move |tick, _| tick.unsubscribe(token)).await
     }
 
-    /// The next thing that it is told by any of its subscriptions, in the order of their coming.
-    /// What it does not ask for is kept: up to 1,024 events, then the oldest are
-    /// [lost](NoEvent::Missed).
+    /// The next notice by any of its subscriptions, in the order in which they came. Notices that are not
+    /// taken are kept: up to 1,024 events, then the oldest are [lost](NoEvent::Missed).
     pub async fn next(&self) -> Told<G::Event> {
         self.0.wait(|state| state.inbox.take(|_| true)).await
     }
 
-    /// The next event by this subscription; what comes by others is kept. A request that takes the
-    /// token along is [answered](super::Posted::answering) to it alone.
+    /// The next event by this subscription; events by others are kept. If a request carries the token,
+    /// the answer [goes](super::Posted::answering) to this subscription alone.
     ///
     /// # Errors
-    /// Returns an error if the subject has died, or events may have been missed.
+    /// Returns an error if the subject has died, or if events may have been missed.
     pub async fn answer(&self, token: Token) -> Result<G::Event, NoEvent> {
         let told = self.0.wait(|state| state.inbox.take(|other| other == token)).await;
         told.event
     }
 
-    /// The next event that it is told of, and who it is about.
+    /// The next event by any of its subscriptions, with its subject.
     ///
     /// # Errors
-    /// Returns an error if a subject has died, or events may have been missed; [`next`](Self::next)
-    /// says of whom.
+    /// Returns an error if a subject has died, or if events may have been missed; [`next`](Self::next)
+    /// also says which subject.
     pub async fn event(&self) -> Result<(G::Event, Entity), NoEvent> {
         let Told { subject, event, .. } = self.next().await;
         event.map(|event| (event, subject))
     }
 
-    /// Sleeps for so many ticks, at least one. Events that come meanwhile are kept.
+    /// Sleeps for this many ticks, at least one. Events that come meanwhile are kept.
     pub async fn sleep(&self, ticks: u64) {
         let mailbox = self.0.clone();
         let set = self.with(move |tick, _| {
@@ -146,9 +145,9 @@ impl<G: ActivityDomain> AsyncContext<G> {
             .await;
     }
 
-    /// Waits for a future of another library that may not wake: it is asked in every tick. One that
-    /// wakes needs nothing of this, it can be awaited as it is, and the activity sleeps meanwhile.
-    /// What comes of either does not depend on threads only as far as that future does not.
+    /// Waits for a future of another library that may not call its waker, by polling it every tick. A
+    /// future that does call its waker needs no wrapper: await it directly, and the activity sleeps
+    /// meanwhile. Either result is deterministic only as far as that future is.
     ///
     /// ```
     /// use formic_ai::activity::{self, Activities, ActivitySlot, Async, AsyncContext, Event};
@@ -189,14 +188,14 @@ impl<G: ActivityDomain> AsyncContext<G> {
         .await
     }
 
-    /// Says what it is doing at the moment, for a person to read.
+    /// Sets the step that it is at, for people to read.
     pub fn step(&self, step: impl Into<Cow<'static, str>>) {
         let step = step.into();
         self.0.open().step = Some(step);
     }
 
-    /// Has something done when the guard is dropped: where the future lets go of it, or is dropped
-    /// with it because the activity was interrupted.
+    /// Returns a guard that runs `closing` when it is dropped: by the future, or together with the future
+    /// if the activity is interrupted.
     #[must_use = "what is dropped at once is done at once"]
     pub fn guard(
         &self,
@@ -206,11 +205,11 @@ impl<G: ActivityDomain> AsyncContext<G> {
     }
 }
 
-/// The timer of a sleep, which ends with it, also if the sleep is cut short: one that
-/// waits for an event and no longer than so long would have more and more of them.
+/// The timer of a sleep, which is cancelled with it if the sleep is cut short. Otherwise timers would
+/// accumulate in a future that waits for an event or a timeout.
 struct Timer<G: ActivityDomain> {
     mailbox: Arc<Mailbox<G>>,
-    /// None once it has run out.
+    /// `None` once it has run out.
     token: Option<Token>,
 }
 
@@ -222,7 +221,7 @@ impl<G: ActivityDomain> Drop for Timer<G> {
     }
 }
 
-/// Something that is done when it is dropped, see [`AsyncContext::guard`].
+/// A guard that runs a closure when it is dropped, see [`AsyncContext::guard`].
 pub struct Guard<G: ActivityDomain> {
     mailbox: Arc<Mailbox<G>>,
     closing: Mutex<Option<Closing<G>>>,
@@ -231,7 +230,7 @@ pub struct Guard<G: ActivityDomain> {
 debug_fields!([G: ActivityDomain] Guard<G>:);
 
 impl<G: ActivityDomain> Guard<G> {
-    /// Lets it go without anything being done.
+    /// Releases the guard without running its closure.
     ///
     /// ```
     /// use formic_ai::activity::AsyncContext;

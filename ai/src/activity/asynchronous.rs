@@ -1,4 +1,4 @@
-//! Activities that are written as an `async fn`.
+//! `Async`: activities that are written as an `async fn`.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -19,20 +19,20 @@ use super::tick::{Effects, Tick};
 
 type Running<F> = Pin<Box<dyn Future<Output = Result<(), F>> + Send>>;
 
-/// How many times the future is polled in one tick for more questions; the rest waits for
-/// the next tick.
+/// The maximum number of polls of the future in one tick. If it asks for more, it continues in the next
+/// tick.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// An activity that is written as an `async fn`, which reads from top to bottom: go there, pick that up,
+/// An activity that is written as an `async fn`, and reads from top to bottom: go there, pick that up,
 /// come back.
 ///
-/// It lives on the same runtime as the others, and a game's own activity may contain one. The future
-/// gets an [`AsyncContext`], by which it asks for the world and waits for events. Being interrupted is being
-/// dropped at the `await` that it is at; what is to be tidied up then is in a [`Guard`](super::Guard).
+/// It runs on the same runtime as other activities, and a game's own activity may contain one. The future
+/// gets an [`AsyncContext`], through which it accesses the world and waits for events. An interruption
+/// drops the future at its current `await`; put the cleanup for that case into a [`Guard`](super::Guard).
 ///
-/// What a future holds cannot be saved: a snapshot of a world that has one is
-/// [`SnapshotError::NotSerializable`](formic_ecs::SnapshotError::NotSerializable). The state hash takes
-/// in when it ticks and what it waits for.
+/// A future cannot be saved: a snapshot of a world that has one is
+/// [`SnapshotError::NotSerializable`](formic_ecs::SnapshotError::NotSerializable). The state hash covers
+/// when it ticks and what it waits for, but not the future.
 ///
 /// ```
 /// use formic_ai::activity::{self, Activities, Async, AsyncContext, Event, EventKinds, Posted, ActivityDomain};
@@ -83,11 +83,11 @@ const ROUNDS_MAX: u32 = 10_000;
 /// ```
 pub struct Async<G: ActivityDomain> {
     name: Cow<'static, str>,
-    /// It is never locked: it is what makes a future that is only `Send` a part of a component.
+    /// Never locked: the mutex makes a future that is only `Send` part of a component.
     future: Mutex<Option<Running<G::Failure>>>,
     mailbox: Arc<Mailbox<G>>,
     woken: Arc<Woken>,
-    /// The subscription by which code outside wakes it, if any can.
+    /// The subscription by which code outside the schedule wakes it, if any can.
     called_by: Option<Token>,
     /// Whether a tick has begun and not ended.
     is_torn: bool,
@@ -96,8 +96,8 @@ pub struct Async<G: ActivityDomain> {
 debug_fields!([G: ActivityDomain] Async<G>: name);
 
 impl<G: ActivityDomain> Async<G> {
-    /// An activity that runs the future which `make` makes of its context. It begins to run with the
-    /// activity's first tick.
+    /// Creates an activity from `make`, which returns the future for a context. The future starts with
+    /// the first tick of the activity.
     pub fn new<Told>(
         name: impl Into<Cow<'static, str>>,
         make: impl FnOnce(AsyncContext<G>) -> Told,
@@ -130,7 +130,7 @@ impl<G: ActivityDomain> Async<G> {
             let Some(running) = self.future() else {
                 return Status::Finished(Ending::Interrupted);
             };
-            // The calls so far were for this round.
+            // Earlier calls of the waker were for this round.
             woken.begin();
             if let Poll::Ready(result) = running.as_mut().poll(&mut Context::from_waker(&waker)) {
                 drop(self.future().take());
@@ -154,13 +154,14 @@ impl<G: ActivityDomain> Async<G> {
         Status::Ongoing
     }
 
-    /// Where a call from outside goes, if the future's waker was kept: to a subscription to
-    /// nothing but being called.
+    /// The target for wakes from outside, if the future's waker was kept: a subscription to nothing,
+    /// which only serves to be woken.
     fn outside(&mut self, waker: &Waker, tick: &mut Tick<'_, G>) -> Option<Waker> {
         let waiting = self.mailbox.open().waiting.values().filter(|it| it.will_wake(waker)).count();
-        // Ours are those that wait at the mailbox, this one, and the one that it was made of.
+        // Our own references are those that wait at the mailbox, this one, and the one that it was cloned
+        // from.
         if Arc::strong_count(&self.woken) <= waiting + 2 {
-            // Or it would seem to wait for a call that cannot come any more.
+            // Otherwise it would seem to wait for a call that cannot come any more.
             if let Some(token) = self.called_by.take() {
                 _ = tick.unsubscribe(token);
             }
@@ -176,7 +177,8 @@ impl<G: ActivityDomain> Async<G> {
     }
 }
 
-/// Does what guards that were dropped have left, all of it: the first panic goes on afterwards.
+/// Runs the closures of all guards that were dropped. If some panic, the first panic is resumed
+/// afterwards.
 fn close<G: ActivityDomain>(
     mailbox: &Mailbox<G>,
     effects: &mut Effects<'_, G>,
@@ -204,7 +206,7 @@ impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
     }
 
     fn on_tick(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
-        // A panic in the future or in a question of its has ended the last tick in its midst.
+        // A panic in the future or in one of its closures cut the last tick short.
         if std::mem::replace(&mut self.is_torn, true) {
             return Status::Finished(Ending::Interrupted);
         }
@@ -215,7 +217,7 @@ impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
 
     fn on_event(&mut self, notice: Notice<'_, G::Event>, subject: Entity) -> Response {
         if self.called_by == Some(notice.token()) {
-            // It is no subscription of the future's own.
+            // Not one of the future's own subscriptions.
             return Response::WAKE;
         }
         let event = match notice {
@@ -234,8 +236,8 @@ impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
         effects: &mut Effects<'_, G>,
         world: &G::World<'_>,
     ) {
-        // Its guards lay down in the mailbox what is to be done, also those that are part of a question
-        // which was never asked, and whatever else panics.
+        // The guards put their closures into the mailbox, including guards inside closures that were
+        // never called, even if something panics.
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
         let mailbox = &self.mailbox;
         let dropped = dropped.and(catch_unwind(AssertUnwindSafe(|| mailbox.drop_asks())));

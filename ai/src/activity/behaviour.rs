@@ -1,4 +1,4 @@
-//! The trait of an activity.
+//! `Activity`, the trait of an activity.
 
 use std::borrow::Cow;
 
@@ -8,53 +8,54 @@ use super::domain::{ActivityDomain, Ending, Response, Status};
 use super::event::Notice;
 use super::tick::{Effects, Tick};
 
-/// The failure of an activity.
+/// The failure type of an activity.
 pub type Failure<A> = <<A as Activity>::Domain as ActivityDomain>::Failure;
 
-/// The events of an activity.
+/// The event type of an activity.
 pub type EventOf<A> = <<A as Activity>::Domain as ActivityDomain>::Event;
 
-/// What the activity can read of the world.
+/// The part of the world that an activity can read.
 pub type WorldOf<'w, A> = <<A as Activity>::Domain as ActivityDomain>::World<'w>;
 
-/// Something that an agent does, which sleeps while there is nothing to do about it.
+/// Something that an agent does over time, and that sleeps while nothing concerns it.
 ///
-/// An activity decides what comes after what; the work is mostly done by *sub-activities* (go to,
-/// pick up, haul), which are activities as well, and which it runs in a [`Current`](super::Current).
+/// An activity decides what comes after what. Most of the work is done by *sub-activities* (go to, pick
+/// up, haul), which are activities as well, and which it runs in a [`Current`](super::Current).
 ///
-/// [The page of the module](super) has a whole one.
+/// The [module documentation](super) has a complete example.
 pub trait Activity: Send + Sync + Sized + 'static {
-    /// What it shares with the other activities of the game.
+    /// The domain that it shares with the other activities of the game.
     type Domain: ActivityDomain;
 
-    /// How it is saved in a snapshot. Without this, a world with such an activity has none.
+    /// The codec of the activity for snapshots. Without one, a world with such an activity has no
+    /// snapshots.
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// How the state hash sees it: `HashRule::Fields(Self::hash_state)` where it derives
-    /// [`HashState`](trait@formic_ecs::HashState), say.
+    /// The rule by which the state hash covers the activity: `HashRule::Fields(Self::hash_state)` if it
+    /// derives [`HashState`](trait@formic_ecs::HashState), for instance.
     const HASH: HashRule<Self>;
 
-    /// What the agent is doing, for a person to read: "Hauling wood to the yard".
+    /// The name of the activity, for people to read: "Hauling wood to the yard".
     fn name(&self) -> Cow<'_, str>;
 
-    /// What it is doing of that at the moment, the name of the sub-activity: "going to (3, 4)".
+    /// The current step, the name of the sub-activity: "going to (3, 4)".
     fn step(&self) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// One tick of an activity that is awake. It looks at the world, queues updates of it, and says
-    /// what it is waiting for.
+    /// Runs one tick of an active activity. It reads the world, queues changes, and returns whether it
+    /// continues, sleeps or has finished.
     fn on_tick(
         &mut self,
         tick: &mut Tick<'_, Self::Domain>,
         world: &WorldOf<'_, Self>,
     ) -> Status<Failure<Self>>;
 
-    /// An event that it has subscribed to, with who it is about, whether the activity sleeps or
-    /// not. There is no world here, by intention: note what matters, and do the work in the next
+    /// Handles an event that it has subscribed to, whether the activity sleeps or not. There is
+    /// intentionally no access to the world: store what matters, and do the work in the next
     /// [`on_tick`](Self::on_tick), which comes in the same tick.
     ///
-    /// Nor can an activity keep the world of a tick for its events:
+    /// An activity cannot keep the world of a tick for its events either:
     ///
     /// ```compile_fail,E0521
     /// # use std::borrow::Cow;
@@ -83,12 +84,12 @@ pub trait Activity: Send + Sync + Sized + 'static {
         Response::WAKE
     }
 
-    /// Called once for every activity that was begun, however it ends; its subscriptions have
-    /// ended. Hauling sets the thing down in its place on success, and drops it where it is
+    /// Called exactly once for every activity that was begun, however it ends. Its subscriptions have
+    /// ended by then. Hauling, for instance, sets the load down in its place on success, and drops it
     /// otherwise.
     ///
-    /// Where the agent was despawned, its other components are gone by then, and commands on it
-    /// come too late.
+    /// If the agent was despawned, its other components are gone by then, and commands on it come too
+    /// late.
     fn on_finish(
         self,
         ending: &Ending<Failure<Self>>,

@@ -1,4 +1,4 @@
-//! Calls from other threads.
+//! Wake-ups from other threads.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::task::{Wake, Waker};
 
 use super::event::Token;
 
-/// Which subscriptions were called by their [wakers](super::Tick::waker) since the last look: the
-/// one thing here that threads outside of the schedule write to. Everything is under one lock, so
-/// a call is looked at in this run or in the next.
+/// The subscriptions whose [wakers](super::Tick::waker) were called since the last run. This is the only
+/// data of activities that threads outside the schedule write to. One lock protects it, so a call takes
+/// effect in this run or in the next.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Mutex<BTreeSet<Token>>);
 
-/// What a waker is made of.
+/// The data of a waker.
 struct ActivityWaker {
     calls: Arc<Calls>,
     token: Token,
@@ -24,17 +24,17 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many were called.
+    /// The number of pending calls.
     pub(super) fn len(&self) -> usize {
         self.open().len()
     }
 
-    /// Takes out the first of those that were called.
+    /// Takes the smallest token with a pending call.
     pub(super) fn next(&self) -> Option<Token> {
         self.open().pop_first()
     }
 
-    /// A waker that calls this subscription.
+    /// A waker for this subscription.
     pub(super) fn waker(self: &Arc<Self>, token: Token) -> Waker {
         Waker::from(Arc::new(ActivityWaker { calls: self.clone(), token }))
     }

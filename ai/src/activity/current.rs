@@ -1,4 +1,4 @@
-//! The sub-activity that an activity is at.
+//! The current sub-activity of an activity.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use super::domain::{Ending, Response, Status};
 use super::event::Notice;
 use super::tick::{Effects, Tick};
 
-/// Holds the sub-activity that an activity is at, if it is at one, and sees to it that it is
-/// finished once: its subscriptions end, then its `on_finish` is called.
+/// Holds the current sub-activity of an activity, if there is one, and finishes it exactly once: its
+/// subscriptions end, then its `on_finish` is called.
 ///
-/// The activity passes its ticks, events and interruptions on. All subscriptions of the task are
-/// the sub-activity's, while there is one: what the activity subscribed to by itself ends with it.
+/// The activity passes its ticks, events and interruptions on. While there is a sub-activity, it owns all
+/// subscriptions of the task: those that the activity made itself end with it.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -79,7 +79,7 @@ impl<S> Default for Current<S> {
 debug_fields!([S: Activity] Current<S>:; name = |it| it.name());
 
 impl<S: Activity> Current<S> {
-    /// At this sub-activity.
+    /// Starts with this sub-activity.
     #[must_use]
     pub const fn new(sub: S) -> Self {
         Self(Some(sub))
@@ -91,7 +91,7 @@ impl<S: Activity> Current<S> {
         self.0.as_ref()
     }
 
-    /// Its name, and its own step if it has one.
+    /// Its name, followed by its own step if it has one.
     #[must_use]
     pub fn name(&self) -> Option<Cow<'_, str>> {
         let sub = self.0.as_ref()?;
@@ -104,15 +104,14 @@ impl<S: Activity> Current<S> {
     /// Begins a sub-activity.
     ///
     /// # Panics
-    /// Panics if there is one that has not come to its end; [`interrupt`](Self::interrupt) it
-    /// first.
+    /// Panics if there is one that has not ended; [`interrupt`](Self::interrupt) it first.
     pub fn begin(&mut self, sub: S) {
         assert!(self.0.is_none(), "a sub-activity is begun when the one before has ended");
         self.0 = Some(sub);
     }
 
-    /// A tick of the sub-activity, if there is one. One that says that it has finished has been:
-    /// there is none any more.
+    /// Ticks the sub-activity, if there is one. If it returns that it has finished, it is finished and
+    /// removed.
     pub fn on_tick(
         &mut self,
         tick: &mut Tick<'_, S::Domain>,
@@ -134,7 +133,7 @@ impl<S: Activity> Current<S> {
         self.0.as_mut().map_or(Response::WAKE, |sub| sub.on_event(notice, subject))
     }
 
-    /// Ends the sub-activity in the midst of a tick, if there is one, as interrupted.
+    /// Interrupts the sub-activity during a tick, if there is one.
     pub fn interrupt(&mut self, tick: &mut Tick<'_, S::Domain>, world: &WorldOf<'_, S>) {
         if let Some(sub) = self.0.take() {
             tick.unsubscribe_all();
@@ -142,8 +141,8 @@ impl<S: Activity> Current<S> {
         }
     }
 
-    /// Ends the sub-activity because the activity ends, if there is one: however that ended, the
-    /// sub-activity has not come to its end, and is interrupted.
+    /// Interrupts the sub-activity, if there is one, because the activity ends. However the activity
+    /// ended, the sub-activity has not completed.
     pub fn finish(self, effects: &mut Effects<'_, S::Domain>, world: &WorldOf<'_, S>) {
         if let Some(sub) = self.0 {
             sub.on_finish(&Ending::Interrupted, effects, world);

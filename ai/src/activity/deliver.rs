@@ -1,4 +1,4 @@
-//! Telling activities what they wait for.
+//! Delivery: tells activities what they wait for.
 
 use formic_ecs::{
     Access, Codec, Despawned, EnabledMut, Entity, EventKind, QueryPlan, View, ViewPlan, With,
@@ -20,41 +20,41 @@ use crate::explain::DecisionRecorder;
 type Told<A> = (&'static mut ActivitySlot<A>, EnabledMut<Blocking>);
 type Tasks<A> = (Entity, &'static ActivitySlot<A>);
 
-/// What telling keeps from run to run.
+/// The state of delivery between runs.
 pub struct DeliveryState<A: Activity> {
     told: ViewPlan<Told<A>>,
     tasks: QueryPlan<Tasks<A>, ()>,
-    /// Has the events grow older; which were read is kept with the subscriptions, for several
-    /// systems tell them.
+    /// Makes events age. Which ones were read is stored with the subscriptions, since several systems
+    /// deliver.
     reader: <EventReader<'static, Posted<EventOf<A>>> as SystemParam>::State,
     matches: Vec<(Entity, Subscription)>,
 }
 
 debug_fields!([A: Activity] DeliveryState<A>:);
 
-/// What a run did.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ActivityReport {
-    /// How many agents and parallel activities were awake.
+    /// The number of agents and parallel activities that were awake.
     pub awake: usize,
-    /// How many times an activity was told of an event, a death or a timer.
+    /// The number of notices that activities received: events, deaths and timers.
     pub told: usize,
     /// The number of events without a subscriber.
     pub dropped: usize,
-    /// How many events were gone before they were read, because activities were not run for longer
-    /// than [events are kept](formic_jobs::Events::set_lifetime). Activities that wait for events were told
-    /// [so](super::Notice::Missed).
+    /// The number of events that were gone before they were read, because activities did not run for
+    /// longer than [events are kept](formic_jobs::Events::set_lifetime). Activities that wait for events
+    /// are [notified](super::Notice::Missed).
     pub missed: u64,
-    /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.
+    /// The number of subscriptions that were visited to find receivers, and to end those that have ended.
     pub looked_at: usize,
-    /// How many activities came to their end.
+    /// The number of activities that ended.
     pub ended: usize,
-    /// How many wanted to sleep without waiting for anything, and were not let.
+    /// The number of activities that tried to sleep without waiting for anything, and were kept awake.
     pub waiting_for_nothing: usize,
 }
 
-/// Makes sure that a world has the table, and that it is told who goes.
+/// Installs the table of subscriptions and the hooks that report removals and deaths.
 fn install<A: Activity>(world: &mut World) {
     if world.resource::<Subscriptions<A>>().is_ok() {
         return;
@@ -79,8 +79,7 @@ fn install<A: Activity>(world: &mut World) {
     });
 }
 
-/// What a task is at is removed or replaced: its subscriptions end, and what comes out, if an activity
-/// looks at it, is idle.
+/// Handles an activity slot that is removed or replaced: its subscriptions end, and it becomes idle.
 fn depart<A: Activity>(world: &mut World, task: Entity) {
     if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
         subscriptions.unlink_all(task);
@@ -89,15 +88,15 @@ fn depart<A: Activity>(world: &mut World, task: Entity) {
     let last = slot.newest;
     let departed = slot.depart();
     if last > 0 && !world.has::<Despawned>(task) {
-        // It is there, so this cannot fail.
+        // The entity exists, so this cannot fail.
         _ = world.insert(task, LastNumber(last));
     }
-    // What is dropped may look: the books are in order by now.
+    // Code that runs in the drop may look at this state, which is consistent by now.
     drop(departed);
 }
 
 impl<A: Activity> DeliveryState<A> {
-    /// Gets ready for a world; adds to `components` what will be touched.
+    /// Prepares a world. Adds the components that are accessed to `components`.
     pub(super) fn new(
         world: &mut World,
         access: &mut SystemAccess,
@@ -113,29 +112,29 @@ impl<A: Activity> DeliveryState<A> {
         Self { told, tasks, reader, matches: Vec::new() }
     }
 
-    /// Which tasks there are, and who has heard what, is known to the tasks and to the table.
+    /// The tasks and the table have their own state: only the reader needs a visit.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         EventReader::<Posted<EventOf<A>>>::visit_state(&mut self.reader, archive);
     }
 
-    /// Tells of what was missed, of events and deaths, and of the timers that are due by now.
+    /// Delivers missed events, events, deaths, and the timers that are due.
     pub(super) fn deliver(
         &mut self,
         context: RunContext<'_>,
         table: &mut Subscriptions<A>,
         now: Option<u64>,
     ) -> Result<ActivityReport, ParamError> {
-        // It has nothing to do but to be there.
+        // Only its existence has an effect.
         <EventReader<'_, Posted<EventOf<A>>>>::fetch(&mut self.reader, context)?.clear();
         let cell = context.cell;
         table.looked_at = 0;
-        // Queued updates that were not made by the next run never will be.
+        // Queued changes that were not applied before the next run never will be.
         let is_torn = table.is_torn || table.unplayed.is_some_and(|tick| tick != context.tick);
         let is_restored = table.restored != Some(cell.restored());
         if is_torn || is_restored {
             self.rebuild(cell, table, is_restored)?;
         }
-        // Where an activity panics, others may not come to hear what it heard.
+        // If an activity panics, others may not be told of what it was told.
         table.is_torn = true;
         let view = cell.view(&mut self.told)?;
         let mut nothing = ();
@@ -157,7 +156,7 @@ impl<A: Activity> DeliveryState<A> {
         Ok(delivered)
     }
 
-    /// Asks all tasks what they wait for, where what is known is not the truth any more.
+    /// Rebuilds the table from all tasks, after it has become invalid.
     fn rebuild(
         &mut self,
         cell: WorldCell<'_>,
@@ -166,7 +165,7 @@ impl<A: Activity> DeliveryState<A> {
     ) -> Result<(), ParamError> {
         table.clear();
         if is_restored {
-            // All of this was about the world as it was before.
+            // The pending deaths and events concern the world before it was restored.
             table.deaths.clear();
             let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
             let unread = table.cursor.read(&events);
@@ -200,10 +199,10 @@ struct Teller<'t, 'v, A: Activity> {
 }
 
 impl<A: Activity> Teller<'_, '_, A> {
-    /// Wakes those that were called from outside.
+    /// Wakes the tasks whose wakers were called.
     fn tell_calls(&mut self) {
-        // One by one, because what a record asks of an activity may panic; and none of those that
-        // come meanwhile, which might have no end.
+        // One by one, because making a record may panic. Calls that come meanwhile wait for the next run,
+        // since they might never end.
         for _ in 0..self.table.calls.len() {
             let Some(token) = self.table.calls.next() else { break };
             let task = token.task();
@@ -220,8 +219,8 @@ impl<A: Activity> Teller<'_, '_, A> {
         }
     }
 
-    /// Where events are gone that were not read, or what activities have requested in the
-    /// last run was `lost`: they come before those that are still there.
+    /// Notifies of events that are gone unread, or, if `lost`, of requests of the last run that may be
+    /// lost. These notices come before the events that are still there.
     fn tell_missed(
         &mut self,
         cell: WorldCell<'_>,
@@ -236,8 +235,7 @@ impl<A: Activity> Teller<'_, '_, A> {
             return Ok(());
         }
         matches.clear();
-        // Where a waker was among what was lost, an activity that waits for a call does so by a subscription
-        // to itself.
+        // If the lost requests include a waker, an activity waits for a call by a subscription to itself.
         self.table.all_to_events(lost, matches);
         for (task, subscription) in matches.drain(..) {
             let calls =
@@ -260,7 +258,8 @@ impl<A: Activity> Teller<'_, '_, A> {
     ) -> Result<(), ParamError> {
         let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
         loop {
-            // It counts as told before it is: an activity that panics is not told of it again.
+            // The event counts as delivered first, so that an activity that panics is not told of it
+            // again.
             let mut reading = self.table.cursor.clone();
             self.table.cursor.read(&events).next();
             let Some(post) = reading.read(&events).next() else { break };
@@ -272,13 +271,13 @@ impl<A: Activity> Teller<'_, '_, A> {
                 it.subject() == post.subject && it.kinds().intersects(kind)
             };
             match post.answers {
-                // However many others have asked the same subject.
+                // Independent of how many others have subscribed to the same subject.
                 Some(token) => matches.extend(self.table.with_token(token).filter(&mut wants)),
                 None => matches.extend(self.table.of_subject(post.subject).filter(&mut wants)),
             }
             self.table.looked_at += looked_at;
             self.delivered.dropped += usize::from(matches.is_empty());
-            // The newest comes first in the list.
+            // The newest subscription comes first in the list.
             for (task, subscription) in matches.drain(..).rev() {
                 let token = subscription.token(task);
                 self.tell(task, Notice::Event(&post.event, token), post.subject);
@@ -292,17 +291,17 @@ impl<A: Activity> Teller<'_, '_, A> {
         for &subject in &self.table.deaths {
             matches.extend(self.table.of_subject(subject));
         }
-        // In which order subjects became known as dead, may have to do with other agents.
+        // The order in which deaths became known may depend on other agents.
         matches.sort_unstable_by_key(|(task, it)| it.token(*task));
         for (task, subscription) in matches.drain(..) {
             let token = subscription.token(task);
             self.tell(task, Notice::Died(token), subscription.subject());
         }
-        // Only now: where an activity has panicked, the next run tells those who were not told.
+        // Only now: if an activity panics, the next run tells those that were not told.
         self.table.deaths.clear();
     }
 
-    /// Tells one activity, if it still waits for this.
+    /// Notifies one activity, if it still waits for this.
     fn tell(&mut self, task: Entity, notice: Notice<'_, EventOf<A>>, subject: Entity) {
         let Ok((slot, mut blocking)) = self.view.get_mut(task) else {
             // It is despawned, and waits to be finished.
@@ -319,10 +318,10 @@ impl<A: Activity> Teller<'_, '_, A> {
         let Some(activity) = &mut slot.activity else { return };
         self.delivered.told += 1;
         let has_to_look = matches!(notice, Notice::Died(_) | Notice::Missed(_));
-        // Awake while it is told: one that panics is to look again, for it may have nothing left to
-        // wait for.
+        // Active while it is told. If it panics it stays active, since it may have nothing left to wait
+        // for.
         let was_blocked = slot.state == State::Blocked;
-        // Not set where there is something else to begin.
+        // Not set if another activity is to begin.
         let was_marked = blocking.get();
         if was_blocked {
             slot.state = State::Active;
@@ -353,10 +352,10 @@ impl<A: Activity> Teller<'_, '_, A> {
     }
 }
 
-/// Tells activities of type `A` of all events that are on their way, and wakes them, as a system.
+/// A system that delivers all pending events to activities of type `A`, and wakes them.
 ///
-/// [`Activities::run`](super::Activities::run) begins with the same. At the end of a tick it makes
-/// sure that nothing is on its way *between* ticks, where a snapshot would not have it.
+/// [`Activities::run`](super::Activities::run) begins with the same. At the end of a tick this system
+/// makes sure that no event is pending *between* ticks, where a snapshot would not contain it.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -385,7 +384,7 @@ impl<A: Activity> Teller<'_, '_, A> {
 /// ```
 ///
 /// # Panics
-/// Panics if an activity does.
+/// Panics if an activity panics.
 pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
     let Deliveries { state, context } = deliveries;
     let delivered = context.cell.resource_mut().map_err(ParamError::from);
@@ -395,11 +394,11 @@ pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
     }
 }
 
-/// Looks whether the subscriptions that are known are those of the tasks, each of them and no others:
-/// for tests. A world that was restored has nothing to look at until the first run.
+/// Checks that the table has exactly the subscriptions of the tasks; for tests. After a restore there is
+/// nothing to check until the first run.
 ///
 /// # Errors
-/// Returns what is wrong.
+/// Returns a description of the first discrepancy.
 pub fn check<A: Activity>(world: &World) -> Result<(), String> {
     let Ok(table) = world.resource::<Subscriptions<A>>() else { return Ok(()) };
     if table.restored != Some(world.restored()) {
@@ -411,7 +410,7 @@ pub fn check<A: Activity>(world: &World) -> Result<(), String> {
     table.check(tasks)
 }
 
-/// The argument of [`deliver`].
+/// The system parameter of [`deliver`].
 pub struct Deliveries<'a, A: Activity> {
     state: &'a mut DeliveryState<A>,
     context: RunContext<'a>,

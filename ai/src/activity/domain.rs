@@ -1,4 +1,4 @@
-//! The state that all activities of a game share, and how they end.
+//! The types that all activities of a game share, and how activities end.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,12 +9,13 @@ use formic_jobs::SystemParam;
 use super::event::Event;
 use crate::explain::Ended;
 
-/// What the activities of a game have in common: what they read, what wakes them, and how they fail.
+/// The types that all activities of a game share: the world that they read, the events that wake them,
+/// and how they fail.
 ///
-/// An activity and its sub-activities share one. It is a type without values: a tuple of a
-/// [system parameter](SystemParam), an [`Event`] and a failure, or a type of the game's. That can say
-/// how failures are saved and put into words, and is what an [`Async`](super::Async) activity needs
-/// that reads the world: the compiler forgets the lifetimes in a tuple across an `await`.
+/// An activity and its sub-activities share one domain. It is a type without values: a tuple of a [system
+/// parameter](SystemParam), an [`Event`] and a failure, or a type of your own. Your own type can also say
+/// how failures are saved and worded. An [`Async`](super::Async) activity that reads the world needs one:
+/// the compiler loses the lifetimes in a tuple across an `await`.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -37,19 +38,20 @@ use crate::explain::Ended;
 /// }
 /// ```
 pub trait ActivityDomain: Sized + 'static {
-    /// What activities can read of the world: a struct of [`ComponentLookup`](formic_jobs::ComponentLookup)s and
-    /// [`Res`](formic_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
+    /// The part of the world that activities can read: a struct of
+    /// [`ComponentLookup`](formic_jobs::ComponentLookup)s and [`Res`](formic_jobs::Res)ources, for
+    /// instance. They get it by shared reference, many of them at the same time.
     type World<'w>: Sync;
-    /// What wakes them.
+    /// The events that wake them.
     type Event: Event;
-    /// Why they can fail.
+    /// The reasons of failures.
     type Failure: fmt::Debug + Send + Sync + 'static;
 
-    /// How a reason is saved with a game, which has what [`Finished`](super::Finished) of late. Without
-    /// this a game with such activities cannot be saved.
+    /// The codec of reasons, for saving a game, which includes the recent [`Finished`](super::Finished)
+    /// events. Without one, a game with such activities cannot be saved.
     const FAILURE: Codec<Self::Failure> = Codec::UNSAVED;
 
-    /// A reason in words, for [records](crate::explain): `the door is locked`.
+    /// A reason in words, for [decision records](crate::explain): `the door is locked`.
     #[must_use]
     fn reason(failure: &Self::Failure) -> Option<Cow<'_, str>> {
         _ = failure;
@@ -69,36 +71,36 @@ where
     type Failure = F;
 }
 
-/// What an activity says at the end of a tick of its own.
+/// The result of a tick of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub enum Status<F> {
-    /// Tick it again in the next tick.
+    /// It continues in the next tick.
     Ongoing,
     /// It sleeps until an event, a death or a timer that it has subscribed to wakes it.
     ///
-    /// One that waits for nothing at all would sleep until it is interrupted. It is taken for
-    /// [`Ongoing`](Self::Ongoing), which costs time and does not hang, and is
-    /// [counted](super::ActivityReport::waiting_for_nothing). Who means to sleep until interrupted
-    /// subscribes to its own agent with [`EventKinds::NONE`](super::EventKinds::NONE).
+    /// An activity that waits for nothing would sleep until it is interrupted. It is treated as
+    /// [`Ongoing`](Self::Ongoing) instead, which costs time but does not hang, and is
+    /// [counted](super::ActivityReport::waiting_for_nothing). To sleep until interrupted, subscribe to
+    /// the own agent with [`EventKinds::NONE`](super::EventKinds::NONE).
     Blocked,
-    /// It has come to its end.
+    /// It has ended.
     Finished(Ending<F>),
 }
 
-/// How an activity came to its end.
+/// The ending of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub enum Ending<F> {
-    /// It is done.
+    /// It has succeeded.
     Success,
-    /// It could not be done.
+    /// It has failed.
     Failed(F),
     /// Something else came first: another activity, an order to stop, or the end of the agent. An
-    /// activity that gives up by itself may say so as well.
+    /// activity that gives up by itself may return this as well.
     Interrupted,
 }
 
 impl<F> Ending<F> {
-    /// The same without the reason.
+    /// The ending without the reason.
     #[must_use]
     pub const fn how(&self) -> Ended {
         match self {
@@ -109,7 +111,7 @@ impl<F> Ending<F> {
     }
 }
 
-/// What an activity makes of an event.
+/// The response of an activity to an event.
 ///
 /// ```
 /// use formic_ai::activity::Response;
@@ -129,7 +131,7 @@ pub struct Response {
     pub(super) drops: Drops,
 }
 
-/// Which subscriptions end with a response.
+/// The subscriptions that end with a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drops {
     None,
@@ -138,18 +140,18 @@ pub(super) enum Drops {
 }
 
 impl Response {
-    /// Ticks the activity again. Its subscriptions stay.
+    /// Wakes the activity. Its subscriptions stay.
     pub const WAKE: Self = Self { wakes: true, drops: Drops::None };
-    /// Lets it sleep on.
+    /// Lets the activity sleep on.
     pub const SLEEP: Self = Self { wakes: false, drops: Drops::None };
 
-    /// Ends the subscription that the event came by.
+    /// Also ends the subscription that the event came by.
     pub const fn unsubscribe(self) -> Self {
         Self { drops: Drops::This, ..self }
     }
 
-    /// Ends all subscriptions and timers of the activity. One that sleeps on and waits for nothing
-    /// any more is woken all the same.
+    /// Also ends all subscriptions and timers of the activity. An activity that would sleep without
+    /// waiting for anything is woken nevertheless.
     pub const fn unsubscribe_all(self) -> Self {
         Self { drops: Drops::All, ..self }
     }

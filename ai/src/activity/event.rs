@@ -1,4 +1,4 @@
-//! Events as activities see them: of what kind, about whom, and in answer to what.
+//! Events of activities: their kinds, subjects and tokens.
 
 use formic_ecs::HashState;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 
-/// A type of events that activities sleep for: an enum of the game's, say.
+/// A type of events that activities wait for: an enum of the game's, for instance.
 ///
 /// ```
 /// use formic_ai::activity::{Event, EventKinds};
@@ -34,17 +34,17 @@ use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 /// assert!(!ARRIVED.contains(Happening::Eaten.kind()));
 /// ```
 pub trait Event: Sized + Send + Sync + 'static {
-    /// How it is saved with a game, for events stay for a while after they were told. Without this a
-    /// game with such events cannot be saved.
+    /// The codec of events, for saving a game, since events are kept for a while after they were
+    /// delivered. Without one, a game with such events cannot be saved.
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// Of which kind it is: one, as [`EventKinds::one`] gives it. Where nothing is said, all events
-    /// of the type are of one kind.
+    /// The kind of the event: a single one, as returned by [`EventKinds::one`]. By default all events of
+    /// the type have one kind.
     fn kind(&self) -> EventKinds {
         EventKinds::one(0)
     }
 
-    /// What events of the kind of this number are called in [records](crate::explain): `arrived`.
+    /// The name of the kind with this number in [decision records](crate::explain): `arrived`.
     #[must_use]
     fn kind_name(number: u32) -> Option<&'static str> {
         _ = number;
@@ -54,9 +54,9 @@ pub trait Event: Sized + Send + Sync + 'static {
 
 /// A set of kinds of events: none, all, or some of one block of 64.
 ///
-/// Kinds have numbers below [`COUNT_MAX`](Self::COUNT_MAX). The blocks are 0 to 63, 64 to 127 and so
-/// on: what activities wait for at once goes into one of them, and what lies in two is waited for by
-/// two subscriptions. So a game with hundreds of kinds has sets that are as small as one with three.
+/// Kinds are numbered from 0 to below [`COUNT_MAX`](Self::COUNT_MAX). The blocks are 0 to 63, 64 to 127
+/// and so on. Kinds that an activity waits for together should be in one block; kinds in two blocks need
+/// two subscriptions. A set is therefore as small in a game with hundreds of kinds as in one with three.
 ///
 /// ```
 /// use formic_ai::activity::EventKinds;
@@ -69,26 +69,26 @@ pub trait Event: Sized + Send + Sync + 'static {
     Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, HashState,
 )]
 pub struct EventKinds {
-    /// A bit for each kind of the block.
+    /// One bit per kind of the block.
     bits: u64,
     block: u8,
 }
 
-/// In the place of a block: all of them, with all their kinds.
+/// Stands for all blocks, with all their kinds.
 const EVERY: u8 = u8::MAX - 1;
 
 impl EventKinds {
-    /// No kind: a subscription to it hears of its subject's death alone.
+    /// No kind: a subscription to it only receives the death of its subject.
     pub const NONE: Self = Self { bits: 0, block: 0 };
     /// Every kind.
     pub const ALL: Self = Self { bits: u64::MAX, block: EVERY };
     /// The numbers of kinds are below this.
     pub const COUNT_MAX: u32 = 1_024;
 
-    /// The kind of this number.
+    /// The kind with this number.
     ///
     /// # Panics
-    /// Panics if it is not below [`COUNT_MAX`](Self::COUNT_MAX).
+    /// Panics if the number is not below [`COUNT_MAX`](Self::COUNT_MAX).
     #[must_use]
     pub const fn one(number: u32) -> Self {
         assert!(number < Self::COUNT_MAX, "there are 1,024 kinds of events");
@@ -97,7 +97,7 @@ impl EventKinds {
         Self { bits: 1 << (number % 64), block }
     }
 
-    /// The kinds of another set that this one may have, by their block.
+    /// The bits that are in both sets, if they may share a block.
     const fn shared_bits(self, other: Self) -> u64 {
         if self.block == other.block || self.block == EVERY || other.block == EVERY {
             self.bits & other.bits
@@ -106,20 +106,20 @@ impl EventKinds {
         }
     }
 
-    /// Whether all kinds of the other set are in this one.
+    /// Whether this set contains all kinds of the other set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         let has_block = self.block == EVERY || other.block != EVERY;
         has_block && self.shared_bits(other) == other.bits
     }
 
-    /// Whether there is a kind that is in both.
+    /// Whether some kind is in both sets.
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
         self.shared_bits(other) != 0
     }
 
-    /// The numbers of the kinds, if these are not all.
+    /// The numbers of the kinds; none if the set has all kinds.
     pub(super) fn numbers(self) -> impl Iterator<Item = u32> {
         let bits = if self.block == EVERY { 0 } else { self.bits };
         let numbers = (0..64).filter(move |number| bits >> number & 1 == 1);
@@ -130,12 +130,12 @@ impl EventKinds {
         (self.bits, self.block)
     }
 
-    /// From what [`to_parts`](Self::to_parts) gave.
+    /// From the result of [`to_parts`](Self::to_parts).
     pub(super) const fn of_block(bits: u64, block: u8) -> Self {
         Self { bits, block }
     }
 
-    /// Whether these are kinds, where a file says so.
+    /// Whether these are valid kinds, when read from a file.
     pub(super) fn is_valid(self) -> bool {
         let is_some_block = u32::from(self.block) < Self::COUNT_MAX / 64;
         self == Self::ALL || is_some_block && (self.bits != 0 || self.block == 0)
@@ -143,7 +143,7 @@ impl EventKinds {
 }
 
 /// # Panics
-/// Panics if the kinds are of two blocks of 64: subscribe to each.
+/// Panics if the kinds are in two blocks of 64: subscribe to each.
 impl BitOr for EventKinds {
     type Output = Self;
 
@@ -178,12 +178,12 @@ impl fmt::Debug for EventKinds {
     }
 }
 
-/// Names one subscription or timer: the proof that an answer is about the request that it went out
-/// with, and not about an older one.
+/// The name of one subscription or timer. It proves that an answer belongs to the request that was sent
+/// with it, and not to an older one.
 ///
-/// It goes into the request (a component, say), and comes back with
-/// [`Posted::answering`]. No two subscriptions of a task have the same one before it has made 2^32 of
-/// them, also where its [`ActivitySlot`](super::ActivitySlot) was removed or replaced meanwhile.
+/// A request carries it (in a component, for instance), and it comes back with [`Posted::answering`]. The
+/// subscriptions of a task have different tokens until it has made 2^32 of them, even if its
+/// [`ActivitySlot`](super::ActivitySlot) was removed or replaced meanwhile.
 #[derive(
     Clone,
     Copy,
@@ -210,27 +210,27 @@ impl MapEntities for Token {
 }
 
 impl Token {
-    /// Whose subscription it is: the entity that has the [`ActivitySlot`](super::ActivitySlot).
+    /// The task of the subscription: the entity that has the [`ActivitySlot`](super::ActivitySlot).
     #[must_use]
     pub const fn task(self) -> Entity {
         self.task
     }
 
-    /// Which of the task's it is.
+    /// The number of the subscription within the task.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.number
     }
 
-    /// The token of this number, for systems that keep requests as plain numbers.
+    /// The token with this number, for systems that store requests as plain numbers.
     #[must_use]
     pub const fn new(task: Entity, number: u32) -> Self {
         Self { task, number }
     }
 }
 
-/// An event on its way: what systems send with an [`EventWriter`](formic_jobs::EventWriter), from as
-/// many threads as they like, and activities are woken by.
+/// An event with its subject. Systems send it with an [`EventWriter`](formic_jobs::EventWriter), from any
+/// number of threads, and it wakes activities.
 ///
 /// ```
 /// use formic_ai::activity::Posted;
@@ -252,16 +252,16 @@ impl Token {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Posted<E> {
-    /// Who it is about.
+    /// The entity that it is about.
     pub subject: Entity,
-    /// What happened.
+    /// The event.
     pub event: E,
-    /// Whose request it answers; `None` for all subscribers.
+    /// The request that it answers; `None` for all subscribers.
     pub answers: Option<Token>,
 }
 
 impl<E: Event> Posted<E> {
-    /// Who it is about, whom it answers (two numbers, 0 for none), and the event by its own codec.
+    /// The subject, the token it answers (two numbers, 0 for none), and the event by its own codec.
     pub(super) const CODEC: Codec<Self> = Codec::custom(
         |post, bytes| {
             let answers = post.answers.map_or([0; 2], |it| [it.task.to_bits(), it.number.into()]);
@@ -283,13 +283,14 @@ impl<E: Event> Posted<E> {
 }
 
 impl<E> Posted<E> {
-    /// An event about a subject, for all subscribers.
+    /// Creates an event about a subject, for all subscribers.
     #[must_use]
     pub const fn about(subject: Entity, event: E) -> Self {
         Self { subject, event, answers: None }
     }
 
-    /// Has it go to this subscription alone. If that has been given up meanwhile, it is dropped.
+    /// Addresses it to this subscription alone. If the subscription has ended meanwhile, the event is
+    /// dropped.
     ///
     /// ```
     /// use formic_ai::activity::{Posted, Token};
@@ -307,8 +308,8 @@ impl<E> Posted<E> {
     }
 }
 
-/// What an activity is told in [`on_event`](super::Activity::on_event), each with the token of the
-/// subscription or timer by which it comes.
+/// A notice to an activity in [`on_event`](super::Activity::on_event), with the token of the subscription
+/// or timer that it comes by.
 ///
 /// ```
 /// use formic_ai::activity::{Notice, Token};
@@ -322,18 +323,18 @@ impl<E> Posted<E> {
 pub enum Notice<'e, E> {
     /// An event about the subject.
     Event(&'e E, Token),
-    /// The subject was despawned. The subscription has ended, and the activity wakes in any case.
+    /// The subject was despawned. The subscription has ended, and the activity always wakes.
     Died(Token),
     /// The timer has run out; the subject is the task itself.
     Time(Token),
-    /// Events may have been missed, or what the activity has requested may never have been done:
-    /// activities were not run for longer than events are kept, or a panic has ended a run of the
-    /// schedule. The subscription stays, and the activity wakes in any case: look again, ask again.
+    /// Events may have been missed, or requests of the activity may be lost: activities did not run for
+    /// longer than events are kept, or a panic cut a run of the schedule short. The subscription stays,
+    /// and the activity always wakes: it should check the world and request again.
     Missed(Token),
 }
 
 impl<E> Notice<'_, E> {
-    /// The subscription or timer by which it comes.
+    /// The subscription or timer that it comes by.
     #[must_use]
     pub const fn token(&self) -> Token {
         match self {

@@ -1,4 +1,4 @@
-//! Events that an async activity was sent and has not asked for yet.
+//! The inbox of an async activity: notices that it has not taken yet.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,18 +6,18 @@ use formic_ecs::Entity;
 
 use super::event::Token;
 
-/// How many events are kept for an async activity that does not ask for them.
+/// The maximum number of events that are kept for an async activity that does not take them.
 const EVENTS_MAX: usize = 1_024;
 
-/// An event that an async activity has been told of.
+/// A notice to an async activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Told<E> {
-    /// The subscription by which it came.
+    /// The subscription that it came by.
     pub token: Token,
-    /// Who it is about.
+    /// The entity that it is about.
     pub subject: Entity,
-    /// What happened, or why there is no event.
+    /// The event, or the reason why there is none.
     pub event: Result<E, NoEvent>,
 }
 
@@ -27,28 +27,29 @@ impl<E> Told<E> {
     }
 }
 
-/// Why there is no event.
+/// The reason why there is no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoEvent {
     /// The subject was despawned. The subscription has ended.
     #[error("the subject was despawned")]
     Died,
-    /// Events may have been [missed](super::Notice::Missed), or nothing has asked for 1,024 of
-    /// them, and the oldest are gone. The subscription stays: look again, ask again. However often
-    /// that happens before the async activity asks, it is told once, where the first of them was.
+    /// Events may have been [missed](super::Notice::Missed), or 1,024 events were not taken, and the
+    /// oldest are lost. The subscription stays: check the world and request again. However often this
+    /// happens before the async activity takes the notice, there is one notice, in the place of the first
+    /// loss.
     #[error("events may have been missed")]
     Missed,
 }
 
-/// What was told and not taken yet, numbered in the order of its coming.
+/// The notices that were not taken yet, numbered in the order in which they came.
 ///
-/// However long nothing is taken, there are so many events and no more, and of each
-/// subscription one note of its subject's death and one of events that are missing.
+/// Its size is bounded: up to [`EVENTS_MAX`] events, and per subscription one note of the death of its
+/// subject and one of missed events.
 pub(super) struct Inbox<E> {
     events: VecDeque<(u64, Told<E>)>,
     notes: BTreeMap<u64, Told<E>>,
-    /// The number of the note that events are missing, of each subscription that has one.
+    /// The number of the note of missed events, for each subscription that has one.
     missed: BTreeMap<Token, u64>,
     next_number: u64,
 }
@@ -65,8 +66,8 @@ impl<E> Default for Inbox<E> {
 }
 
 impl<E> Inbox<E> {
-    /// Keeps what was told. Gives back the oldest event, for the caller to drop, where there are too
-    /// many; a note takes its place.
+    /// Adds a notice. If there are too many events, the oldest is replaced by a note and returned for the
+    /// caller to drop.
     pub(super) fn put(&mut self, told: Told<E>) -> Option<E> {
         let number = self.next_number;
         self.next_number += 1;
@@ -83,8 +84,8 @@ impl<E> Inbox<E> {
         event.ok()
     }
 
-    /// Notes that events are missing from here on. A reader of an earlier note looks at the world
-    /// as it is when it reads, which makes a later one needless.
+    /// Notes that events are missing from here on. The reader of an earlier note sees the world as it is
+    /// when it reads, so a later note is redundant.
     fn miss(&mut self, number: u64, token: Token, subject: Entity) {
         if self.missed.get(&token).is_some_and(|&noted| noted < number) {
             return;
@@ -95,7 +96,7 @@ impl<E> Inbox<E> {
         self.notes.insert(number, Told::new(token, subject, Err(NoEvent::Missed)));
     }
 
-    /// Takes out the first thing that came by any of these subscriptions.
+    /// Takes the first notice of these subscriptions.
     pub(super) fn take(&mut self, is_meant: impl Fn(Token) -> bool) -> Option<Told<E>> {
         let place = self.events.iter().position(|(_, told)| is_meant(told.token));
         let event = place.map(|place| self.events[place].0);
@@ -110,7 +111,7 @@ impl<E> Inbox<E> {
         Some(told)
     }
 
-    /// Takes out all that came by these subscriptions; its events, for the caller to drop.
+    /// Removes all notices of these subscriptions. Returns the events, for the caller to drop.
     pub(super) fn forget(&mut self, is_ended: impl Fn(Token) -> bool) -> VecDeque<(u64, Told<E>)> {
         self.notes.retain(|_, told| !is_ended(told.token));
         self.missed.retain(|&token, _| !is_ended(token));

@@ -16,22 +16,23 @@ pub(super) type Ask<G> =
 pub(super) type Closing<G> =
     Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as ActivityDomain>::World<'w>) + Send>;
 
-/// Questions and guards go to the runtime, events and answers to the async activity.
+/// A mailbox: closures of the future and of its guards go to the runtime, events and results to the async
+/// activity.
 pub(super) struct Mailbox<G: ActivityDomain>(Mutex<MailboxState<G>>);
 
 pub(super) struct MailboxState<G: ActivityDomain> {
     pub(super) asks: VecDeque<Ask<G>>,
     pub(super) closings: VecDeque<Closing<G>>,
-    /// What was told and not taken yet.
+    /// The notices that were not taken yet.
     pub(super) inbox: Inbox<G::Event>,
     pub(super) step: Option<Cow<'static, str>>,
     pub(super) now: u64,
-    /// It waits for the next tick, whatever comes.
+    /// Whether it waits for the next tick, regardless of events.
     pub(super) wants_tick: bool,
-    /// The parts of the future that wait for something here, each by its number.
+    /// The wakers of the parts of the future that wait here, by number.
     pub(super) waiting: BTreeMap<u64, Waker>,
     next_waiter: u64,
-    /// The activity is no more: no one reads this.
+    /// Whether the activity is gone, so that the mailbox has no reader.
     pub(super) is_closed: bool,
 }
 
@@ -59,19 +60,18 @@ impl<G: ActivityDomain> Default for Mailbox<G> {
 
 impl<G: ActivityDomain> Mailbox<G> {
     pub(super) fn open(&self) -> MutexGuard<'_, MailboxState<G>> {
-        // Users' code is taken out before it is called, so no panic leaves it half done.
+        // User code is moved out before it is called, so a panic leaves the state consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has all parts of the future that wait looked at again: combinators look at those alone that
-    /// were woken.
+    /// Wakes all waiting parts of the future: combinators only poll parts that were woken.
     pub(super) fn wake_all(&self) {
         let waiting = std::mem::take(&mut self.open().waiting);
         waiting.into_values().for_each(Waker::wake);
     }
 
-    /// Waits until there is something in the mailbox; it is looked for once a tick. What is answered
-    /// within the tick wakes the asker by itself.
+    /// Waits until `look` finds something in the mailbox; it is called once per tick. A result within the
+    /// tick wakes its receiver by itself.
     pub(super) async fn wait<R>(
         &self,
         mut look: impl FnMut(&mut MailboxState<G>) -> Option<R>,
@@ -88,7 +88,7 @@ impl<G: ActivityDomain> Mailbox<G> {
         .await
     }
 
-    /// Lays down a question; a question that no runtime can answer stays unanswered.
+    /// Queues a closure for the runtime; if the activity is gone, it is dropped.
     pub(super) fn ask(&self, ask: Ask<G>) {
         let mut state = self.open();
         if !state.is_closed {
@@ -96,7 +96,7 @@ impl<G: ActivityDomain> Mailbox<G> {
         }
     }
 
-    /// Lays down what is to be done.
+    /// Queues the closure of a guard.
     pub(super) fn close_with(&self, closing: Option<Closing<G>>) {
         let mut state = self.open();
         if !state.is_closed {
@@ -104,14 +104,14 @@ impl<G: ActivityDomain> Mailbox<G> {
         }
     }
 
-    /// Keeps what the async activity is told.
+    /// Stores a notice for the async activity.
     pub(super) fn put(&self, told: Told<G::Event>) {
         let lost = self.open().inbox.put(told);
-        // What is dropped may look: the books are in order by now.
+        // Code that runs in the drop may look at this state, which is consistent by now.
         drop(lost);
     }
 
-    /// Forgets what came by these subscriptions, which the async activity has ended.
+    /// Drops the notices of these subscriptions, which the async activity has ended.
     pub(super) fn forget(&self, mut ended: Vec<Token>) {
         if ended.is_empty() {
             return;
@@ -121,14 +121,14 @@ impl<G: ActivityDomain> Mailbox<G> {
         drop(forgotten);
     }
 
-    /// Drops the questions that will not be answered any more.
+    /// Drops the closures that will not be called any more.
     pub(super) fn drop_asks(&self) {
         let asks = std::mem::take(&mut self.open().asks);
         drop(asks);
     }
 
-    /// The activity is no more. What lies here may hold the way to this mailbox, so it goes, lest they
-    /// keep each other for ever.
+    /// Closes the mailbox of an activity that is gone. The contents may hold references to this mailbox
+    /// and are dropped, so that there is no reference cycle.
     pub(super) fn shut(&self) {
         let nothing = MailboxState { is_closed: true, ..MailboxState::default() };
         let state = std::mem::replace(&mut *self.open(), nothing);
@@ -136,8 +136,8 @@ impl<G: ActivityDomain> Mailbox<G> {
     }
 }
 
-/// A part of a future that waits here: once, however often it is polled, and no longer than it is
-/// there.
+/// The registration of a part of a future that waits here: one entry, however often it is polled, which
+/// is removed when this is dropped.
 pub(super) struct Waiter<'a, G: ActivityDomain> {
     mailbox: &'a Mailbox<G>,
     number: Option<u64>,
@@ -148,7 +148,7 @@ impl<'a, G: ActivityDomain> Waiter<'a, G> {
         Self { mailbox, number: None }
     }
 
-    /// Is to be woken with the next tick.
+    /// Registers to be woken with the next tick.
     pub(super) fn stay(&mut self, mut state: MutexGuard<'_, MailboxState<G>>, waker: &Waker) {
         if state.is_closed {
             return;
@@ -168,8 +168,8 @@ impl<G: ActivityDomain> Drop for Waiter<'_, G> {
     }
 }
 
-/// The waker of an async activity: while it is polled, a call is noted; at any other time it goes
-/// to where the next run finds it.
+/// The waker of an async activity. While the activity is polled, a call is only noted; at any other time
+/// it is forwarded to where the next run finds it.
 #[derive(Default)]
 pub(super) struct Woken(Mutex<Calling>);
 
@@ -186,13 +186,13 @@ impl Woken {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on calls are noted, and none has been.
+    /// Notes calls from here on, and clears earlier ones.
     pub(super) fn begin(&self) {
         let mut calling = self.open();
         (calling.is_polled, calling.was_called) = (true, false);
     }
 
-    /// From here on calls go to `outside`. Whether there was one meanwhile.
+    /// Forwards calls to `outside` from here on. Returns whether there was a call since `begin`.
     pub(super) fn end(&self, outside: Option<Waker>) -> bool {
         let mut calling = self.open();
         calling.is_polled = false;

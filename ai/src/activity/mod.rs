@@ -1,22 +1,22 @@
-//! Activities: what agents do, asleep until the world calls.
+//! Activities: what agents do over time, asleep until an event wakes them.
 //!
 //! # Vocabulary
 //!
-//! * An **[`Activity`]** is what an agent is at: fetch that thing, eat, run away. An agent has one at
-//!   a time, in its [`ActivitySlot`]. It mostly delegates to **sub-activities** (go to, pick up), which are
-//!   activities as well, one at a time in a [`Current`]. Both have names that a person can read.
-//! * It is **active**, and ticked in every tick, or **blocked**: then the agent's enableable
-//!   component [`Blocking`] is on, and the tick does not come near it.
-//! * An **event** is about a **subject**, an entity, and of a kind. Systems post it with an
+//! * An **[`Activity`]** is what an agent does: fetch that thing, eat, run away. An agent has one at a
+//!   time, in its [`ActivitySlot`]. It mostly delegates to **sub-activities** (go to, pick up), which are
+//!   activities as well, one at a time in a [`Current`]. Both have names for people to read.
+//! * It is **active**, and ticked every tick, or **blocked**: then the agent's enableable component
+//!   [`Blocking`] is enabled, and the tick skips it.
+//! * An **event** has a kind and is about a **subject**, an entity. Systems post it with an
 //!   [`EventWriter`](formic_jobs::EventWriter) of [`Posted`]. A **[`Subscription`]** is to kinds of
-//!   events about one subject; its death is always told. A **timer** is a subscription to a tick.
-//! * A **[`Token`]** names a subscription, so that the answer to an old request is not taken for
-//!   that to the present one.
-//! * A **[`ActivityDomain`]** is what the activities of a game have in common: what they read, what wakes
-//!   them, how they fail.
+//!   events about one subject, and always to its death. A **timer** is a subscription to a tick.
+//! * A **[`Token`]** names a subscription, so that the answer to an old request is not mistaken for the
+//!   answer to the current one.
+//! * An **[`ActivityDomain`]** is the set of types that the activities of a game share: the world they
+//!   read, the events that wake them, and how they fail.
 //! * An **[`Async`]** activity is written as an `async fn`.
-//! * A **[parallel activity](parallel)** is an entity that is at an activity for an agent beside the
-//!   agent's own.
+//! * A **[parallel activity](parallel)** runs on an entity of its own, for an agent, beside the agent's
+//!   own activity.
 //!
 //! ```
 //! use formic_ai::activity::{self, Activities, ActivitySlot, Async, AsyncContext, Blocking};
@@ -106,77 +106,77 @@
 //!
 //! # A tick
 //!
-//! Minds run when they are due: a system of [`every(10).staggered()`](formic_jobs::IntoSystem::every)
-//! proposes activities with a priority ([`ActivitySlot::propose`]). Then [`Activities::run`], in this order:
+//! First the minds run: a system with [`every(10).staggered()`](formic_jobs::IntoSystem::every) proposes
+//! activities with a priority ([`ActivitySlot::propose`]). Then [`Activities::run`] does the following,
+//! in this order:
 //!
-//! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that were not
-//!    read, or requests were undone, all who wait for events are
-//!    [told so](Notice::Missed).
-//! 2. The events that were posted since the last run, in the order of the systems that posted them
-//!    and of their rows, whatever the number of threads. Each goes to those who have subscribed to
-//!    its subject and kind, and to no other: one without a subscriber costs a look.
-//! 3. The deaths of subjects, to each agent in the order of its subscribing.
-//! 4. The timers that are due, the earliest first, then by the order of subscribing.
-//! 5. Activities whose agents were despawned are finished, as interrupted.
-//! 6. All agents that are awake, in parallel: one that is to begin something else has what it is at
-//!    finished as interrupted, and begins; then its activity is ticked.
-//! 7. What came of these ticks: subscriptions first, in the order of rows, then the events that they
-//!    posted are handed on. Queued updates are made at the next sync point.
+//! 1. It wakes activities whose [wakers](Tick::waker) were called from other threads. If events are gone
+//!    unread, or requests were lost, it [notifies](Notice::Missed) all activities that wait for events.
+//! 2. It delivers the events that were posted since the last run, in the order of the systems that posted
+//!    them and of their rows, whatever the number of threads. Each goes only to the subscribers of its
+//!    subject and kind; an event without a subscriber costs one lookup.
+//! 3. It delivers the deaths of subjects, to each agent in the order of its subscriptions.
+//! 4. It delivers the timers that are due, the earliest first, then in the order of the subscriptions.
+//! 5. It finishes activities whose agents were despawned, as interrupted.
+//! 6. It ticks all agents that are awake, in parallel. If another activity is to begin, the current one
+//!    is interrupted and finished first, and the new one is ticked.
+//! 7. It applies the results of these ticks: subscriptions first, in the order of rows, then it hands on
+//!    the events that they posted. Queued changes are applied at the next sync point.
 //!
-//! An activity that is woken in 1 to 4 is ticked in the same run. Of one event, subscriptions of
-//! different agents are told in no particular order, which cannot be seen, since
-//! [`on_event`](Activity::on_event) has no access to the world. An agent with several subscriptions
-//! that match is told once for each, in the order of subscribing.
+//! An activity that is woken in steps 1 to 4 is ticked in the same run. Subscriptions of different agents
+//! to one event are notified in no particular order, which is not observable, since
+//! [`on_event`](Activity::on_event) has no access to the world. An agent with several matching
+//! subscriptions is notified once for each, in the order of subscribing.
 //!
 //! # No lost wake-up
 //!
-//! Subscribe, then request, to get the answer: the subscription is in force before a queued
-//! update can be seen, and what others have posted meanwhile is looked at after that. What
-//! is true already posts nothing: look first, as the example does. An event that comes while the
-//! activity is active is told as well, before the next tick. With a token in the request, the answer
-//! to an older one, given up since, is dropped.
+//! To get an answer, subscribe first and then request: the subscription takes effect before a queued
+//! change can be seen, and events that others have posted meanwhile are delivered after that. A condition
+//! that already holds posts no event: check it first, as the example does. An event that comes while the
+//! activity is active is delivered as well, before the next tick. If the request carries a token, the
+//! answer to an older request, whose subscription has ended, is dropped.
 //!
-//! No activity waits in silence for what cannot come any more: one that may have missed something, because
-//! activities were switched off for long or something has panicked, hears of that and wakes.
+//! No activity waits silently for something that cannot come any more: if it may have missed something,
+//! because activities were off for long or something has panicked, it is notified and wakes.
 //!
-//! Many threads post, subscribe and end subscriptions at once, but none of them touches what another
-//! one does: each writes to a list of its own (an [`EventWriter`](formic_jobs::EventWriter)'s, or that
-//! of the run), and these are put in the order of the rows by one thread, at the end of the loop.
-//! Systems that post beside each other hand their lists on one after the other, in the order of the
-//! schedule. All that telling looks at belongs to the one system that tells.
+//! Many threads post, subscribe and end subscriptions at the same time, without shared writes: each
+//! writes to a list of its own (an [`EventWriter`](formic_jobs::EventWriter)'s, or that of the run), and
+//! at the end of the loop one thread puts these in the order of the rows. Systems that post in parallel
+//! hand on their lists one after the other, in the order of the schedule. Delivery accesses only data of
+//! the one system that delivers.
 //!
 //! # When things go wrong
 //!
 //! | | |
 //! |---|---|
-//! | the subject is dead by the time of subscribing | its death is told in the next run |
-//! | the subject dies | told as [`Notice::Died`]; the subscription ends; the activity wakes |
+//! | the subject is already dead on subscribing | its death is reported in the next run |
+//! | the subject dies | reported as [`Notice::Died`]; the subscription ends; the activity wakes |
 //! | an interruption while blocked | `on_finish` in the same run, without a tick before it |
-//! | an event after unsubscribing | is not told, also if it had been posted before |
-//! | blocked without waiting for anything | goes on being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
-//! | nothing left to wait for after an event | wakes, whatever it answered |
+//! | an event after unsubscribing | is not delivered, even if it was posted before |
+//! | blocked without waiting for anything | keeps being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
+//! | nothing left to wait for after an event | wakes, whatever its response |
 //! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
-//! | the game removes [`ActivitySlot`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
-//! | activities are off for longer than events are kept | activities that wait for events are told [`Notice::Missed`]; how many are gone is [counted](ActivityReport::missed) |
-//! | an activity panics | the panic goes to the caller of the schedule; no activity is finished twice, and no subscriptions are lost; what was posted and requested in that run is, which is told as [`Notice::Missed`] |
-//! | another system panics, so that requests are not made | the same |
-//! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
-//! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
-//! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](formic_ecs::SnapshotError) |
-//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: a holder of the waker of that time can call it, in the world that it was made in alone |
-//! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`]; a [`Save`](formic_jobs::Save) has them |
+//! | the game removes or replaces an [`ActivitySlot`] | the subscriptions end, without `on_finish`; no token is used again |
+//! | activities are off for longer than events are kept | activities that wait for events receive [`Notice::Missed`]; the lost events are [counted](ActivityReport::missed) |
+//! | an activity panics | the panic goes to the caller of the schedule; no activity is finished twice, and no subscription is lost; posts and requests of that run are lost, which is reported as [`Notice::Missed`] |
+//! | another system panics, so that requests are not applied | the same |
+//! | an activity panics in `on_event` | it is awake afterwards, and is not notified of the same thing again; others may have missed it: [`Notice::Missed`] |
+//! | an activity panics in `on_finish` | it is not finished again; the next activity begins |
+//! | a snapshot | contains activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others cause a [`SnapshotError`](formic_ecs::SnapshotError) |
+//! | an activity that waits for a [waker](Tick::waker) is restored | it keeps waiting: an earlier waker still wakes it, but only in the world in which the waker was made |
+//! | a snapshot while events are pending | does not contain them: end the tick with [`deliver`]; a [`Save`](formic_jobs::Save) contains them |
 //!
 //! # When to use it, and when not
 //!
-//! Use it if what agents do takes long and consists of waiting, and there are many of them: of a million
-//! blocked agents, the tick visits those that something happened to. An activity is also the place
-//! to tidy up, whatever happens. Where all agents have something to compute in each tick (steering,
-//! physics) there is nothing to sleep for; write a system. Where a designer is to put actions
-//! together, the action entities of [`action`](crate::action) take less code per action.
+//! Use it if the things that agents do take long and mostly consist of waiting, and if there are many
+//! agents: of a million blocked agents, a tick visits only those that are notified. An activity is also
+//! the place for cleanup, which happens however it ends. If all agents compute something every tick
+//! (steering, physics), there is nothing to wait for: write a system. If designers should combine
+//! actions, the action entities of [`action`](crate::action) take less code per action.
 //!
-//! The pattern is Dom Williams's (*Activities*, 2021). Different from there: tokens against stale
-//! answers, the deaths of subjects, subscriptions that end in the time of one's own, timers, and
-//! parallel ticks with the same result for any number of threads.
+//! The pattern is Dom Williams's (*Activities*, 2021). Added here: tokens against stale answers, the
+//! deaths of subjects, ending a subscription in time proportional to the task's own subscriptions,
+//! timers, and parallel ticks with the same result for any number of threads.
 
 mod async_context;
 mod asynchronous;

@@ -1,4 +1,4 @@
-//! The argument of the system that runs activities.
+//! The system parameter that runs activities.
 
 use formic_ecs::{
     Access, CommandBuffer, Despawned, EnabledBitMut, EnabledMut, Entity, With, Without, World,
@@ -21,7 +21,7 @@ use crate::explain::{DecisionRecorder, Ended, Watch};
 type Row<A> =
     (Entity, &'static mut ActivitySlot<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);
 type Awake<A> = Query<'static, Row<A>, Without<Blocking>>;
-/// Those whose agents were despawned; nothing but the activity is left.
+/// Tasks whose entities were despawned; only the activity is left.
 type Orphaned<A> = Query<'static, (Entity, &'static mut ActivitySlot<A>), With<Despawned>>;
 type Posts<A> = EventWriter<'static, Posted<EventOf<A>>>;
 type Ends<A> = EventWriter<'static, Finished<Failure<A>>>;
@@ -30,14 +30,14 @@ type StateOf<P> = <P as SystemParam>::State;
 
 /// All activities of type `A`: the argument of the system that runs them.
 ///
-/// One system of a schedule runs the activities of one type. [The page of the module](super) has
-/// what happens in a run, and a whole example.
+/// One system of a schedule runs the activities of one type. The [module documentation](super) describes
+/// a run, and has a complete example.
 pub struct Activities<'a, A: Activity> {
     state: &'a mut ActivitiesState<A>,
     context: RunContext<'a>,
 }
 
-/// What [`Activities`] keep from run to run.
+/// The state that [`Activities`] keep between runs.
 pub struct ActivitiesState<A: Activity> {
     delivery: DeliveryState<A>,
     awake: StateOf<Awake<A>>,
@@ -46,7 +46,7 @@ pub struct ActivitiesState<A: Activity> {
     out: StateOf<Out<A>>,
     posts: StateOf<Posts<A>>,
     ends: StateOf<Ends<A>>,
-    /// Subjects whose deaths are to be told.
+    /// Subjects whose deaths must be reported.
     watched: Vec<Entity>,
 }
 
@@ -59,7 +59,7 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
     type Item<'a> = Activities<'a, A>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> ActivitiesState<A> {
-        // They use the components in turn, so what each of them needs is declared as one.
+        // The queries are used one after the other, so their access is declared as one.
         let mut components = Access::default();
         let delivery = DeliveryState::new(world, access, &mut components);
         components.merge(world.plan_filtered::<Row<A>, Without<Blocking>>().access());
@@ -104,12 +104,12 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
 }
 
 impl<A: Activity> Activities<'_, A> {
-    /// Tells the activities what they wait for, and ticks those that are awake, on all threads of
-    /// the pool. `now` is the number of the tick, by which timers go: it belongs to the state of
-    /// the game, and is not to go backwards but by restoring a snapshot.
+    /// Notifies the activities of what they wait for, and ticks those that are awake, on all threads of
+    /// the pool. `now` is the number of the tick, by which timers go. It is part of the state of the
+    /// game, and must not decrease except by restoring a snapshot.
     ///
     /// # Panics
-    /// Panics if an activity does. The others go on in the next run.
+    /// Panics if an activity panics. The other activities continue in the next run.
     pub fn run(self, now: u64, world: &WorldOf<'_, A>) -> ActivityReport {
         match self.state.run(self.context, now, world) {
             Ok(report) => report,
@@ -131,10 +131,10 @@ impl<A: Activity> ActivitiesState<A> {
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
         self.watched.append(&mut table.unmarked);
-        // Until all that comes of the ticks is taken in; where one of them panics, it never is, and
-        // the next run asks the activities what they wait for.
+        // Until all results of the ticks are applied. If a tick panics, this never happens, and the next
+        // run rebuilds the table from the activities.
         table.is_torn = true;
-        // And until all that they have queued is done.
+        // Likewise until all queued changes are applied.
         table.unplayed = Some(context.tick);
         let calls = &table.calls.clone();
         let mut commands = Commands::fetch(&mut self.commands, context)?;
@@ -148,7 +148,7 @@ impl<A: Activity> ActivitiesState<A> {
                     let mut effects = Effects { task, agent, now, commands, out, calls };
                     let watch = recorder.watch_by(agent, task);
                     finish(slot, Ending::Interrupted, &mut effects, world, watch);
-                    // The last that holds it.
+                    // The last component, which kept the entity.
                     effects.commands.remove::<ActivitySlot<A>>(task);
                 },
             );
@@ -195,7 +195,7 @@ impl<A: Activity> ActivitiesState<A> {
         let watched = std::mem::take(&mut self.watched);
         commands.run(move |world| {
             watch::<A>(world, &watched);
-            // The last of what was queued: it is done.
+            // The last queued command: all others have been applied.
             if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
                 subscriptions.unplayed = None;
             }
@@ -204,7 +204,7 @@ impl<A: Activity> ActivitiesState<A> {
     }
 }
 
-/// Has the death of these subjects told, also if they have died by now.
+/// Marks these subjects, so that their deaths are reported, including those that have died already.
 fn watch<A: Activity>(world: &mut World, subjects: &[Entity]) {
     for &subject in subjects {
         let is_alive = world.has::<Watched>(subject) || world.insert(subject, Watched).is_ok();
@@ -218,7 +218,7 @@ fn watch<A: Activity>(world: &mut World, subjects: &[Entity]) {
     }
 }
 
-/// One tick of an agent that is awake.
+/// Runs one tick of an agent that is awake.
 fn tick<A: Activity>(
     slot: &mut ActivitySlot<A>,
     blocking: &mut EnabledBitMut<'_>,
@@ -231,7 +231,7 @@ fn tick<A: Activity>(
         begin_next(slot, &mut effects, world, watch);
     }
     let Some(activity) = slot.activity.as_mut().filter(|_| slot.state == State::Active) else {
-        // It has none; or the game has flipped the bit of one that sleeps.
+        // There is no activity; or the game has changed the bit of one that sleeps.
         blocking.set(true);
         return;
     };
@@ -261,9 +261,8 @@ fn tick<A: Activity>(
     }
 }
 
-/// Has what was proposed take the place of the activity, if there is one, which is interrupted. It
-/// has its place by the time that the other one is finished, so that a panic there does not take it
-/// along.
+/// Replaces the activity, if there is one, by the proposed one, and interrupts it. The new activity is in
+/// place before the old one is finished, so that a panic there does not lose it.
 fn begin_next<A: Activity>(
     slot: &mut ActivitySlot<A>,
     effects: &mut Effects<'_, A::Domain>,
@@ -286,8 +285,8 @@ fn begin_next<A: Activity>(
     }
 }
 
-/// Ends the activity, if there is one. It is called when the books are in order, so that a panic in
-/// it does not have it called again.
+/// Ends the activity, if there is one. `on_finish` is called last, when the state is consistent, so that
+/// it is not called again if it panics.
 fn finish<A: Activity>(
     slot: &mut ActivitySlot<A>,
     ending: Ending<Failure<A>>,
@@ -303,7 +302,7 @@ fn finish<A: Activity>(
     }
 }
 
-/// Takes the activity out, if there is one, and everything that it waits for.
+/// Takes the activity out, if there is one, and ends everything that it waits for.
 fn leave<A: Activity>(
     slot: &mut ActivitySlot<A>,
     ended: Ended,

@@ -9,8 +9,8 @@ use super::slot::ActivitySlot;
 use crate::explain::{self, Candidate, Engine, Label, Stopped, Subscribed, Verdict, Watch};
 
 impl Watch<'_> {
-    /// An activity has ended; another one, or none, comes next. Where there was none either, there
-    /// is nothing to say.
+    /// Records that an activity has ended, and which one comes next, if any. Without either there is
+    /// nothing to record.
     pub(super) fn ended<A: Activity>(&self, stopped: Option<Stopped>, next: Option<&A>) {
         if stopped.is_none() && next.is_none() {
             return;
@@ -25,12 +25,12 @@ impl Watch<'_> {
         });
     }
 
-    /// It sleeps from now on.
+    /// Records that an activity sleeps from now on.
     pub(super) fn blocked<A: Activity>(&self, slot: &ActivitySlot<A>) {
         self.note(Engine::Activity, |decision| {
             decision.candidate(Candidate::new(slot.to_string(), Verdict::Running));
-            // The time that the game gives to a run may be another than the tick of the schedule,
-            // which all other decisions are numbered by.
+            // The time of a run may differ from the tick of the schedule, by which all other decisions
+            // are numbered.
             let tick = self.tick;
             decision.blocked_since = Some(tick);
             let wishes = slot.subscriptions().iter();
@@ -47,7 +47,7 @@ impl Watch<'_> {
         });
     }
 
-    /// It was told of something, or called, and is awake again.
+    /// Records that an activity was notified or called, and is awake again.
     pub(super) fn woken<A: Activity>(
         &self,
         activity: String,
@@ -75,7 +75,7 @@ impl Watch<'_> {
     }
 }
 
-/// How an activity ended, and by what it was interrupted.
+/// The end of an activity, and what interrupted it.
 pub(super) fn stopped_by<A: Activity>(
     activity: &A,
     ending: &Ending<Failure<A>>,
@@ -92,7 +92,7 @@ pub(super) fn stopped_by<A: Activity>(
     }
 }
 
-/// `arrived or eaten`; `None` for all kinds.
+/// The names of kinds, as `arrived or eaten`; `None` for all kinds.
 fn kinds_name<E: Event>(kinds: EventKinds) -> Option<Label> {
     if kinds == EventKinds::ALL {
         return None;

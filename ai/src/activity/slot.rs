@@ -1,4 +1,4 @@
-//! The component that says what an agent is doing.
+//! `ActivitySlot`, the component that holds an agent's activity.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use std::fmt;
@@ -12,20 +12,21 @@ use super::behaviour::Activity;
 use super::subscription::Subscription;
 use crate::explain::Ended;
 
-/// On each entity with a [`ActivitySlot`]: switched on while there is nothing to do about it in a tick, because
-/// its activity is blocked or it has none.
+/// Enabled on an entity with an [`ActivitySlot`] while a tick has nothing to do for it, because its
+/// activity is blocked or it has none.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Blocking;
 
-/// On an agent, or a [parallel activity](super::parallel) of one: the activity that it is at, or none.
+/// The component of an agent, or of a [parallel activity](super::parallel) of one, that holds its
+/// activity.
 ///
-/// Minds [propose](Self::propose) activities. The one that is under way is interrupted by a
-/// proposal of a higher priority, in the next [`Activities::run`](super::Activities::run).
+/// Minds [propose](Self::propose) activities. A proposal of a higher priority interrupts the current
+/// activity in the next [`Activities::run`](super::Activities::run).
 ///
-/// It outlives the despawning of its entity until its activity has been finished, in the next run.
-/// It cannot be instantiated. Where it is removed or replaced, what it was at is dropped, and it is
-/// idle; it belongs to its entity, so values of two entities are not to be swapped.
+/// It outlives the despawning of its entity until its activity has been finished, in the next run. It
+/// cannot be instantiated. If it is removed or replaced, its activity is dropped, and it is idle. It
+/// belongs to its entity: do not swap the values of two entities.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -69,9 +70,9 @@ pub struct ActivitySlot<A> {
     pub(super) activity: Option<A>,
     pub(super) next: Option<Box<Next<A>>>,
     pub(super) subscriptions: Buffer<Subscription>,
-    /// Whose parallel activity it is, if it is one.
+    /// The agent, if this is a parallel activity.
     agent: Option<Entity>,
-    /// The tick in which the activity began, blocked, or woke last, or the last one ended.
+    /// The tick in which the activity last began, blocked or woke, or in which the last one ended.
     pub(super) since: u64,
     /// The number of the newest subscription.
     pub(super) newest: u32,
@@ -80,7 +81,7 @@ pub struct ActivitySlot<A> {
     pub(super) ended: Option<Ended>,
 }
 
-/// How an agent stands.
+/// The state of an agent's activity.
 #[derive(
     Clone,
     Copy,
@@ -95,15 +96,15 @@ pub struct ActivitySlot<A> {
 )]
 #[repr(u8)]
 pub enum State {
-    /// It has no activity.
+    /// There is no activity.
     Idle = 0,
-    /// Its activity is ticked.
+    /// The activity is ticked.
     Active = 1,
-    /// Its activity sleeps.
+    /// The activity sleeps.
     Blocked = 2,
 }
 
-/// What comes next, or that the present activity is to stop.
+/// The next activity, or an order to stop.
 pub(super) struct Next<A> {
     pub(super) activity: Option<A>,
     pub(super) priority: u32,
@@ -125,15 +126,14 @@ impl<A: Activity> Default for ActivitySlot<A> {
     }
 }
 
-/// What an agent is made of that has no activity yet.
+/// The components of an agent without an activity.
 pub fn idle<A: Activity>() -> impl Bundle {
     (ActivitySlot::<A>::default(), Blocking)
 }
 
-/// What an entity is made of that carries out activities for an agent, beside its own: haul with
-/// the hands while the feet go somewhere. It is a task of its own, with its own subscriptions and
-/// ending; spawn it as a [child](formic_ecs::ChildOf) of the agent, so that it goes when the agent
-/// does.
+/// The components of an entity that runs activities for an agent beside the agent's own: the hands haul
+/// while the feet walk. It is a task of its own, with its own subscriptions and ending. Spawn it as a
+/// [child](formic_ecs::ChildOf) of the agent, so that it is despawned with the agent.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -162,10 +162,11 @@ pub fn parallel<A: Activity>(agent: Entity) -> impl Bundle {
     (ActivitySlot::<A> { agent: Some(agent), ..ActivitySlot::default() }, Blocking)
 }
 
-/// Has an agent begin this activity in the next run, whatever it is at; that is interrupted.
+/// Orders an agent to begin this activity in the next run. Its current activity is interrupted, whatever
+/// the priorities.
 ///
 /// # Errors
-/// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
+/// Returns an error if the agent is not in the world, or lacks the components of [`idle`].
 pub fn order<A: Activity>(
     world: &mut World,
     agent: Entity,
@@ -178,7 +179,7 @@ pub fn order<A: Activity>(
     Ok(())
 }
 
-/// Has an agent stop what it is at in the next run, as interrupted.
+/// Orders an agent to stop its activity in the next run, as interrupted.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -211,7 +212,7 @@ pub fn order<A: Activity>(
 /// ```
 ///
 /// # Errors
-/// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
+/// Returns an error if the agent is not in the world, or lacks the components of [`idle`].
 pub fn stop<A: Activity>(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
     let slot = world.get_mut::<ActivitySlot<A>>(agent)?;
     slot.set_next(None, 0);
@@ -226,45 +227,45 @@ impl<A: Activity> ActivitySlot<A> {
         self.activity.as_ref()
     }
 
-    /// Who acts, of the entity that this is a component of: the entity itself, or the one whose
-    /// [`parallel`] it is.
+    /// The agent of the entity that has this component: the entity itself, or the agent of a [`parallel`]
+    /// activity.
     #[must_use]
     pub fn agent(&self, entity: Entity) -> Entity {
         self.agent.unwrap_or(entity)
     }
 
-    /// Whether the activity is ticked, sleeps, or is not there.
+    /// Whether the activity is ticked, sleeps, or does not exist.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// The tick in which it came to that state, or the activity began.
+    /// The tick in which it entered that state, or in which the activity began.
     #[must_use]
     pub const fn since(&self) -> u64 {
         self.since
     }
 
-    /// How important the activity is; 0 without one.
+    /// The priority of the activity; 0 without one.
     #[must_use]
     pub const fn priority(&self) -> u32 {
         self.priority
     }
 
-    /// How the last one ended, if one did.
+    /// The end of the last activity, if there was one.
     #[must_use]
     pub const fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// What it waits for, in the order of subscribing.
+    /// Its subscriptions, in the order of subscribing.
     #[must_use]
     pub fn subscriptions(&self) -> &[Subscription] {
         &self.subscriptions
     }
 
-    /// Whether an activity of this priority would be begun: there is none, and none is proposed, of
-    /// the same or a higher one.
+    /// Whether a proposal of this priority is accepted. It must be higher than that of the activity that
+    /// is to begin next or, if none is, of the current one.
     #[must_use]
     pub fn takes(&self, priority: u32) -> bool {
         match &self.next {
@@ -274,11 +275,11 @@ impl<A: Activity> ActivitySlot<A> {
         }
     }
 
-    /// Has it begin this activity in the next run, if [it takes](Self::takes) one of this priority.
-    /// `blocking` is the agent's bit of [`Blocking`], which is switched off.
+    /// Proposes an activity for the next run, if [`takes`](Self::takes) accepts this priority. `blocking`
+    /// is the agent's bit of [`Blocking`], which is disabled.
     ///
     /// # Errors
-    /// Returns an error if it does not; the activity comes back.
+    /// Returns the activity if the proposal is not accepted.
     pub fn propose(
         &mut self,
         priority: u32,
@@ -293,14 +294,14 @@ impl<A: Activity> ActivitySlot<A> {
         Ok(())
     }
 
-    /// Has it stop what it is at in the next run, as interrupted, and forget what was proposed.
-    /// `blocking` is the agent's bit of [`Blocking`], which is switched off.
+    /// Stops its activity in the next run, as interrupted, and drops any proposal. `blocking` is the
+    /// agent's bit of [`Blocking`], which is disabled.
     pub fn stop(&mut self, blocking: &mut EnabledBitMut<'_>) {
         self.set_next(None, 0);
         blocking.set(false);
     }
 
-    /// Takes out what it is at and what was proposed; nothing is waited for any more.
+    /// Takes the activity and the proposal out, and ends all subscriptions.
     pub(super) fn depart(&mut self) -> impl Sized + use<A> {
         self.subscriptions.clear();
         (self.state, self.priority, self.newest) = (State::Idle, 0, 0);
@@ -309,7 +310,7 @@ impl<A: Activity> ActivitySlot<A> {
 
     fn set_next(&mut self, activity: Option<A>, priority: u32) {
         let before = self.next.replace(Box::new(Next { activity, priority }));
-        // What is dropped may look: the books are in order by now.
+        // Code that runs in the drop may look at this state, which is consistent by now.
         drop(before);
     }
 }
@@ -339,7 +340,7 @@ impl<A: Activity> Component for ActivitySlot<A> {
         if A::CODEC.is_saved() { Codec::custom(write, read) } else { Codec::UNSAVED };
 }
 
-/// The state, how the last activity ended, whether there is one, and what is next.
+/// The state, the end of the last activity, whether there is one now, and whether one comes next.
 fn flags<A>(slot: &ActivitySlot<A>) -> [u8; 4] {
     [
         slot.state as u8,
@@ -375,8 +376,8 @@ fn write<A: Activity>(slot: &ActivitySlot<A>, bytes: &mut Vec<u8>) -> Result<(),
     next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
 }
 
-/// Whether these can be the state of a task: no task sleeps that waits for nothing, and none waits
-/// who is at nothing.
+/// Whether this can be the state of a task: a task that sleeps waits for something, and a task without an
+/// activity waits for nothing.
 fn is_coherent<A: Activity>(slot: &ActivitySlot<A>) -> bool {
     let is_waiting = !slot.subscriptions.is_empty();
     let fits = match slot.state {
@@ -384,7 +385,7 @@ fn is_coherent<A: Activity>(slot: &ActivitySlot<A>) -> bool {
         State::Active => slot.activity.is_some(),
         State::Blocked => slot.activity.is_some() && is_waiting,
     };
-    // In the order of subscribing, none twice: how many have come since is less and less.
+    // In the order of subscribing, without duplicates: the distance to the newest decreases.
     let since = |it: &Subscription| slot.newest.wrapping_sub(it.number());
     fits && slot.subscriptions.is_sorted_by(|one, next| since(one) > since(next))
 }
@@ -406,7 +407,7 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
         },
         ..ActivitySlot::default()
     };
-    // Element by element: the count is not to be trusted with memory.
+    // Element by element: the count is untrusted and must not size an allocation.
     for _ in 0..count {
         slot.subscriptions.push(Subscription::read(bytes)?);
     }

@@ -9,23 +9,23 @@ use super::event::{EventKinds, Token};
 
 /// One thing that a task waits for: events of some kinds about a subject, or a point in time.
 ///
-/// They are kept with the task, so that a snapshot has them; how to find them by their subject is
-/// worked out from that.
+/// Subscriptions are stored with the task, so that a snapshot includes them. The index by subject is
+/// derived from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, HashState)]
 pub struct Subscription {
     subject: Entity,
-    /// The kinds, as bits of their block, or when the timer runs out.
+    /// The kinds, as bits of their block, or the tick of the timer.
     what: u64,
     number: u32,
-    /// [`TIMER`], or which block the kinds are of: as far as it is the first one, bytes and hashes are
-    /// those of versions that had no more.
+    /// [`TIMER`], or the block of the kinds. With the first block, bytes and hashes are the same as in
+    /// versions with a single block.
     sort: u8,
 }
 
-/// The sort of timers. Blocks of kinds but the first are above it.
+/// The sort of timers. Blocks of kinds other than the first are above it.
 const TIMER: u8 = 1;
 
-// A third one takes all of them to the heap.
+// Two are stored inline; a third one moves all of them to the heap.
 impl BufferElement for Subscription {
     type Inline = [Self; 2];
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
@@ -57,13 +57,13 @@ impl Subscription {
         Self { subject: task, what: due, number, sort: TIMER }
     }
 
-    /// Who it is about; of a timer, the task itself.
+    /// The entity that it is about; for a timer, the task itself.
     #[must_use]
     pub const fn subject(&self) -> Entity {
         self.subject
     }
 
-    /// Which kinds of events; none for a timer.
+    /// The kinds of events; none for a timer.
     #[must_use]
     pub const fn kinds(&self) -> EventKinds {
         match self.sort {
@@ -72,7 +72,7 @@ impl Subscription {
         }
     }
 
-    /// In which tick the timer runs out, if it is one.
+    /// The tick in which the timer runs out, if it is one.
     #[must_use]
     pub const fn due(&self) -> Option<u64> {
         if self.sort == TIMER { Some(self.what) } else { None }
@@ -82,7 +82,7 @@ impl Subscription {
         self.number
     }
 
-    /// Its name, for the task that it is of.
+    /// Its token, given its task.
     #[must_use]
     pub const fn token(&self, task: Entity) -> Token {
         Token { task, number: self.number }

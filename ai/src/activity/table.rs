@@ -1,4 +1,4 @@
-//! The table from a subject to the tasks that have subscribed to it.
+//! The table of subscriptions, from subjects to the tasks that have subscribed to them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,52 +15,51 @@ use super::event::{EventKinds, Token};
 use super::subscription::Subscription;
 use crate::heads::{Heads, NONE};
 
-/// On a subject with a subscriber: its death is told. It stays.
+/// Marks a subject with subscribers, whose death must be reported. It is never removed.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Watched;
 
-/// On who has had an [`ActivitySlot`](super::ActivitySlot) that was removed or replaced: the number of its newest
-/// token, after which the next one goes on. It stays.
+/// The number of the newest token of a task whose [`ActivitySlot`](super::ActivitySlot) was removed or
+/// replaced; the next slot continues from it. It is never removed.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct LastNumber(pub(super) u32);
 
-/// The subscriptions and timers of all tasks with activities of type `A`, by subject: a resource.
+/// The subscriptions and timers of all tasks with activities of type `A`, by subject; a resource.
 ///
-/// It is worked out from the tasks, and again after a world was restored. Each subscription is a
-/// node on two lists, that of its subject and that of its task, so that it comes and goes in the
-/// time that it takes to find it among its task's own; timers are in a heap. Events look at the list
-/// of their subject alone.
+/// It is derived from the tasks, and rebuilt after a world was restored. Each subscription is a node on
+/// two lists, that of its subject and that of its task. Adding and removing it takes the time to find it
+/// among the task's own. Timers are in a heap. An event visits the list of its subject alone.
 pub struct Subscriptions<A> {
     nodes: Vec<Node>,
-    /// The first of the nodes that are free, which hang together by `next_of_subject`.
+    /// The first free node; free nodes are linked by `next_of_subject`.
     free: u32,
     len: usize,
     by_subject: Heads,
     by_task: Heads,
-    /// When, the number of the subscription, and the node. Those that have been cancelled stay
-    /// until their time has come, or there are too many of them.
+    /// The tick, the number of the subscription, and the node. Cancelled timers stay until they are due,
+    /// or until there are too many of them.
     timers: BinaryHeap<Reverse<(u64, u32, u32)>>,
     timers_live: usize,
-    /// Subjects that have died since they were told of last.
+    /// Subjects that have died since the last delivery of deaths.
     pub(super) deaths: Vec<Entity>,
-    /// Subjects that may not be marked as [`Watched`] yet, after this was worked out anew.
+    /// Subjects that may lack the mark [`Watched`] after a rebuild.
     pub(super) unmarked: Vec<Entity>,
-    /// Whether a run has begun and not ended: what its activities have subscribed to is known to
-    /// them alone.
+    /// Whether a run has begun and not ended: only the activities themselves know what they have
+    /// subscribed to.
     pub(super) is_torn: bool,
-    /// In which run of the schedule activities have queued updates that were not made yet.
+    /// The run of the schedule in which activities have queued changes that are not applied yet.
     pub(super) unplayed: Option<u64>,
     pub(super) cursor: EventCursor,
-    /// How many events the cursor had missed when that was looked at last.
+    /// The number of events that the cursor had missed when it was last read.
     pub(super) missed: u64,
-    /// How many nodes were looked at to find whom to tell, and what to end.
+    /// The number of nodes that were visited to find receivers and subscriptions to end.
     pub(super) looked_at: usize,
-    /// Who was called from outside of the schedule.
+    /// The wake-ups from outside the schedule.
     pub(super) calls: Arc<Calls>,
     /// The tick of the last run.
     pub(super) now: u64,
-    /// Which restoring of the world this was worked out after.
+    /// The restore of the world after which this was built.
     pub(super) restored: Option<u64>,
     _activity: PhantomData<fn(A)>,
 }
@@ -116,20 +115,21 @@ fn at(index: u32) -> usize {
 }
 
 impl<A> Subscriptions<A> {
-    /// What the tasks do not know: which events were told, how many were missed, and the tick.
+    /// The state that cannot be derived from the tasks: which events were delivered, how many were
+    /// missed, and the tick.
     pub(super) fn to_save(&self) -> [u64; 4] {
         let [next, missed] = self.cursor.to_numbers();
         [next, missed, self.missed, self.now]
     }
 
-    /// The rest is worked out from the tasks, in the next run.
+    /// The rest is rebuilt from the tasks in the next run.
     pub(super) fn load(&mut self, [next, missed, seen, now]: [u64; 4], _: &World) {
         *self = Self { calls: Arc::clone(&self.calls), ..Self::default() };
         self.cursor = EventCursor::from_numbers([next, missed]);
         (self.missed, self.now) = (seen, now);
     }
 
-    /// How many subscriptions and timers there are.
+    /// The number of subscriptions and timers.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
@@ -141,26 +141,26 @@ impl<A> Subscriptions<A> {
         self.len == 0
     }
 
-    /// Whether an activity waits for an event of one of these kinds about the subject, so that a
-    /// system can leave out what is costly to compute and not wanted.
+    /// Whether an activity waits for an event of one of these kinds about the subject. A system can use
+    /// it to skip costly events that no activity wants.
     #[must_use]
     pub fn wants(&self, subject: Entity, kinds: EventKinds) -> bool {
         self.of_subject(subject).any(|(_, subscription)| subscription.kinds().intersects(kinds))
     }
 
-    /// Whether another activity waits for anything about the subject, its death included.
+    /// Whether another activity waits for anything about the subject, including its death.
     pub(super) fn is_watched(&self, subject: Entity) -> bool {
         self.of_subject(subject).any(|(task, _)| task != subject)
     }
 
-    /// Has the subscribers told that a subject has died, if there are any.
+    /// Queues the death of a subject, if it has subscribers.
     pub(super) fn note_death(&mut self, subject: Entity) {
         if self.is_watched(subject) {
             self.deaths.push(subject);
         }
     }
 
-    /// Who has subscribed to this subject, and to what.
+    /// The subscriptions to this subject, with their tasks.
     pub(super) fn of_subject(
         &self,
         subject: Entity,
@@ -168,19 +168,19 @@ impl<A> Subscriptions<A> {
         let first = self.by_subject.get(subject);
         self.list(first, |node| node.next_of_subject)
             .map(|(_, node)| (node.task, node.subscription))
-            // A dead entity with the same index, whose death was not told yet.
+            // Skips a dead entity with the same index whose death was not reported yet.
             .filter(move |(_, subscription)| subscription.subject() == subject)
     }
 
-    /// The subscription that a token names, if it has not ended, and whose it is.
+    /// The subscription that a token names, if it has not ended, and its task.
     pub(super) fn with_token(&self, token: Token) -> impl Iterator<Item = (Entity, Subscription)> {
         self.of_task(token.task())
             .map(|(_, node)| (node.task, node.subscription))
             .filter(move |(task, it)| it.due().is_none() && it.token(*task) == token)
     }
 
-    /// All subscriptions that wait for events, by task and in the order of subscribing; and those
-    /// to being called, where `also_to_calls`.
+    /// All subscriptions to events, sorted by task and in the order of subscribing; with `also_to_calls`
+    /// also those that only wait for a call.
     pub(super) fn all_to_events(&self, also_to_calls: bool, all: &mut Vec<(Entity, Subscription)>) {
         let live = self.nodes.iter().filter(|node| !node.is_free);
         let is_meant = |it: &Subscription| {
@@ -203,7 +203,7 @@ impl<A> Subscriptions<A> {
         })
     }
 
-    /// Takes in a subscription or a timer of a task.
+    /// Adds a subscription or a timer of a task.
     ///
     /// # Panics
     /// Panics if there are 2^32 - 1 of them.
@@ -302,8 +302,7 @@ impl<A> Subscriptions<A> {
         self.forget_cancelled_timers();
     }
 
-    /// Keeps the heap in proportion to the timers that count, at a price that each cancelled one
-    /// has paid for.
+    /// Keeps the heap in proportion to the live timers. The cost is amortized over the cancelled ones.
     fn forget_cancelled_timers(&mut self) {
         if self.timers.len() > 2 * self.timers_live + 64 {
             let mut timers = std::mem::take(&mut self.timers);
@@ -318,8 +317,7 @@ impl<A> Subscriptions<A> {
         !node.is_free && node.subscription.due() == Some(due) && token.number() == number
     }
 
-    /// Takes out a timer that is due by now, the earliest first and of one task the one that was
-    /// made first.
+    /// Takes a timer that is due, the earliest first; ties go to the lower number.
     pub(super) fn pop_timer(&mut self, now: u64) -> Option<Token> {
         while let Some(&Reverse(timer)) = self.timers.peek() {
             if timer.0 > now {
@@ -336,7 +334,7 @@ impl<A> Subscriptions<A> {
         None
     }
 
-    /// Takes out everything, but not what has happened meanwhile.
+    /// Removes all subscriptions, but keeps pending deaths and calls.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
         self.free = NONE;
@@ -347,10 +345,10 @@ impl<A> Subscriptions<A> {
         self.timers_live = 0;
     }
 
-    /// Looks whether these are the subscriptions of the tasks, each of them, and no others.
+    /// Checks that the table has exactly the subscriptions of the tasks.
     ///
     /// # Errors
-    /// Returns a line that says what is wrong.
+    /// Returns a description of the first discrepancy.
     pub(super) fn check<'t>(
         &self,
         tasks: impl Iterator<Item = (Entity, &'t [Subscription])>,
@@ -377,7 +375,7 @@ impl<A> Subscriptions<A> {
         let timers = self.timers.iter().map(|Reverse(timer)| *timer);
         let mut live: Vec<_> = timers.filter(|&timer| self.is_live(timer)).collect();
         live.sort_unstable();
-        // A cancelled one may agree with one that was set since.
+        // A cancelled timer may equal one that was set since.
         live.dedup();
         let timers = live.len();
         if timers != self.timers_live {

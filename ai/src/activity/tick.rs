@@ -1,4 +1,4 @@
-//! The effects an activity can cause.
+//! The effects that an activity can cause.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -12,7 +12,7 @@ use super::event::{EventKinds, Posted, Token};
 use super::subscription::Subscription;
 use crate::explain::Ended;
 
-/// What comes of the ticks of many activities, until it is seen to in order.
+/// A result of the ticks of many activities, to be applied in order.
 #[derive(Debug)]
 pub(super) enum Outgoing<G: ActivityDomain> {
     Post(Posted<G::Event>),
@@ -23,20 +23,20 @@ pub(super) enum Outgoing<G: ActivityDomain> {
     Ended(Finished<G::Failure>),
 }
 
-/// An activity has come to its end: what minds that want to know the reason read with an
+/// The event that an activity has ended. Minds that need the reason read it with an
 /// [`EventReader`](formic_jobs::EventReader).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished<F> {
     /// The entity with the [`ActivitySlot`](super::ActivitySlot).
     pub task: Entity,
-    /// Who has acted.
+    /// The agent that acted.
     pub agent: Entity,
-    /// How it came to its end, and why.
+    /// The ending, with the reason of a failure.
     pub ending: Ending<F>,
 }
 
 impl<F: 'static> Finished<F> {
-    /// Who, as whom, and how, with the reason of a failure by its own codec.
+    /// The task, the agent, and the ending, with the reason of a failure by its own codec.
     pub(super) const fn codec<G: ActivityDomain<Failure = F>>() -> Codec<Self> {
         Codec::custom(
             |finished, bytes| {
@@ -61,7 +61,7 @@ impl<F: 'static> Finished<F> {
     }
 }
 
-/// What an activity can cause at any time, its end included: queued updates, and events.
+/// The effects that an activity can cause at any time, including its end: queued changes, and events.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -105,26 +105,26 @@ pub struct Effects<'t, G: ActivityDomain> {
 debug_fields!([G: ActivityDomain] Effects<'_, G>: task, agent, now);
 
 impl<G: ActivityDomain> Effects<'_, G> {
-    /// Who acts.
+    /// The agent that acts.
     #[must_use]
     pub const fn agent(&self) -> Entity {
         self.agent
     }
 
-    /// The entity with the [`ActivitySlot`](super::ActivitySlot): the agent itself, or its
-    /// [parallel activity](super::parallel).
+    /// The entity with the [`ActivitySlot`](super::ActivitySlot): the agent itself, or its [parallel
+    /// activity](super::parallel).
     #[must_use]
     pub const fn task(&self) -> Entity {
         self.task
     }
 
-    /// The tick that it is, as [`Activities::run`](super::Activities::run) was told.
+    /// The current tick, as passed to [`Activities::run`](super::Activities::run).
     #[must_use]
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// The same for a shorter time.
+    /// Reborrows the effects for a shorter time.
     pub(super) const fn reborrow(&mut self) -> Effects<'_, G> {
         Effects {
             task: self.task,
@@ -136,18 +136,19 @@ impl<G: ActivityDomain> Effects<'_, G> {
         }
     }
 
-    /// Updates of the world, which are made at the next sync point of the schedule.
+    /// A command buffer for changes of the world, which are applied at the next sync point of the
+    /// schedule.
     pub const fn commands(&mut self) -> &mut CommandBuffer {
         self.commands
     }
 
-    /// Posts an event. It is on its way when all activities have had their tick.
+    /// Posts an event. It is handed on after all activities have been ticked.
     pub fn post(&mut self, post: Posted<G::Event>) {
         self.out.push(Outgoing::Post(post));
     }
 }
 
-/// What an activity can cause in a tick of its own: [`Effects`], and subscriptions.
+/// The effects that an activity can cause in one of its ticks: [`Effects`], and subscriptions.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -201,7 +202,7 @@ pub struct Tick<'t, G: ActivityDomain> {
     pub(super) effects: Effects<'t, G>,
     pub(super) subscriptions: &'t mut Buffer<Subscription>,
     pub(super) newest: &'t mut u32,
-    /// Where it is noted which subscriptions the activity ends itself, for the recorder.
+    /// Collects the subscriptions that the activity ends itself, for the caller of `noting`.
     pub(super) ended: Option<&'t mut Vec<Token>>,
 }
 
@@ -222,32 +223,33 @@ impl<'t, G: ActivityDomain> std::ops::DerefMut for Tick<'t, G> {
 }
 
 impl<G: ActivityDomain> Tick<'_, G> {
-    /// Has events of these kinds about the subject come to
-    /// [`on_event`](super::Activity::on_event), and its death in any case.
+    /// Subscribes to events of these kinds about the subject, and always to its death; they come to
+    /// [`on_event`](super::Activity::on_event).
     ///
-    /// It is in force before anything that this tick causes can be seen: subscribe, then
-    /// request, and no answer is lost. What was posted before is not told: look whether it has
-    /// happened already. The death of a subject that is dead by now is told at once.
+    /// The subscription takes effect before anything that this tick causes can be seen: subscribe, then
+    /// request, and no answer is lost. Events that were posted before are not delivered: check whether
+    /// the condition already holds. If the subject is already dead, its death is reported in the next
+    /// run.
     ///
-    /// A request that takes the token along is answered to this subscription alone, see
+    /// If a request carries the token, the answer goes to this subscription alone, see
     /// [`Posted::answering`].
     pub fn subscribe(&mut self, subject: Entity, kinds: EventKinds) -> Token {
         let number = self.next_number();
         self.add(Subscription::to(subject, kinds, number))
     }
 
-    /// Wakes the activity in so many ticks, at least one.
+    /// Wakes the activity after this many ticks, at least one.
     pub fn wake_after(&mut self, ticks: u64) -> Token {
         self.wake_at(self.now.saturating_add(ticks.max(1)))
     }
 
-    /// Wakes the activity in the tick of this number, or in the next one if that is past.
+    /// Wakes the activity in the tick with this number, or in the next one if that is past.
     pub fn wake_at(&mut self, tick: u64) -> Token {
         let number = self.next_number();
         self.add(Subscription::timer(self.task, tick, number))
     }
 
-    /// The same for a shorter time, in which it is noted what is ended.
+    /// Reborrows the tick for a shorter time, and collects the subscriptions that are ended in it.
     pub(super) const fn noting<'s>(&'s mut self, ended: &'s mut Vec<Token>) -> Tick<'s, G> {
         Tick {
             effects: self.effects.reborrow(),
@@ -269,7 +271,7 @@ impl<G: ActivityDomain> Tick<'_, G> {
         subscription.token(task)
     }
 
-    /// Ends a subscription or a timer of this activity. Whether there was one: it may have ended by
+    /// Ends a subscription or a timer of this activity. Returns whether it existed: it may have ended by
     /// itself.
     pub fn unsubscribe(&mut self, token: Token) -> bool {
         let task = self.task;
@@ -294,13 +296,13 @@ impl<G: ActivityDomain> Tick<'_, G> {
         }
     }
 
-    /// Has a thread outside of the schedule wake the activity: the waker, called from anywhere and
-    /// at any time, has it ticked in the next run, as long as this subscription is in force. For an
-    /// answer that comes as no event (a file, a server's reply), that is one to the own agent and
+    /// A waker with which a thread outside the schedule wakes the activity. Called from anywhere at any
+    /// time, it makes the activity tick in the next run, as long as this subscription is active. For an
+    /// answer that is not an event (a file, the reply of a server), subscribe to the own agent with
     /// [`EventKinds::NONE`].
     ///
-    /// In which tick such an answer comes, is not part of the state of the world: with it, what is
-    /// replayed need not be the same.
+    /// The tick in which such an answer comes is not part of the state of the world: a replay with it may
+    /// differ.
     ///
     /// ```
     /// # use std::borrow::Cow;
@@ -338,7 +340,7 @@ impl<G: ActivityDomain> Tick<'_, G> {
         self.effects.calls.waker(token)
     }
 
-    /// What this activity waits for, in the order of subscribing.
+    /// The subscriptions of this activity, in the order of subscribing.
     #[must_use]
     pub fn subscriptions(&self) -> &[Subscription] {
         self.subscriptions

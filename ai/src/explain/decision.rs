@@ -35,7 +35,7 @@ pub enum Engine {
     Other(&'static str),
 }
 
-/// How an action, an [activity](crate::activity) or a step of a plan ended.
+/// The end of an action, of an [activity](crate::activity) or of a step of a plan.
 #[derive(
     Clone,
     Copy,
@@ -72,9 +72,9 @@ impl fmt::Display for Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// What the agent did.
+    /// The name of what the agent did.
     pub what: Label,
-    /// How it ended.
+    /// The kind of its end.
     pub ended: Ended,
     /// The obstacle, or what took its place, if that is known.
     pub why: Option<Label>,
@@ -119,7 +119,7 @@ pub enum Verdict {
     },
     /// It waits for something that has not happened.
     Waits {
-        /// What it waits for.
+        /// The event or condition that it waits for.
         on: Label,
     },
     /// Something refused it.

@@ -4,7 +4,7 @@ use formic_ecs::QueryData;
 
 pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 
-/// Which inner state a state enters when it is entered again.
+/// The inner state that a state enters when it is entered again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum History {
@@ -95,7 +95,8 @@ impl<Q: QueryData> State<Q> {
         self
     }
 
-    /// Which inner state is entered when this state is entered again.
+    /// Sets the inner state that is entered when this state is entered again. The default is
+    /// [`History::None`].
     #[must_use]
     pub const fn history(mut self, history: History) -> Self {
         self.history = history;

@@ -44,7 +44,7 @@ impl Input {
     }
 }
 
-/// How the considerations of an option combine into one score.
+/// The rule that combines the considerations of an option into one score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Combine {

@@ -8,8 +8,8 @@ use super::considerations::{BATCH, Utility};
 use crate::action::{ActionSet, MindError, hint};
 use crate::explain::Label;
 
-/// How an option is selected by its score. Only options of the highest rank take part, among those that
-/// score above 0, or above the threshold of [`FirstAbove`](Self::FirstAbove).
+/// The rule that selects an option by the scores. Only options of the highest rank take part, among those
+/// that score above 0, or above the threshold of [`FirstAbove`](Self::FirstAbove).
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Select {

@@ -1,4 +1,4 @@
-//! Subscriptions as bytes.
+//! Tests of subscriptions as bytes.
 
 use formic_ecs::CodecError;
 
@@ -58,7 +58,7 @@ fn every_kind_and_all_of_them_are_written_and_read_again() {
         subscription.write(&mut bytes).expect("plain numbers");
         let read = Subscription::read(&mut bytes.as_slice());
         assert_eq!(read.map(|it| it.kinds()), Ok(kinds));
-        // No block is above the last, and none but the first is empty.
+        // No block is above the last, and only the first may be empty.
         for (sort, what) in [(18, 1), (254, 1), (255, 1), (5, 0)] {
             let place = bytes.len() - 1;
             bytes[place] = sort;
