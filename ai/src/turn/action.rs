@@ -9,8 +9,8 @@ use formic_ecs::{Component, Entity, World};
 
 use super::journal::Journal;
 
-/// On an entity that waits to be brought into the world by [`Draft::spawn`](super::Draft::spawn): its
-/// number. The one with the lowest is next.
+/// The component of an entity that waits to be brought into the game by
+/// [`Draft::spawn`](super::Draft::spawn). The one with the lowest number is next.
 #[derive(
     Component,
     Clone,
@@ -27,21 +27,22 @@ use super::journal::Journal;
 #[repr(transparent)]
 pub struct Vacant(pub(super) u64);
 
-/// The tag of entities that were taken out of the world by [`Draft::despawn`](super::Draft::despawn).
+/// The tag of entities that were taken out of the game by [`Draft::despawn`](super::Draft::despawn).
 ///
-/// Such an entity has none of the components that the turns know, and stays in the world for as long as
-/// the turn [can be undone](super::TurnLimits::undo). It is despawned then. Its handle is stale
-/// from the beginning, for turns, and from then on for the world.
+/// Such an entity has none of the components that the turns know. It stays in the world as long as the
+/// turn [can be undone](super::TurnLimits::undo), and is despawned then. For turns its handle is stale at
+/// once, for the world from the despawn on.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gone;
 
-/// Changes of the world as data: which entities get which components, and which lose some.
+/// A turn action: changes of the world as data. It says which entities get which components, and which
+/// lose some.
 ///
-/// A flag is a component without fields. Where an action both removes and inserts a component of
-/// one entity, it inserts it, in whichever order that was said: removals come first.
+/// A flag is a component without fields. If an action both removes and inserts a component of an entity,
+/// it inserts it, in whichever order the calls came: removals are applied first.
 ///
-/// One is filled in by a [`Draft`](super::Draft), or by hand to ask what
-/// [would be](super::Situation::after).
+/// A [`Draft`](super::Draft) fills it in. It can also be filled in by hand, to see what [would
+/// be](super::Situation::after).
 ///
 /// ```
 /// use formic_ai::turn::TurnAction;
@@ -60,29 +61,29 @@ pub struct Gone;
 #[derive(Default)]
 pub struct TurnAction {
     columns: Vec<(TypeId, Box<dyn AnyColumn>)>,
-    /// How many vacant entities it takes.
+    /// The number of vacant entities that it takes.
     pub(super) spawned: usize,
-    /// Who gets a turn, and how long after the present one.
+    /// The entities that get a turn, and how long after the current one.
     pub(super) scheduled: Vec<(Entity, u64)>,
-    /// A value computed from the columns; it goes when they change.
+    /// A value computed from the columns, cached until they change.
     kept: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
-/// The changes of one component, in the order of entities: a value to insert, or none to remove.
+/// The changes of one component, sorted by entity: a value to insert, or `None` to remove.
 struct Column<T> {
     changes: Vec<(Entity, Option<T>)>,
 }
 
-/// The changes of a component whose type is not known here.
+/// The changes of a component of any type.
 pub(super) trait AnyColumn: Send + Sync {
     fn name(&self) -> &'static str;
     fn len(&self) -> usize;
-    /// Whose the change of this number is.
+    /// The entity of the change with this index.
     fn entity(&self, index: usize) -> Entity;
     fn inserts(&self, index: usize) -> bool;
-    /// Whether an entity's component is inserted, if it changes: a binary search.
+    /// Whether an entity's component is inserted, if it changes; a binary search.
     fn change(&self, entity: Entity) -> Option<bool>;
-    /// Inserts nothing into this entity.
+    /// Cancels an insertion into this entity.
     fn withdraw(&mut self, entity: Entity);
     fn clear(&mut self);
     fn remove_from(&self, world: &mut World, journal: &mut Journal);
@@ -148,7 +149,7 @@ impl<T: Component + Clone> AnyColumn for Column<T> {
         for (entity, value) in self.changes.drain(..) {
             let Some(value) = value else { continue };
             journal.save::<T>(world, entity);
-            // An observer of an earlier change may have despawned the entity: then it gets nothing.
+            // An observer of an earlier change may have despawned the entity. Then nothing is inserted.
             drop(world.insert(entity, value));
         }
     }
@@ -163,13 +164,13 @@ impl<T: Component + Clone> AnyColumn for Column<T> {
 }
 
 impl TurnAction {
-    /// An action that changes nothing.
+    /// Creates an action that changes nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives an entity a component, or another value of it.
+    /// Inserts a component into an entity, or replaces its value.
     pub fn insert<T: Component + Clone>(&mut self, entity: Entity, value: T) {
         let column = self.column_mut::<T>();
         match column.find(entity) {
@@ -178,7 +179,7 @@ impl TurnAction {
         }
     }
 
-    /// Takes a component from an entity, unless the action also inserts it.
+    /// Removes a component from an entity, unless the action also inserts it.
     pub fn remove<T: Component + Clone>(&mut self, entity: Entity) {
         let column = self.column_mut::<T>();
         if let Err(index) = column.find(entity) {
@@ -186,7 +187,7 @@ impl TurnAction {
         }
     }
 
-    /// What the action makes of a component of an entity: nothing, or a value, or its absence.
+    /// The change of an entity's component: none, a new value, or a removal.
     ///
     /// ```
     /// # use formic_ai::turn::TurnAction;
@@ -210,19 +211,19 @@ impl TurnAction {
         column.find(entity).ok().map(|index| column.changes[index].1.as_ref())
     }
 
-    /// The components of this type that are inserted, in the order of entities.
+    /// The inserted components of this type, sorted by entity.
     pub fn inserted<T: Component + Clone>(&self) -> impl Iterator<Item = (Entity, &T)> {
         let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
         changes.iter().filter_map(|(entity, value)| Some((*entity, value.as_ref()?)))
     }
 
-    /// The entities that lose a component of this type, in their order.
+    /// The entities that lose a component of this type, in ascending order.
     pub fn removed<T: Component + Clone>(&self) -> impl Iterator<Item = Entity> {
         let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
         changes.iter().filter_map(|(entity, value)| value.is_none().then_some(*entity))
     }
 
-    /// How many components are inserted or removed.
+    /// The number of components that are inserted or removed.
     #[must_use]
     pub fn len(&self) -> usize {
         self.columns.iter().map(|(_, column)| column.len()).sum()
@@ -234,7 +235,7 @@ impl TurnAction {
         self.len() == 0 && self.scheduled.is_empty()
     }
 
-    /// Makes it an action that changes nothing. Its memory is kept.
+    /// Resets the action so that it changes nothing. Its memory is kept.
     pub fn clear(&mut self) {
         self.kept.take();
         self.spawned = 0;
@@ -244,14 +245,14 @@ impl TurnAction {
         }
     }
 
-    /// Inserts nothing into this entity but what is inserted of `T`.
+    /// Cancels all insertions into this entity except those of `T`.
     pub(super) fn withdraw_all_but<T: Component>(&mut self, entity: Entity) {
         self.kept.take();
         let others = self.columns.iter_mut().filter(|(id, _)| *id != TypeId::of::<T>());
         others.for_each(|(_, column)| column.withdraw(entity));
     }
 
-    /// The changes of each component that has any.
+    /// The columns of components that change.
     pub(super) fn columns(&self) -> impl Iterator<Item = (TypeId, &dyn AnyColumn)> {
         let columns = self.columns.iter().map(|(id, column)| (*id, &**column));
         columns.filter(|(_, column)| column.len() > 0)
@@ -261,7 +262,7 @@ impl TurnAction {
         self.columns().find(|&(id, _)| id == component).map(|(_, column)| column)
     }
 
-    /// Makes the changes and is empty afterwards. All removals come before all insertions.
+    /// Applies the changes, and is empty afterwards. All removals precede all insertions.
     pub(super) fn apply(&mut self, world: &mut World, journal: &mut Journal) {
         self.kept.take();
         for (_, column) in &self.columns {
@@ -272,8 +273,8 @@ impl TurnAction {
         }
     }
 
-    /// What is worked out from the columns, once until they change; none where it was something else
-    /// that was worked out.
+    /// A value computed from the columns, cached until they change; `None` if a value of another type is
+    /// cached.
     pub(super) fn kept<T: Send + Sync + 'static>(
         &self,
         work_out: impl FnOnce() -> T,
@@ -287,12 +288,12 @@ impl TurnAction {
         column.as_any().downcast_ref()
     }
 
-    /// Gives `T` its place among the components that the action goes through.
+    /// Creates the column of `T`, which fixes its position in the order of application.
     pub(super) fn declare<T: Component + Clone>(&mut self) {
         self.column_mut::<T>();
     }
 
-    /// The changes of a component, to be added to.
+    /// The column of a component, to add changes.
     fn column_mut<T: Component + Clone>(&mut self) -> &mut Column<T> {
         self.kept.take();
         let id = TypeId::of::<T>();
@@ -306,7 +307,7 @@ impl TurnAction {
     }
 }
 
-/// Entities and names of components, by component.
+/// Lists the entities and the names of components, by component.
 impl fmt::Debug for TurnAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();

@@ -1,4 +1,4 @@
-//! The changes of an action in each cell, computed once for all questions about the world after it.
+//! The changes of an action per cell, computed once for all queries of the world after it.
 
 use std::borrow::Cow;
 
@@ -8,27 +8,26 @@ use super::action::{AnyColumn, TurnAction};
 use super::cells::{CellName, Cells, CellsVersion, Placed};
 use crate::bits::set_bits;
 
-/// An entity that comes to a cell, leaves it, or is in it with other components.
+/// An entity that enters a cell, leaves it, or stays in it with other components.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellChange<C> {
     cell: C,
     pub(super) entity: Entity,
-    /// Which of the aggregated components it has in the cell now, if it is there.
+    /// The aggregated components that it has in the cell now, if it is there.
     before: Option<u64>,
-    /// Which it has there after the action, if it is there then.
+    /// The aggregated components that it has there after the action, if it is there then.
     after: Option<u64>,
 }
 
 impl<C> CellChange<C> {
-    /// Whether the entity is in the cell after the action, and has the aggregate of this number, if
-    /// one is asked for.
+    /// Whether the entity is in the cell after the action and, if an aggregate is given, has it.
     pub(super) fn stays(&self, aggregate: Option<usize>) -> bool {
         let has = |bits: u64| aggregate.is_none_or(|bit| bits >> bit & 1 == 1);
         self.after.is_some_and(has)
     }
 }
 
-/// All that an action changes in the cells of a world.
+/// All changes of an action in the cells of a world.
 ///
 /// ```text
 /// cells:   (2, 3)           (2, 4)
@@ -38,23 +37,23 @@ impl<C> CellChange<C> {
 /// ```
 #[derive(Clone, Debug)]
 pub(super) struct CellChanges<C> {
-    /// Of which cells, and in which state of theirs.
+    /// The cells, and their state, for which this was computed.
     version: CellsVersion,
-    /// By cell, and by entity in each.
+    /// Sorted by cell, then by entity.
     changes: Vec<CellChange<C>>,
-    /// The cells that change, in order, and where the changes of each begin.
+    /// The cells that change, in order, with the index of the first change of each.
     cells: Vec<(C, usize)>,
-    /// For each of these cells how many more entities it has, and how many more with each aggregate.
+    /// For each of these cells, the change in the number of entities, and of those with each aggregate.
     more: Vec<isize>,
 }
 
 impl<C: CellName> CellChanges<C> {
-    /// What the action changes in these cells: kept with the action, until one of the two changes.
+    /// The changes of the action in these cells, cached in the action until either changes.
     pub(super) fn of<'a>(world: &World, cells: &Cells<C>, action: &'a TurnAction) -> Cow<'a, Self> {
         let work_out = || Self::new(world, cells, action);
         match action.kept(work_out) {
             Some(kept) if kept.version == cells.version => Cow::Borrowed(kept),
-            // The action was asked about before, and something else has been done since.
+            // The action was queried before, and the cells have changed since.
             _ => Cow::Owned(work_out()),
         }
     }
@@ -102,7 +101,7 @@ impl<C: CellName> CellChanges<C> {
         all
     }
 
-    /// Finds where the changes of each cell begin, and what they come to.
+    /// Finds the first change and the totals of each cell.
     fn add_up(&mut self, width: usize) {
         for (place, change) in self.changes.iter().enumerate() {
             if self.cells.last().is_none_or(|&(last, _)| last != change.cell) {
@@ -126,14 +125,14 @@ impl<C: CellName> CellChanges<C> {
         self.cells.binary_search_by_key(&cell, |&(name, _)| name).ok()
     }
 
-    /// The changes in a cell, in the order of entities.
+    /// The changes in a cell, sorted by entity.
     pub(super) fn in_cell(&self, cell: C) -> &[CellChange<C>] {
         let Some(place) = self.place(cell) else { return &[] };
         let end = self.cells.get(place + 1).map_or(self.changes.len(), |&(_, begin)| begin);
         &self.changes[self.cells[place].1..end]
     }
 
-    /// How many more are in a cell, of all entities or of those with the aggregate of this number.
+    /// The change in the number of entities in a cell, of all or of those with an aggregate.
     pub(super) fn more(&self, cell: C, aggregate: Option<usize>) -> isize {
         let width = self.more.len().checked_div(self.cells.len()).unwrap_or(0);
         let column = aggregate.map_or(0, |bit| 1 + bit);

@@ -1,4 +1,4 @@
-//! The spatial hash: who is in which cell, and what there is of some components.
+//! The spatial hash: the entities in each cell, and which of them have certain components.
 
 use std::any::TypeId;
 use std::fmt::{self, Debug};
@@ -11,7 +11,8 @@ use super::action::TurnAction;
 use crate::bits::set_bits;
 use crate::key_map::KeyMap;
 
-/// What can name a cell: two numbers, say. All types that can be copied, compared and hashed do.
+/// A type that can name a cell: two numbers, for instance. Every type that can be copied, compared and
+/// hashed is one.
 pub trait CellName: Copy + Ord + Hash + Debug + Send + Sync + 'static {}
 
 impl<T: Copy + Ord + Hash + Debug + Send + Sync + 'static> CellName for T {}
@@ -35,11 +36,11 @@ pub trait CellPosition: Component + Clone {
     /// The name of a cell.
     type Cell: CellName;
 
-    /// The cell that this position is in.
+    /// The cell of this position.
     fn cell(&self) -> Self::Cell;
 }
 
-/// How positions are read, whatever their type.
+/// Functions that read positions of any type.
 #[derive(Clone)]
 struct Position<C> {
     component: TypeId,
@@ -48,29 +49,29 @@ struct Position<C> {
     all: fn(&World) -> Vec<Entity>,
 }
 
-/// A component of which cells know the entities that have it.
+/// A component for which cells list the entities that have it.
 #[derive(Clone)]
 pub(super) struct Aggregate {
     component: TypeId,
     has: fn(&World, Entity) -> bool,
 }
 
-/// Where an entity is, and which of the aggregated components it has, a bit for each.
+/// The cell of an entity, and its aggregated components, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed<C> {
     pub(super) cell: C,
     pub(super) bits: u64,
 }
 
-/// What is in a cell.
+/// The contents of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CellContent {
     entities: Vec<Entity>,
-    /// Those of them that have each aggregate.
+    /// The entities with each aggregate.
     having: Vec<Vec<Entity>>,
 }
 
-/// Which cells, and which state of theirs: what was worked out from others is not of use.
+/// The identity of cells and their state: values computed from others are invalid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellsVersion {
     cells: Arc<()>,
@@ -83,20 +84,19 @@ impl PartialEq for CellsVersion {
     }
 }
 
-/// The most components that cells can aggregate.
+/// The maximum number of components that cells can aggregate.
 pub(super) const AGGREGATE_COUNT_MAX: usize = 64;
 
-/// The spatial hash of a world: for each cell the entities in it, how many of them have certain
-/// components, and which ones these are.
+/// The spatial hash of a world: the entities in each cell, and how many and which of them have certain
+/// components.
 ///
-/// The turns keep it up to date with every commit; it is asked through a
-/// [`Situation`](super::Situation).
+/// The turns update it with every commit. Query it through a [`Situation`](super::Situation).
 pub struct Cells<C> {
     position: Option<Position<C>>,
     pub(super) aggregates: Vec<Aggregate>,
     contents: KeyMap<C, CellContent>,
     placed: KeyMap<Entity, Placed<C>>,
-    /// How many cells have a content without entities.
+    /// The number of cells that have an entry but no entities.
     empty_count: usize,
     pub(super) version: CellsVersion,
 }
@@ -124,7 +124,7 @@ impl<C: CellName> Cells<C> {
         });
     }
 
-    /// Adds a component of which cells keep the entities.
+    /// Adds a component for which cells list the entities.
     pub(super) fn add_aggregate<T: Component>(&mut self) {
         let component = TypeId::of::<T>();
         if self.aggregate(component).is_some() {
@@ -145,12 +145,12 @@ impl<C: CellName> Cells<C> {
         self.position.as_ref().map(|position| position.component)
     }
 
-    /// Whether a change of this component changes what is known of a cell.
+    /// Whether a change of this component changes the contents of cells.
     pub(super) fn depends_on(&self, component: TypeId) -> bool {
         self.position_type() == Some(component) || self.aggregate(component).is_some()
     }
 
-    /// The entities in a cell, or those of them that have the aggregate of this number.
+    /// The entities in a cell, or those of them that have an aggregate.
     pub(super) fn list(&self, cell: C, aggregate: Option<usize>) -> &[Entity] {
         match (self.contents.get(&cell), aggregate) {
             (None, _) => &[],
@@ -167,21 +167,22 @@ impl<C: CellName> Cells<C> {
         self.placed(entity).map(|placed| placed.cell)
     }
 
-    /// Which of the aggregated components an entity of the world has, a bit for each.
+    /// The aggregated components of an entity in the world, one bit each.
     pub(super) fn bits(&self, world: &World, entity: Entity) -> u64 {
         let has = self.aggregates.iter().map(|aggregate| (aggregate.has)(world, entity));
         has.enumerate().fold(0, |bits, (bit, has)| bits | (u64::from(has) << bit))
     }
 
-    /// Where an entity would be after an action.
+    /// The cell of an entity after an action.
     pub(super) fn cell_after(&self, action: &TurnAction, entity: Entity) -> Option<C> {
         let changed = self.position.as_ref().and_then(|it| (it.in_action)(action, entity));
         changed.unwrap_or_else(|| self.cell_of(entity))
     }
 
-    /// Brings what is known of an entity up to date.
+    /// Updates the entry of an entity from the world.
     pub(super) fn refresh(&mut self, world: &World, entity: Entity) {
-        // Also where nothing changes here: an entity in no cell yet may have other components.
+        // Even if nothing changes here: the components of an entity that is in no cell yet may have
+        // changed.
         self.version.updates += 1;
         let Some(position) = &self.position else { return };
         let cell = (position.in_world)(world, entity);
@@ -227,7 +228,7 @@ impl<C: CellName> Cells<C> {
         self.empty_count += usize::from(content.entities.is_empty());
     }
 
-    /// Forgets empty cells once they are many. Some are kept: who walks in circles finds them again.
+    /// Removes empty cells once there are many. Some are kept, because entities often return to a cell.
     fn sweep(&mut self) {
         if self.empty_count > 64 + 2 * (self.contents.len() - self.empty_count) {
             self.contents.retain(|_, content| !content.entities.is_empty());
@@ -235,7 +236,7 @@ impl<C: CellName> Cells<C> {
         }
     }
 
-    /// Works everything out anew.
+    /// Rebuilds everything from the world.
     pub(super) fn rebuild(&mut self, world: &World) {
         self.contents.clear();
         self.placed.clear();
@@ -247,10 +248,10 @@ impl<C: CellName> Cells<C> {
         }
     }
 
-    /// Compares what is known with the world.
+    /// Compares the contents with the world.
     ///
     /// # Errors
-    /// Returns a line that names the cell or entity that is wrong.
+    /// Returns a line that names the wrong cell or entity.
     pub fn check(&self, world: &World) -> Result<(), String> {
         let (position, aggregates) = (self.position.clone(), self.aggregates.clone());
         let mut fresh = Self { position, aggregates, ..Self::new() };

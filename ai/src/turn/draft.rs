@@ -1,4 +1,4 @@
-//! Drafts: the changes that a turn action makes once its turn has come.
+//! Drafts: turn actions that are being filled in, at the beginning of their turn.
 
 use std::any::TypeId;
 use std::collections::VecDeque;
@@ -12,11 +12,11 @@ use super::error::Refusal;
 use super::journal::Journal;
 use super::situation::Situation;
 
-/// What can be done in a game: a small enum with the arguments of each kind.
+/// A kind of turn action: a small enum of the game, with the arguments of each variant.
 ///
-/// Such a value is what minds decide, what rules answer with, what scripts and logs consist of. It
-/// is *bound late*: which components it changes is worked out when its turn has come, from the
-/// world as it is then.
+/// Minds decide on such a value, rules answer with it, and scripts and logs consist of it. It is *bound
+/// late*: the components that it changes are computed when its turn has come, from the world as it is
+/// then.
 ///
 /// ```
 /// use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
@@ -48,17 +48,17 @@ use super::situation::Situation;
 /// }
 /// ```
 pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
-    /// The name of a cell. A game without cells says `()`.
+    /// The name of a cell. A game without cells uses `()`.
     type Cell: CellName;
 
-    /// Writes down what this kind changes in the world as it is.
+    /// Fills in what this kind changes in the current world.
     ///
     /// # Errors
-    /// Returns an error if it makes no sense here. Nothing has happened then.
+    /// Returns an error if the kind makes no sense here. Nothing has happened then.
     fn bind(&self, draft: &mut Draft<'_, Self::Cell>) -> Result<(), Refusal>;
 
-    /// What it is called in [records](crate::explain), where `name` is what an entity is called:
-    /// `shoot Rat#12`. Where nothing is said it is the name of the variant in words.
+    /// The description in [decision records](crate::explain), where `name` returns the name of an entity:
+    /// `shoot Rat#12`. The default is the name of the variant in words.
     ///
     /// ```
     /// use formic_ai::turn::{Draft, Next, Refusal, TurnActionKind, Turns, unseen};
@@ -86,13 +86,14 @@ pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
         in_words(&format!("{self:?}"))
     }
 
-    /// How long until its actor's next turn, in units that the game chooses.
+    /// The time until the next turn of its actor, in units that the game chooses.
     fn duration(&self) -> u64 {
         1
     }
 }
 
-/// Of the text of a value the name of the variant: `CloseDoor { .. }` is `close door`.
+/// The name of the variant in words, from the debug text of a value: `CloseDoor { .. }` becomes `close
+/// door`.
 fn in_words(text: &str) -> String {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     let mut words = String::new();
@@ -105,11 +106,11 @@ fn in_words(text: &str) -> String {
     words
 }
 
-/// Makes a component known to the world, the journal and the actions.
+/// Declares a component to the world, the journal and the actions.
 pub(super) type Declare = fn(&mut World, &mut Journal, &mut TurnAction);
 
-/// Before the game begins, so that neither what can be loaded nor the order in which an action is
-/// done depends on which turns were taken.
+/// Done before the game begins, so that neither what can be loaded nor the order in which an action is
+/// applied depends on the turns that were taken.
 pub(super) fn declare<T: Component + Clone>(
     world: &mut World,
     journal: &mut Journal,
@@ -120,7 +121,7 @@ pub(super) fn declare<T: Component + Clone>(
     action.declare::<T>();
 }
 
-/// A component that an entity loses when it is despawned by a turn.
+/// A component that an entity loses when a turn despawns it.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) component: TypeId,
@@ -151,13 +152,13 @@ pub struct Draft<'a, C> {
 }
 
 impl<'a, C: CellName> Draft<'a, C> {
-    /// The world as it is.
+    /// The current world.
     #[must_use]
     pub fn now(&self) -> Situation<'a, C> {
         self.now
     }
 
-    /// A component of an entity, as it is.
+    /// A component of an entity in the current world.
     ///
     /// # Errors
     /// Returns [`Refusal::Dead`] if the entity is gone, and [`Refusal::Missing`] if it lacks the
@@ -182,11 +183,12 @@ impl<'a, C: CellName> Draft<'a, C> {
         self.action.remove::<T>(entity);
     }
 
-    /// Brings an entity into the world: one that waited as [`Vacant`]. It is to be given components.
+    /// Brings an entity into the game, one that waited as [`Vacant`]. Insert its components.
     ///
     /// # Errors
-    /// Returns [`Refusal::NoVacancy`] if none is vacant any more. Give it back: more are made then, and
-    /// the kind is bound anew, up to 65,536 entities in one action.
+    /// Returns [`Refusal::NoVacancy`] if no entity is vacant. Return it from
+    /// [`bind`](TurnActionKind::bind): more entities are made then, and the kind is bound again, up to
+    /// 65,536 entities in one action.
     pub fn spawn(&mut self) -> Result<Entity, Refusal> {
         let entity = *self.vacant.get(self.action.spawned).ok_or(Refusal::NoVacancy)?;
         self.action.spawned += 1;
@@ -194,20 +196,20 @@ impl<'a, C: CellName> Draft<'a, C> {
         Ok(entity)
     }
 
-    /// Takes an entity out of the world: it loses all components that the turns know, and is
-    /// [`Gone`]. Its turns are struck out. What the same action inserts into it, before or after, is
-    /// not inserted.
+    /// Takes an entity out of the game: it loses all components that the turns know, and becomes
+    /// [`Gone`]. Its turns are cancelled. Insertions of the same action into it, before or after this,
+    /// have no effect.
     pub fn despawn(&mut self, entity: Entity) {
         self.action.insert(entity, Gone);
     }
 
-    /// Gives an entity a turn of its own, so long after the present one.
+    /// Gives an entity a turn of its own, this long after the current one.
     pub fn schedule(&mut self, entity: Entity, delay: u64) {
         self.action.scheduled.push((entity, delay));
     }
 }
 
-/// Fills an action in, and looks whether all whom it is about are alive.
+/// Fills in an action, and checks that all entities that it concerns are alive.
 pub(super) fn bind<K: TurnActionKind>(
     kind: &K,
     now: Situation<'_, K::Cell>,
@@ -224,8 +226,7 @@ pub(super) fn bind<K: TurnActionKind>(
     settled
 }
 
-/// Works out what follows from all that was said together: those who are despawned keep nothing, and
-/// no entity is changed that is not there.
+/// Completes an action: despawned entities keep nothing, and every entity that is changed must exist.
 pub(super) fn settle<C: CellName>(
     now: Situation<'_, C>,
     known: &[Known],

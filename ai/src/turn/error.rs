@@ -1,4 +1,4 @@
-//! Errors of rules and actions.
+//! Errors of rules and turns.
 
 use formic_ecs::Entity;
 
@@ -6,20 +6,20 @@ use crate::explain::short;
 
 debug_as_text!(RuleError, ReplayError, TurnsSaveError);
 
-/// Why a turn action never came before the rules.
+/// The reason why a turn action was never put before the rules.
 ///
-/// Nothing of it was done: the world, the queues and the state hash are as they were, but for the turn
-/// of an actor that is no player, which is [spent](super::TurnEnd::spent) all the same.
+/// Nothing was done: the world, the queues and the state hash are as before. The only exception is the
+/// turn of an actor that is not a player, which is [spent](super::TurnEnd::spent) nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The kind cannot be carried out as it is: an argument makes no sense here.
+    /// The kind cannot be carried out like this: an argument makes no sense here.
     #[error("{0}")]
     Malformed(String),
-    /// The action would change an entity that is gone, or that was never there.
+    /// The action would change an entity that is gone, or that never existed.
     #[error("there is no living entity {0}")]
     Dead(Entity),
-    /// An entity lacks a component that the action asks for.
+    /// An entity lacks a component that the action needs.
     #[error("entity {entity} has no component {component}")]
     Missing {
         /// The entity.
@@ -27,20 +27,20 @@ pub enum Refusal {
         /// The name of the component's type.
         component: &'static str,
     },
-    /// The action would bring more entities than there can be vacant, which are made as they are
-    /// needed, up to 65,536. The room that was made stays, see [`reserve`](super::Turns::reserve).
+    /// The action would bring more entities than can be vacant. They are made as needed, up to 65,536,
+    /// and those that were made stay, see [`reserve`](super::Turns::reserve).
     #[error("there is no vacant entity left")]
     NoVacancy,
     /// Rules rewrote the action again and again.
     #[error("rules rewrote the action more than {limit} times")]
     RewrittenTooOften {
-        /// How many times an action may be rewritten.
+        /// The maximum number of rewrites of an action.
         limit: u32,
     },
 }
 
 impl Refusal {
-    /// The same in [records](crate::explain), where `name` is what an entity is called.
+    /// The reason in [decision records](crate::explain), where `name` returns the name of an entity.
     pub(super) fn described(&self, name: &dyn Fn(Entity) -> String) -> String {
         match *self {
             Self::Dead(entity) => format!("{} is not alive", name(entity)),
@@ -52,19 +52,19 @@ impl Refusal {
     }
 }
 
-/// Why rules cannot be put in an order.
+/// The reason why rules cannot be ordered.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// Two rules have one name.
+    /// Two rules have the same name.
     #[error("the rule {0:?} is defined twice")]
     Duplicate(String),
-    /// A rule names another that there is not.
+    /// A rule names another rule that does not exist.
     #[error("the rule {rule:?} names {names:?}, which does not exist")]
     Unknown {
         /// The rule that names it.
         rule: String,
-        /// What it names.
+        /// The name that is unknown.
         names: String,
     },
     /// Each of these rules must precede the next, and the last one the first.
@@ -72,30 +72,30 @@ pub enum RuleError {
     Cycle(Vec<String>),
 }
 
-/// Where a replay left the way of the log.
+/// The point at which a replay diverged from the log.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// Another actor is to act than in the log.
     #[error("turn {turn}: {} acted in the log, {} is to act here", actor(*.logged), actor(*.here))]
     OtherActor {
-        /// The number of the turn in the log, from 0.
+        /// The index of the turn in the log.
         turn: usize,
-        /// Who acted in the log.
+        /// The actor in the log.
         logged: Option<Entity>,
-        /// Who is to act here.
+        /// The actor here.
         here: Option<Entity>,
     },
-    /// The same decision had another effect: it cost the turn in the log and not here.
+    /// The same decision cost the turn in the log, but not here.
     #[error("turn {turn}: the decision has no effect here")]
     NotSpent {
-        /// The number of the turn in the log, from 0.
+        /// The index of the turn in the log.
         turn: usize,
     },
-    /// The state after a turn is another one.
+    /// The state after a turn differs.
     #[error("turn {turn}: the state is {here:016x}, in the log {logged:016x}")]
     OtherHash {
-        /// The number of the turn in the log, from 0.
+        /// The index of the turn in the log.
         turn: usize,
         /// The state hash in the log.
         logged: u64,
@@ -104,27 +104,26 @@ pub enum ReplayError {
     },
 }
 
-/// Why turns were not saved, or not loaded.
+/// The reason why turns were not saved, or not loaded.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TurnsSaveError {
-    /// A turn that can be undone has changed a component that the turns were not
-    /// [told of](super::TurnsBuilder::component): nothing could read its values.
+    /// A turn that can be undone has changed a component that was not
+    /// [declared](super::TurnsBuilder::component), so that its values could not be read.
     #[error(
         "turns that can be undone have changed {component}: declare it with `TurnsBuilder::component`"
     )]
     Undeclared {
-        /// Its name.
+        /// The name of the component.
         component: String,
     },
-    /// The [codec](formic_ecs::Codec) of a component that was changed does not write, or not read,
-    /// what there was before.
+    /// The [codec](formic_ecs::Codec) of a changed component fails to write or read an earlier value.
     #[error("the codec of {component} fails on a value that undoing would bring back")]
     Component {
-        /// Its name.
+        /// The name of the component.
         component: String,
     },
-    /// The codec of what can be done does not write, or not read, a decision in the log.
+    /// The codec of the kinds fails to write or read a decision in the log.
     #[error("the codec of the actions fails on one of the log")]
     Decision,
     /// The bytes are not those of saved turns.

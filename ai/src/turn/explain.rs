@@ -1,4 +1,4 @@
-//! Turns in the log of decisions, beside those of all other minds.
+//! Turns in the decision log, beside the decisions of other minds.
 
 use crate::explain::{
     Candidate, DecisionLog, Ended, Engine, Label, RuleRecord, RuleVerdict, Stopped, Verdict,
@@ -9,12 +9,12 @@ use super::rule::{Answer, Checking};
 use super::trace::{Cause, Fate, Trace, TracedRuling};
 
 impl<K: TurnActionKind> Trace<K> {
-    /// Notes what the actors of this turn wanted to do, and what each rule said of it. Nothing is
-    /// written for actors that are not watched.
+    /// Records what the actors of this turn wanted to do, and the answer of each rule. Nothing is
+    /// recorded for actors that are not watched.
     ///
-    /// To be called after a turn, with its number. Where turns are undone, the number of turns in
-    /// the [log](super::Turns::log) is a good one: after undoing,
-    /// [`DecisionLog::forget_after`] with the number that is left takes out what no longer happened.
+    /// Call it after a turn, with the number of the turn. If turns can be undone, use the number of turns
+    /// in the [log](super::Turns::log): after undoing, [`DecisionLog::forget_after`] with the remaining
+    /// number drops the decisions that no longer happened.
     ///
     /// ```
     /// # use formic_ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -47,7 +47,7 @@ impl<K: TurnActionKind> Trace<K> {
                 let name = |entity| log.name(entity);
                 let kind = action.kind.describe(&name);
                 decision.candidate(Candidate::new(kind, Verdict::Chosen));
-                // What was said of the decision, then of what it was rewritten to, and so on.
+                // The rulings on the decision, then on what it was rewritten to, and so on.
                 let mut at = Some(number);
                 while let Some(number) = at {
                     if let Fate::Refused(why) = &self.actions()[number].fate {
@@ -63,7 +63,7 @@ impl<K: TurnActionKind> Trace<K> {
         }
     }
 
-    /// What was put in the place of an action.
+    /// The action that an action was rewritten to.
     fn rewritten(&self, action: usize) -> Option<usize> {
         let is_rewrite = |&it: &usize| matches!(self.actions()[it].cause, Cause::Rewrite { .. });
         self.children(action).find(is_rewrite)
@@ -76,7 +76,7 @@ impl<K: TurnActionKind> Trace<K> {
             Answer::Accept => RuleVerdict::Accepted,
             Answer::Reject => RuleVerdict::Rejected,
             Answer::Rewrite(()) => {
-                // Nothing, where an earlier rule had rejected it.
+                // There is none if an earlier rule had rejected the action.
                 let to = self.rewritten(action).map_or("nothing, too late".into(), label);
                 RuleVerdict::Rewritten { to }
             }

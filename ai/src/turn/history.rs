@@ -1,4 +1,4 @@
-//! Turns taken back, and games played again.
+//! Undo and replay of turns.
 
 use std::panic::resume_unwind;
 
@@ -11,24 +11,23 @@ use super::resolve::{Turn, unseen};
 use super::turns::Turns;
 
 impl<K: TurnActionKind> Turns<K> {
-    /// Takes the last turn back, with all that followed from it and what was scheduled since, and
-    /// says what it was. The state hash is what it was before the turn.
+    /// Undoes the last turn, with everything that followed from it and was scheduled since, and returns
+    /// it. The state hash is the same as before the turn.
     ///
-    /// Who decides the same again comes to the same state again. What the turns do not know
-    /// (resources, what other systems wrote) stays as it is.
+    /// The same decision then leads to the same state again. Data that the turns do not know (resources,
+    /// writes of other systems) stays as it is.
     ///
-    /// Entities have their components again, but not their rows: a query may come by them in another
-    /// order than before the turn. The state hash does not depend on it, nor should a game: where the
-    /// order matters, go by the entities, with
-    /// [`Situation::entities_with`](super::Situation::entities_with).
+    /// Entities get their components back, but not their rows: a query may visit them in another order
+    /// than before the turn. The state hash does not depend on that order, nor should a game: if the
+    /// order matters, use [`Situation::entities_with`](super::Situation::entities_with).
     ///
-    /// What the turn left in a log of decisions is taken out by
+    /// To drop the decision records of the turn, call
     /// [`DecisionLog::forget_after`](crate::explain::DecisionLog::forget_after).
     ///
-    /// `None` if no turn is remembered.
+    /// Returns `None` if no turn can be undone.
     ///
     /// # Panics
-    /// Panics if an observer of a component does. The turn has been taken back by then.
+    /// Panics if an observer of a component panics. The turn is undone by then.
     pub fn undo(&mut self, world: &mut World) -> Option<LoggedTurn<K>> {
         let record = self.records.pop_back()?;
         let turn = self.log.turns.pop()?;
@@ -37,17 +36,16 @@ impl<K: TurnActionKind> Turns<K> {
         Some(turn)
     }
 
-    /// Plays a log: in a world that is as that one was at the beginning, with turns that were built in
-    /// the same way, it comes to the same state.
+    /// Replays a log. In a world that equals the original at its beginning, with turns that were built
+    /// the same way, it leads to the same state.
     ///
-    /// The handles of entities that are brought are the same unless a turn was undone that ran out of
-    /// [vacancies](super::TurnsBuilder::vacancies), and others were taken in its place.
+    /// The handles of entities that are brought are the same, unless a turn that ran out of
+    /// [vacancies](super::TurnsBuilder::vacancies) was undone and others were taken in its place.
     ///
-    /// Nothing is drawn; a turn that was broken off while it was drawn ends where it did.
+    /// Nothing is drawn. A turn that its drawing callback broke off ends at the same point.
     ///
     /// # Errors
-    /// Returns an error if this is not so, at the first turn that shows it. The turns until then
-    /// have been taken.
+    /// Returns an error at the first turn that diverges. The turns before it have been taken.
     ///
     /// # Panics
     /// Panics like [`take_turn`](Self::take_turn).

@@ -1,4 +1,4 @@
-//! The undo journal: the values before each change, taken back last first.
+//! The undo journal: the values before each change, undone in reverse order.
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
@@ -9,16 +9,16 @@ use formic_ecs::{Codec, CodecError, Component, Entity, World};
 use super::error::TurnsSaveError;
 use super::schedule::Ticket;
 
-/// One step that can be taken back.
+/// One step that can be undone.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Step {
-    /// A component changed; what was there is the last value of the column of this number.
+    /// A component changed; the earlier value is the last one of the column with this index.
     Component(usize),
     /// A vacant entity was taken.
     Took(Entity),
     /// A turn was scheduled.
     Scheduled(Ticket),
-    /// A turn of this entity was struck out.
+    /// A turn of this entity was cancelled.
     Unscheduled(Ticket, Entity),
 }
 
@@ -26,20 +26,20 @@ pub(super) enum Step {
 #[derive(Default)]
 pub(super) struct Journal {
     steps: VecDeque<Step>,
-    /// How many steps are forgotten; together with those above, all that ever were.
+    /// The number of dropped steps. Together with the length of `steps` it is the number of all steps
+    /// ever made.
     pub(super) forgotten: u64,
     columns: Vec<(TypeId, Box<dyn AnySaved>)>,
-    /// How many of the columns are of components that the turns were told of before the game began;
-    /// they are the first.
+    /// The number of columns of declared components, which come first.
     declared: usize,
 }
 
-/// The value that a component had, and whether it was enabled.
+/// The earlier value of a component, and whether it was enabled.
 struct Saved<T> {
     values: VecDeque<(Entity, Option<(T, bool)>)>,
 }
 
-/// A journal as it is saved: the values of each component by its codec, under its name.
+/// A journal in its saved form: the values of each component, written by its codec, with its name.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct SavedJournal {
     forgotten: u64,
@@ -47,7 +47,7 @@ pub(super) struct SavedJournal {
     steps: VecDeque<Step>,
 }
 
-/// What stands before a value in bytes.
+/// The byte before a value.
 const ABSENT: u8 = 0;
 const DISABLED: u8 = 1;
 const ENABLED: u8 = 2;
@@ -57,9 +57,9 @@ trait AnySaved: Send + Sync {
     fn len(&self) -> usize;
     /// Writes all values.
     fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError>;
-    /// A column of the same component with the values that were written.
+    /// Reads a column of the same component from written values.
     fn read(&self, bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError>;
-    /// Gives an entity back what it had. The value is off the list before any observer runs.
+    /// Restores the last value. It is removed from the list before any observer runs.
     fn restore_last(&mut self, world: &mut World) -> Option<Entity>;
     fn forget_first(&mut self);
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -101,14 +101,15 @@ impl<T: Component + Clone> AnySaved for Saved<T> {
         let (entity, value) = self.values.pop_back()?;
         match value {
             Some((value, enabled)) => {
-                // Where the entity was despawned behind our back there is nothing to restore.
+                // If other code has despawned the entity, there is nothing to restore.
                 let insert = || drop(world.insert(entity, value));
                 let inserted = catch_unwind(AssertUnwindSafe(insert));
                 if T::ENABLEABLE {
-                    // An observer may have taken the component at once: then there is no bit to set.
+                    // An observer may have removed the component at once: then there is no bit to set.
                     world.set_enabled::<T>(entity, enabled).unwrap_or_default();
                 }
-                // An observer has panicked: the value is there all the same, and its bit is now.
+                // An observer has panicked: the value is in place nevertheless, and by now its bit is
+                // too.
                 inserted.unwrap_or_else(|panic| resume_unwind(panic));
             }
             None if world.has::<T>(entity) => drop(world.remove::<T>(entity)),
@@ -127,12 +128,12 @@ impl<T: Component + Clone> AnySaved for Saved<T> {
 }
 
 impl Journal {
-    /// How many steps there ever were.
+    /// The number of all steps ever made.
     pub(super) fn end(&self) -> u64 {
         self.forgotten + self.steps.len() as u64
     }
 
-    /// Writes down what an entity has of `T` now, which is about to change.
+    /// Saves an entity's value of `T`, which is about to change.
     pub(super) fn save<T: Component + Clone>(&mut self, world: &World, entity: Entity) {
         let enabled = |value: &T| {
             (value.clone(), !T::ENABLEABLE || world.is_enabled::<T>(entity).unwrap_or(true))
@@ -145,7 +146,7 @@ impl Journal {
         }
     }
 
-    /// The number of the column of `T`.
+    /// The index of the column of `T`.
     fn column<T: Component + Clone>(&mut self) -> usize {
         let id = TypeId::of::<T>();
         let index = self.columns.iter().position(|&(known, _)| known == id);
@@ -155,13 +156,13 @@ impl Journal {
         })
     }
 
-    /// Has a column for `T` from the beginning, so that its values can be read from bytes.
+    /// Creates a column for `T` before the game begins, so that its values can be read from bytes.
     pub(super) fn declare<T: Component + Clone>(&mut self) {
         self.column::<T>();
         self.declared = self.columns.len();
     }
 
-    /// As it is saved, unless a value is of a component that was not declared.
+    /// The journal in its saved form, unless it has a value of a component that was not declared.
     pub(super) fn to_saved(&self) -> Result<SavedJournal, TurnsSaveError> {
         let mut columns = Vec::new();
         for (number, (_, column)) in self.columns.iter().enumerate() {
@@ -178,7 +179,7 @@ impl Journal {
         Ok(SavedJournal { forgotten: self.forgotten, columns, steps: self.steps.clone() })
     }
 
-    /// What was saved, as a journal of the same components as this one.
+    /// A journal from its saved form, with the same components as this one.
     pub(super) fn loaded(&self, saved: SavedJournal) -> Result<Self, TurnsSaveError> {
         let none = |(id, column): &(TypeId, Box<dyn AnySaved>)| Ok((*id, column.read(&[])?));
         let columns = self.columns[..self.declared].iter().map(none);
@@ -189,7 +190,7 @@ impl Journal {
             forgotten: saved.forgotten,
             steps: saved.steps,
         };
-        // The number here of each column that was saved.
+        // The index here of each saved column.
         let mut places = Vec::new();
         for (component, values) in saved.columns {
             let place = journal.columns.iter().position(|(_, column)| column.name() == component);
@@ -203,7 +204,7 @@ impl Journal {
                 },
             }
         }
-        // There is a value for each step that brings one back, and none besides.
+        // There must be exactly one value for each step that restores one.
         let mut counts = vec![0; journal.columns.len()];
         for step in &mut journal.steps {
             if let Step::Component(column) = step {
@@ -218,22 +219,22 @@ impl Journal {
         is_whole.then_some(journal).ok_or(TurnsSaveError::Malformed)
     }
 
-    /// Writes down a step that is no change of a component.
+    /// Adds a step that is not a change of a component.
     pub(super) fn push(&mut self, step: Step) {
         self.steps.push_back(step);
     }
 
-    /// The last step that came after the `start`-th, off the list.
+    /// Takes the last step if it is the `start`-th or later.
     pub(super) fn pop_after(&mut self, start: u64) -> Option<Step> {
         if self.end() > start { self.steps.pop_back() } else { None }
     }
 
-    /// Takes the last change of this column back; whose it was.
+    /// Undoes the last change of this column. Returns its entity.
     pub(super) fn restore(&mut self, column: usize, world: &mut World) -> Option<Entity> {
         self.columns[column].1.restore_last(world)
     }
 
-    /// Forgets all steps before the `start`-th.
+    /// Drops all steps before the `start`-th.
     pub(super) fn forget_before(&mut self, start: u64) {
         while self.forgotten < start {
             let Some(step) = self.steps.pop_front() else { return };

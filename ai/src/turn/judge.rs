@@ -1,4 +1,4 @@
-//! One action before the rules, and what becomes of it.
+//! The judgement of one action by the rules, and its commit.
 
 use formic_ecs::World;
 
@@ -12,21 +12,21 @@ use super::situation::Situation;
 use super::trace::{Cause, Fate, TracedRuling};
 use super::turns::Turns;
 
-/// How many entities an action can bring, about.
+/// The approximate maximum number of entities that an action can bring.
 const BROUGHT_MAX: usize = 1 << 16;
 
-/// What the rules make of an action.
+/// The outcome of an action before the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It happens.
     Accepted,
-    /// The rule of this number rejected it; the [trace](Turns::trace) has its name.
+    /// The rule with this number rejected it; the [trace](Turns::trace) has its name.
     Rejected(usize),
-    /// It never came before the rules.
+    /// It was never put before the rules.
     Refused(Refusal),
 }
 
-/// Whether an action is written into the trace.
+/// Whether an action is recorded in the trace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tracing {
     On,
@@ -34,18 +34,18 @@ enum Tracing {
 }
 
 impl<K: TurnActionKind> Turns<K> {
-    /// What would become of an action, were it decided now. Nothing happens, and the trace stays
-    /// that of the last turn.
+    /// The outcome of an action if it were decided now. Nothing happens, and the trace stays that of the
+    /// last turn.
     ///
-    /// For minds: an enemy asks before it walks.
+    /// Minds use it: an enemy checks before it walks.
     pub fn judge(&mut self, world: &mut World, kind: K) -> Decision {
         let (_, decision) = self.weigh(world, kind, Cause::Decision(None), 0, Tracing::Off);
         self.abandon();
         decision
     }
 
-    /// Brings one action before the rules and does it if they let it. What follows from either is
-    /// waiting afterwards. `is_seen` says whether there is something new to draw.
+    /// Puts one action before the rules and commits it if they accept. Its reactions are queued
+    /// afterwards. Also returns whether there is something new to draw.
     pub(super) fn process(
         &mut self,
         world: &mut World,
@@ -77,8 +77,8 @@ impl<K: TurnActionKind> Turns<K> {
         (decision, is_seen)
     }
 
-    /// Asks the rules. What they react with is in the queues afterwards, and the action that is
-    /// accepted or rejected is bound.
+    /// Asks the rules. Afterwards their reactions are queued, and an accepted or rejected action is
+    /// bound.
     fn weigh(
         &mut self,
         world: &mut World,
@@ -87,7 +87,7 @@ impl<K: TurnActionKind> Turns<K> {
         time: u64,
         tracing: Tracing,
     ) -> (usize, Decision) {
-        // Something is left only where a rule has panicked while it was asked.
+        // Reactions are only left if a rule has panicked.
         self.reactions.clear();
         let mut rewrites = 0;
         let mut is_asked = true;
@@ -122,7 +122,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Binds a kind. Where it brings more than are vacant, more are made.
+    /// Binds a kind. If it needs more vacant entities than there are, more are made.
     fn bind_in(&mut self, world: &mut World, kind: &K) -> Result<(), Refusal> {
         loop {
             let now = Situation::now(world, &self.cells);
@@ -135,8 +135,8 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Asks one rule after the other about the bound action: which one rejected it first, and what
-    /// one rewrote it to. One rejection is enough: a rewrite that comes later is not heard.
+    /// Asks the rules about the bound action one after the other. Returns the first rule that rejected
+    /// it, or a rewrite with its rule. One rejection is enough: a later rewrite is ignored.
     fn ask(
         &mut self,
         world: &World,
@@ -174,7 +174,7 @@ impl<K: TurnActionKind> Turns<K> {
         (rejected, None)
     }
 
-    /// Whether a viewer sees it when the bound action is done.
+    /// Whether a viewer sees the commit of the bound action.
     pub(super) fn is_seen(&self, world: &World) -> bool {
         let (now, action) = (Situation::now(world, &self.cells), &self.action);
         let is_visible = |id| self.visible.is_empty() || self.visible.contains(&id);
@@ -182,14 +182,15 @@ impl<K: TurnActionKind> Turns<K> {
             && self.seen.as_ref().is_none_or(|seen| seen(&now, &now.after(action), action))
     }
 
-    /// Does the bound action: removals, then insertions; the cells know of it before anything else runs.
+    /// Commits the bound action: removals, then insertions. The cells are updated before any other code
+    /// runs.
     pub(super) fn commit(&mut self, world: &mut World) {
         for index in 0..self.action.scheduled.len() {
             let (entity, delay) = self.action.scheduled[index];
             self.schedule(entity, delay);
         }
         let gone = self.action.inserted::<Gone>();
-        // Behind the steps that there are now: the turn is known by where it begins.
+        // After the current steps: a turn is identified by its first step.
         let until = self.journal.end() + 1;
         self.graves.extend(gone.map(|(entity, _)| (until, entity)));
         let gone = self.action.inserted::<Gone>();

@@ -7,19 +7,19 @@ use formic_ecs::Entity;
 pub struct LoggedTurn<K> {
     /// The actor whose turn it was, if any.
     pub actor: Option<Entity>,
-    /// What was decided.
+    /// The decision.
     pub kind: K,
-    /// The state hash after the turn, where one was taken, see
+    /// The state hash after the turn, if one was taken, see
     /// [`TurnsBuilder::hash_every`](super::TurnsBuilder::hash_every).
     pub hash: Option<u64>,
-    /// After how many actions and points in real time the frame that [draws](super::Frame) broke the turn
-    /// off, if it did. A replay does the same.
+    /// The number of actions and points in real time after which the callback that [draws](super::Frame)
+    /// broke the turn off, if it did. A replay does the same.
     pub broken_off: Option<usize>,
 }
 
-/// All turns of a game that cost something, in their order: enough to play it again.
+/// All turns of a game that cost something, in order: enough to replay it.
 ///
-/// It is saved by serde, as text for instance:
+/// It is saved with serde, for instance as text:
 ///
 /// ```
 /// use formic_ai::turn::{LoggedTurn, TurnLog};

@@ -1,28 +1,28 @@
-//! Turns: actions as data, rules that judge them before they happen, and a schedule.
+//! Turn-based games: actions as data, rules that judge them before they happen, and a schedule.
 //!
-//! In a turn-based game little happens by itself. An actor decides on an action; rules say whether
-//! it happens and what follows from it; then it is another actor's turn. Here an action is a value
-//! that says which components change, so that it can be looked at, judged, rewritten, foreseen,
-//! logged and undone.
+//! In a turn-based game little happens by itself. An actor decides on an action; rules say whether it
+//! happens and what follows from it; then it is another actor's turn. Here an action is a value that says
+//! which components change, so that it can be inspected, judged, rewritten, foreseen, logged and undone.
 //!
 //! # Vocabulary
 //!
-//! * A **kind** ([`TurnActionKind`]) is what can be done in the game: a small enum of yours. It is
-//!   what minds decide, what rules answer with, what scripts and logs consist of.
-//! * A **[`TurnAction`]** is what a kind comes to in the world as it is: components to insert and to
-//!   remove. A flag is a component without fields. It is made when the turn of the action has come,
-//!   not when it was decided.
+//! * A **kind** ([`TurnActionKind`]) is something that can be done in the game: a value of a small enum
+//!   of yours. Minds decide on kinds, rules answer with them, and scripts and logs consist of them.
+//! * A **[`TurnAction`]** is the effect of a kind in the current world: components to insert and to
+//!   remove. A flag is a component without fields. The action is made when its turn has come, not when it
+//!   was decided.
 //! * A **[`Situation`]** is the world as it is, or as it would be [after](Situation::after) an action,
 //!   with the same getters and without a copy.
-//! * **Cells** are a spatial hash: who is where, how many of them have a component, which ones. What
-//!   names a cell is up to you.
-//! * A **[`Rule`]** looks at one component of an action and says `Accept`, `Reject` or `Rewrite`, and
-//!   whether to keep checking. One `Reject` is enough. What follows are **[`Reactions`]**: kinds that
-//!   come before the same rules, at once or after a delay within the turn.
-//! * A **[`RealTime`]** hook runs at every point inside a turn: what flies and bursts by itself.
-//! * The **[`TurnSchedule`]** says whose turn it is, by time and then by who was first. A **[`Ticket`]**
-//!   is a place in it.
-//! * The **[`Trace`]** of a turn says why everything happened; [`Trace::note`] puts it beside the
+//! * **Cells** are a spatial hash: which entities are in each cell, and how many and which of them have a
+//!   component. You choose the type that names a cell.
+//! * A **[`Rule`]** looks at one component of an action and answers `Accept`, `Reject` or `Rewrite`, and
+//!   whether to keep checking. One `Reject` is enough. Rules add **[`Reactions`]**: kinds that are put
+//!   before the same rules, at once or after a delay within the turn.
+//! * A **[`RealTime`]** hook runs at every point inside a turn, for things that fly and burst by
+//!   themselves.
+//! * The **[`TurnSchedule`]** is the turn order: by time, then in the order of scheduling. A
+//!   **[`Ticket`]** is a place in it.
+//! * The **[`Trace`]** of a turn says why everything happened. [`Trace::note`] records it beside the
 //!   decisions of other minds.
 //!
 //! # A purse that holds two coins
@@ -58,7 +58,8 @@
 //!
 //! # A bump opens a door
 //!
-//! Cells say who is where, a rule answers with another action, and both turns can be undone:
+//! Cells know which entities they contain, a rule answers with another action, and both turns can be
+//! undone:
 //!
 //! ```
 //! use formic_ai::turn::{CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -111,35 +112,35 @@
 //!
 //! # What happens in a turn
 //!
-//! 1. The kind is bound. Where it makes no sense, or is about an entity that is gone, it is refused.
-//! 2. The rules that look at what changes are asked, in their order. One rejection is enough, also
-//!    against a rule that would rewrite the action later on. A rewritten action starts again with the
-//!    first rule.
-//! 3. If it is accepted, removals are made, then insertions, then the cells are brought up to date,
-//!    and if anything can be seen it is drawn.
-//! 4. What was added with the final verdict waits behind what waits already; what was added with the
-//!    other one is dropped. Go on with 1 until nothing is due.
-//! 5. With hooks: time goes on to the next point or delayed action, whichever is first (actions
-//!    before hooks), until nothing waits and nothing moves.
-//! 6. The actor gets its next turn, unless it is gone; the turn is logged.
+//! 1. The kind is bound. If it makes no sense, or concerns an entity that is gone, it is refused.
+//! 2. The rules that look at the changed components are asked, in order. One rejection is enough, even
+//!    against a rule that would rewrite the action later. A rewritten action starts again with the first
+//!    rule.
+//! 3. If the action is accepted, removals are applied, then insertions, then the cells are updated; if
+//!    anything can be seen, it is drawn.
+//! 4. Reactions that were added with the final verdict are queued after those that wait already; those
+//!    added with the other verdict are dropped. The turn continues with step 1 until nothing is due.
+//! 5. With hooks, time advances to the next point or delayed action, whichever is first (actions before
+//!    hooks), until nothing waits and nothing moves.
+//! 6. The actor gets its next turn, unless it is gone. The turn is logged.
 //!
-//! If user code panics in the middle of it, the whole turn is taken back before the panic goes on.
+//! If user code panics during a turn, the whole turn is undone before the panic continues.
 //!
-//! All of it is bounded: actions, rewrites and points in a turn, turns that can be undone, and what a
-//! trace keeps. Order decides everywhere: of entities, rules, delays and tickets; nothing depends on
-//! addresses, clocks or chance.
+//! Everything is bounded: actions, rewrites and points in a turn, turns that can be undone, and the size
+//! of a trace. Everything is ordered: entities, rules, delays and tickets. Nothing depends on addresses,
+//! clocks or chance.
 //!
-//! Entities are not spawned and despawned by actions, since handles that come back by undoing have to
-//! be the same: those that can be brought wait as [`Vacant`], and who is taken out stays as [`Gone`],
-//! without other components.
+//! Actions do not spawn and despawn entities, since undoing has to bring back the same handles: entities
+//! that can be brought wait as [`Vacant`], and those that are taken out stay as [`Gone`], without other
+//! components.
 //!
 //! # When to use it, and when not
 //!
-//! Use it if rules speak about *what is about to happen*, and where it matters that a move can be refused,
-//! foreseen, explained or taken back: roguelikes, tactics, puzzles, board games. Not where everything
-//! moves all the time: that is what systems are for, and inside a turn [`RealTime`]. The actions of
-//! [`crate::action`] are another thing: what an agent does over many ticks. A mind of this crate can
-//! well decide which kind comes next.
+//! Use it if rules are about *what is about to happen*, and if a move must be refused, foreseen,
+//! explained or undone: roguelikes, tactics, puzzles, board games. Do not use it if everything moves all
+//! the time: that is the job of systems and, inside a turn, of [`RealTime`]. The actions of
+//! [`crate::action`] are something else: what an agent does over many ticks. A mind of this crate can
+//! decide which kind comes next.
 
 mod action;
 mod cell_changes;

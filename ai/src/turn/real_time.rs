@@ -9,7 +9,7 @@ use super::action::TurnAction;
 use super::draft::TurnActionKind;
 use super::situation::Situation;
 
-/// Whether the turn has to go on for a hook's sake.
+/// Whether a hook requires the turn to continue.
 #[derive(
     Clone,
     Copy,
@@ -26,11 +26,11 @@ use super::situation::Situation;
 pub enum Motion {
     /// Something still moves.
     Moving,
-    /// The hook has nothing to wait for.
+    /// The hook waits for nothing.
     Still,
 }
 
-/// A point in the real time of a turn, as a hook sees it.
+/// A point in the real time of a turn, as passed to a hook.
 pub struct Point<'a, K: TurnActionKind> {
     pub(super) now: Situation<'a, K::Cell>,
     pub(super) action: &'a mut TurnAction,
@@ -41,34 +41,34 @@ pub struct Point<'a, K: TurnActionKind> {
 debug_fields!([K: TurnActionKind] Point<'_, K>: time);
 
 impl<'a, K: TurnActionKind> Point<'a, K> {
-    /// When it is, counted from the beginning of the turn.
+    /// The time since the beginning of the turn.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.time
     }
 
-    /// The world as it is, with its cells; both know what the hook writes only when it has ended.
+    /// The world with its cells. Neither sees the writes of the hook until it has returned.
     #[must_use]
     pub fn now(&self) -> Situation<'a, K::Cell> {
         self.now
     }
 
-    /// Gives a component to an entity, or a new value, when the hook has ended.
+    /// Inserts a component into an entity, or replaces its value, after the hook has returned.
     pub fn insert<T: Component + Clone>(&mut self, entity: Entity, value: T) {
         self.action.insert(entity, value);
     }
 
-    /// Takes a component from an entity when the hook has ended.
+    /// Removes a component from an entity after the hook has returned.
     pub fn remove<T: Component + Clone>(&mut self, entity: Entity) {
         self.action.remove::<T>(entity);
     }
 
-    /// Asks for a turn action, which comes before the rules at this very point.
+    /// Requests a turn action, which is put before the rules at this very point.
     pub fn request(&mut self, kind: K) {
         self.request_after(0, kind);
     }
 
-    /// Asks for a turn action, which comes before the rules later.
+    /// Requests a turn action, which is put before the rules later.
     pub fn request_after(&mut self, delay: u64, kind: K) {
         self.requests.push((delay, kind));
     }
@@ -76,16 +76,15 @@ impl<'a, K: TurnActionKind> Point<'a, K> {
 
 type Run<K> = Box<dyn FnMut(&mut Point<'_, K>) -> Motion + Send + Sync>;
 
-/// A hook that runs at every discrete point inside a turn: what moves by itself, in place of a
-/// chain of reactions.
+/// A hook that runs at every discrete point inside a turn, for things that move by themselves, in place
+/// of a chain of reactions.
 ///
-/// It may ask for turn actions, and it may write components itself. What it writes goes past the
-/// rules, but is undone with the turn. It cannot bring or take out entities: for that there are
-/// requests.
+/// It may request turn actions, and it may write components itself. Its writes bypass the rules, but are
+/// undone with the turn. It cannot bring or take out entities: request an action for that.
 ///
 /// # Panics
 ///
-/// Panics if the hook writes to an entity that is not alive; the turn is taken back then.
+/// Panics if the hook writes to an entity that is not alive; the turn is undone then.
 ///
 /// ```
 /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
@@ -117,7 +116,7 @@ pub struct RealTime<K: TurnActionKind> {
 debug_fields!([K: TurnActionKind] RealTime<K>: name);
 
 impl<K: TurnActionKind> RealTime<K> {
-    /// A hook of this name.
+    /// Creates a hook with this name.
     pub fn new(
         name: impl Into<String>,
         run: impl FnMut(&mut Point<'_, K>) -> Motion + Send + Sync + 'static,
@@ -125,7 +124,7 @@ impl<K: TurnActionKind> RealTime<K> {
         Self { name: name.into().into(), run: Box::new(run) }
     }
 
-    /// What it is called.
+    /// The name of the hook.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

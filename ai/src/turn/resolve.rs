@@ -1,4 +1,4 @@
-//! The resolution of a turn: an action, all that follows from it, and what moves in real time.
+//! The resolution of a turn: an action, everything that follows from it, and real time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,20 +14,20 @@ use super::situation::Situation;
 use super::trace::{Cause, TracedPoint};
 use super::turns::{Record, Turns};
 
-/// Whose turn is next.
+/// The actor of the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// An actor whose mind can be asked at once.
+    /// An actor whose mind can decide at once.
     Ready(Entity),
-    /// The player's turn: nothing happens until there is a decision from outside. This is a state
-    /// and takes no time of the processor.
+    /// A player: nothing happens until a decision comes from outside. This is a state, and uses no
+    /// processor time.
     Waiting(Entity),
     /// No actor has a turn.
     Nobody,
 }
 
 impl Next {
-    /// Whose turn it is, if any.
+    /// The actor of the next turn, if there is one.
     #[must_use]
     pub const fn entity(self) -> Option<Entity> {
         match self {
@@ -37,92 +37,92 @@ impl Next {
     }
 }
 
-/// What there is to draw: the world right after a commit that can be seen.
+/// A frame to draw: the world right after a commit that can be seen.
 #[derive(Debug)]
 pub struct Frame<'a, C> {
     /// The world.
     pub now: Situation<'a, C>,
-    /// When it is, counted from the beginning of the turn, in the units of
+    /// The time since the beginning of the turn, in the units of
     /// [`TurnsBuilder::step`](super::TurnsBuilder::step).
     pub time: u64,
 }
 
-/// Draws nothing, and lets the turn go on: for [`Turns::take_turn`] without a viewer.
+/// A callback for [`Turns::take_turn`] without a viewer: draws nothing, and lets the turn continue.
 pub fn unseen<C>(_: &Frame<'_, C>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// The frame that draws.
+/// The callback that draws.
 pub(super) type Draw<'a, C> = dyn FnMut(&Frame<'_, C>) -> ControlFlow<()> + 'a;
 
-/// Why a turn ended before everything that followed from it was done.
+/// The reason why a turn ended before everything that followed from it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stopped {
-    /// There were too many actions: most likely a chain of reactions without end.
+    /// There were too many actions: most likely an endless chain of reactions.
     TooManyActions {
-        /// How many there may be in a turn.
+        /// The maximum number of actions in a turn.
         limit: usize,
-        /// How many were waiting, and never happened.
+        /// The number of actions that were waiting and never happened.
         dropped: usize,
     },
     /// There were too many points in real time: something moves without end.
     TooManyPoints {
-        /// How many there may be in a turn.
+        /// The maximum number of points in a turn.
         limit: usize,
-        /// How many actions were waiting, and never happened.
+        /// The number of actions that were waiting and never happened.
         dropped: usize,
     },
-    /// The frame that draws did not want to go on.
+    /// The callback that draws broke the turn off.
     Interrupted {
-        /// How many actions were waiting, and never happened.
+        /// The number of actions that were waiting and never happened.
         dropped: usize,
     },
 }
 
-/// How a turn went.
+/// The outcome of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEnd {
-    /// What became of the action that was decided; the trace has all others.
+    /// The outcome of the decided action; the trace has all others.
     pub decision: Decision,
-    /// Whether it cost the turn. A player's turn in which nothing was done does not: the player is
-    /// asked again. That of others does.
+    /// Whether it cost the turn. A player's turn in which nothing was done does not: the player is asked
+    /// again. The turn of any other actor does.
     pub spent: bool,
-    /// How many actions were done.
+    /// The number of actions that were committed.
     pub commits: usize,
-    /// How many were rejected or refused.
+    /// The number of actions that were rejected or refused.
     pub rejections: usize,
-    /// How many times there was something new to draw.
+    /// The number of times that there was something new to draw.
     pub frames: usize,
-    /// How long it took, in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step).
+    /// The duration of the turn, in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step).
     pub time: u64,
-    /// Whether something was cut off. What had been done until then stays done.
+    /// The reason why the turn was cut off, if it was. What had been done until then stays done.
     pub stopped: Option<Stopped>,
 }
 
-/// It is another actor's turn: the one who decided was interrupted meanwhile.
+/// The error that it is another actor's turn: the actor that decided was interrupted meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not the turn of {actor}{}", .next.map_or_else(String::new, |next| format!(" but of {next}")))]
 pub struct NotTheirTurn {
-    /// Who decided.
+    /// The actor that decided.
     pub actor: Entity,
-    /// Whose turn it is.
+    /// The actor whose turn it is.
     pub next: Option<Entity>,
 }
 
-/// A turn that is to be taken.
+/// A turn to take.
 pub(super) struct Turn<K> {
     /// The actor whose turn it is, if any.
     pub(super) place: Option<(Ticket, Entity)>,
     pub(super) kind: K,
     /// Whether it costs nothing if nothing is done.
     pub(super) is_free_if_rejected: bool,
-    /// After how many steps it is broken off, whichever frame draws: it was when it was logged.
+    /// The number of steps after which it is broken off, as it was when it was logged.
     pub(super) steps_max: Option<usize>,
 }
 
 impl<K: TurnActionKind> Turns<K> {
-    /// Whose turn is next. Nothing is changed by asking.
+    /// The actor of the next turn. The call changes nothing.
     #[must_use]
     pub fn next(&self, world: &World) -> Next {
         match self.next_place(world) {
@@ -132,24 +132,25 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// The first turn of a living actor: turns do not know of those who went by other ways.
+    /// The first turn of a living actor: the schedule does not know of actors that were despawned by
+    /// other means.
     fn next_place(&self, world: &World) -> Option<(Ticket, Entity)> {
         self.schedule.iter().find(|&(_, entity)| self.now(world).is_alive(entity))
     }
 
-    /// Takes the next turn: `actor` has decided on this. `draw` sees the world after each commit that
-    /// can be seen; a `Break` drops what would still have followed in this turn.
+    /// Takes the next turn with the decision of `actor`. `draw` sees the world after each commit that can
+    /// be seen; a `Break` drops what would still have followed in this turn.
     ///
-    /// Afterwards the actor has its next turn, [`duration`](TurnActionKind::duration) later, and the
-    /// turn is in the log; but see [`TurnEnd::spent`].
+    /// Afterwards the actor has its next turn, [`duration`](TurnActionKind::duration) later, and the turn
+    /// is in the log, unless it was not [spent](TurnEnd::spent).
     ///
     /// # Errors
-    /// Returns an error if it is not that actor's turn: it died, say, while the player was thinking.
-    /// Nothing happens.
+    /// Returns an error if it is not that actor's turn: it died while the player was thinking, for
+    /// instance. Nothing happens.
     ///
     /// # Panics
-    /// Panics if a rule, a hook, an observer or the drawing frame does. The whole turn has been taken
-    /// back by then; the trace shows how far it came.
+    /// Panics if a rule, a hook, an observer or `draw` panics. The whole turn is undone by then; the
+    /// trace shows how far it came.
     pub fn take_turn(
         &mut self,
         world: &mut World,
@@ -177,8 +178,8 @@ impl<K: TurnActionKind> Turns<K> {
         Ok(self.whole_turn(world, turn, draw))
     }
 
-    /// Does something out of turn, for no actor in particular: a lever that a script pulls. It goes
-    /// through the rules and into the log like any other turn, if anything is done.
+    /// Takes an action out of turn, for no particular actor: a lever that a script pulls. It goes through
+    /// the rules, and into the log like any other turn, if anything is done.
     ///
     /// # Panics
     /// Panics like [`take_turn`](Self::take_turn).
@@ -192,8 +193,8 @@ impl<K: TurnActionKind> Turns<K> {
         self.whole_turn(world, turn, &mut draw)
     }
 
-    /// Lets all actors take turns until the player has to decide, none is left, or so many turns
-    /// are over; who comes next. `decide` is the minds.
+    /// Lets all actors take turns until a player has to decide, none is left, or this many turns are
+    /// over. Returns who is next. `decide` is the mind of all actors.
     ///
     /// # Panics
     /// Panics like [`take_turn`](Self::take_turn).
@@ -207,7 +208,7 @@ impl<K: TurnActionKind> Turns<K> {
         for _ in 0..turn_count_max {
             let Next::Ready(actor) = self.next(world) else { break };
             let kind = decide(self, world, actor);
-            // The decision may have ended the turn of the one who decides: on to the next.
+            // Deciding may have ended the actor's turn: continue with the next.
             drop(self.take_turn(world, actor, kind, &mut draw));
         }
         self.next(world)
@@ -225,8 +226,7 @@ impl<K: TurnActionKind> Turns<K> {
             sequence: self.schedule.sequence,
         };
         self.trace.clear();
-        // A panic ends the turn, and is given on once the turn has been taken back: no caller ever
-        // sees half of one.
+        // A panic ends the turn, and continues once the turn is undone: no caller ever sees half a turn.
         let half = AssertUnwindSafe(|| self.half_turn(world, turn, record, draw));
         let (end, logged) = catch_unwind(half).unwrap_or_else(|panic| {
             self.take_back_half(world, record);
@@ -239,7 +239,7 @@ impl<K: TurnActionKind> Turns<K> {
         end
     }
 
-    /// A turn, but that it cannot be undone yet, and is not in the log.
+    /// Takes a turn, except for making it undoable and logging it.
     fn half_turn(
         &mut self,
         world: &mut World,
@@ -260,12 +260,12 @@ impl<K: TurnActionKind> Turns<K> {
             return (end, None);
         }
         if let Some((ticket, actor)) = place {
-            // Those before it are of entities that went by other ways than turns.
+            // Turns before it belong to entities that were despawned by other means.
             while let Some((first, _)) = self.schedule.first().filter(|&(it, _)| it <= ticket) {
                 self.cancel(first);
             }
             if self.now(world).is_alive(actor) {
-                // No actor fails again and again in no time at all.
+                // No actor may fail again and again without time passing.
                 let least = u64::from(!is_done);
                 self.schedule(actor, kind.duration().max(least));
             }
@@ -288,17 +288,18 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Despawns the entities that are gone and that no turn would bring back which can be undone.
+    /// Despawns entities that are gone, once no turn that can be undone would bring them back.
     fn bury(&mut self, world: &mut World) {
         let oldest = self.records.front().map_or(self.journal.end(), |it| it.journal_start);
         while let Some(&(_, entity)) = self.graves.front().filter(|(until, _)| *until <= oldest) {
             self.graves.pop_front();
-            // The game may have done so before.
+            // The game may have despawned it before.
             _ = world.despawn(entity);
         }
     }
 
-    /// Does an action and all that follows from it; how it went, and in how many steps.
+    /// Resolves an action and everything that follows from it. Returns the outcome, and the number of
+    /// steps.
     fn resolve(
         &mut self,
         world: &mut World,
@@ -320,7 +321,7 @@ impl<K: TurnActionKind> Turns<K> {
         let mut next_point = self.step;
         self.enqueue(kind, 0, Cause::Decision(actor));
         while end.stopped.is_none() {
-            // Actions that are due come before the hooks of the same moment.
+            // Actions that are due precede the hooks of the same time.
             let due = self.pending.first_key_value().map(|(&(time, _), _)| time);
             if let Some(due) = due.filter(|&due| self.hooks.is_empty() || due <= next_point) {
                 end.time = due;
@@ -352,7 +353,7 @@ impl<K: TurnActionKind> Turns<K> {
         (end, steps)
     }
 
-    /// Does the action that comes next.
+    /// Processes the next action.
     fn one_action(
         &mut self,
         world: &mut World,

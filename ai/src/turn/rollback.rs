@@ -1,4 +1,4 @@
-//! Taking back what was done since the beginning of a turn, also of one that a panic cut off.
+//! Rollback to the beginning of a turn, also of a turn that a panic cut off.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,10 +9,9 @@ use super::journal::Step;
 use super::turns::{Record, Turns};
 
 impl<K: TurnActionKind> Turns<K> {
-    /// Takes back everything since the beginning of a turn, the last first.
+    /// Undoes everything since the beginning of a turn, in reverse order.
     ///
-    /// An observer that panics does not stop it. The first panic is given back, for the caller to go on
-    /// with.
+    /// A panic in an observer does not stop it. The first panic is returned, for the caller to resume.
     pub(super) fn roll_back(
         &mut self,
         world: &mut World,
@@ -29,7 +28,7 @@ impl<K: TurnActionKind> Turns<K> {
             self.graves.pop_back();
         }
         if outcome.is_err() {
-            // The cells were not told of the change whose observer has panicked.
+            // The cells do not know of the change whose observer has panicked.
             self.cells.rebuild(world);
         }
         outcome
@@ -48,10 +47,10 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Takes back a turn that a panic has cut off, before any other code sees it.
+    /// Undoes a turn that a panic has cut off, before any other code sees it.
     pub(super) fn take_back_half(&mut self, world: &mut World, record: Record) {
         self.abandon();
-        // The panic that began it all goes on; what comes after it is less worth knowing.
+        // The first panic continues; later ones are less informative.
         drop(self.roll_back(world, record));
         self.cells.rebuild(world);
     }

@@ -1,4 +1,4 @@
-//! Rules: what speaks against a turn action, and what follows from it.
+//! Rules: objections to turn actions, and reactions to them.
 
 use std::any::TypeId;
 
@@ -8,30 +8,30 @@ use super::action::TurnAction;
 use super::draft::TurnActionKind;
 use super::situation::Situation;
 
-/// What a rule says of an action.
+/// The answer of a rule to an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<K> {
-    /// Nothing speaks against it.
+    /// The rule has no objection.
     Accept,
-    /// It does not happen. One such verdict is enough, whatever the rules that are asked later say:
-    /// what is rejected is not rewritten any more.
+    /// It does not happen. One such answer is enough, whatever later rules answer: a rejected action is
+    /// not rewritten.
     Reject,
-    /// Something else happens in its place, unless a rule before has rejected it. The new action is
-    /// judged from the first rule on; with [`StopChecking`](Checking::StopChecking) it is accepted
-    /// as it is.
+    /// Another action happens instead, unless an earlier rule has rejected this one. The new action is
+    /// judged from the first rule on; with [`StopChecking`](Checking::StopChecking) it is accepted as it
+    /// is.
     Rewrite(K),
 }
 
-/// Whether the rules that come later are asked.
+/// Whether later rules are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checking {
-    /// They are.
+    /// They are asked.
     KeepChecking,
-    /// They are not.
+    /// They are not asked.
     StopChecking,
 }
 
-/// A verdict, and whether it is the last one.
+/// An answer, and whether it is the last one.
 ///
 /// ```
 /// use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -76,45 +76,45 @@ pub enum Checking {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling<K> {
-    /// What the rule says.
+    /// The answer of the rule.
     pub verdict: Answer<K>,
-    /// Whether other rules are asked.
+    /// Whether later rules are asked.
     pub checking: Checking,
 }
 
 impl<K> Ruling<K> {
-    /// Nothing speaks against it; ask the others.
+    /// No objection; later rules are asked.
     #[must_use]
     pub const fn pass() -> Self {
         Self { verdict: Answer::Accept, checking: Checking::KeepChecking }
     }
 
-    /// Nothing speaks against it, and the other rules need not be asked.
+    /// No objection; later rules are not asked.
     #[must_use]
     pub const fn accept() -> Self {
         Self { verdict: Answer::Accept, checking: Checking::StopChecking }
     }
 
-    /// It does not happen, and the other rules need not be asked.
+    /// The action does not happen; later rules are not asked.
     #[must_use]
     pub const fn reject() -> Self {
         Self { verdict: Answer::Reject, checking: Checking::StopChecking }
     }
 
-    /// Something else happens, if the rules let it.
+    /// Another action happens instead, if the rules accept it.
     #[must_use]
     pub const fn rewrite(kind: K) -> Self {
         Self { verdict: Answer::Rewrite(kind), checking: Checking::KeepChecking }
     }
 
-    /// The same verdict, and the other rules are asked as well.
+    /// Keeps the answer, but has later rules asked.
     #[must_use]
     pub fn keep_checking(mut self) -> Self {
         self.checking = Checking::KeepChecking;
         self
     }
 
-    /// The same verdict, and no other rule is asked.
+    /// Keeps the answer, and has no later rule asked.
     #[must_use]
     pub fn stop_checking(mut self) -> Self {
         self.checking = Checking::StopChecking;
@@ -124,9 +124,9 @@ impl<K> Ruling<K> {
 
 /// An action before the rules.
 pub struct Case<'a, K: TurnActionKind> {
-    /// What is to be done.
+    /// The decided kind.
     pub kind: &'a K,
-    /// What it changes.
+    /// The changes.
     pub action: &'a TurnAction,
     /// The world as it is.
     pub now: Situation<'a, K::Cell>,
@@ -136,20 +136,20 @@ pub struct Case<'a, K: TurnActionKind> {
 
 debug_fields!([K: TurnActionKind] Case<'_, K>: kind, action);
 
-/// What follows, by which rule's word, and how long after.
+/// An action that follows from a rule, after a delay.
 #[derive(Debug)]
 pub(super) struct Reaction<K> {
-    /// The number of the action that the rule looked at, in the trace.
+    /// The number in the trace of the action that the rule looked at.
     pub(super) to: usize,
     pub(super) rule: usize,
     pub(super) delay: u64,
     pub(super) kind: K,
 }
 
-/// What rules want to happen next: turn actions that will come before the same rules.
+/// The reactions of rules: turn actions that will be put before the same rules.
 ///
-/// What a rule adds together with the verdict `Accept` happens if the action does in the end; what
-/// it adds together with `Reject`, if it does not.
+/// Reactions that a rule adds with the answer `Accept` happen if the action happens in the end; those
+/// added with `Reject` happen if it does not.
 ///
 /// ```
 /// use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -215,8 +215,8 @@ impl<K> Reactions<K> {
 
     /// Adds a turn action that follows later within the turn.
     ///
-    /// The delay is in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step), which the
-    /// game chooses: milliseconds, say.
+    /// The delay is in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step), which the game
+    /// chooses: milliseconds, for instance.
     pub fn push_after(&mut self, delay: u64, kind: K) {
         self.current.push(Reaction { to: self.to, rule: self.rule, delay, kind });
     }
@@ -225,14 +225,13 @@ impl<K> Reactions<K> {
         (self.to, self.rule) = (to, rule);
     }
 
-    /// How many wait in the queue of this verdict.
+    /// The number of reactions in both queues.
     pub(super) fn len(&self) -> usize {
         self.accepted.len() + self.rejected.len()
     }
 
-    /// Puts what was added with a verdict into its queue. A rewritten action is another one, with
-    /// which what was said before has nothing to do; where it comes too late to be done, nor has
-    /// what was to follow from it.
+    /// Queues the reactions that were added with an answer. A rewrite drops earlier reactions, since they
+    /// are about another action; a rewrite that comes too late drops its own.
     fn settle(&mut self, verdict: &Answer<K>) {
         match verdict {
             Answer::Accept => self.accepted.append(&mut self.current),
@@ -249,7 +248,7 @@ impl<K> Reactions<K> {
         }
     }
 
-    /// What follows from the verdict. The other queue is emptied: it was about what did not happen.
+    /// The reactions to the verdict. The other queue is emptied: it was about what did not happen.
     pub(super) fn decide(&mut self, accepted: bool) -> impl Iterator<Item = Reaction<K>> + '_ {
         let (kept, dropped) = if accepted {
             (&mut self.accepted, &mut self.rejected)
@@ -269,36 +268,35 @@ impl<K> Reactions<K> {
     }
 }
 
-/// A component that an action gives to an entity.
+/// A component that an action inserts into an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change<'a, T> {
-    /// Who gets it.
+    /// The entity that gets it.
     pub entity: Entity,
     /// Its value.
     pub value: &'a T,
 }
 
-/// What a rule is made of, once its component is known.
+/// The function of a rule, for any type of component.
 type Judge<K> = Box<dyn Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync>;
 
-/// Which actions a rule is asked about.
+/// The actions that a rule is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LooksAt {
-    /// All of them.
+    /// All actions.
     Everything,
-    /// Those that insert a component of this type.
+    /// Actions that insert a component of this type.
     Inserted(TypeId),
-    /// Those that remove one.
+    /// Actions that remove one.
     Removed(TypeId),
 }
 
-/// Something that looks at turn actions before they happen: it may reject or rewrite them, and say
-/// what follows.
+/// A rule that looks at turn actions before they happen: it may reject or rewrite them, and add
+/// reactions.
 ///
-/// A rule changes nothing itself. It says which component it looks at, and is asked only about
-/// actions that change that one: once for each entity concerned. Rules are asked in the order in
-/// which they were added, unless one says that it must [precede](Rule::before) or
-/// [follow](Rule::behind) another.
+/// A rule changes nothing itself. It names the component that it looks at, and is asked only about
+/// actions that change it: once for each entity concerned. Rules are asked in the order in which they
+/// were added, unless a rule must [precede](Rule::before) or [follow](Rule::behind) another.
 ///
 /// ```
 /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
@@ -330,7 +328,7 @@ pub struct Rule<K: TurnActionKind> {
 debug_fields!([K: TurnActionKind] Rule<K>: name, before, behind);
 
 impl<K: TurnActionKind> Rule<K> {
-    /// A rule that is asked about each entity that is given a component of this type.
+    /// A rule that is asked about each entity into which a component of this type is inserted.
     pub fn on<T: Component + Clone>(
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, Change<'_, T>, &mut Reactions<K>) -> Ruling<K>
@@ -358,7 +356,7 @@ impl<K: TurnActionKind> Rule<K> {
         })
     }
 
-    /// A rule that is asked about every action, once.
+    /// A rule that is asked once about every action.
     pub fn always(
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
@@ -377,7 +375,7 @@ impl<K: TurnActionKind> Rule<K> {
         Self { name, before: Vec::new(), behind: Vec::new(), looks_at, judge }
     }
 
-    /// The rule must be asked before the rule of that name.
+    /// Requires that the rule is asked before the rule with that name.
     ///
     /// ```
     /// # use formic_ai::turn::{Draft, Fate, Refusal, TurnActionKind, Turns, unseen};
@@ -402,21 +400,21 @@ impl<K: TurnActionKind> Rule<K> {
         self
     }
 
-    /// The rule must be asked after the rule of that name.
+    /// Requires that the rule is asked after the rule with that name.
     #[must_use]
     pub fn behind(mut self, rule: impl Into<String>) -> Self {
         self.behind.push(rule.into());
         self
     }
 
-    /// What it is called.
+    /// The name of the rule.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Asks about one change after the other, until one is rewritten or nothing more is to be asked.
+/// Asks about one change after the other, until one is rewritten or the rule stops checking.
 fn ask_about<K, I>(
     changes: impl Iterator<Item = I>,
     reactions: &mut Reactions<K>,
@@ -430,7 +428,7 @@ fn ask_about<K, I>(
         match ruling.verdict {
             Answer::Reject => whole.verdict = Answer::Reject,
             Answer::Rewrite(_) if !reactions.is_rejected => return ruling,
-            // It was said, and comes too late: the others are asked as after any rejection.
+            // The rewrite comes too late: the other changes are asked about as after any rejection.
             Answer::Rewrite(other) if matches!(whole.verdict, Answer::Accept) => {
                 whole.verdict = Answer::Rewrite(other);
             }

@@ -1,4 +1,4 @@
-//! Rules in their order, indexed by the component they look at.
+//! The ordered rules of a game, indexed by the component they look at.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::rule::{LooksAt, Rule};
 pub(super) struct RuleBook<K: TurnActionKind> {
     pub(super) rules: Vec<Rule<K>>,
     pub(super) names: Vec<Arc<str>>,
-    /// For each component the rules that look at its insertion, and those that look at its removal,
-    /// a bit for each rule.
+    /// For each component the rules that look at its insertion, and those that look at its removal, one
+    /// bit per rule.
     by_component: Vec<(TypeId, [Vec<u64>; 2])>,
     /// The rules that look at every action.
     always: Vec<u64>,
-    /// The rules to be asked about the action that is judged.
+    /// The rules to ask about the current action.
     due: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl<K: TurnActionKind> Default for RuleBook<K> {
 }
 
 impl<K: TurnActionKind> RuleBook<K> {
-    /// Puts rules in order: as they were added, but that each comes after those that precede it.
+    /// Orders the rules: as they were added, except that each comes after those that must precede it.
     pub(super) fn new(rules: Vec<Rule<K>>) -> Result<Self, RuleError> {
         let order = order(&rules)?;
         let mut slots: Vec<Option<Rule<K>>> = rules.into_iter().map(Some).collect();
@@ -54,7 +54,7 @@ impl<K: TurnActionKind> RuleBook<K> {
         Ok(book)
     }
 
-    /// The rules that look at a component, to be added to.
+    /// The masks of the rules that look at a component, to be extended.
     fn masks(&mut self, component: TypeId) -> &mut [Vec<u64>; 2] {
         let known = self.by_component.iter().position(|&(id, _)| id == component);
         let index = known.unwrap_or_else(|| {
@@ -65,7 +65,7 @@ impl<K: TurnActionKind> RuleBook<K> {
         &mut self.by_component[index].1
     }
 
-    /// Finds out which rules an action concerns. The rules are not asked yet.
+    /// Finds the rules that an action concerns, without asking them.
     pub(super) fn look_up(&mut self, action: &TurnAction) {
         self.due.copy_from_slice(&self.always);
         for (component, column) in action.columns() {
@@ -91,8 +91,8 @@ impl<K: TurnActionKind> RuleBook<K> {
     }
 }
 
-/// The order of rules, by their numbers (Kahn's algorithm; of those that could be next, the one
-/// that was added first).
+/// The order of rules, by their numbers (Kahn's algorithm; among candidates, the one that was added
+/// first).
 fn order<K: TurnActionKind>(rules: &[Rule<K>]) -> Result<Vec<usize>, RuleError> {
     let find = |rule: &Rule<K>, name: &String| {
         rules
@@ -128,8 +128,8 @@ fn order<K: TurnActionKind>(rules: &[Rule<K>]) -> Result<Vec<usize>, RuleError> 
     Ok(order)
 }
 
-/// Rules that precede each other, each the next. Every rule that is not done has a predecessor
-/// that is not done either, so that going back and back comes to one a second time.
+/// A cycle of rules, each of which precedes the next. Every rule that is not done has a predecessor that
+/// is not done, so following predecessors arrives at some rule a second time.
 fn cycle(predecessors: &[Vec<usize>], is_done: &[bool]) -> Vec<usize> {
     let mut way: Vec<usize> = Vec::new();
     let mut at = is_done.iter().position(|done| !done);

@@ -1,4 +1,4 @@
-//! Turns as bytes, beside the world that they belong to.
+//! Saved turns, stored beside a snapshot of their world.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::log::{LoggedTurn, TurnLog};
 use super::schedule::TurnSchedule;
 use super::turns::{Record, Turns, vacant_in};
 
-/// Turns as they are saved. The decisions of the log are bytes of their codec.
+/// Turns in their saved form. The decisions of the log are bytes of their codec.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct SavedTurns {
     clock: u64,
@@ -24,9 +24,9 @@ struct SavedTurns {
 }
 
 impl<K: TurnActionKind> Turns<K> {
-    /// Everything that lasts from one turn to the next as bytes, to be kept beside a
-    /// [snapshot](World::snapshot) of the world: whose turn it is when, the log, and what undoing
-    /// brings back. `kinds` writes the decisions in the log.
+    /// Saves everything that lasts from one turn to the next, to be stored beside a
+    /// [snapshot](World::snapshot) of the world: the schedule, the log, and what undoing needs. `kinds`
+    /// writes the decisions in the log.
     ///
     /// ```
     /// use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns, unseen};
@@ -64,7 +64,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`TurnsSaveError`] if a value that undoing would bring back, or a decision, cannot be
+    /// Returns [`TurnsSaveError`] if a decision, or a value that undoing would restore, cannot be
     /// written.
     pub fn save(&self, kinds: Codec<K>) -> Result<Vec<u8>, TurnsSaveError> {
         let mut log = Vec::new();
@@ -87,12 +87,11 @@ impl<K: TurnActionKind> Turns<K> {
         written.map(|()| bytes).map_err(|_| TurnsSaveError::Malformed)
     }
 
-    /// Goes on from what was [saved](Self::save) by turns that were built alike. The world is the one
+    /// Loads what was [saved](Self::save) by turns that were built the same way. The world is the one
     /// that was saved with them, and has been restored already. The trace is empty.
     ///
     /// # Errors
-    /// Returns [`TurnsSaveError`] if the bytes are not what such turns have saved. Nothing has
-    /// changed then.
+    /// Returns [`TurnsSaveError`] if the bytes are not those of such turns. Nothing has changed then.
     pub fn load(
         &mut self,
         world: &World,
@@ -109,7 +108,7 @@ impl<K: TurnActionKind> Turns<K> {
             let kind = read.ok_or(TurnsSaveError::Decision)?;
             log.turns.push(LoggedTurn { actor, kind, hash, broken_off });
         }
-        // Turns are undone from the last one back: each has its place in the journal, and in the log.
+        // Turns are undone from the last one back: each needs its place in the journal and in the log.
         let starts = || records.iter().map(|record| record.journal_start);
         let is_consistent = starts().is_sorted()
             && starts().next().is_none_or(|first| first >= journal.forgotten)

@@ -1,12 +1,12 @@
-//! The turn order: by time, and among equals by who was scheduled first.
+//! The turn order: by time, and at equal times in the order of scheduling.
 
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 
 use formic_ecs::{Entity, HashState, StateHasher};
 
-/// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
-/// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
+/// A place in a [`TurnSchedule`], valid for one turn: no other ticket of the schedule is ever equal to
+/// it, whatever is undone. If undoing brings its turn back, it is valid again.
 #[derive(
     Clone,
     Copy,
@@ -25,22 +25,23 @@ use formic_ecs::{Entity, HashState, StateHasher};
 #[repr(C)]
 pub struct Ticket {
     time: u64,
-    /// Decides among turns of one time. It comes back by undoing, so that the same decisions lead to
-    /// the same state.
+    /// Decides among turns at the same time. Undoing restores it, so that the same decisions lead to the
+    /// same state.
     sequence: u64,
-    /// Never comes back, and decides nothing.
+    /// Never restored. It makes tickets distinct, and never decides the order.
     stamp: u64,
 }
 
 impl Ticket {
-    /// When the turn is, in the units of [`TurnActionKind::duration`](super::TurnActionKind::duration).
+    /// The time of the turn, in the units of
+    /// [`TurnActionKind::duration`](super::TurnActionKind::duration).
     #[must_use]
     pub const fn time(self) -> u64 {
         self.time
     }
 }
 
-/// Turns in the order of their time; those of one time in the order in which they were scheduled.
+/// The scheduled turns, ordered by time; at equal times in the order of scheduling.
 ///
 /// ```
 /// use formic_ai::turn::TurnSchedule;
@@ -62,7 +63,7 @@ pub struct TurnSchedule {
 }
 
 impl TurnSchedule {
-    /// A schedule without turns.
+    /// Creates a schedule without turns.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -77,34 +78,34 @@ impl TurnSchedule {
         ticket
     }
 
-    /// Strikes a turn out, and says whose it was; `None` where there is no such turn any more.
+    /// Cancels a turn, and returns its entity; `None` if there is no such turn any more.
     pub fn cancel(&mut self, ticket: Ticket) -> Option<Entity> {
         self.turns.remove(&ticket)
     }
 
-    /// Puts a turn back that was struck out.
+    /// Restores a cancelled turn.
     pub(super) fn restore(&mut self, ticket: Ticket, entity: Entity) {
         self.turns.insert(ticket, entity);
     }
 
-    /// The next turn, and whose it is.
+    /// The next turn, and its entity.
     #[must_use]
     pub fn first(&self) -> Option<(Ticket, Entity)> {
         self.turns.first_key_value().map(|(&ticket, &entity)| (ticket, entity))
     }
 
-    /// All turns in their order.
+    /// All turns in order.
     pub fn iter(&self) -> impl Iterator<Item = (Ticket, Entity)> + '_ {
         self.turns.iter().map(|(&ticket, &entity)| (ticket, entity))
     }
 
-    /// The turns of one entity in their order. Looks at all turns: few games have many thousands,
-    /// and a list of each entity's would cost every turn more.
+    /// The turns of one entity in order. It visits all turns: few games have many thousands, and a list
+    /// per entity would make every turn more expensive.
     pub fn tickets_of(&self, entity: Entity) -> impl Iterator<Item = Ticket> + '_ {
         self.iter().filter(move |&(_, whose)| whose == entity).map(|(ticket, _)| ticket)
     }
 
-    /// How many turns there are.
+    /// The number of turns.
     #[must_use]
     pub fn len(&self) -> usize {
         self.turns.len()

@@ -1,4 +1,4 @@
-//! The world as it is, or as it would be after an action: the same questions.
+//! The world as it is, or as it would be after an action, with one interface.
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,8 @@ use super::cells::{CellName, Cells};
 
 /// The world as it is, or as it would be after a [`TurnAction`], with the same getters.
 ///
-/// Nothing is copied: what the action inserts is looked up there, what it removes is not seen, and
-/// all else is the world's.
+/// Nothing is copied: inserted components are looked up in the action, removed ones are hidden, and
+/// everything else comes from the world.
 ///
 /// ```
 /// # use formic_ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
@@ -61,7 +61,7 @@ impl<'a, C: CellName> Situation<'a, C> {
         Self { world, cells, action: None }
     }
 
-    /// The world as it would be after this action, and this one alone.
+    /// The world as it would be after this action alone.
     #[must_use]
     pub fn after(self, action: &'a TurnAction) -> Self {
         Self { action: Some(action), ..self }
@@ -88,7 +88,7 @@ impl<'a, C: CellName> Situation<'a, C> {
         }
     }
 
-    /// Whether an entity is in the world, neither [`Vacant`] nor [`Gone`].
+    /// Whether an entity is in the game: in the world, and neither [`Vacant`] nor [`Gone`].
     ///
     /// ```
     /// # use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns, unseen};
@@ -115,7 +115,7 @@ impl<'a, C: CellName> Situation<'a, C> {
         self.world.contains(entity) && !self.has::<Vacant>(entity) && !self.has::<Gone>(entity)
     }
 
-    /// What is in a cell.
+    /// The contents of a cell.
     #[must_use]
     pub fn cell(&self, name: C) -> CellView<'a, C> {
         CellView { situation: *self, name }
@@ -130,10 +130,10 @@ impl<'a, C: CellName> Situation<'a, C> {
         }
     }
 
-    /// All entities that have a component, enabled or not, in their order.
+    /// All entities that have a component, enabled or not, in ascending order.
     ///
-    /// A query comes by entities as their rows lie, which undoing may change; this order stays. It
-    /// takes memory and time by how many there are.
+    /// A query visits entities in the order of their rows, which undoing may change; this order is
+    /// stable. It takes memory and time in proportion to their number.
     ///
     /// ```
     /// # use formic_ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
@@ -167,22 +167,22 @@ impl<'a, C: CellName> Situation<'a, C> {
         all
     }
 
-    /// What the action changes in the cells, if there is one.
+    /// The changes of the action in the cells, if there is one.
     fn changes(&self) -> Option<Cow<'a, CellChanges<C>>> {
         self.action.map(|action| CellChanges::of(self.world, self.cells, action))
     }
 
-    /// The world as it is now, without the action: for queries over all entities.
+    /// The world as it is now, without the action, for queries over all entities.
     #[must_use]
     pub fn world(&self) -> &'a World {
         self.world
     }
 }
 
-/// What is in a cell of a [`Situation`].
+/// The contents of a cell of a [`Situation`].
 ///
-/// Components that the turns aggregate are counted already; others are looked for among the
-/// entities of the cell.
+/// Components that the turns aggregate are counted in advance; others are searched among the entities of
+/// the cell.
 ///
 /// ```
 /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnAction, TurnActionKind, Turns};
@@ -234,14 +234,14 @@ impl<C: CellName> fmt::Debug for CellView<'_, C> {
 }
 
 impl<'a, C: CellName> CellView<'a, C> {
-    /// All entities in the cell, in their order.
+    /// All entities in the cell, in ascending order.
     #[must_use]
     pub fn entities(&self) -> CellEntities<'a, C> {
         self.list(None)
     }
 
-    /// Those of a list that is kept of the cell whom the action leaves on it, and those whom it
-    /// brings there.
+    /// The list of a cell without the entities that the action takes from it, and with those that it
+    /// adds.
     fn list(&self, aggregate: Option<usize>) -> CellEntities<'a, C> {
         let kept = self.situation.cells.list(self.name, aggregate);
         let changes = match self.situation.changes() {
@@ -252,10 +252,10 @@ impl<'a, C: CellName> CellView<'a, C> {
         CellEntities { kept, changes, next: 0, aggregate }
     }
 
-    /// How many entities in the cell have a component.
+    /// The number of entities in the cell that have a component.
     ///
-    /// Of a component that the turns aggregate this takes the time of a look-up, however many an
-    /// action moves: what it changes is worked out once, when it is first asked for.
+    /// For a component that the turns aggregate this takes the time of a lookup, however many entities an
+    /// action moves: its changes are computed once, when they are first needed.
     #[must_use]
     pub fn count<T: Component>(&self) -> usize {
         match self.situation.cells.aggregate(TypeId::of::<T>()) {
@@ -264,7 +264,7 @@ impl<'a, C: CellName> CellView<'a, C> {
         }
     }
 
-    /// How many all entities are, or those with an aggregate.
+    /// The number of all entities, or of those with an aggregate.
     fn len(&self, aggregate: Option<usize>) -> usize {
         let now = self.situation.cells.list(self.name, aggregate).len();
         let more = self.situation.changes().map_or(0, |it| it.more(self.name, aggregate));
@@ -277,7 +277,7 @@ impl<'a, C: CellName> CellView<'a, C> {
         self.count::<T>() > 0
     }
 
-    /// The entities in the cell that have a component, in their order.
+    /// The entities in the cell that have a component, in ascending order.
     pub fn with<T: Component>(&self) -> impl Iterator<Item = Entity> + use<'a, T, C> {
         let situation = self.situation;
         let aggregate = situation.cells.aggregate(TypeId::of::<T>());
@@ -298,14 +298,14 @@ impl<'a, C: CellName> CellView<'a, C> {
     }
 }
 
-/// The entities in a cell, in their order: see [`CellView::entities`].
+/// The entities in a cell, in ascending order: see [`CellView::entities`].
 pub struct CellEntities<'a, C: CellName> {
-    /// Those who are there now.
+    /// The entities that are there now.
     kept: &'a [Entity],
     changes: Cow<'a, [CellChange<C>]>,
-    /// The first of the changes that was not looked at.
+    /// The index of the first change that was not visited.
     next: usize,
-    /// Which component they have to have, by its number.
+    /// The aggregate that they must have, by index.
     aggregate: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The trace of a turn: actions, rules, verdicts and reactions as a tree.
+//! The trace of a turn: actions, rules, answers and reactions as a tree.
 
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -10,40 +10,40 @@ use super::draft::TurnActionKind;
 use super::error::Refusal;
 use super::rule::{Answer, Checking};
 
-/// Why an action came before the rules.
+/// The reason why an action was put before the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// An actor decided it, or the game.
     Decision(Option<Entity>),
-    /// A rule answered with it.
+    /// A rule reacted with it.
     Reaction {
-        /// The number of the action that the rule looked at, in the trace.
+        /// The number in the trace of the action that the rule looked at.
         to: usize,
         /// The number of the rule.
         rule: usize,
     },
-    /// A rule put it in the place of another.
+    /// A rule put it in the place of another action.
     Rewrite {
         /// The number of the other action in the trace.
         of: usize,
         /// The number of the rule.
         rule: usize,
     },
-    /// A real-time hook asked for it.
+    /// A real-time hook requested it.
     RealTime {
         /// The number of the hook.
         hook: usize,
     },
 }
 
-/// What became of an action.
+/// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It happened, and changed so many components.
+    /// It happened.
     Committed {
-        /// How many components were inserted or removed.
+        /// The number of components that were inserted or removed.
         changes: usize,
     },
     /// Some rule rejected it.
@@ -51,59 +51,59 @@ pub enum Fate {
         /// The number of the first rule that did.
         rule: usize,
     },
-    /// A rule put another in its place, which is among those below it.
+    /// A rule replaced it by another action, which is among its children.
     Rewritten,
-    /// It never came before the rules.
+    /// It was never put before the rules.
     Refused(Refusal),
     /// The panic of a rule or of an observer ended the turn.
     Unfinished,
 }
 
-/// What a rule said of an action.
+/// The answer of a rule to an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedRuling {
     /// The number of the rule.
     pub rule: usize,
-    /// What it said; not what an action was rewritten to.
+    /// The answer, without the action of a rewrite.
     pub said: Answer<()>,
-    /// Whether other rules were asked.
+    /// Whether later rules were asked.
     pub checking: Checking,
-    /// How many reactions it added.
+    /// The number of reactions that it added.
     pub reactions: usize,
 }
 
 /// An action of a [`Trace`].
 #[derive(Clone, Debug)]
 pub struct TracedAction<K> {
-    /// What was to be done.
+    /// The kind.
     pub kind: K,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
-    /// When, counted from the beginning of the turn.
+    /// The time since the beginning of the turn.
     pub time: u64,
-    /// What became of it.
+    /// The outcome.
     pub fate: Fate,
     rulings: Range<usize>,
 }
 
-/// What a real-time hook did at one point.
+/// The activity of a real-time hook at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedPoint {
     /// The number of the hook.
     pub hook: usize,
-    /// When, counted from the beginning of the turn.
+    /// The time since the beginning of the turn.
     pub time: u64,
-    /// How many components it changed itself.
+    /// The number of components that it changed itself.
     pub changes: usize,
-    /// How many turn actions it asked for.
+    /// The number of turn actions that it requested.
     pub requests: usize,
 }
 
-/// What happened in a turn, and why.
+/// Everything that happened in a turn, and why.
 ///
-/// Printing it gives the tree: below each action the rules that were asked, with their verdicts,
-/// and the actions that followed; from the 20th level on nothing is indented further. It has an upper bound; what is beyond that is only counted.
-/// Actions, rules and hooks have numbers, by which they refer to each other.
+/// Printing it shows the tree: below each action the rules that were asked, with their answers, and the
+/// actions that followed. From the 20th level on the indentation does not grow. The size is bounded;
+/// anything beyond the bound is only counted. Actions, rules and hooks refer to each other by numbers.
 ///
 /// ```
 /// use formic_ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -142,7 +142,7 @@ pub struct Trace<K> {
     left_out: usize,
 }
 
-/// How far a printed trace is indented, in levels.
+/// The maximum indentation of a printed trace, in levels.
 const DEPTH_MAX: usize = 20;
 
 impl<K> Trace<K> {
@@ -158,37 +158,37 @@ impl<K> Trace<K> {
         }
     }
 
-    /// All actions, in the order in which they came before the rules.
+    /// All actions, in the order in which they were put before the rules.
     #[must_use]
     pub fn actions(&self) -> &[TracedAction<K>] {
         &self.actions
     }
 
-    /// What the rules said of the action of this number, in the order in which they were asked.
+    /// The answers of the rules to the action with this number, in the order of asking.
     #[must_use]
     pub fn rulings(&self, action: usize) -> &[TracedRuling] {
         self.actions.get(action).map_or(&[], |action| &self.rulings[action.rulings.clone()])
     }
 
-    /// What real-time hooks did, but for points at which one did nothing.
+    /// The activity of real-time hooks, without points at which one did nothing.
     #[must_use]
     pub fn points(&self) -> &[TracedPoint] {
         &self.points
     }
 
-    /// The name of the rule of this number.
+    /// The name of the rule with this number.
     #[must_use]
     pub fn rule_name(&self, rule: usize) -> &str {
         self.rules.get(rule).map_or("", |name| name)
     }
 
-    /// The name of the real-time hook of this number.
+    /// The name of the real-time hook with this number.
     #[must_use]
     pub fn hook_name(&self, hook: usize) -> &str {
         self.hooks.get(hook).map_or("", |name| name)
     }
 
-    /// The actions that followed from the one of this number, rewritten ones included.
+    /// The actions that followed from the one with this number, including rewritten ones.
     pub fn children(&self, action: usize) -> impl Iterator<Item = usize> + '_ {
         self.actions.iter().enumerate().filter_map(move |(number, it)| match it.cause {
             Cause::Reaction { to: parent, .. } | Cause::Rewrite { of: parent, .. } => {
@@ -198,7 +198,7 @@ impl<K> Trace<K> {
         })
     }
 
-    /// How many actions and points there were beyond the limit.
+    /// The number of actions and points beyond the limit.
     #[must_use]
     pub fn left_out(&self) -> usize {
         self.left_out
@@ -211,7 +211,7 @@ impl<K> Trace<K> {
         self.left_out = 0;
     }
 
-    /// Begins with an action; its number, which may be beyond those that are kept.
+    /// Adds an action. Returns its number, which is invalid if the action is beyond the limit.
     pub(super) fn begin(&mut self, kind: &K, cause: Cause, time: u64) -> usize
     where
         K: Clone,
@@ -251,12 +251,12 @@ impl<K> Trace<K> {
 }
 
 impl<K: TurnActionKind> Trace<K> {
-    /// The tree as a text in which `name` is what an entity is called, such as
-    /// [`DecisionLog::name`](crate::explain::DecisionLog::name). Printing says `entity 12`.
+    /// The tree as text, where `name` returns the name of an entity, such as
+    /// [`DecisionLog::name`](crate::explain::DecisionLog::name). Printing uses `entity 12`.
     #[must_use]
     pub fn described(&self, name: &dyn Fn(Entity) -> String) -> String {
         let mut text = String::new();
-        // A string takes all that is written.
+        // Writing into a string cannot fail.
         _ = self.write(&mut text, name);
         text
     }
@@ -283,8 +283,8 @@ impl<K: TurnActionKind> Trace<K> {
         }
     }
 
-    /// Writes an action and all that followed from it. The way down is a list of what is still to
-    /// be written, not recursion: a chain of reactions can be long.
+    /// Writes an action and everything that followed from it. It uses a list instead of recursion: a
+    /// chain of reactions can be long.
     fn write_tree(
         &self,
         text: &mut dyn Write,
@@ -348,7 +348,7 @@ impl<K: TurnActionKind> Trace<K> {
     }
 }
 
-/// So many things of a noun in the singular: "no changes", "1 change", "2 changes".
+/// A count with its noun, given in the singular: "no changes", "1 change", "2 changes".
 fn count(count: usize, noun: &str) -> String {
     match count {
         0 => format!("no {noun}s"),

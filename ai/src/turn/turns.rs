@@ -1,4 +1,4 @@
-//! The turns of a game: everything that lasts from one to the next.
+//! `Turns`: everything in a game of turns that lasts from one turn to the next.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ use super::schedule::{Ticket, TurnSchedule};
 use super::situation::Situation;
 use super::trace::{Cause, Trace};
 
-/// What there was before a turn, beside the components.
+/// The state before a turn, apart from the components.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Record {
     pub(super) journal_start: u64,
@@ -27,18 +27,19 @@ pub(super) struct Record {
     pub(super) sequence: u64,
 }
 
-/// The bounds of turns: a turn in which something goes on for ever is cut off.
+/// The bounds of turns: a turn in which something never ends is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// How many actions there may be in a turn, reactions included: one at least, 1,000 by default.
+    /// The maximum number of actions in a turn, including reactions: at least one, 1,000 by default.
     pub actions: usize,
-    /// How many times an action may be rewritten; 16 by default.
+    /// The maximum number of rewrites of an action; 16 by default.
     pub rewrites: u32,
-    /// How many points there may be in the real time of a turn; 10,000 by default.
+    /// The maximum number of points in the real time of a turn; 10,000 by default.
     pub points: usize,
-    /// How many turns can be undone; 1,000 by default. Entities that are [`Gone`] are kept as long.
+    /// The number of turns that can be undone; 1,000 by default. Entities that are [`Gone`] are kept as
+    /// long.
     pub undo: usize,
-    /// How many actions a trace keeps; 1,000 by default, 0 for none.
+    /// The maximum number of actions in a trace; 1,000 by default, 0 for none.
     pub trace: usize,
 }
 
@@ -50,10 +51,10 @@ impl Default for TurnLimits {
 
 type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> bool + Send + Sync>;
 
-/// The turns of a game: the rules, whose turn it is, the cells, and the log.
+/// The turns of a game: the rules, the schedule, the cells, and the log.
 ///
-/// It stands beside the world. Between turns the world may be read freely; the components that
-/// the turns know are written by turns alone, or else [`rebuild`](Self::rebuild) is told.
+/// It is separate from the world. Between turns the world may be read freely. Only turns may write the
+/// components that they know; after other writes call [`rebuild`](Self::rebuild).
 ///
 /// See the [module](super) for rules and undoing.
 ///
@@ -117,17 +118,17 @@ pub struct Turns<K: TurnActionKind> {
 
     pub(super) schedule: TurnSchedule,
     pub(super) clock: u64,
-    /// By their numbers.
+    /// Sorted by number.
     pub(super) vacant: VecDeque<Entity>,
-    /// The number of the next one.
+    /// The number of the next vacant entity.
     pub(super) vacant_next: u64,
-    /// Those that are gone, and since when in steps of the journal: they stay as long as a turn before
-    /// that can be undone.
+    /// The entities that are gone, each with the journal step that marks when. They stay as long as an
+    /// earlier turn can be undone.
     pub(super) graves: VecDeque<(u64, Entity)>,
 
     pub(super) action: TurnAction,
     pub(super) reactions: Reactions<K>,
-    /// Actions that are to come, by when they are due and in which order they were asked for.
+    /// The actions to come, by the time when they are due, then in the order in which they were queued.
     pub(super) pending: BTreeMap<(u64, u64), (K, Cause)>,
     pub(super) pending_sequence: u64,
     pub(super) requests: Vec<(u64, K)>,
@@ -142,7 +143,7 @@ pub struct Turns<K: TurnActionKind> {
 debug_fields!([K: TurnActionKind] Turns<K>: clock, schedule; log = |it| it.log.turns.len());
 
 impl<K: TurnActionKind> Turns<K> {
-    /// Turns of a game with these actions, to be told its rules.
+    /// Creates a builder for the turns of a game with this kind of actions.
     #[must_use]
     pub fn builder() -> TurnsBuilder<K> {
         let turns = Turns {
@@ -175,7 +176,7 @@ impl<K: TurnActionKind> Turns<K> {
         TurnsBuilder { turns, rules: Vec::new(), vacancies: 0 }
     }
 
-    /// The world as it is, with its cells.
+    /// The current world, with its cells.
     #[must_use]
     pub fn now<'a>(&'a self, world: &'a World) -> Situation<'a, K::Cell> {
         Situation::now(world, &self.cells)
@@ -187,25 +188,25 @@ impl<K: TurnActionKind> Turns<K> {
         &self.cells
     }
 
-    /// What a kind of action would change in the world as it is, written into `action`: to look at
-    /// the world [after](Situation::after) it.
+    /// Writes into `action` what a kind would change in the current world, to look at the world
+    /// [after](Situation::after) it.
     ///
     /// # Errors
-    /// Returns an error if it makes no sense here, or is about an entity that is gone. No rule was
+    /// Returns an error if the kind makes no sense here, or concerns an entity that is gone. No rule is
     /// asked.
     pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
         let now = Situation::now(world, &self.cells);
         bind(kind, now, &self.known, &self.vacant, action)
     }
 
-    /// Gives an entity its next turn, so long after the present one.
+    /// Gives an entity its next turn, this long after the current one.
     pub fn schedule(&mut self, entity: Entity, delay: u64) -> Ticket {
         let ticket = self.schedule.insert(entity, self.clock.saturating_add(delay));
         self.journal.push(Step::Scheduled(ticket));
         ticket
     }
 
-    /// Strikes a turn out, also one that a player is waiting for; says whose it was.
+    /// Cancels a turn, even one that a player is waiting for, and returns its entity.
     pub fn cancel(&mut self, ticket: Ticket) -> Option<Entity> {
         let entity = self.schedule.cancel(ticket)?;
         self.journal.push(Step::Unscheduled(ticket, entity));
@@ -224,11 +225,11 @@ impl<K: TurnActionKind> Turns<K> {
         self.clock
     }
 
-    /// Makes room for so many more entities that actions can [bring](super::Draft::spawn). Turns do so
-    /// by themselves when none is left; beforehand it saves the time in the middle of a turn.
+    /// Makes this many more entities that actions can [bring](super::Draft::spawn). Turns make more by
+    /// themselves when none is left; doing it beforehand saves time in the middle of a turn.
     ///
-    /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone.
-    /// Which one an action brings decides about its handle: a replay has to reserve the same.
+    /// From now on they are in the world, as [`Vacant`]. This is not part of a turn and is not undone. It
+    /// determines which handles actions get: a replay has to reserve the same number.
     ///
     /// ```
     /// use formic_ai::turn::{Draft, Refusal, TurnActionKind, Turns, unseen};
@@ -258,29 +259,29 @@ impl<K: TurnActionKind> Turns<K> {
         self.vacant.extend(world.spawn_batch((first..self.vacant_next).map(Vacant)));
     }
 
-    /// How many entities can be brought before more have to be made.
+    /// The number of entities that can be brought before more have to be made.
     #[must_use]
     pub fn vacancies(&self) -> usize {
         self.vacant.len()
     }
 
-    /// Why everything happened in the turn that was taken last.
+    /// The trace of the last turn.
     #[must_use]
     pub fn trace(&self) -> &Trace<K> {
         &self.trace
     }
 
-    /// All turns that cost something so far, but for those that were undone.
+    /// All turns so far that cost something, without those that were undone.
     #[must_use]
     pub fn log(&self) -> &TurnLog<K> {
         &self.log
     }
 
-    /// The hash of all that decides what comes next: the entities of the world, the schedule and the
+    /// The hash of everything that determines the future: the entities of the world, the schedule and the
     /// clock.
     ///
-    /// Entities that are [`Vacant`] or [`Gone`] are not in it. How many there are depends on how far
-    /// turns can be undone, and nothing else does on them but handles to come.
+    /// Entities that are [`Vacant`] or [`Gone`] are excluded. Their number depends on how far turns can
+    /// be undone, and only future handles depend on it.
     pub fn state_hash(&self, world: &World) -> StateHash {
         let there = world.query_ref_filtered::<Entity, (Without<Vacant>, Without<Gone>)>();
         world.state_hash_of(there).and(|hasher| {
@@ -289,9 +290,9 @@ impl<K: TurnActionKind> Turns<K> {
         })
     }
 
-    /// Looks at the world anew, after it was changed by something else than turns: it was restored,
-    /// say. Cells and vacancies are as the world has them, and the turns of those who are not there
-    /// are struck out. What was there before can no longer be undone.
+    /// Rebuilds the turns from the world, after something other than turns changed it, such as a restore.
+    /// Cells and vacancies are taken from the world, and turns of entities that are not alive are
+    /// cancelled. Earlier turns can no longer be undone.
     ///
     /// ```
     /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind, Turns};
@@ -331,7 +332,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Drops whatever is half done.
+    /// Drops all unfinished work.
     pub(super) fn abandon(&mut self) {
         self.pending.clear();
         self.pending_sequence = 0;
@@ -348,7 +349,7 @@ impl<K: TurnActionKind> Turns<K> {
     }
 }
 
-/// The entities that wait, by their numbers.
+/// The vacant entities, sorted by number.
 pub(super) fn vacant_in(world: &World) -> Vec<(Vacant, Entity)> {
     let vacant = world.query_ref::<(&Vacant, Entity)>();
     let mut vacant: Vec<(Vacant, Entity)> =
@@ -357,7 +358,7 @@ pub(super) fn vacant_in(world: &World) -> Vec<(Vacant, Entity)> {
     vacant
 }
 
-/// What [`Turns`] are to be told before the game begins.
+/// A builder for [`Turns`].
 pub struct TurnsBuilder<K: TurnActionKind> {
     turns: Turns<K>,
     rules: Vec<Rule<K>>,
@@ -367,7 +368,7 @@ pub struct TurnsBuilder<K: TurnActionKind> {
 debug_fields!([K: TurnActionKind] TurnsBuilder<K>: rules);
 
 impl<K: TurnActionKind> TurnsBuilder<K> {
-    /// A component that turns may change: who is despawned loses it.
+    /// Declares a component that turns may change. Entities that are despawned by a turn lose it.
     #[must_use]
     pub fn component<T: Component + Clone>(mut self) -> Self {
         let known = Known::of::<T>();
@@ -377,32 +378,32 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// The component that says in which cell an entity is. There is one of these.
+    /// Declares the component that says in which cell an entity is. There is one such component.
     #[must_use]
     pub fn position<P: CellPosition<Cell = K::Cell>>(mut self) -> Self {
         self.turns.cells.set_position::<P>();
         self.component::<P>()
     }
 
-    /// A component of which each cell keeps a list of who has it, in the order of entities, so that
-    /// they are counted and found without a look at the others in the cell.
+    /// Declares a component for which each cell lists the entities that have it, in ascending order, so
+    /// that counting and finding them does not visit the others in the cell.
     ///
     /// # Panics
-    /// Panics if there are more than 64 components.
+    /// Panics if there are more than 64 such components.
     #[must_use]
     pub fn set<T: Component + Clone>(mut self) -> Self {
         self.turns.cells.add_aggregate::<T>();
         self.component::<T>()
     }
 
-    /// A rule, to be asked after those that were added before.
+    /// Adds a rule, which is asked after those that were added before.
     #[must_use]
     pub fn rule(mut self, rule: Rule<K>) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// A hook that runs at every point inside a turn, after those that were added before.
+    /// Adds a hook that runs at every point inside a turn, after those that were added before.
     ///
     /// ```
     /// use formic_ai::turn::{Draft, Motion, RealTime, Refusal, TurnActionKind, Turns, unseen};
@@ -450,8 +451,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// How far apart two points inside a turn are, in units that the game chooses; the delays of
-    /// reactions are in the same. 10 unless said otherwise.
+    /// Sets the time between two points inside a turn, in units that the game chooses; delays of
+    /// reactions are in the same units. The default is 10.
     ///
     /// # Panics
     /// Panics if it is 0.
@@ -462,22 +463,23 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// Whose turn waits for a decision from outside: who has this component.
+    /// Declares the component of players: their turns wait for a decision from outside.
     #[must_use]
     pub fn player<T: Component>(mut self) -> Self {
         self.turns.is_player = World::has::<T>;
         self
     }
 
-    /// A component whose changes can be seen. Where none is named, all changes can.
+    /// Declares a component whose changes can be seen. If none is declared, all changes can be seen.
     #[must_use]
     pub fn visible<T: Component>(mut self) -> Self {
         self.turns.visible.push(TypeId::of::<T>());
         self
     }
 
-    /// Which commits can be seen, of those that change something visible: it gets the world before
-    /// and after, and what changes. What a real-time hook has written comes before it in the same way.
+    /// Sets the function that decides which commits can be seen, among those that change something
+    /// visible. It gets the world before and after, and the changes. Writes of real-time hooks are passed
+    /// to it in the same way.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -524,34 +526,34 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// The bounds of turns, where the default ones do not suit.
+    /// Sets the bounds of turns.
     #[must_use]
     pub fn limits(mut self, limits: TurnLimits) -> Self {
         self.turns.limits = limits;
         self
     }
 
-    /// Takes the state hash after every so many turns and puts it into the log; never unless said.
-    /// It takes time by the size of the world.
+    /// Adds the state hash to the log after every `turns` turns; by default never. It takes time in
+    /// proportion to the size of the world.
     #[must_use]
     pub fn hash_every(mut self, turns: usize) -> Self {
         self.turns.hash_every = turns;
         self
     }
 
-    /// Room for so many entities that actions can bring, see [`Turns::reserve`], before more are made.
-    /// Those that are [`Vacant`] in the world already count.
+    /// Sets the number of entities that actions can bring before more are made, see [`Turns::reserve`].
+    /// Those that are already [`Vacant`] in the world count.
     #[must_use]
     pub fn vacancies(mut self, count: usize) -> Self {
         self.vacancies = count;
         self
     }
 
-    /// Puts the rules in order, looks at the world, and is ready for the first turn.
+    /// Orders the rules, reads the world, and is ready for the first turn.
     ///
     /// # Errors
-    /// Returns an error if two rules have one name, one names a rule that there is not, or rules
-    /// precede each other in a cycle. The world is as it was.
+    /// Returns an error if two rules have the same name, if one names a rule that does not exist, or if
+    /// rules precede each other in a cycle. The world is unchanged.
     pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
         let mut turns = self.turns;
         turns.rules = RuleBook::new(self.rules)?;

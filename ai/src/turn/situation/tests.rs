@@ -1,4 +1,4 @@
-//! Counting in the cells of a world as it would be: how much work, and in which state of them.
+//! Tests of counting in the cells of a future world: the amount of work, and the state of the cells.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use crate::turn::cells::{CellPosition, Cells};
 use crate::turn::situation::Situation;
 
 thread_local! {
-    /// How many times a position or the name of a cell was looked at.
+    /// The number of times that a position or the name of a cell was read.
     static LOOKS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -65,7 +65,7 @@ impl CellPosition for Position {
 #[derive(Component, Clone)]
 struct Solid;
 
-/// So many solid things in a row, one in each cell, and the cells.
+/// A row of solid things, one in each cell, with the cells.
 fn row(count: u32) -> (World, Cells<Name>, Vec<Entity>) {
     let mut world = World::new();
     let all = world.spawn_batch((0..count).map(|x| (Position(x), Solid)));
@@ -116,9 +116,9 @@ fn an_action_that_is_asked_about_again_is_about_the_cells_as_they_are_by_then() 
     world.get_mut::<Position>(all[1]).unwrap().0 = 2;
     cells.refresh(&world, all[1]);
     assert_eq!(solid(&world, &cells, &action), [0, 1, 2]);
-    // In the cells of another game no one has gone.
+    // In the cells of another game nothing has moved.
     assert_eq!(solid(&world, &row(3).1, &action), [0, 2, 1]);
-    // And the action becomes another one.
+    // The action changes.
     action.insert(all[0], Position(2));
     assert_eq!(solid(&world, &cells, &action), [0, 0, 3]);
     action.clear();
