@@ -1,4 +1,4 @@
-//! `why`: explains any entity in sentences.
+//! The explanation of any entity, in sentences.
 
 use formic_ecs::{Buffer, Entity, World};
 

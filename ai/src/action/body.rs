@@ -33,7 +33,7 @@ use crate::bits::{Bits, WORDS_MAX, set_bits};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body {
     first: First,
-    /// The words of the actions from the 64th on, if there are that many.
+    /// The words of the actions beyond the first 64, if there are any.
     more: Option<Box<[Word; WORDS_MAX - 1]>>,
 }
 

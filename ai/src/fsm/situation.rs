@@ -15,7 +15,7 @@ pub(super) struct Situation<'s, Q: QueryData> {
     pub(super) machine: &'s Machine<Q>,
     pub(super) agent: &'s FsmAgent,
     pub(super) body: &'s Body,
-    /// The buffer rather than its slice: resolving the slice costs time, and few transitions need it.
+    /// The buffer rather than its slice, which is only resolved where it is read.
     pub(super) memory: &'s Buffer<StateMemory>,
 }
 

@@ -124,7 +124,7 @@ impl<K> Ruling<K> {
 
 /// An action before the rules.
 pub struct Case<'a, K: TurnActionKind> {
-    /// The decided kind.
+    /// The kind of the action.
     pub kind: &'a K,
     /// The changes.
     pub action: &'a TurnAction,

@@ -134,14 +134,13 @@ impl Curve {
         Self::new(Shape::Polynomial(slope, exponent, x_shift, y_shift))
     }
 
-    /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, which goes from 0 to 1; a straight line for a rate
-    /// of 0.
+    /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, from 0 to 1. With a rate of 0 it is a straight line.
     #[must_use]
     pub fn growth(rate: f32) -> Self {
         Self::new(Shape::Growth(rate))
     }
 
-    /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, from 0 to 1. With a rate of 0 it is a straight line.
+    /// `1 / (1 + e ^ (-steepness * (x - midpoint)))`.
     #[must_use]
     pub fn logistic(steepness: f32, midpoint: f32) -> Self {
         Self::new(Shape::Logistic(steepness, midpoint))
