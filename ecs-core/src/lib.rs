@@ -149,8 +149,8 @@ pub mod __private {
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
-        AddressToken, BitsFetch, ChunkAddress, ChunkRef, MarkSlot, MutFetch, PartsItem, RangeToken,
-        RefFetch, RowToken, TermSlot, TermState, Values, WrapState, WriteFetch,
+        AddressToken, BitsFetch, ChunkAddress, ChunkRef, MarkSlot, PartsItem, RangeToken, RowToken,
+        TermSlot, TermState, Values, VersionedFetch, WrapState,
     };
     pub use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 }

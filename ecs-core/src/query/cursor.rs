@@ -14,7 +14,7 @@ use super::access::{Access, BorrowGuard};
 use super::column::{AddressToken, ChunkRef, RangeToken, RowToken};
 use super::data::{ColumnData, FetchOf, QueryData, QueryParts, ReadOnly, item};
 use super::filter::QueryFilter;
-use super::plan::{FirstChunkOf, MatchOf, Planned, TermsOf, matches_once};
+use super::plan::{FirstChunkOf, MatchOf, QueryPlanOf, TermsOf, matches_once};
 use super::term::Term;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::component::Registry;
@@ -96,18 +96,18 @@ impl<'w> SourceRight<'w> {
         self
     }
 
-    /// All entities that a planned query finds.
+    /// All entities that a query finds, by its plan, which was just extended.
     #[inline(always)]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         self,
-        planned: Planned<'w, Q, F>,
+        plan: &'w QueryPlanOf<Q, F>,
     ) -> Query<'w, Q, F> {
-        let source = self.to(planned.access());
+        let source = self.to(&plan.access);
         // The plan is of the world of the source, which is borrowed: no chunk comes, goes or moves (I-23).
-        let first_chunks = planned.first_chunks(source.directory);
+        let first_chunks = plan.first_chunks(source.directory);
         // SAFETY: this is the right to the access of the plan that the matches are of (I-10), which lists
         // what there is (I-8), and is consumed.
-        let query = unsafe { Query::new(source, planned.matches) };
+        let query = unsafe { Query::new(source, &plan.matches) };
         Query { first_chunks, ..query }
     }
 

@@ -15,10 +15,10 @@ use crate::component::IdSource;
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, ChunkVersions};
 
-pub use component::WriteFetch;
+pub use component::VersionedFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
 pub use entity::Claimant;
-pub use tracked::{Mut, MutFetch, Ref, RefFetch};
+pub use tracked::{Mut, Ref};
 pub use wrapped::Present;
 
 /// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),

@@ -213,12 +213,8 @@ impl<F: Term> Term for Not<F> {
 
     const NARROWS: bool = true;
 
-    fn state(ids: &mut IdSource<'_>) -> Self::State {
-        (F::state(ids), PhantomData)
-    }
-
-    fn access(state: &Self::State, access: &mut Access) {
-        F::access(&state.0, access);
+    fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
+        (F::state(ids, access), PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
@@ -247,13 +243,8 @@ macro_rules! or_filter {
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;
 
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                (($($name::state(ids),)*), PhantomData)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                let ($($var,)*) = &state.0;
-                $($name::access($var, access);)*
+            fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
+                (($($name::state(ids, access),)*), PhantomData)
             }
 
             fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {

@@ -4,7 +4,7 @@ use super::access::BorrowGuard;
 use super::cursor::{BorrowedRight, Chunk, ChunkIter, OpenedChunks, Query};
 use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
-use super::plan::Planned;
+use super::plan::QueryPlanOf;
 use crate::entity::Entity;
 use crate::error::{QueryEntityError, QuerySingleError};
 use crate::storage::{ChangeWindow, Slice};
@@ -202,9 +202,9 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// A query whose right is the guard (I-10). It is asked only while this is borrowed, so nothing
     /// that it hands out outlives the guard.
     #[inline(always)]
-    pub(crate) fn new(right: BorrowedRight<'w>, planned: Planned<'w, Q, F>) -> Self {
+    pub(crate) fn new(right: BorrowedRight<'w>, plan: &'w QueryPlanOf<Q, F>) -> Self {
         let (right, guard) = right.into_parts();
-        Self { query: right.query(planned), _guard: guard }
+        Self { query: right.query(plan), _guard: guard }
     }
 
     /// The version that the plan was asked at before: what was stamped after it is new.

@@ -31,117 +31,117 @@ pub(crate) type MatchOf<Q, F> = Match<<TermsOf<Q, F> as Term>::Slots>;
 /// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
 /// archetypes that match, in their order (I-8).
 #[derive(Debug)]
-pub(crate) struct Plan<State, Slots> {
+pub(crate) struct Plan<State, Slots, Cached> {
     /// The world that made it, and which of its lists of archetypes it goes by; 0 for a plan that the
     /// world itself keeps, which goes when the list does.
     world: u64,
     epoch: u64,
-    last_run: LastRun,
     state: State,
-    pub(super) access: Access,
-    kind: PlanKind,
+    pub(crate) access: Access,
     /// What to say of a component that is asked for twice, once of them to write: no archetype is looked at
     /// then (I-11). Written beforehand, so that the code of a query names no type and queries alike share it.
     clash: Option<Box<str>>,
+    /// Looks at what is new: at archetypes for matches, and at chunks for what is cached about them.
+    look: LookFn<Self>,
     seen: usize,
     pub(super) matches: Vec<Match<Slots>>,
+    /// What is known about chunks, as of a change of the directory (I-23).
+    pub(super) cached: Vec<Cached>,
+    pub(super) known: u64,
+    /// The directory's change when this was last asked.
+    asked: u64,
 }
 
-/// What a plan is of: queries leave out archetypes that are hidden, views are asked for an entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PlanKind {
-    Query,
-    View,
-}
+type LookFn<P> = fn(&mut P, &[Archetype], &Directory);
 
-pub(super) type PlanOf<Q, F> = Plan<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots>;
+pub(super) type PlanOf<Q, F, Cached> =
+    Plan<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots, Cached>;
 
+/// `asker` is what asks, in messages.
 #[cold]
 #[inline(never)]
-pub(super) fn plan<Q: QueryData, F: QueryFilter>(
+pub(super) fn plan<Q: QueryData, F: QueryFilter, Cached>(
     world: u64,
     ids: &mut IdSource<'_>,
-    kind: PlanKind,
-) -> PlanOf<Q, F> {
-    let state = TermsOf::<Q, F>::state(ids);
+    asker: &str,
+    look: LookFn<PlanOf<Q, F, Cached>>,
+) -> PlanOf<Q, F, Cached> {
     let mut access = Access::default();
-    TermsOf::<Q, F>::access(&state, &mut access);
-    let clash = clash(&access, kind, type_name::<Q>(), ids.registry());
-    let (epoch, last_run, seen, matches) = (0, LastRun::default(), 0, Vec::new());
-    Plan { world, epoch, last_run, state, access, kind, clash, seen, matches }
+    let state = TermsOf::<Q, F>::state(ids, &mut access);
+    let clash = clash(&access, asker, type_name::<Q>(), ids.registry());
+    let (matches, cached) = (Vec::new(), Vec::new());
+    let (epoch, seen, known, asked) = (0, 0, 0, 0);
+    Plan { world, epoch, state, access, clash, look, seen, matches, cached, known, asked }
 }
 
-fn clash(access: &Access, kind: PlanKind, name: &str, registry: &Registry) -> Option<Box<str>> {
+fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Option<Box<str>> {
     let component = registry.info(access.clash()?).name();
-    let asker = if kind == PlanKind::View { "view" } else { "query" };
     Some(format!("the {asker} {name} asks for {component} twice, once of them to write").into())
 }
 
-impl<State, Slots: Copy> Plan<State, Slots> {
-    /// Sees to it that the plan is of this world, and of this list of archetypes.
-    #[inline]
-    pub(super) fn expect(&mut self, source: PlanSource<'_>) {
+impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
+    /// [`extend`](Self::extend) of a plan that a user keeps: it has to be of this world, and goes by this list of
+    /// archetypes from now on. Whether it was asked in another past, before the world was restored.
+    #[inline(always)]
+    pub(super) fn extend_in(&mut self, source: PlanSource<'_>) -> bool {
         assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
+        let is_of_another_past = self.epoch < source.restored;
         if self.epoch != source.epoch {
             // Others have taken the places of the archetypes.
             self.seen = 0;
             self.matches.clear();
-            if self.epoch < source.restored {
-                // It was asked in another past: the versions since then count anew.
-                self.last_run.version = 0;
-            }
             self.epoch = source.epoch;
         }
+        self.extend(source.archetypes, source.directory);
+        is_of_another_past
     }
 
-    /// Looks at the archetypes that have appeared since the last time.
-    #[inline]
-    pub(super) fn extend<T: Term<State = State, Slots = Slots>>(
+    /// Looks at the archetypes and chunks that have appeared since the last time.
+    #[inline(always)]
+    fn extend(&mut self, archetypes: &[Archetype], directory: &Directory) {
+        if self.seen < archetypes.len() || self.known != directory.changes() {
+            (self.look)(self, archetypes, directory);
+        }
+    }
+
+    /// Looks at the archetypes that have appeared. Queries leave out those that are hidden; views, which are
+    /// asked for an entity, do not.
+    pub(super) fn find<T: Term<State = State, Slots = Slots>>(
         &mut self,
         archetypes: &[Archetype],
+        hidden_too: bool,
     ) {
-        if self.seen < archetypes.len() {
-            self.look_at::<T>(&archetypes[self.seen..]);
-        }
-    }
-
-    // Apart, so that a query has none of this in its way.
-    #[cold]
-    #[inline(never)]
-    fn look_at<T: Term<State = State, Slots = Slots>>(&mut self, archetypes: &[Archetype]) {
-        if let Some(clash) = &self.clash {
+        let new = archetypes.get(self.seen..).unwrap_or_default();
+        if let (Some(clash), false) = (&self.clash, new.is_empty()) {
             panic!("{clash}");
         }
-        for archetype in archetypes {
+        for archetype in new {
             self.seen += 1;
-            if let Some(found) = self.match_of::<T>(archetype) {
-                self.matches.push(found);
+            if hidden_too || !self.access.leaves_out(archetype) {
+                let found = T::slots(&self.state, archetype);
+                let archetype = archetype.id();
+                self.matches.extend(found.map(|slots| Match { archetype, slots }));
             }
         }
     }
 
-    fn match_of<T: Term<State = State, Slots = Slots>>(
-        &self,
-        archetype: &Archetype,
-    ) -> Option<Match<Slots>> {
-        if self.kind == PlanKind::Query && self.access.leaves_out(archetype) {
-            return None;
+    /// Whether all is what would be found if all archetypes and chunks were looked at again (I-8), but for what is
+    /// out of date (I-23).
+    fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
+        let changes = directory.changes();
+        let (access, clash) = (self.access.clone(), None);
+        let (matches, cached) = (Vec::new(), Vec::new());
+        let mut again =
+            Self { access, clash, seen: 0, matches, cached, known: 0, asked: changes, ..*self };
+        (self.look)(&mut again, archetypes.get(..self.seen).unwrap_or_default(), directory);
+        let listed = |plan: &Self| plan.matches.iter().map(|it| it.archetype).collect::<Vec<_>>();
+        if again.seen != self.seen || listed(&again) != listed(self) {
+            return Err(("I-8", "a plan lists other archetypes than those that match"));
         }
-        let slots = T::slots(&self.state, archetype)?;
-        Some(Match { archetype: archetype.id(), slots })
-    }
-
-    /// Whether the matches are what would be found if all archetypes were looked at again (I-8).
-    pub(super) fn check<T: Term<State = State, Slots = Slots>>(
-        &self,
-        archetypes: &[Archetype],
-    ) -> CheckResult {
-        let seen = archetypes.get(..self.seen).unwrap_or_default();
-        let found = seen.iter().filter_map(|archetype| self.match_of::<T>(archetype));
-        let is_exact = seen.len() == self.seen
-            && found.map(|it| it.archetype).eq(self.matches.iter().map(|it| it.archetype));
-        let other = ("I-8", "a plan lists other archetypes than those that match");
-        if is_exact { Ok(()) } else { Err(other) }
+        if self.known == changes && again.cached != self.cached {
+            return Err(("I-23", "a plan looks for a component where it is not"));
+        }
+        Ok(())
     }
 }
 
@@ -157,6 +157,7 @@ pub(crate) struct PlanSource<'a> {
     /// The first epoch after the world was restored the last time.
     pub(crate) restored: u64,
     pub(crate) archetypes: &'a [Archetype],
+    pub(crate) directory: &'a Directory,
 }
 
 /// A query of one world, worked out once and kept: what a system holds from run to run.
@@ -179,7 +180,10 @@ pub(crate) struct PlanSource<'a> {
 /// assert_eq!(world.cell().query(&mut news)?.count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()>(KeptQueryOf<Q, F>);
+pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
+    plan: QueryPlanOf<Q, F>,
+    last_run: LastRun,
+}
 
 /// What a plan remembers of its last run, the last time that it was asked.
 #[derive(Debug, Default)]
@@ -192,19 +196,11 @@ pub(crate) struct LastRun {
 
 /// A plan of a query, and the first chunk of each match, which is opened by that alone where it is the only one:
 /// where archetypes are many and small, each step counts.
-#[derive(Debug)]
-struct KeptQuery<Plan, Address> {
-    plan: Plan,
-    first_chunks: Vec<FirstChunk<Address>>,
-    /// The directory's change that these are as of (I-23).
-    known: u64,
-    /// The directory's change when this was last asked.
-    asked: u64,
-}
+pub(crate) type QueryPlanOf<Q, F> = PlanOf<Q, F, FirstChunkOf<Q>>;
 
 /// Where the data of a query is in the first chunk of an archetype, which may have more.
 #[derive(Debug, PartialEq)]
-pub(super) struct FirstChunk<Address> {
+pub(crate) struct FirstChunk<Address> {
     pub(super) archetype: ArchetypeId,
     /// The place of the archetype's match.
     found: u32,
@@ -218,156 +214,131 @@ impl<Address> FirstChunk<Address> {
 }
 
 pub(super) type FirstChunkOf<Q> = FirstChunk<AddressOf<Q>>;
-type KeptQueryOf<Q, F> = KeptQuery<PlanOf<Q, F>, AddressOf<Q>>;
 
-fn kept_query<Q: QueryData, F: QueryFilter>(
+fn query_plan<Q: QueryData, F: QueryFilter>(
     world: u64,
     ids: &mut IdSource<'_>,
-) -> KeptQueryOf<Q, F> {
-    let plan = plan::<Q, F>(world, ids, PlanKind::Query);
-    KeptQuery { plan, first_chunks: Vec::new(), known: 0, asked: 0 }
+) -> QueryPlanOf<Q, F> {
+    plan::<Q, F, _>(world, ids, "query", look::<Q, F>)
 }
 
-/// What a plan says, after a look at the archetypes that have appeared, and at the first chunk of each match
-/// where any chunk came, went or moved; and when it was asked last, which the query that uses it writes down.
-#[inline(always)]
-fn planned<'a, Q: QueryData, F: QueryFilter>(
-    query: &'a mut KeptQueryOf<Q, F>,
-    archetypes: &[Archetype],
-    directory: &Directory,
-) -> (Planned<'a, Q, F>, &'a mut LastRun) {
-    query.plan.extend::<TermsOf<Q, F>>(archetypes);
-    if !TermsOf::<Q, F>::NARROWS && query.known != directory.changes() {
-        look_at_chunks::<Q, F>(query, archetypes, directory.changes());
-    }
-    let KeptQuery { plan: Plan { access, matches, last_run, .. }, first_chunks, known, .. } = query;
-    (Planned { matches, first_chunks, known: *known, access }, last_run)
-}
-
+// Apart, so that a query has none of this in its way.
 #[cold]
 #[inline(never)]
-fn look_at_chunks<Q: QueryData, F: QueryFilter>(
-    query: &mut KeptQueryOf<Q, F>,
+fn look<Q: QueryData, F: QueryFilter>(
+    plan: &mut QueryPlanOf<Q, F>,
     archetypes: &[Archetype],
-    changes: u64,
+    directory: &Directory,
 ) {
+    plan.find::<TermsOf<Q, F>>(archetypes, false);
+    let changes = directory.changes();
     // The second time only: where chunks come and go from one time to the next, it would be for nothing.
-    if core::mem::replace(&mut query.asked, changes) == changes {
-        query.first_chunks.clear();
-        query.first_chunks.extend(first_chunks::<Q, F>(&query.plan.matches, archetypes));
-        query.known = changes;
+    let is_asked_again = core::mem::replace(&mut plan.asked, changes) == changes;
+    if TermsOf::<Q, F>::NARROWS {
+        plan.known = changes;
+    } else if is_asked_again && plan.known != changes {
+        plan.cached.clear();
+        // A first row is no change, so that the chunk may be empty.
+        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(found, place)| {
+            let Match { archetype, slots } = place;
+            let chunks = &archetypes[archetype.index()].chunks;
+            let address = || Q::Parts::address(&slots.0, &ChunkRef::new(chunks, 0));
+            let archetype = *archetype;
+            (chunks.all_count() > 0).then(|| FirstChunk { archetype, found, address: address() })
+        }));
+        plan.known = changes;
     }
 }
 
-/// The first chunks of the matches that have one. A first row is no change, so it may be empty.
-fn first_chunks<Q: QueryData, F: QueryFilter>(
-    matches: &[MatchOf<Q, F>],
-    archetypes: &[Archetype],
-) -> impl Iterator<Item = FirstChunkOf<Q>> {
-    (0..).zip(matches).filter_map(|(found, place)| {
-        let chunks = &archetypes[place.archetype.index()].chunks;
-        let address = || Q::Parts::address(&place.slots.0, &ChunkRef::new(chunks, 0));
-        let archetype = place.archetype;
-        (chunks.all_count() > 0).then(|| FirstChunk { archetype, found, address: address() })
-    })
-}
-
-/// What a plan has to say about a world: what it touches, and the matches of that very plan, which is why
-/// only plans make it (I-10).
-pub(crate) struct Planned<'a, Q: QueryData, F: QueryFilter> {
-    pub(super) matches: &'a [MatchOf<Q, F>],
-    first_chunks: &'a [FirstChunkOf<Q>],
-    known: u64,
-    access: &'a Access,
-}
-
-impl<'a, Q: QueryData, F: QueryFilter> Planned<'a, Q, F> {
-    pub(crate) const fn access(&self) -> &'a Access {
-        self.access
-    }
-
+impl<State, Slots, Address> Plan<State, Slots, FirstChunk<Address>> {
     /// The first chunks of all matches, or none where a chunk came, went or moved since they were found.
     #[inline]
-    pub(super) fn first_chunks(&self, directory: &Directory) -> &'a [FirstChunkOf<Q>] {
-        if self.known == directory.changes() { self.first_chunks } else { &[] }
+    pub(super) fn first_chunks(&self, directory: &Directory) -> &[FirstChunk<Address>] {
+        if self.known == directory.changes() { &self.cached } else { &[] }
     }
 }
 
-debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>:; plan = |it| (&it.0.plan.last_run, it.0.plan.matches.len()));
+debug_fields!([Q: QueryData, F: QueryFilter] QueryPlan<Q, F>: last_run; matches = |it| it.plan.matches.len());
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self(kept_query::<Q, F>(world, &mut IdSource::Register(registry)))
+        let plan = query_plan::<Q, F>(world, &mut IdSource::Register(registry));
+        Self { plan, last_run: LastRun::default() }
     }
 
     /// What the query touches.
     #[must_use]
     pub const fn access(&self) -> &Access {
-        &self.0.plan.access
+        &self.plan.access
     }
 
     /// The version at which it was last asked; 0 where it never was.
     #[must_use]
     pub const fn last_run(&self) -> u64 {
-        self.0.plan.last_run.version
+        self.last_run.version
     }
 
-    /// The matches among all archetypes there are now, and when the plan was last asked, which the query
-    /// that uses it now writes down.
+    /// The plan, after a look at the archetypes and chunks that have appeared, and when it was last asked,
+    /// which the query that uses it now writes down.
     #[inline(always)]
-    pub(crate) fn matches(
-        &mut self,
-        source: PlanSource<'_>,
-        directory: &Directory,
-    ) -> (Planned<'_, Q, F>, &mut LastRun) {
-        self.0.plan.expect(source);
-        planned::<Q, F>(&mut self.0, source.archetypes, directory)
+    pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> (&QueryPlanOf<Q, F>, &mut LastRun) {
+        if self.plan.extend_in(source) {
+            // The versions since then count anew.
+            self.last_run.version = 0;
+        }
+        (&self.plan, &mut self.last_run)
     }
 }
 
 /// The plans of a world's own queries and views, by their types.
 #[derive(Debug, Default)]
-pub(crate) struct PlanCache(TypeMap<KeptPlan>);
+pub(crate) struct PlanCache(TypeMap<CachedPlan>);
 
 #[derive(Debug)]
-struct KeptPlan {
+struct CachedPlan {
     plan: Box<dyn Any + Send + Sync>,
-    check: CheckFn,
+    /// Whether the plan is as it has to be.
+    check: fn(&dyn Any, &[Archetype], &Directory) -> CheckResult,
 }
 
-/// Whether a plan is as it has to be.
-pub(super) type CheckFn = fn(&dyn Any, &[Archetype], &Directory) -> CheckResult;
-
 impl PlanCache {
-    /// The access and the matches of this query, from the plan that is kept for it.
-    pub(crate) fn matches<Q: QueryData, F: QueryFilter>(
+    /// The plan of this query, which looks at the archetypes and chunks that have appeared.
+    #[inline]
+    pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         &mut self,
         registry: &mut Registry,
         archetypes: &[Archetype],
         directory: &Directory,
-    ) -> Planned<'_, Q, F> {
-        let make = || kept_query::<Q, F>(0, &mut IdSource::Register(registry));
-        let check: CheckFn = |query, archetypes, directory| {
-            check::<Q, F>(plan_of::<KeptQueryOf<Q, F>>(query), archetypes, directory)
-        };
-        planned::<Q, F>(self.plan(make, check), archetypes, directory).0
+    ) -> &QueryPlanOf<Q, F> {
+        let make = || query_plan::<Q, F>(0, &mut IdSource::Register(registry));
+        self.plan(make, archetypes, directory)
     }
 
-    /// The plan of this type, which is made when it is asked for first.
+    /// The plan of this type, which is made when it is asked for first, and looks at what has appeared.
     #[inline]
-    pub(super) fn plan<P: Any + Send + Sync>(
+    pub(super) fn plan<State, Slots, Cached>(
         &mut self,
-        make: impl FnOnce() -> P,
-        check: CheckFn,
-    ) -> &mut P {
-        let entry = self.0.entry(TypeId::of::<P>()).or_insert_with(|| Self::entry(make, check));
-        entry.plan.downcast_mut().expect("the key is the type")
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn entry<P: Any + Send + Sync>(make: impl FnOnce() -> P, check: CheckFn) -> KeptPlan {
-        KeptPlan { plan: Box::new(make()), check }
+        make: impl FnOnce() -> Plan<State, Slots, Cached>,
+        archetypes: &[Archetype],
+        directory: &Directory,
+    ) -> &Plan<State, Slots, Cached>
+    where
+        Plan<State, Slots, Cached>: Any + Send + Sync,
+        State: Copy,
+        Cached: PartialEq,
+    {
+        let key = TypeId::of::<Plan<State, Slots, Cached>>();
+        let entry = self.0.entry(key).or_insert_with(|| CachedPlan {
+            plan: Box::new(make()),
+            check: |plan, archetypes, directory| {
+                let plan = plan.downcast_ref::<Plan<State, Slots, Cached>>();
+                plan.expect("the key is the type").check(archetypes, directory)
+            },
+        });
+        let plan: &mut Plan<State, Slots, Cached> =
+            entry.plan.downcast_mut().expect("the key is the type");
+        plan.extend(archetypes, directory);
+        plan
     }
 
     /// Whether each plan lists what matches, each once (I-8), and looks where that is (I-23).
@@ -376,30 +347,10 @@ impl PlanCache {
     }
 
     #[cfg(test)]
-    pub(super) fn kept<P: Any>(&mut self) -> &mut P {
+    pub(super) fn cached<P: Any>(&mut self) -> &mut P {
         let entry = self.0.get_mut(&TypeId::of::<P>()).expect("it was asked for");
         entry.plan.downcast_mut().expect("the key is the type")
     }
-}
-
-pub(super) fn plan_of<P: Any>(plan: &dyn Any) -> &P {
-    plan.downcast_ref().expect("the key is the type")
-}
-
-/// Whether the plan lists what matches, and what is kept about chunks, unless it is out of date, is
-/// what would be found now.
-fn check<Q: QueryData, F: QueryFilter>(
-    query: &KeptQueryOf<Q, F>,
-    archetypes: &[Archetype],
-    directory: &Directory,
-) -> CheckResult {
-    query.plan.check::<TermsOf<Q, F>>(archetypes)?;
-    let expected: Vec<_> = first_chunks::<Q, F>(&query.plan.matches, archetypes).collect();
-    let is_exact = TermsOf::<Q, F>::NARROWS
-        || query.known != directory.changes()
-        || expected == query.first_chunks;
-    let elsewhere = ("I-23", "a query looks for a component where it is not");
-    if is_exact { Ok(()) } else { Err(elsewhere) }
 }
 
 /// The matches of a query that is asked without the right to write anything down.
@@ -407,8 +358,8 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     registry: &Registry,
     archetypes: &[Archetype],
 ) -> Vec<MatchOf<Q, F>> {
-    let mut plan = plan::<Q, F>(0, &mut IdSource::LookUp(registry), PlanKind::Query);
-    plan.extend::<TermsOf<Q, F>>(archetypes);
+    let mut plan = query_plan::<Q, F>(0, &mut IdSource::LookUp(registry));
+    plan.find::<TermsOf<Q, F>>(archetypes, false);
     plan.matches
 }
 
@@ -437,9 +388,7 @@ mod tests {
 
         const NARROWS: bool = false;
 
-        fn state(_ids: &mut IdSource<'_>) {}
-
-        fn access((): &(), _access: &mut Access) {}
+        fn state(_ids: &mut IdSource<'_>, _access: &mut Access) {}
 
         fn slots((): &(), _archetype: &Archetype) -> Option<()> {
             LOOKS.set(LOOKS.get() + 1);
@@ -491,25 +440,25 @@ mod tests {
         world.spawn(Gold);
         assert_eq!(world.query::<&Gold>().into_iter().count(), 1);
         world.check().unwrap();
-        let plan = &mut world.plans.kept::<KeptQueryOf<&Gold, ()>>().plan;
+        let plan = world.plans.cached::<QueryPlanOf<&Gold, ()>>();
         plan.matches.push(plan.matches[0]);
         assert_eq!(world.check().unwrap_err().invariant, "I-8");
     }
 
-    /// What is kept about chunks for `&A`.
-    fn kept_chunks(world: &mut World) -> &mut Vec<FirstChunkOf<&'static A>> {
-        &mut world.plans.kept::<KeptQueryOf<&A, ()>>().first_chunks
+    /// What is cached about chunks for `&A`.
+    fn cached_chunks(world: &mut World) -> &mut Vec<FirstChunkOf<&'static A>> {
+        &mut world.plans.cached::<QueryPlanOf<&A, ()>>().cached
     }
 
     #[test]
     fn a_query_looks_at_the_chunks_when_it_is_asked_again_and_none_came_or_went() {
         let mut world = World::new();
         _ = (world.spawn(A), world.spawn((A, B)), world.spawn(B));
-        for kept in [0, 2, 2] {
+        for count in [0, 2, 2] {
             assert_eq!(world.query::<&A>().count(), 2);
-            assert_eq!(kept_chunks(&mut world).len(), kept);
+            assert_eq!(cached_chunks(&mut world).len(), count);
         }
-        kept_chunks(&mut world).truncate(1);
+        cached_chunks(&mut world).truncate(1);
         let mut count = 0;
         world.query::<&A>().for_each(|_| count += 1);
         assert_eq!(count, 1, "nothing was looked at anew");
@@ -532,7 +481,7 @@ mod tests {
             drop(world.query::<&A>());
         }
         world.check().expect("in order");
-        kept_chunks(&mut world).swap(0, 1);
+        cached_chunks(&mut world).swap(0, 1);
         assert_eq!(world.check().expect_err("they are mixed up").invariant, "I-23");
     }
 }

@@ -15,7 +15,7 @@ use crate::storage::ChunkVersions;
 /// code.
 ///
 /// It is what unsafe code relies on: `State` is of this term alone, or of terms that ask for the same;
-/// `state` only looks ids up or registers types, `access` only adds, `slots` says where the components
+/// `state` only looks ids up or registers types and adds to the access, `slots` says where the components
 /// are in this very archetype, and `rows` only narrows.
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait Term {
@@ -28,9 +28,7 @@ pub trait Term {
     /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
     const NARROWS: bool;
 
-    fn state(ids: &mut IdSource<'_>) -> Self::State;
-
-    fn access(state: &Self::State, access: &mut Access);
+    fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State;
 
     /// `None` where no row of the archetype can match.
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
@@ -62,16 +60,14 @@ macro_rules! term {
 
             const NARROWS: bool = $narrows;
 
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
+            fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
                 $(const { assert!($may, $why_not) };)?
-                (ids.id::<T>(), PhantomData)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                $(access.add(Use::$use, state.0);)*
+                let id = ids.id::<T>();
+                $(access.add(Use::$use, id);)*
                 if T::ENABLEABLE && $bits {
-                    access.add(Use::BitRead, state.0);
+                    access.add(Use::BitRead, id);
                 }
+                (id, PhantomData)
             }
 
             fn slots(state: &Self::State, archetype: &Archetype) -> Option<$slots> {
@@ -98,13 +94,8 @@ macro_rules! tuple_term {
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;
 
-            fn state(ids: &mut IdSource<'_>) -> Self::State {
-                ($($name::state(ids),)*)
-            }
-
-            fn access(state: &Self::State, access: &mut Access) {
-                let ($($var,)*) = state;
-                $($name::access($var, access);)*
+            fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
+                ($($name::state(ids, access),)*)
             }
 
             fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {

@@ -3,7 +3,6 @@
 //! threads, one entity at a time each.
 #![expect(unsafe_code, reason = "lends the row of one entity, under a borrow or a claim")]
 
-use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::access::{Access, BorrowGuard, ClaimLoops};
@@ -13,9 +12,7 @@ use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
 use super::data::{
     AddressOf, Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item,
 };
-use super::plan::{
-    CheckFn, CheckResult, MatchOf, PlanCache, PlanKind, PlanOf, PlanSource, TermsOf, plan, plan_of,
-};
+use super::plan::{PlanCache, PlanOf, PlanSource, TermsOf, plan};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entities::{Entities, Places};
@@ -69,7 +66,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     ///
     /// # Panics
     /// Panics if the plan was not extended since a chunk came, went or moved.
-    pub(super) fn new(source: Source<'w>, plan: &'w KeptViewOf<Q>) -> Self {
+    pub(super) fn new(source: Source<'w>, plan: &'w ViewPlanOf<Q>) -> Self {
         // No chunk has come, gone or moved since then, and the source is borrowed (I-23).
         assert_eq!(plan.known, source.directory.changes(), "the plan is out of date");
         Self { source, places: source.entities.places(), columns: &plan.cached }
@@ -346,85 +343,51 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
 ///
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
-pub struct ViewPlan<Q: QueryData>(KeptViewOf<Q>);
+pub struct ViewPlan<Q: QueryData>(ViewPlanOf<Q>);
 
-debug_fields!([Q: QueryData] ViewPlan<Q>:; archetypes = |it| it.0.plan.matches.len());
+debug_fields!([Q: QueryData] ViewPlan<Q>:; archetypes = |it| it.0.matches.len());
 
 impl<Q: QueryData> ViewPlan<Q> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self(kept_view::<Q>(world, registry))
+        Self(view_plan::<Q>(world, registry))
     }
 
     /// What the view touches.
     #[must_use]
     pub const fn access(&self) -> &Access {
-        &self.0.plan.access
+        &self.0.access
     }
 
     /// Looks at the archetypes and chunks that have appeared since the last time.
-    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, directory: &Directory) {
-        self.0.plan.expect(plans);
-        extend::<Q>(&mut self.0, plans.archetypes, directory);
+    pub(crate) fn extend(&mut self, source: PlanSource<'_>) {
+        self.0.extend_in(source);
     }
 }
 
-/// A plan of a view without the lifetimes of its data, and what it keeps about the chunks of its matches.
-#[derive(Debug)]
-pub(crate) struct KeptView<Plan, Cached> {
-    plan: Plan,
-    /// By number of chunk, for as many as the directory gave numbers.
-    cached: Vec<Option<Cached>>,
-    /// The directory's change that this is as of (I-23).
-    known: u64,
-}
+/// A plan of a view, and where the data is by number of chunk, for as many as the directory gave numbers.
+pub(crate) type ViewPlanOf<Q> = PlanOf<Q, (), Option<AddressOf<Q>>>;
 
-pub(crate) type KeptViewOf<Q> = KeptView<PlanOf<Q, ()>, AddressOf<Q>>;
-
-fn kept_view<Q: QueryData>(world: u64, registry: &mut Registry) -> KeptViewOf<Q> {
-    let plan = plan::<Q, ()>(world, &mut IdSource::Register(registry), PlanKind::View);
-    KeptView { plan, cached: Vec::new(), known: 0 }
-}
-
-/// Looks at the archetypes that have appeared, and at all chunks where any came, went or moved.
-#[inline]
-fn extend<Q: QueryData>(view: &mut KeptViewOf<Q>, archetypes: &[Archetype], directory: &Directory) {
-    view.plan.extend::<TermsOf<Q, ()>>(archetypes);
-    if view.known != directory.changes() {
-        look_at::<Q>(view, archetypes, directory);
-    }
+fn view_plan<Q: QueryData>(world: u64, registry: &mut Registry) -> ViewPlanOf<Q> {
+    plan::<Q, (), _>(world, &mut IdSource::Register(registry), "view", look::<Q>)
 }
 
 #[cold]
 #[inline(never)]
-fn look_at<Q: QueryData>(
-    view: &mut KeptViewOf<Q>,
-    archetypes: &[Archetype],
-    directory: &Directory,
-) {
-    let KeptView { plan, cached, known } = view;
+fn look<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], directory: &Directory) {
+    plan.find::<TermsOf<Q, ()>>(archetypes, true);
     // As of no change: what follows a panic in here looks at all chunks once more.
-    *known = u64::MAX;
-    find::<Q>(&plan.matches, archetypes, directory, cached);
-    *known = directory.changes();
-}
-
-/// What there is to keep about all chunks of some matches.
-fn find<Q: QueryData>(
-    matches: &[MatchOf<Q, ()>],
-    archetypes: &[Archetype],
-    directory: &Directory,
-    cached: &mut Vec<Option<AddressOf<Q>>>,
-) {
-    cached.clear();
-    cached.resize_with(directory.bound(), || None);
-    for found in matches {
+    plan.known = u64::MAX;
+    plan.cached.clear();
+    plan.cached.resize_with(directory.bound(), || None);
+    for found in &plan.matches {
         let chunks = &archetypes[found.archetype.index()].chunks;
         // Those without rows as well, since a first row is no change.
         for chunk in 0..chunks.all_count() {
             let address = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
-            cached[chunks.id(chunk)] = Some(address);
+            plan.cached[chunks.id(chunk)] = Some(address);
         }
     }
+    plan.known = directory.changes();
 }
 
 impl<'w> BorrowedRight<'w> {
@@ -438,42 +401,22 @@ impl<'w> BorrowedRight<'w> {
 
 impl<'w> SourceRight<'w> {
     /// Random access to what a plan of the world asks for, which was just extended.
-    pub(crate) fn view<Q: QueryData>(self, plan: &'w KeptViewOf<Q>) -> View<'w, Q> {
-        let lookups = Lookups::new(self.to(&plan.plan.access), plan);
+    pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlanOf<Q>) -> View<'w, Q> {
+        let lookups = Lookups::new(self.to(&plan.access), plan);
         View { lookups, guard: None, marker: PhantomData }
     }
 }
 
 impl PlanCache {
-    /// What is kept for this view.
+    /// The plan of this view, which looks at the archetypes and chunks that have appeared.
     pub(crate) fn view<Q: QueryData>(
         &mut self,
         registry: &mut Registry,
         archetypes: &[Archetype],
         directory: &Directory,
-    ) -> &KeptViewOf<Q> {
-        let check: CheckFn = |view, archetypes, directory| {
-            check::<Q>(plan_of::<KeptViewOf<Q>>(view), archetypes, directory)
-        };
-        let view = self.plan(|| kept_view::<Q>(0, registry), check);
-        extend::<Q>(view, archetypes, directory);
-        view
+    ) -> &ViewPlanOf<Q> {
+        self.plan(|| view_plan::<Q>(0, registry), archetypes, directory)
     }
-}
-
-/// Whether the plan lists what matches, and what is kept about chunks, unless it is out of date, is
-/// what would be found now.
-fn check<Q: QueryData>(
-    KeptView { plan, cached, known }: &KeptViewOf<Q>,
-    archetypes: &[Archetype],
-    directory: &Directory,
-) -> CheckResult {
-    plan.check::<TermsOf<Q, ()>>(archetypes)?;
-    let mut expected = Vec::new();
-    find::<Q>(&plan.matches, archetypes, directory, &mut expected);
-    let is_exact = *known != directory.changes() || *cached == expected;
-    let elsewhere = ("I-23", "a view looks for a component where it is not");
-    if is_exact { Ok(()) } else { Err(elsewhere) }
 }
 
 /// Random access from many threads, one entity at a time each: the pattern of rows that write to
@@ -676,6 +619,7 @@ debug_fields!([Q: QueryData] Claim<'_, Q>:; slot = |it| it.release.slot);
 mod tests {
     use super::*;
     use crate::world::World;
+    use alloc::vec::Vec;
 
     #[derive(formic_ecs_derive::Component)]
     struct A;
@@ -699,7 +643,7 @@ mod tests {
     struct B;
 
     fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<AddressOf<Q>>> {
-        &mut world.plans.kept::<KeptViewOf<Q>>().cached
+        &mut world.plans.cached::<ViewPlanOf<Q>>().cached
     }
 
     #[test]

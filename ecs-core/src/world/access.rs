@@ -102,9 +102,8 @@ impl World {
         self.next_version();
         let (window, directory) = (self.window(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
-        let planned = self.plans.matches::<Q, F>(&mut self.registry, archetypes, directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window)
-            .query(planned)
+        let plan = self.plans.query::<Q, F>(&mut self.registry, archetypes, directory);
+        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).query(plan)
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
@@ -167,7 +166,7 @@ impl World {
         plan: &mut QueryPlan<Q, F>,
         last_run: u64,
     ) {
-        plan.matches(self.plan_source(), &self.blocks.directory).1.version = last_run;
+        plan.extend(self.plan_source()).1.version = last_run;
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).

@@ -323,10 +323,9 @@ impl<'w> WorldCell<'w> {
         self,
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
-        let world = self.world;
-        let (planned, last_run) = plan.matches(world.plan_source(), &world.blocks.directory);
-        let right = self.take(planned.access(), last_run)?;
-        Ok(BorrowedQuery::new(right, planned))
+        let (plan, last_run) = plan.extend(self.world.plan_source());
+        let right = self.take(&plan.access, last_run)?;
+        Ok(BorrowedQuery::new(right, plan))
     }
 
     /// Random access to some components, until the view is dropped.
@@ -341,8 +340,7 @@ impl<'w> WorldCell<'w> {
         self,
         plan: &'w mut ViewPlan<Q>,
     ) -> Result<View<'w, Q>, AccessConflict> {
-        let world = self.world;
-        plan.extend(world.plan_source(), &world.blocks.directory);
+        plan.extend(self.world.plan_source());
         Ok(self.take(plan.access(), &mut LastRun::default())?.view(plan))
     }
 
@@ -387,7 +385,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ExclusivePlan<Q>,
     ) -> Result<ExclusiveView<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.view.extend(world.plan_source(), &world.blocks.directory);
+        plan.view.extend(world.plan_source());
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
         let right = self.take(plan.access(), &mut LastRun::default())?;

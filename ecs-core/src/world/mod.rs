@@ -287,6 +287,7 @@ impl World {
             epoch: self.epoch,
             restored: self.restored,
             archetypes: self.archetypes.list(),
+            directory: &self.blocks.directory,
         }
     }
 

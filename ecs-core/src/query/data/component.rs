@@ -51,20 +51,29 @@ pub(super) fn column_address<T: Component>(
     (start, ChunkAddress::new(record.stamps()), rows.map(ChunkAddress::new))
 }
 
-/// A column that is written, and where its rows are stamped if it is tracked.
+/// A column and its versions.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct WriteFetch<'w, T> {
-    values: Values<'w, T>,
-    stamps: Option<(&'w ChunkVersions, ChangeWindow)>,
+pub struct VersionedFetch<'w, T> {
+    pub(super) values: Values<'w, T>,
+    /// Of no chunk, and of a component that is written and not tracked, there are none.
+    pub(super) versions: Option<Versions<'w>>,
 }
 
-copied!([T] WriteFetch<'_, T>);
+copied!([T] VersionedFetch<'_, T>);
 
-impl<T> Default for WriteFetch<'_, T> {
+impl<T> Default for VersionedFetch<'_, T> {
     fn default() -> Self {
-        Self { values: Values::default(), stamps: None }
+        Self { values: Values::default(), versions: None }
     }
+}
+
+/// Where the versions of a component are in one chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Versions<'w> {
+    pub(super) column: &'w ColumnStamps,
+    pub(super) rows: Option<&'w ChunkVersions>,
+    pub(super) window: ChangeWindow,
 }
 
 impl<T: Component> QueryData for &mut T {
@@ -82,7 +91,7 @@ term!(
 );
 
 impl<T: Component> QueryParts for &mut T {
-    type Fetch<'w> = WriteFetch<'w, T>;
+    type Fetch<'w> = VersionedFetch<'w, T>;
     type Run<'w> = &'w mut [T];
     type Address = ColumnAddress<T>;
 
@@ -97,10 +106,12 @@ impl<T: Component> QueryParts for &mut T {
         token: AddressToken<'w>,
         window: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        stamps.get(token).mark(window.version);
+        let column = stamps.get(token);
+        column.mark(window.version);
         let rows = if T::TRACKED { rows } else { None };
-        let stamps = rows.map(|rows| (rows.get(token), window));
-        WriteFetch { values: Values::at(start, token), stamps }
+        let of_rows = |rows: ChunkAddress<_>| Some(rows.get(token));
+        let versions = rows.map(|rows| Versions { column, rows: of_rows(rows), window });
+        VersionedFetch { values: Values::at(start, token), versions }
     }
 
     #[inline]
@@ -114,14 +125,14 @@ impl<T: Component> QueryParts for &mut T {
         run: Self::Run<'a>,
         right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
-        WriteFetch { values: Values::of_run_mut(run, right), stamps: fetch.stamps }
+        VersionedFetch { values: Values::of_run_mut(run, right), ..*fetch }
     }
 
     #[inline]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         if T::TRACKED {
-            if let Some((stamps, window)) = fetch.stamps {
-                stamps.changed.mark(right.row(), window);
+            if let Some(Versions { rows: Some(rows), window, .. }) = fetch.versions {
+                rows.changed.mark(right.row(), window);
             }
         }
         fetch.values.write(right)
@@ -132,8 +143,8 @@ impl<T: Component> ColumnParts for &mut T {
     #[inline]
     fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
         if T::TRACKED {
-            if let Some((stamps, window)) = fetch.stamps {
-                stamps.changed.mark_run(right.rows(), window);
+            if let Some(Versions { rows: Some(rows), window, .. }) = fetch.versions {
+                rows.changed.mark_run(right.rows(), window);
             }
         }
     }

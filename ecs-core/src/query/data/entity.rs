@@ -47,9 +47,7 @@ macro_rules! entity_data {
 
             const NARROWS: bool = false;
 
-            fn state(_ids: &mut IdSource<'_>) {}
-
-            fn access((): &(), access: &mut Access) {
+            fn state(_ids: &mut IdSource<'_>, access: &mut Access) {
                 ($access)(access);
             }
 

@@ -4,22 +4,13 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use super::component::{ColumnAddress, column_address};
+use super::component::{ColumnAddress, VersionedFetch, Versions, column_address};
 use super::{
-    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, ChunkVersions, IdSource, QueryData,
-    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, Values,
-    term,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, IdSource, QueryData, QueryParts,
+    RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, Values, term,
 };
 use crate::component::Component;
-use crate::storage::{ColumnStamps, OneThread};
-
-/// Where the versions of a component are in one chunk.
-#[derive(Clone, Copy, Debug)]
-struct Versions<'w> {
-    column: &'w ColumnStamps,
-    rows: Option<&'w ChunkVersions>,
-    window: ChangeWindow,
-}
+use crate::storage::OneThread;
 
 impl Versions<'_> {
     fn changed(&self, row: usize) -> u64 {
@@ -202,24 +193,7 @@ impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
 }
 
 macro_rules! versioned_data {
-    ($name:ident, $fetch:ident, $thread:ty, $use:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
-        /// A column and its versions.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct $fetch<'w, T> {
-            values: Values<'w, T>,
-            versions: Option<Versions<'w>>,
-            thread: $thread,
-        }
-
-        copied!([T] $fetch<'_, T>);
-
-        impl<T> Default for $fetch<'_, T> {
-            fn default() -> Self {
-                Self { values: Values::default(), versions: None, thread: PhantomData }
-            }
-        }
-
+    ($name:ident, $use:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
         impl<T: Component> QueryData for $name<'_, T> {
             type Item<'w> = $name<'w, T>;
 
@@ -235,7 +209,7 @@ macro_rules! versioned_data {
         );
 
         impl<T: Component> QueryParts for $name<'_, T> {
-            type Fetch<'w> = $fetch<'w, T>;
+            type Fetch<'w> = VersionedFetch<'w, T>;
 
             type Address = ColumnAddress<T>;
 
@@ -254,7 +228,7 @@ macro_rules! versioned_data {
             ) -> Self::Fetch<'w> {
                 let (column, rows) = (stamps.get(token), rows.map(|rows| rows.get(token)));
                 let versions = Some(Versions { column, rows, window });
-                $fetch { values: Values::at(start, token), versions, thread: PhantomData }
+                VersionedFetch { values: Values::at(start, token), versions }
             }
 
             #[inline]
@@ -267,14 +241,14 @@ macro_rules! versioned_data {
     };
 }
 
-versioned_data!(Ref, RefFetch, PhantomData<()>, Read, false, |values, right, versions| Ref {
+versioned_data!(Ref, Read, false, |values, right, versions| Ref {
     value: values.read(right),
     changed: versions.changed(right.row()),
     added: versions.added(right.row()),
     since: versions.window.since,
 });
 
-versioned_data!(Mut, MutFetch, OneThread, Write, true, |values, right, versions| Mut {
+versioned_data!(Mut, Write, true, |values, right, versions| Mut {
     value: values.write(right),
     versions,
     row: right.row(),

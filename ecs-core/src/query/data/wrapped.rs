@@ -24,12 +24,8 @@ impl<Q: Term> Term for Option<Q> {
 
     const NARROWS: bool = Q::NARROWS;
 
-    fn state(ids: &mut IdSource<'_>) -> Self::State {
-        (Q::state(ids), PhantomData)
-    }
-
-    fn access(state: &Self::State, access: &mut Access) {
-        Q::access(&state.0, access);
+    fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
+        (Q::state(ids, access), PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
@@ -117,14 +113,11 @@ impl<Q: Term> Term for Present<Q> {
 
     const NARROWS: bool = false;
 
-    fn state(ids: &mut IdSource<'_>) -> Self::State {
-        (Q::state(ids), PhantomData)
-    }
-
-    fn access(state: &Self::State, access: &mut Access) {
+    fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
         let mut inner = Access::default();
-        Q::access(&state.0, &mut inner);
+        let state = Q::state(ids, &mut inner);
         access.add_without_bit_reads(&inner);
+        (state, PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
