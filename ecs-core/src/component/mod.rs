@@ -346,32 +346,20 @@ pub trait ProbeFallback<T: 'static> {
 
 impl<T: 'static> ProbeFallback<T> for Probe<T> {}
 
-impl<T: Clone> Probe<T> {
-    #[doc(hidden)]
-    pub const CLONE: Option<CloneFn<T>> = Some(T::clone);
+macro_rules! probe {
+    ($($constant:ident: $type:ty = $value:expr, [$($bounds:tt)*];)*) => {$(
+        impl<T: $($bounds)*> Probe<T> {
+            #[doc(hidden)]
+            pub const $constant: $type = $value;
+        }
+    )*};
 }
 
-impl<T: fmt::Debug> Probe<T> {
-    #[doc(hidden)]
-    pub const DEBUG: Option<DebugFn<T>> = Some(<T as fmt::Debug>::fmt);
-}
-
-impl<T: Default> Probe<T> {
-    #[doc(hidden)]
-    pub const DEFAULT: Option<DefaultFn<T>> = Some(T::default);
-}
-
-impl<T: MapEntities> Probe<T> {
-    #[doc(hidden)]
-    pub const MAP_ENTITIES: Option<MapEntitiesFn<T>> = Some(T::map_entities);
-}
-
-impl<T: bytemuck::NoUninit> Probe<T> {
-    #[doc(hidden)]
-    pub const BYTES: Option<BytesFn<T>> = Some(bytemuck::cast_slice::<T, u8>);
-}
-
-impl<T: bytemuck::NoUninit + bytemuck::CheckedBitPattern> Probe<T> {
-    #[doc(hidden)]
-    pub const CODEC: Codec<T> = Codec::plain();
+probe! {
+    CLONE: Option<CloneFn<T>> = Some(T::clone), [Clone];
+    DEBUG: Option<DebugFn<T>> = Some(<T as fmt::Debug>::fmt), [fmt::Debug];
+    DEFAULT: Option<DefaultFn<T>> = Some(T::default), [Default];
+    MAP_ENTITIES: Option<MapEntitiesFn<T>> = Some(T::map_entities), [MapEntities];
+    BYTES: Option<BytesFn<T>> = Some(bytemuck::cast_slice::<T, u8>), [bytemuck::NoUninit];
+    CODEC: Codec<T> = Codec::plain(), [bytemuck::NoUninit + bytemuck::CheckedBitPattern];
 }

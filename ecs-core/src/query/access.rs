@@ -95,13 +95,12 @@ impl Access {
         add(&mut self.uses[how as usize], id);
     }
 
-    /// Takes in what another part of the same query does, but for the bits that it reads.
-    pub(crate) fn add_without_bit_reads(&mut self, part: &Self) {
-        for how in [Read, Write, BitWrite, VersionRead, Named] {
-            part.of(how).iter().for_each(|&id| self.add(how, id));
-        }
-        self.clash = self.clash.or(part.clash);
-        self.has_claimants |= part.has_claimants;
+    /// Takes in what a part of the query adds, but for the bits that it reads.
+    pub(crate) fn without_bit_reads<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
+        let count = self.of(BitRead).len();
+        let state = part(self);
+        self.uses[BitRead as usize].truncate(count);
+        state
     }
 
     pub(crate) fn add_claimants(&mut self) {

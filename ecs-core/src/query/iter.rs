@@ -1,5 +1,7 @@
 //! Walking a query, and asking it about all of its rows or about some entities.
 
+use core::ops::Deref;
+
 use super::access::BorrowGuard;
 use super::cursor::{BorrowedRight, Chunk, ChunkIter, OpenedChunks, Query};
 use super::data::{QueryData, ReadOnly};
@@ -234,18 +236,13 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     pub fn query(&mut self) -> Query<'_, Q, F> {
         self.query.reborrow()
     }
+}
 
-    /// The same, for a caller that only reads: it can be asked many times at once.
-    pub fn as_readonly(&self) -> Query<'_, Q, F>
-    where
-        Q: ReadOnly,
-    {
-        self.query.as_readonly()
-    }
+/// What can be asked of the query while others ask as well.
+impl<'w, Q: QueryData, F: QueryFilter> Deref for BorrowedQuery<'w, Q, F> {
+    type Target = Query<'w, Q, F>;
 
-    /// How many rows match.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.query.count()
+    fn deref(&self) -> &Query<'w, Q, F> {
+        &self.query
     }
 }

@@ -15,7 +15,7 @@ use super::data::{
 use super::plan::{PlanCache, PlanOf, PlanSource, TermsOf, plan};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
-use crate::entities::{Entities, Places};
+use crate::entities::Places;
 use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{Directory, Writers};
@@ -461,7 +461,6 @@ impl PlanCache {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ExclusiveView<'w, Q: QueryData> {
-    entities: &'w Entities,
     lookups: Lookups<'w, Q>,
     words: &'w ClaimWords,
     loops: &'w ClaimLoops,
@@ -503,9 +502,8 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         loops: &'w ClaimLoops,
     ) -> Self {
         let (right, guard) = right.into_parts();
-        let (entities, words) = (right.source().entities, &plan.words);
         let lookups = Lookups::new(right.to(plan.access()), &plan.view.0).among_several();
-        Self { entities, lookups, words, loops, begun: loops.begun(), _guard: guard }
+        Self { lookups, words: &plan.words, loops, begun: loops.begun(), _guard: guard }
     }
 
     #[cfg(test)]
@@ -552,7 +550,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         match why {
             Refused::Held => ClaimError::Held(target),
             Refused::By(index) => {
-                let other = self.entities.at(index).unwrap_or(row);
+                let other = self.lookups.source.entities.at(index).unwrap_or(row);
                 ClaimError::Contested { target, rows: [row.min(other), row.max(other)] }
             }
         }

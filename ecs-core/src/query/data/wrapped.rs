@@ -114,10 +114,7 @@ impl<Q: Term> Term for Present<Q> {
     const NARROWS: bool = false;
 
     fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
-        let mut inner = Access::default();
-        let state = Q::state(ids, &mut inner);
-        access.add_without_bit_reads(&inner);
-        (state, PhantomData)
+        (access.without_bit_reads(|access| Q::state(ids, access)), PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
