@@ -150,7 +150,7 @@ pub mod __private {
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         AddressToken, BitsFetch, ChunkAddress, ChunkRef, MarkSlot, PartsItem, RangeToken, RowToken,
-        TermSlot, TermState, Values, VersionedFetch, WrapState,
+        TermSlot, TermState, Values, VersionedFetch, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 }

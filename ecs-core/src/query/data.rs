@@ -15,10 +15,10 @@ use crate::component::IdSource;
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, ChunkVersions};
 
-pub use component::VersionedFetch;
+pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
 pub use entity::Claimant;
-pub use tracked::{Mut, Ref};
+pub use tracked::{Mut, Ref, VersionedFetch};
 pub use wrapped::Present;
 
 /// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
@@ -174,54 +174,54 @@ pub trait QueryParts: QueryData + Term {
         chunk.open(|chunk| Self::address(slots, chunk), Self::open)
     }
 
-    /// Some rows of a fetch as references, where it can be: as arguments of a function they tell
+    /// Some rows of a fetch as references, if there can be such: as arguments of a function they tell
     /// the compiler that the columns do not overlap, which pointers do not.
     type Run<'w>;
 
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a>;
+    /// Values that are lent to be written are stamped.
+    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w>;
 
-    /// A fetch that goes by the references of a run of its rows. It is good for these rows alone.
-    fn with_run<'a, 'w: 'a>(
+    /// A fetch that goes by a run of its rows. It is good for these rows alone.
+    fn with_run<'w>(
         fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a>;
+        run: Self::Run<'w>,
+        right: &RangeToken<'w>,
+    ) -> Self::Fetch<'w>;
 
     /// Calls `f` with each of these rows, as the data that is made of these parts.
     #[inline]
-    fn visit<'a, 'w: 'a, Row: QueryData<Parts = Self>>(
+    fn visit<'w, Row: QueryData<Parts = Self>>(
         fetch: &Self::Fetch<'w>,
-        right: RangeToken<'a>,
-        f: &mut impl FnMut(Row::Item<'a>),
+        right: RangeToken<'w>,
+        f: &mut impl FnMut(Row::Item<'w>),
     ) {
-        right.into_rows().for_each(|right| f(Row::from_parts(Self::item(fetch, right))));
+        let fetch = Self::with_run(fetch, Self::run(fetch, right.clone()), &right);
+        right.into_rows().for_each(|right| f(Row::from_parts(Self::item(&fetch, right))));
     }
 
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryParts`] about runs, for data that is opened for a run as for a chunk.
-macro_rules! own_run {
+/// The members of [`QueryParts`] about runs, for data of which a run has no references.
+macro_rules! no_run {
     () => {
-        type Run<'w> = Self::Fetch<'w>;
+        type Run<'w> = ();
 
         #[inline]
-        fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
-            *fetch
-        }
+        fn run<'w>(_fetch: &Self::Fetch<'w>, _right: RangeToken<'w>) {}
 
         #[inline]
-        fn with_run<'a, 'w: 'a>(
-            _fetch: &Self::Fetch<'w>,
-            run: Self::Run<'a>,
-            _right: &RangeToken<'a>,
-        ) -> Self::Fetch<'a> {
-            run
+        fn with_run<'w>(
+            fetch: &Self::Fetch<'w>,
+            (): (),
+            _right: &RangeToken<'w>,
+        ) -> Self::Fetch<'w> {
+            fetch.clone()
         }
     };
 }
 
-pub(super) use own_run;
+pub(super) use no_run;
 
 /// The members of [`QueryParts`] of a column of `$value` that is read, but for where it begins.
 macro_rules! read_column {
@@ -240,16 +240,16 @@ macro_rules! read_column {
         }
 
         #[inline]
-        fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+        fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
             fetch.read_run(&right)
         }
 
         #[inline]
-        fn with_run<'a, 'w: 'a>(
+        fn with_run<'w>(
             _fetch: &Self::Fetch<'w>,
-            run: Self::Run<'a>,
-            right: &RangeToken<'a>,
-        ) -> Self::Fetch<'a> {
+            run: Self::Run<'w>,
+            right: &RangeToken<'w>,
+        ) -> Self::Fetch<'w> {
             Values::of_run(run, right)
         }
     };
@@ -278,15 +278,14 @@ pub trait ColumnData: QueryData<Parts: ColumnParts> {
     type Columns<'w>;
 
     #[doc(hidden)]
-    fn columns<'a, 'w: 'a>(fetch: &FetchOf<'w, Self>, right: RangeToken<'a>) -> Self::Columns<'a>;
+    fn columns<'w>(fetch: &FetchOf<'w, Self>, right: RangeToken<'w>) -> Self::Columns<'w>;
 }
 
 impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
     type Columns<'w> = <Q::Parts as QueryParts>::Run<'w>;
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &FetchOf<'w, Self>, right: RangeToken<'a>) -> Self::Columns<'a> {
-        Q::Parts::stamp_run(fetch, &right);
+    fn columns<'w>(fetch: &FetchOf<'w, Self>, right: RangeToken<'w>) -> Self::Columns<'w> {
         Q::Parts::run(fetch, right)
     }
 }
@@ -298,11 +297,7 @@ impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
     note = "rows of `&T`, `&mut T` and `Entity` lie in slices; ask row by row for what else there is"
 )]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
-pub trait ColumnParts: QueryParts {
-    /// Stamps these rows, if they are of a tracked component that is written.
-    #[inline]
-    fn stamp_run(_fetch: &Self::Fetch<'_>, _right: &RangeToken<'_>) {}
-}
+pub trait ColumnParts: QueryParts {}
 
 /// Query data that changes nothing: its access names no writes.
 #[diagnostic::on_unimplemented(

@@ -25,7 +25,7 @@ pub use column::{AddressToken, ChunkAddress, ChunkRef, RangeToken, RowToken, Val
 pub(crate) use cursor::{BorrowedRight, ChunkWalk, Source, SourceRight, rows};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 #[doc(hidden)]
-pub use data::{BitsFetch, PartsItem, VersionedFetch};
+pub use data::{BitsFetch, PartsItem, VersionedFetch, WriteFetch};
 pub use data::{
     Claimant, ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData,
     ReadOnly, Ref,

@@ -159,6 +159,7 @@ impl Stamps {
     }
 
     /// Stamps a run of rows.
+    #[inline]
     pub(crate) fn mark_run(&self, rows: Range<usize>, window: ChangeWindow) {
         let mut start = rows.start;
         while start < rows.end {

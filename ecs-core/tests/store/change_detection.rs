@@ -173,6 +173,35 @@ fn slices_stamp_the_rows_of_their_run_only() {
 }
 
 #[test]
+fn loops_stamp_the_rows_that_they_hand_out_and_no_others() {
+    let loops: [fn(&mut World); 4] = [
+        |world| world.query::<&mut Lamp>().for_each(|_| ()),
+        |world| world.query::<(Entity, &mut Lamp)>().for_each(|_| ()),
+        |world| world.query::<Option<&mut Lamp>>().for_each(|_| ()),
+        |world| world.query::<(Entity, Option<&mut Lamp>)>().for_each(|_| ()),
+    ];
+    for step in [1, 3, usize::MAX] {
+        for hand_out in loops {
+            let mut world = World::new();
+            let all = world.spawn_batch((0..COUNT).map(Lamp));
+            for &entity in all.iter().skip(1).step_by(step) {
+                world.set_enabled::<Lamp>(entity, false).expect("it has one");
+            }
+            let before = world.version();
+            hand_out(&mut world);
+            let is_stamped = |(index, _): &(usize, Entity)| *index == 0 || (index - 1) % step != 0;
+            let rows = all.iter().copied().enumerate();
+            let expected: Vec<Entity> = rows.filter(is_stamped).map(|(_, entity)| entity).collect();
+            for &entity in &all {
+                world.set_enabled::<Lamp>(entity, true).expect("it has one");
+            }
+            let stamped = world.query_filtered::<Entity, Changed<Lamp>>().since(before);
+            assert_eq!(sorted(stamped.into_iter().collect()), sorted(expected), "{step}");
+        }
+    }
+}
+
+#[test]
 fn a_disabled_component_has_not_changed_and_was_not_added() {
     let mut world = World::new();
     let (on, off) = (world.spawn(Lamp(1)), world.spawn(Lamp(2)));

@@ -51,29 +51,21 @@ pub(super) fn column_address<T: Component>(
     (start, ChunkAddress::new(record.stamps()), rows.map(ChunkAddress::new))
 }
 
-/// A column and its versions.
+/// A column that is written, and where its rows are stamped if it is tracked, and they are not yet.
+// Small: it is copied with each chunk that an iterator comes to.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct VersionedFetch<'w, T> {
-    pub(super) values: Values<'w, T>,
-    /// Of no chunk, and of a component that is written and not tracked, there are none.
-    pub(super) versions: Option<Versions<'w>>,
+pub struct WriteFetch<'w, T> {
+    values: Values<'w, T>,
+    stamps: Option<(&'w ChunkVersions, ChangeWindow)>,
 }
 
-copied!([T] VersionedFetch<'_, T>);
+copied!([T] WriteFetch<'_, T>);
 
-impl<T> Default for VersionedFetch<'_, T> {
+impl<T> Default for WriteFetch<'_, T> {
     fn default() -> Self {
-        Self { values: Values::default(), versions: None }
+        Self { values: Values::default(), stamps: None }
     }
-}
-
-/// Where the versions of a component are in one chunk.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Versions<'w> {
-    pub(super) column: &'w ColumnStamps,
-    pub(super) rows: Option<&'w ChunkVersions>,
-    pub(super) window: ChangeWindow,
 }
 
 impl<T: Component> QueryData for &mut T {
@@ -91,7 +83,7 @@ term!(
 );
 
 impl<T: Component> QueryParts for &mut T {
-    type Fetch<'w> = VersionedFetch<'w, T>;
+    type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
     type Address = ColumnAddress<T>;
 
@@ -106,46 +98,37 @@ impl<T: Component> QueryParts for &mut T {
         token: AddressToken<'w>,
         window: ChangeWindow,
     ) -> Self::Fetch<'w> {
-        let column = stamps.get(token);
-        column.mark(window.version);
+        stamps.get(token).mark(window.version);
         let rows = if T::TRACKED { rows } else { None };
-        let of_rows = |rows: ChunkAddress<_>| Some(rows.get(token));
-        let versions = rows.map(|rows| Versions { column, rows: of_rows(rows), window });
-        VersionedFetch { values: Values::at(start, token), versions }
+        let stamps = rows.map(|rows| (rows.get(token), window));
+        WriteFetch { values: Values::at(start, token), stamps }
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> &'a mut [T] {
+    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> &'w mut [T] {
+        if let (true, Some((stamps, window))) = (T::TRACKED, fetch.stamps) {
+            stamps.changed.mark_run(right.rows(), window);
+        }
         fetch.values.write_run(&right)
     }
 
+    // Its rows are stamped already.
     #[inline]
-    fn with_run<'a, 'w: 'a>(
-        fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
-        VersionedFetch { values: Values::of_run_mut(run, right), ..*fetch }
+    fn with_run<'w>(
+        _fetch: &Self::Fetch<'w>,
+        run: Self::Run<'w>,
+        right: &RangeToken<'w>,
+    ) -> Self::Fetch<'w> {
+        WriteFetch { values: Values::of_run_mut(run, right), stamps: None }
     }
 
     #[inline]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-        if T::TRACKED {
-            if let Some(Versions { rows: Some(rows), window, .. }) = fetch.versions {
-                rows.changed.mark(right.row(), window);
-            }
+        if let (true, Some((stamps, window))) = (T::TRACKED, fetch.stamps) {
+            stamps.changed.mark(right.row(), window);
         }
         fetch.values.write(right)
     }
 }
 
-impl<T: Component> ColumnParts for &mut T {
-    #[inline]
-    fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
-        if T::TRACKED {
-            if let Some(Versions { rows: Some(rows), window, .. }) = fetch.versions {
-                rows.changed.mark_run(right.rows(), window);
-            }
-        }
-    }
-}
+impl<T: Component> ColumnParts for &mut T {}

@@ -110,7 +110,7 @@ macro_rules! enabled_data {
                 BitsFetch(address.get(token))
             }
 
-            super::own_run!();
+            super::no_run!();
 
             #[inline]
             fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {

@@ -4,13 +4,38 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-use super::component::{ColumnAddress, VersionedFetch, Versions, column_address};
+use super::component::{ColumnAddress, column_address};
 use super::{
-    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, IdSource, QueryData, QueryParts,
-    RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, Values, term,
+    Access, AddressToken, Archetype, ChangeWindow, ChunkRef, ChunkVersions, IdSource, QueryData,
+    QueryParts, RangeToken, ReadOnlyParts, RowToken, Rows, Term, TermSlot, TermState, Use, Values,
+    term,
 };
 use crate::component::Component;
-use crate::storage::OneThread;
+use crate::storage::{ColumnStamps, OneThread};
+
+/// A column and its versions.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct VersionedFetch<'w, T> {
+    values: Values<'w, T>,
+    versions: Option<Versions<'w>>,
+}
+
+copied!([T] VersionedFetch<'_, T>);
+
+impl<T> Default for VersionedFetch<'_, T> {
+    fn default() -> Self {
+        Self { values: Values::default(), versions: None }
+    }
+}
+
+/// Where the versions of a component are in one chunk.
+#[derive(Clone, Copy, Debug)]
+struct Versions<'w> {
+    column: &'w ColumnStamps,
+    rows: Option<&'w ChunkVersions>,
+    window: ChangeWindow,
+}
 
 impl Versions<'_> {
     fn changed(&self, row: usize) -> u64 {
@@ -213,7 +238,7 @@ macro_rules! versioned_data {
 
             type Address = ColumnAddress<T>;
 
-            super::own_run!();
+            super::no_run!();
 
             #[inline]
             fn address(slots: &TermSlot, chunk: &ChunkRef<'_>) -> Self::Address {

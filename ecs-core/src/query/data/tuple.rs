@@ -49,40 +49,40 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+            fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
                 let ($($var,)*) = fetch;
                 ($($name::run($var, right.clone()),)*)
             }
 
             #[inline]
             #[expect(non_snake_case, reason = "the members' names stand for their fetches")]
-            fn with_run<'a, 'w: 'a>(
+            fn with_run<'w>(
                 fetch: &Self::Fetch<'w>,
-                run: Self::Run<'a>,
-                right: &RangeToken<'a>,
-            ) -> Self::Fetch<'a> {
+                run: Self::Run<'w>,
+                right: &RangeToken<'w>,
+            ) -> Self::Fetch<'w> {
                 let ($($name,)*) = fetch;
                 let ($($var,)*) = run;
                 ($($name::with_run($name, $var, right),)*)
             }
 
             #[inline]
-            fn visit<'a, 'w: 'a, Row: QueryData<Parts = Self>>(
+            fn visit<'w, Row: QueryData<Parts = Self>>(
                 fetch: &Self::Fetch<'w>,
-                right: RangeToken<'a>,
-                f: &mut impl FnMut(Row::Item<'a>),
+                right: RangeToken<'w>,
+                f: &mut impl FnMut(Row::Item<'w>),
             ) {
                 // A function of its own, and never inlined: only as arguments do references say
                 // that they do not overlap.
                 #[inline(never)]
-                fn apart<'a, 'w: 'a, $($name: QueryParts,)* Row, Visit>(
+                fn apart<'w, $($name: QueryParts,)* Row, Visit>(
                     fetch: &<($($name,)*) as QueryParts>::Fetch<'w>,
-                    $($var: $name::Run<'a>,)*
-                    right: RangeToken<'a>,
+                    $($var: $name::Run<'w>,)*
+                    right: RangeToken<'w>,
                     f: &mut Visit,
                 ) where
                     Row: QueryData<Parts = ($($name,)*)>,
-                    Visit: FnMut(Row::Item<'a>),
+                    Visit: FnMut(Row::Item<'w>),
                 {
                     let fetch = <($($name,)*) as QueryParts>::with_run(fetch, ($($var,)*), &right);
                     right.into_rows().for_each(|right| {
@@ -100,14 +100,7 @@ macro_rules! tuple_data {
             }
         }
 
-        impl<$($name: ColumnParts),*> ColumnParts for ($($name,)*) {
-            #[inline]
-            fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
-                let ($($var,)*) = fetch;
-                $($name::stamp_run($var, right);)*
-            }
-        }
-
+        impl<$($name: ColumnParts),*> ColumnParts for ($($name,)*) {}
         impl<$($name: ReadOnlyParts),*> ReadOnlyParts for ($($name,)*) {}
     };
 }

@@ -40,7 +40,8 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     /// The rows are those in which Q is there and enabled.
     type Fetch<'w> = Option<(Q::Fetch<'w>, Rows)>;
     type Address = Option<Q::Address>;
-    type Run<'w> = Option<Q::Run<'w>>;
+
+    super::no_run!();
 
     #[inline]
     fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address {
@@ -65,21 +66,6 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
             return None;
         }
         Some((Q::fetch(slots, chunk), rows))
-    }
-
-    #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
-        fetch.as_ref().map(|(fetch, _)| Q::run(fetch, right))
-    }
-
-    #[inline]
-    fn with_run<'a, 'w: 'a>(
-        fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
-        let (fetch, rows) = fetch.as_ref()?;
-        Some((Q::with_run(fetch, run?, right), rows.clone()))
     }
 
     #[inline]
@@ -145,16 +131,16 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
+    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
         Q::run(fetch, right)
     }
 
     #[inline]
-    fn with_run<'a, 'w: 'a>(
+    fn with_run<'w>(
         fetch: &Self::Fetch<'w>,
-        run: Self::Run<'a>,
-        right: &RangeToken<'a>,
-    ) -> Self::Fetch<'a> {
+        run: Self::Run<'w>,
+        right: &RangeToken<'w>,
+    ) -> Self::Fetch<'w> {
         Q::with_run(fetch, run, right)
     }
 
@@ -164,11 +150,6 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     }
 }
 
-impl<Q: ColumnParts> ColumnParts for Present<Q> {
-    #[inline]
-    fn stamp_run(fetch: &Self::Fetch<'_>, right: &RangeToken<'_>) {
-        Q::stamp_run(fetch, right);
-    }
-}
+impl<Q: ColumnParts> ColumnParts for Present<Q> {}
 
 impl<Q: ReadOnlyParts> ReadOnlyParts for Present<Q> {}
