@@ -6,7 +6,7 @@ use formic_ecs::QueryData;
 
 use crate::action::{ActionSet, Body, MindError};
 
-type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
+type Condition<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + Sync>;
 
@@ -41,7 +41,7 @@ pub struct Library<Q: QueryData> {
 }
 
 pub(crate) struct Entries<Q: QueryData> {
-    pub(crate) conditions: Vec<(String, Ask<Q>)>,
+    pub(crate) conditions: Vec<(String, Condition<Q>)>,
     pub(crate) effects: Vec<(String, Do<Q>)>,
     pub(crate) scores: Vec<(String, Rate<Q>)>,
 }

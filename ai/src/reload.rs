@@ -233,9 +233,9 @@ pub fn load_folder<M>(
 }
 
 /// A map from the indices of an older mind to those of a new one, by name.
-pub(crate) struct Renamed(Vec<Option<u32>>);
+pub(crate) struct IndexMapping(Vec<Option<u32>>);
 
-impl Renamed {
+impl IndexMapping {
     pub(crate) fn new<'a>(
         old: impl Iterator<Item = &'a str>,
         new: impl Iterator<Item = &'a str>,

@@ -64,7 +64,7 @@ impl<'c, X: Extras, O, P: WideProcessor<X, O>> Carried<'c, '_, X, O, P> {
 
     /// Cleans up an interrupted action, before any action of its kind starts or updates.
     /// [`tick`](Self::tick) does the rest.
-    pub(super) fn tidy_up(mut self) {
+    pub(super) fn clean_up(mut self) {
         if self.action.is_underway() {
             self.cleanup(Ended::Interrupted);
         }

@@ -296,8 +296,8 @@ impl MindError {
 /// The hint in an error about an unknown name: the name that was probably meant, or the known ones.
 pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let nearest = known.iter().map(|known| (unlike(name, known), known)).min();
-    if let Some((_, meant)) = nearest.filter(|(unlike, _)| *unlike <= 2.min(name.len() / 2)) {
+    let nearest = known.iter().map(|known| (edit_distance(name, known), known)).min();
+    if let Some((_, meant)) = nearest.filter(|(distance, _)| *distance <= 2.min(name.len() / 2)) {
         return format!("; did you mean {meant:?}?");
     }
     let some: Vec<String> = known.iter().take(8).map(|name| format!("{name:?}")).collect();
@@ -310,7 +310,7 @@ pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// The number of characters of the longer name that belong to neither the common prefix nor the common
 /// suffix: 1 if one character is wrong, missing or added, 2 if two neighbours are swapped.
-fn unlike(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let start = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
     let (count, other_count) = (one.chars().count(), other.chars().count());
     let ends = one.chars().rev().zip(other.chars().rev()).take(count.min(other_count) - start);

@@ -418,8 +418,8 @@ where
 
 type StateOf<T, X, F> = <Query<'static, Row<T, X>, F> as SystemParam>::State;
 
-/// Runs all actions that a query matches; `TIDIES_UP` if it matches the interrupted ones.
-fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
+/// Runs all actions that a query matches; `CLEANS_UP` if it matches the interrupted ones.
+fn in_parallel<const CLEANS_UP: bool, T: Component, X: Extras + 'static, F, S: ParallelSink, P>(
     state: &mut StateOf<T, X, F>,
     context: RunContext<'_>,
     reports: &mut Scatter<'_, Report>,
@@ -444,14 +444,14 @@ fn in_parallel<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, S: P
                 before_chunk(ActionChunk { ordinal, action_count }, *out);
                 chunk.for_each(|row| {
                     let report = |owner, report| reports.push(owner, report);
-                    carry::<TIDIES_UP, T, X, _, _>(processor, row, *out, report);
+                    carry::<CLEANS_UP, T, X, _, _>(processor, row, *out, report);
                 });
             });
         }
     });
 }
 
-fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
+fn one_by_one<const CLEANS_UP: bool, T: Component, X: Extras + 'static, F, P>(
     state: &mut StateOf<T, X, F>,
     context: RunContext<'_>,
     reports: &mut Scatter<'_, Report>,
@@ -463,7 +463,7 @@ fn one_by_one<const TIDIES_UP: bool, T: Component, X: Extras + 'static, F, P>(
     fetched::<Query<'static, Row<T, X>, F>>(state, context).query().chunks(|chunk| {
         chunk.for_each(|row| {
             let report = |owner, report| reports.push(owner, report);
-            carry::<TIDIES_UP, T, X, _, _>(processor, row, &mut (), report);
+            carry::<CLEANS_UP, T, X, _, _>(processor, row, &mut (), report);
         });
     });
 }
@@ -478,7 +478,7 @@ fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>)
 
 /// Runs one tick of one action, and applies its outcome to the action and its owner.
 #[inline]
-fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
+fn carry<const CLEANS_UP: bool, T: Component, X: Extras + 'static, O, P>(
     processor: &P,
     row: <Row<T, X> as QueryData>::Item<'_>,
     out: &mut O,
@@ -488,9 +488,9 @@ fn carry<const TIDIES_UP: bool, T: Component, X: Extras + 'static, O, P>(
 {
     let (row, action, filter, mut executing, mut finished, extras) = row;
     let carried = Carried { processor, row: &row, action: &mut *action, filter, extras, out };
-    if TIDIES_UP {
+    if CLEANS_UP {
         finished.set(false);
-        return carried.tidy_up();
+        return carried.clean_up();
     }
     match carried.tick() {
         Turn::GoesOn => {}

@@ -35,7 +35,7 @@ impl<G: ActivityDomain> AsyncContext<G> {
     ) -> R {
         let answer = Arc::new(Mutex::new((None, None)));
         let place = Arc::downgrade(&answer);
-        self.0.ask(Box::new(move |tick, world| {
+        self.0.request(Box::new(move |tick, world| {
             let Some(place) = place.upgrade() else { return };
             let given = ask(tick, world);
             let mut answer = place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -216,7 +216,7 @@ struct Timer<G: ActivityDomain> {
 impl<G: ActivityDomain> Drop for Timer<G> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.mailbox.ask(Box::new(move |tick, _| _ = tick.unsubscribe(token)));
+            self.mailbox.request(Box::new(move |tick, _| _ = tick.unsubscribe(token)));
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct Async<G: ActivityDomain> {
     /// The subscription by which code outside the schedule wakes it, if any can.
     called_by: Option<Token>,
     /// Whether a tick has begun and not ended.
-    is_torn: bool,
+    is_poisoned: bool,
 }
 
 debug_fields!([G: ActivityDomain] Async<G>: name);
@@ -109,7 +109,7 @@ impl<G: ActivityDomain> Async<G> {
         let future =
             Mutex::new(Some(Box::pin(make(AsyncContext(mailbox.clone()))) as Running<G::Failure>));
         let woken = Arc::default();
-        Self { name: name.into(), future, mailbox, woken, called_by: None, is_torn: false }
+        Self { name: name.into(), future, mailbox, woken, called_by: None, is_poisoned: false }
     }
 
     fn future(&mut self) -> &mut Option<Running<G::Failure>> {
@@ -137,8 +137,8 @@ impl<G: ActivityDomain> Async<G> {
                 return Status::Finished(result.map_or_else(Ending::Failed, |()| Ending::Success));
             }
             close(&mailbox, tick, world);
-            let asks = std::mem::take(&mut mailbox.open().asks);
-            if asks.is_empty() {
+            let requests = std::mem::take(&mut mailbox.open().requests);
+            if requests.is_empty() {
                 drop(woken);
                 let outside = self.outside(&waker, tick);
                 let was_called = self.woken.end(outside);
@@ -147,7 +147,7 @@ impl<G: ActivityDomain> Async<G> {
             }
             let mut ended = Vec::new();
             let mut asked = tick.noting(&mut ended);
-            asks.into_iter().for_each(|ask| ask(&mut asked, world));
+            requests.into_iter().for_each(|ask| ask(&mut asked, world));
             mailbox.forget(ended);
         }
         self.woken.end(None);
@@ -207,11 +207,11 @@ impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
 
     fn on_tick(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
         // A panic in the future or in one of its closures cut the last tick short.
-        if std::mem::replace(&mut self.is_torn, true) {
+        if std::mem::replace(&mut self.is_poisoned, true) {
             return Status::Finished(Ending::Interrupted);
         }
         let status = self.poll_future(tick, world);
-        self.is_torn = false;
+        self.is_poisoned = false;
         status
     }
 
@@ -249,7 +249,7 @@ impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
 impl<G: ActivityDomain> Drop for Async<G> {
     fn drop(&mut self) {
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
-        self.mailbox.shut();
+        self.mailbox.close();
         match dropped {
             Err(panic) if !std::thread::panicking() => resume_unwind(panic),
             _ => {}

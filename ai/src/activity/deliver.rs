@@ -129,30 +129,31 @@ impl<A: Activity> DeliveryState<A> {
         let cell = context.cell;
         table.looked_at = 0;
         // Queued changes that were not applied before the next run never will be.
-        let is_torn = table.is_torn || table.unplayed.is_some_and(|tick| tick != context.tick);
+        let needs_rebuild =
+            table.needs_rebuild || table.unapplied_tick.is_some_and(|tick| tick != context.tick);
         let is_restored = table.restored != Some(cell.restored());
-        if is_torn || is_restored {
+        if needs_rebuild || is_restored {
             self.rebuild(cell, table, is_restored)?;
         }
         // If an activity panics, others may not be told of what it was told.
-        table.is_torn = true;
+        table.needs_rebuild = true;
         let view = cell.view(&mut self.told)?;
         let mut nothing = ();
         let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
-        let mut teller = Teller { view, table, delivered: ActivityReport::default(), recorder };
+        let mut notifier = Notifier { view, table, delivered: ActivityReport::default(), recorder };
         let matches = &mut self.matches;
-        teller.tell_calls();
-        teller.tell_missed(cell, is_torn && !is_restored, matches)?;
-        teller.tell_posted(cell, matches)?;
-        teller.tell_deaths(matches);
+        notifier.notify_calls();
+        notifier.notify_missed(cell, needs_rebuild && !is_restored, matches)?;
+        notifier.notify_posted(cell, matches)?;
+        notifier.notify_deaths(matches);
         if let Some(now) = now {
-            teller.table.now = now;
-            while let Some(timer) = teller.table.pop_timer(now) {
-                teller.tell(timer.task(), Notice::Time(timer), timer.task());
+            notifier.table.now = now;
+            while let Some(timer) = notifier.table.pop_timer(now) {
+                notifier.tell(timer.task(), Notice::Time(timer), timer.task());
             }
         }
-        let delivered = teller.delivered;
-        table.is_torn = false;
+        let delivered = notifier.delivered;
+        table.needs_rebuild = false;
         Ok(delivered)
     }
 
@@ -186,21 +187,21 @@ impl<A: Activity> DeliveryState<A> {
             }
         }
         table.restored = Some(cell.restored());
-        (table.is_torn, table.unplayed) = (false, None);
+        (table.needs_rebuild, table.unapplied_tick) = (false, None);
         Ok(())
     }
 }
 
-struct Teller<'t, 'v, A: Activity> {
+struct Notifier<'t, 'v, A: Activity> {
     view: View<'v, Told<A>>,
     table: &'t mut Subscriptions<A>,
     delivered: ActivityReport,
     recorder: DecisionRecorder<'v>,
 }
 
-impl<A: Activity> Teller<'_, '_, A> {
+impl<A: Activity> Notifier<'_, '_, A> {
     /// Wakes the tasks whose wakers were called.
-    fn tell_calls(&mut self) {
+    fn notify_calls(&mut self) {
         // One by one, because making a record may panic. Calls that come meanwhile wait for the next run,
         // since they might never end.
         for _ in 0..self.table.calls.len() {
@@ -221,7 +222,7 @@ impl<A: Activity> Teller<'_, '_, A> {
 
     /// Notifies of events that are gone unread, or, if `lost`, of requests of the last run that may be
     /// lost. These notices come before the events that are still there.
-    fn tell_missed(
+    fn notify_missed(
         &mut self,
         cell: WorldCell<'_>,
         lost: bool,
@@ -251,7 +252,7 @@ impl<A: Activity> Teller<'_, '_, A> {
         Ok(())
     }
 
-    fn tell_posted(
+    fn notify_posted(
         &mut self,
         cell: WorldCell<'_>,
         matches: &mut Vec<(Entity, Subscription)>,
@@ -286,7 +287,7 @@ impl<A: Activity> Teller<'_, '_, A> {
         Ok(())
     }
 
-    fn tell_deaths(&mut self, matches: &mut Vec<(Entity, Subscription)>) {
+    fn notify_deaths(&mut self, matches: &mut Vec<(Entity, Subscription)>) {
         matches.clear();
         for &subject in &self.table.deaths {
             matches.extend(self.table.of_subject(subject));

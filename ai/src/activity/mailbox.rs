@@ -11,7 +11,7 @@ use super::event::Token;
 use super::inbox::{Inbox, Told};
 use super::tick::{Effects, Tick};
 
-pub(super) type Ask<G> =
+pub(super) type Request<G> =
     Box<dyn for<'t, 'w> FnOnce(&mut Tick<'t, G>, &<G as ActivityDomain>::World<'w>) + Send>;
 pub(super) type Closing<G> =
     Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as ActivityDomain>::World<'w>) + Send>;
@@ -21,7 +21,7 @@ pub(super) type Closing<G> =
 pub(super) struct Mailbox<G: ActivityDomain>(Mutex<MailboxState<G>>);
 
 pub(super) struct MailboxState<G: ActivityDomain> {
-    pub(super) asks: VecDeque<Ask<G>>,
+    pub(super) requests: VecDeque<Request<G>>,
     pub(super) closings: VecDeque<Closing<G>>,
     /// The notices that were not taken yet.
     pub(super) inbox: Inbox<G::Event>,
@@ -39,7 +39,7 @@ pub(super) struct MailboxState<G: ActivityDomain> {
 impl<G: ActivityDomain> Default for MailboxState<G> {
     fn default() -> Self {
         Self {
-            asks: VecDeque::new(),
+            requests: VecDeque::new(),
             closings: VecDeque::new(),
             inbox: Inbox::default(),
             step: None,
@@ -89,10 +89,10 @@ impl<G: ActivityDomain> Mailbox<G> {
     }
 
     /// Queues a closure for the runtime; if the activity is gone, it is dropped.
-    pub(super) fn ask(&self, ask: Ask<G>) {
+    pub(super) fn request(&self, request: Request<G>) {
         let mut state = self.open();
         if !state.is_closed {
-            state.asks.push_back(ask);
+            state.requests.push_back(request);
         }
     }
 
@@ -123,13 +123,13 @@ impl<G: ActivityDomain> Mailbox<G> {
 
     /// Drops the closures that will not be called any more.
     pub(super) fn drop_asks(&self) {
-        let asks = std::mem::take(&mut self.open().asks);
-        drop(asks);
+        let requests = std::mem::take(&mut self.open().requests);
+        drop(requests);
     }
 
     /// Closes the mailbox of an activity that is gone. The contents may hold references to this mailbox
     /// and are dropped, so that there is no reference cycle.
-    pub(super) fn shut(&self) {
+    pub(super) fn close(&self) {
         let nothing = MailboxState { is_closed: true, ..MailboxState::default() };
         let state = std::mem::replace(&mut *self.open(), nothing);
         drop(state);

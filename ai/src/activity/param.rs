@@ -133,9 +133,9 @@ impl<A: Activity> ActivitiesState<A> {
         self.watched.append(&mut table.unmarked);
         // Until all results of the ticks are applied. If a tick panics, this never happens, and the next
         // run rebuilds the table from the activities.
-        table.is_torn = true;
+        table.needs_rebuild = true;
         // Likewise until all queued changes are applied.
-        table.unplayed = Some(context.tick);
+        table.unapplied_tick = Some(context.tick);
         let calls = &table.calls.clone();
         let mut commands = Commands::fetch(&mut self.commands, context)?;
         let mut out = Out::<A>::fetch(&mut self.out, context)?;
@@ -190,14 +190,14 @@ impl<A: Activity> ActivitiesState<A> {
                 }
             }
         }
-        table.is_torn = false;
+        table.needs_rebuild = false;
         report.looked_at = table.looked_at;
         let watched = std::mem::take(&mut self.watched);
         commands.run(move |world| {
             watch::<A>(world, &watched);
             // The last queued command: all others have been applied.
             if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
-                subscriptions.unplayed = None;
+                subscriptions.unapplied_tick = None;
             }
         });
         Ok(report)

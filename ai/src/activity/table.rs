@@ -47,9 +47,9 @@ pub struct Subscriptions<A> {
     pub(super) unmarked: Vec<Entity>,
     /// Whether a run has begun and not ended: only the activities themselves know what they have
     /// subscribed to.
-    pub(super) is_torn: bool,
+    pub(super) needs_rebuild: bool,
     /// The run of the schedule in which activities have queued changes that are not applied yet.
-    pub(super) unplayed: Option<u64>,
+    pub(super) unapplied_tick: Option<u64>,
     pub(super) cursor: EventCursor,
     /// The number of events that the cursor had missed when it was last read.
     pub(super) missed: u64,
@@ -87,8 +87,8 @@ impl<A> Default for Subscriptions<A> {
             timers_live: 0,
             deaths: Vec::new(),
             unmarked: Vec::new(),
-            is_torn: false,
-            unplayed: None,
+            needs_rebuild: false,
+            unapplied_tick: None,
             cursor: EventCursor::default(),
             missed: 0,
             looked_at: 0,

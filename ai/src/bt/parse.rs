@@ -116,8 +116,8 @@ pub(super) fn defined_twice(subtree: &str) -> String {
 }
 
 /// `way` leads from a subtree to itself.
-pub(super) fn contains_itself<'a>(way: impl Iterator<Item = &'a str>) -> String {
-    format!("the subtree contains itself: {}", way.collect::<Vec<_>>().join(" > "))
+pub(super) fn contains_itself<'a>(path: impl Iterator<Item = &'a str>) -> String {
+    format!("the subtree contains itself: {}", path.collect::<Vec<_>>().join(" > "))
 }
 
 impl Node {
@@ -303,9 +303,9 @@ impl<'a> Parser<'a> {
             };
             if self.subtrees[index].is_open {
                 let from = self.open.iter().position(|&open| open == index).unwrap_or(0);
-                let way = self.open[from..].iter().chain([&index]);
-                let way = way.map(|&open| self.subtrees[open].name.text);
-                return Err(used.error(contains_itself(way)));
+                let path = self.open[from..].iter().chain([&index]);
+                let path = path.map(|&open| self.subtrees[open].name.text);
+                return Err(used.error(contains_itself(path)));
             }
             self.subtrees[index].is_open = true;
             self.open.push(index);

@@ -4,7 +4,7 @@ use formic_ecs::{QueryData, RandomStream};
 
 use super::node::Op;
 use super::record::Trace;
-use super::tree::{FAILURE, Jumps, NO_SLOT, SUCCESS, Tree};
+use super::tree::{FAILURE, NO_SLOT, SUCCESS, ThreadedLeaves, Tree};
 use crate::action::{ActionResult, Body};
 use crate::bits::Bits;
 use ActionResult::{Failed, Running, Success};
@@ -76,7 +76,7 @@ pub(super) fn tick_tree<'i, const N: usize, Q: QueryData, T: Trace>(
 #[inline]
 pub(super) fn tick_leaves<const N: usize, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
-    jumps: &Jumps,
+    jumps: &ThreadedLeaves,
     body: &mut Body,
     item: &mut Q::Item<'_>,
     trace: &mut T,

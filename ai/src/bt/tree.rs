@@ -43,7 +43,7 @@ pub(super) struct Span {
 
 /// A leaf of a tree without memories, and the leaves that follow it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Jump {
+pub(super) struct ThreadedLeaf {
     pub(super) op: Op,
     pub(super) argument: u32,
     /// The next leaf after a success, and after a failure; or `SUCCESS` or `FAILURE`.
@@ -57,12 +57,12 @@ pub(super) const FAILURE: u16 = u16::MAX - 1;
 /// The leaves of a tree without memories, each with its successors, so that composites need not be
 /// ticked. (*Threaded code*, as in interpreters.)
 #[derive(Clone, Debug)]
-pub(super) struct Jumps {
-    pub(super) leaves: Vec<Jump>,
+pub(super) struct ThreadedLeaves {
+    pub(super) leaves: Vec<ThreadedLeaf>,
     pub(super) first: u16,
 }
 
-impl Jumps {
+impl ThreadedLeaves {
     /// `None` if some node has a memory, or ticks its children in another order than that of the text.
     fn new(nodes: &[FlatNode]) -> Option<Self> {
         let mut jumps = Self { leaves: Vec::new(), first: 0 };
@@ -114,7 +114,7 @@ impl Jumps {
     }
 
     fn leaf(&mut self, op: Op, argument: u32, success: u16, failure: u16) -> Option<u16> {
-        self.leaves.push(Jump { op, argument, success, failure });
+        self.leaves.push(ThreadedLeaf { op, argument, success, failure });
         u16::try_from(self.leaves.len() - 1).ok().filter(|&place| place < FAILURE)
     }
 }
@@ -142,7 +142,7 @@ pub struct Tree<Q: QueryData> {
     /// The contents of the whole tree.
     pub(super) whole: Span,
     /// The shortcut for trees without memories.
-    pub(super) jumps: Option<Jumps>,
+    pub(super) jumps: Option<ThreadedLeaves>,
     pub(super) library: Library<Q>,
     slot_count: usize,
     /// Whether it has more than 64 actions or memories.
@@ -203,7 +203,7 @@ impl<Q: QueryData> Tree<Q> {
             return Err(MindError::new(problem));
         }
         tree.is_wide = tree.slot_count > 64 || tree.library.actions.len() > 64;
-        tree.jumps = Jumps::new(&tree.nodes);
+        tree.jumps = ThreadedLeaves::new(&tree.nodes);
         Ok(tree)
     }
 

@@ -6,7 +6,7 @@ use formic_ecs::QueryData;
 
 use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
 use super::state::{History, State};
-use super::transition::{EVENTS_MAX, Goes, Transition, Trigger};
+use super::transition::{EVENTS_MAX, Transition, TransitionTarget, Trigger};
 use crate::action::{ActionSet, MindError};
 use crate::explain::Label;
 
@@ -116,22 +116,22 @@ impl<Q: QueryData> MachineBuilder<Q> {
         let parents = self.parents(&places)?;
         let initials = self.initials(&places, &parents)?;
         let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);
-        let way = |state: u16| std::iter::successors(Some(state), outer);
+        let ancestors = |state: u16| std::iter::successors(Some(state), outer);
         // The innermost states inside each state, in order.
         let is_leaf = |&state: &u16| initials[usize::from(state)] == NONE;
         let all: Vec<u16> = (0..).take(count).filter(is_leaf).collect();
         let mut leaves = vec![Vec::new(); count];
         for &leaf in &all {
-            way(leaf).for_each(|state| leaves[usize::from(state)].push(leaf));
+            ancestors(leaf).for_each(|state| leaves[usize::from(state)].push(leaf));
         }
         let mut flat: Vec<(u16, i32, FlatTransition, Option<Label>)> = Vec::new();
         let mut guards = Vec::new();
         for transition in std::mem::take(&mut self.transitions) {
             let from = transition.from.as_deref().map(|name| places.find(name)).transpose()?;
             let to = match &transition.to {
-                Goes::To(name) => Goes::To(places.find(name)?),
-                Goes::Push(name) => Goes::Push(places.find(name)?),
-                Goes::Back => Goes::Back,
+                TransitionTarget::To(name) => TransitionTarget::To(places.find(name)?),
+                TransitionTarget::Push(name) => TransitionTarget::Push(places.find(name)?),
+                TransitionTarget::Back => TransitionTarget::Back,
             };
             if matches!(transition.trigger, Trigger::Done | Trigger::Failed) {
                 let has_action = match from {
@@ -151,10 +151,12 @@ impl<Q: QueryData> MachineBuilder<Q> {
                 u32::try_from(guards.len() - 1).unwrap_or(NO_GUARD)
             });
             let trigger = transition.trigger;
-            let is_plain = trigger == Trigger::Always && matches!(to, Goes::To(_));
+            let is_plain = trigger == Trigger::Always && matches!(to, TransitionTarget::To(_));
             let entry = FlatTransition { from: 0, to, trigger, guard, is_plain };
             let stays: &[u16] = match (from, to) {
-                (None, Goes::To(to) | Goes::Push(to)) => &leaves[usize::from(to)],
+                (None, TransitionTarget::To(to) | TransitionTarget::Push(to)) => {
+                    &leaves[usize::from(to)]
+                }
                 _ => &[],
             };
             for &leaf in from.map_or(&all, |from| &leaves[usize::from(from)]) {
@@ -190,7 +192,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
             };
             states.push(FlatState {
                 parent: parents[usize::from(number)],
-                depth: u16::try_from(way(number).count() - 1).unwrap_or(NONE),
+                depth: u16::try_from(ancestors(number).count() - 1).unwrap_or(NONE),
                 initial: initials[usize::from(number)],
                 action,
                 name: state.name.into(),
@@ -201,7 +203,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
             });
         }
         for (number, state) in (0..).zip(&states) {
-            let mut outer = way(number).skip(1).map(|outer| &states[usize::from(outer)]);
+            let mut outer = ancestors(number).skip(1).map(|outer| &states[usize::from(outer)]);
             if state.action.is_some() && outer.any(|outer| outer.action == state.action) {
                 let problem =
                     format!("a state and one inside it have the same action {:?}", state.name);

@@ -9,11 +9,11 @@ use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::builder::MachineBuilder;
 use super::machine::{Machine, NONE};
 use super::state::{Do, History, State};
-use super::transition::{Ask, Goes, Transition, Trigger};
+use super::transition::{Guard, Transition, TransitionTarget, Trigger};
 use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::explain::Label;
 use crate::library::Library;
-use crate::reload::{Reload, Renamed, exchange};
+use crate::reload::{IndexMapping, Reload, exchange};
 
 /// A state machine as it is written in a file, in RON. A [`Library`] resolves the names of actions,
 /// conditions and effects when a [`Machine`] is made from it.
@@ -116,7 +116,7 @@ impl MachineFile {
             let entries = library.entries.clone();
             Ok(Some(Box::new(move |item| (entries.effects[place].1)(item))))
         };
-        let condition = |name: &Option<String>| -> Result<Option<Ask<Q>>, MindError> {
+        let condition = |name: &Option<String>| -> Result<Option<Guard<Q>>, MindError> {
             let Some(name) = name else { return Ok(None) };
             let place = library.find("condition", "when", name)?;
             let entries = library.entries.clone();
@@ -150,9 +150,9 @@ impl MachineFile {
                 MindError::about(field, name, problem)
             };
             let to = match to {
-                Some(to) if *interrupts => Goes::Push(to.clone()),
-                Some(to) => Goes::To(to.clone()),
-                None if from.is_some() && !interrupts => Goes::Back,
+                Some(to) if *interrupts => TransitionTarget::Push(to.clone()),
+                Some(to) => TransitionTarget::To(to.clone()),
+                None if from.is_some() && !interrupts => TransitionTarget::Back,
                 None => {
                     let problem = "a transition without `to` leads back: it has `from`, and does \
                                    not interrupt";
@@ -234,7 +234,7 @@ type Row = (
 /// such state any more, the agent begins with the initial state.
 impl<Q: QueryData + 'static> Reload for Machine<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
-        let states = Renamed::new(old.state_names(), self.state_names());
+        let states = IndexMapping::new(old.state_names(), self.state_names());
         let renamed = |state: u16| u16::try_from(states.get(state.into())?).ok();
         let is_innermost = |state: &u16| self.states[usize::from(*state)].initial == NONE;
         // If two events have the same name, the first one counts.
@@ -285,7 +285,7 @@ impl<Q: QueryData> Machine<Q> {
     /// The actions of a state and of all states that it lies in; none if there is no such state.
     fn actions_of(&self, state: u16) -> impl Iterator<Item = usize> + Clone {
         let state = Some(state).filter(|&state| usize::from(state) < self.states.len());
-        let way = state.into_iter().flat_map(|state| self.way(state));
-        way.filter_map(|it| self.states[usize::from(it)].action).map(usize::from)
+        let ancestors = state.into_iter().flat_map(|state| self.ancestors(state));
+        ancestors.filter_map(|it| self.states[usize::from(it)].action).map(usize::from)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use formic_ecs::QueryData;
 
 use super::state::{Do, History};
-use super::transition::{Ask, Goes, Trigger};
+use super::transition::{Guard, TransitionTarget, Trigger};
 use crate::explain::Label;
 
 /// A state machine, immutable and shared by all agents that follow it.
@@ -33,7 +33,7 @@ pub struct Machine<Q: QueryData> {
     /// The transitions out of each innermost state, consecutively; within a state the most important
     /// first.
     pub(super) transitions: Vec<FlatTransition>,
-    pub(super) guards: Vec<Ask<Q>>,
+    pub(super) guards: Vec<Guard<Q>>,
     /// The description of each transition's condition, if it has one.
     pub(super) names: Vec<Option<Label>>,
     /// The names of events.
@@ -67,7 +67,7 @@ pub(super) struct FlatState<Q: QueryData> {
 pub(super) struct FlatTransition {
     /// The state that it was declared for; the innermost state if it was declared for any.
     pub(super) from: u16,
-    pub(super) to: Goes<u16>,
+    pub(super) to: TransitionTarget<u16>,
     pub(super) trigger: Trigger,
     /// The index of its guard; `NO_GUARD` if it has none.
     pub(super) guard: u32,
@@ -113,7 +113,7 @@ impl<Q: QueryData> Machine<Q> {
     }
 
     /// A state and all states that it lies in, from the inside out.
-    pub(super) fn way(&self, state: u16) -> impl Iterator<Item = u16> + Clone {
+    pub(super) fn ancestors(&self, state: u16) -> impl Iterator<Item = u16> + Clone {
         let outer = |&at: &u16| Some(self.states[usize::from(at)].parent);
         std::iter::successors(Some(state), move |at| outer(at).filter(|&outer| outer != NONE))
     }

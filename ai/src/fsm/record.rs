@@ -7,27 +7,27 @@ use formic_ecs::QueryData;
 use super::agent::FsmAgent;
 use super::machine::{Machine, NO_GUARD, NONE};
 use super::situation::{INTERRUPTIONS_MAX, Situation};
-use super::transition::{Goes, Trigger};
+use super::transition::{TransitionTarget, Trigger};
 use crate::explain::{Candidate, Ended, Engine, Label, Stopped, Verdict, Watch};
 
 /// The reasons for a transition, captured before it is taken.
-pub(super) struct Sight {
+pub(super) struct TransitionReasons {
     candidates: Vec<Candidate>,
     cause: Label,
     stopped: Stopped,
 }
 
-/// Records why the agent is in its new state. `sight` is `None` if the machine has just begun.
+/// Records why the agent is in its new state. `reasons` is `None` if the machine has just begun.
 #[cold]
 pub(super) fn note<Q: QueryData>(
     watch: Watch<'_>,
     machine: &Machine<Q>,
     agent: &FsmAgent,
-    sight: Option<Sight>,
+    reasons: Option<TransitionReasons>,
 ) {
     watch.note(Engine::Machine, |decision| {
         decision.cause = Some("it begins".into());
-        if let Some(Sight { candidates, cause, stopped }) = sight {
+        if let Some(TransitionReasons { candidates, cause, stopped }) = reasons {
             decision.candidates.extend(candidates);
             decision.cause = Some(cause);
             decision.stopped.push(stopped);
@@ -65,7 +65,7 @@ pub(super) fn note_first<Q: QueryData>(watch: Watch<'_>, situation: &Situation<'
     });
 }
 
-impl Sight {
+impl TransitionReasons {
     /// Captures the reasons of an agent that is about to take the transition at index `chosen`.
     #[cold]
     pub(super) fn of<Q: QueryData>(situation: &Situation<'_, Q>, chosen: usize) -> Self {
@@ -113,9 +113,11 @@ impl<Q: QueryData> Situation<'_, Q> {
     /// The name of the state that a transition leads to.
     fn target(&self, transition: usize) -> Label {
         let state = match self.machine.transitions[transition].to {
-            Goes::To(to) | Goes::Push(to) => to,
-            Goes::Back if self.interruptions() == 0 => return "what was interrupted".into(),
-            Goes::Back => self.memory[self.memory.len() - 1].0,
+            TransitionTarget::To(to) | TransitionTarget::Push(to) => to,
+            TransitionTarget::Back if self.interruptions() == 0 => {
+                return "what was interrupted".into();
+            }
+            TransitionTarget::Back => self.memory[self.memory.len() - 1].0,
         };
         self.machine.states[usize::from(state)].name.clone()
     }
@@ -128,7 +130,7 @@ impl<Q: QueryData> Machine<Q> {
         if self.states[usize::from(state)].parent == NONE {
             return name(state).clone();
         }
-        let names: Vec<&str> = self.way(state).map(|state| &**name(state)).collect();
+        let names: Vec<&str> = self.ancestors(state).map(|state| &**name(state)).collect();
         names.join(" in ").into()
     }
 

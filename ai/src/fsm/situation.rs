@@ -4,7 +4,7 @@ use formic_ecs::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine};
-use super::transition::{Goes, Trigger};
+use super::transition::{TransitionTarget, Trigger};
 use crate::action::{ActionResult, Body};
 
 /// The maximum depth of the stack of interruptions. A further one is refused and counted.
@@ -36,9 +36,9 @@ impl<Q: QueryData> Situation<'_, Q> {
     #[inline]
     pub(super) fn is_possible(&self, transition: &FlatTransition) -> bool {
         match transition.to {
-            Goes::To(_) => true,
-            Goes::Push(_) => self.interruptions() < INTERRUPTIONS_MAX,
-            Goes::Back => self.interruptions() > 0,
+            TransitionTarget::To(_) => true,
+            TransitionTarget::Push(_) => self.interruptions() < INTERRUPTIONS_MAX,
+            TransitionTarget::Back => self.interruptions() > 0,
         }
     }
 

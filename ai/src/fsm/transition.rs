@@ -9,7 +9,7 @@ use crate::explain::Label;
 pub(super) const EVENTS_MAX: u32 = 1024;
 const _: () = assert!(EVENTS_MAX as usize == 64 * WORDS_MAX, "a set has room for all");
 
-pub(super) type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
+pub(super) type Guard<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 
 /// A transition from one state to another, as declared for the builder.
 ///
@@ -46,8 +46,8 @@ pub(super) type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool
 pub struct Transition<Q: QueryData> {
     /// `None` for any state.
     pub(super) from: Option<String>,
-    pub(super) to: Goes<String>,
-    pub(super) guard: Option<Ask<Q>>,
+    pub(super) to: TransitionTarget<String>,
+    pub(super) guard: Option<Guard<Q>>,
     pub(super) trigger: Trigger,
     pub(super) priority: i32,
     /// The description of its condition in decision records.
@@ -55,7 +55,7 @@ pub struct Transition<Q: QueryData> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goes<S> {
+pub(super) enum TransitionTarget<S> {
     To(S),
     /// Enters the state and pushes the state that was left, for the next `Back`.
     Push(S),
@@ -75,18 +75,18 @@ pub(super) enum Trigger {
 debug_fields!([Q: QueryData] Transition<Q>: from, to, trigger, priority);
 
 impl<Q: QueryData> Transition<Q> {
-    fn of(from: Option<String>, to: Goes<String>) -> Self {
+    fn of(from: Option<String>, to: TransitionTarget<String>) -> Self {
         Self { from, to, guard: None, trigger: Trigger::Always, priority: 0, name: None }
     }
 
     /// A transition from a state, and from the states inside it, to another state.
     pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
-        Self::of(Some(from.into()), Goes::To(to.into()))
+        Self::of(Some(from.into()), TransitionTarget::To(to.into()))
     }
 
     /// A transition from any state, except the target and the states inside it.
     pub fn from_any(to: impl Into<String>) -> Self {
-        Self::of(None, Goes::To(to.into()))
+        Self::of(None, TransitionTarget::To(to.into()))
     }
 
     /// An interruption: a transition to another state that remembers the innermost state it leaves, for a
@@ -95,18 +95,18 @@ impl<Q: QueryData> Transition<Q> {
     /// Up to 16 interruptions can be stacked. A further one is refused, and counted by
     /// [`FsmAgent::interruptions_refused`](super::FsmAgent::interruptions_refused).
     pub fn interrupt(from: impl Into<String>, to: impl Into<String>) -> Self {
-        Self::of(Some(from.into()), Goes::Push(to.into()))
+        Self::of(Some(from.into()), TransitionTarget::Push(to.into()))
     }
 
     /// An interruption of any state, except the target and the states inside it.
     pub fn interrupt_any(to: impl Into<String>) -> Self {
-        Self::of(None, Goes::Push(to.into()))
+        Self::of(None, TransitionTarget::Push(to.into()))
     }
 
     /// A transition back to the innermost state that was interrupted last. It is not taken if no state is
     /// interrupted.
     pub fn back(from: impl Into<String>) -> Self {
-        Self::of(Some(from.into()), Goes::Back)
+        Self::of(Some(from.into()), TransitionTarget::Back)
     }
 
     /// Requires a condition, the guard of the transition.

@@ -4,10 +4,10 @@ use formic_ecs::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine, NO_GUARD, NONE};
-use super::record::{Sight, note};
+use super::record::{TransitionReasons, note};
 use super::situation::Situation;
 use super::state::History;
-use super::transition::Goes;
+use super::transition::TransitionTarget;
 use crate::action::Body;
 use crate::explain::Watch;
 
@@ -45,7 +45,7 @@ pub(super) fn choose<Q: QueryData>(
             return false;
         }
         let is_possible = is_plain || situation.is_possible(transition);
-        is_refused |= !is_possible && matches!(transition.to, Goes::Push(_));
+        is_refused |= !is_possible && matches!(transition.to, TransitionTarget::Push(_));
         is_possible
     });
     (place.map(|place| range.start + place), is_refused)
@@ -62,11 +62,11 @@ impl<Q: QueryData> Update<'_, '_, Q> {
             return;
         };
         // The reasons must be captured first: taking the transition changes them.
-        let sight = watch.map(|watch| (watch, Sight::of(&self.situation(), chosen)));
+        let reasons = watch.map(|watch| (watch, TransitionReasons::of(&self.situation(), chosen)));
         self.agent.forget_events();
         self.take(self.machine.transitions[chosen]);
-        if let Some((watch, sight)) = sight {
-            note(watch, self.machine, self.agent, Some(sight));
+        if let Some((watch, reasons)) = reasons {
+            note(watch, self.machine, self.agent, Some(reasons));
         }
     }
 
@@ -78,12 +78,12 @@ impl<Q: QueryData> Update<'_, '_, Q> {
     fn take(&mut self, transition: FlatTransition) {
         let from = self.agent.first.state;
         let to = match transition.to {
-            Goes::To(to) => to,
-            Goes::Push(to) => {
+            TransitionTarget::To(to) => to,
+            TransitionTarget::Push(to) => {
                 self.memory.push(StateMemory(from));
                 to
             }
-            Goes::Back => match self.memory.pop() {
+            TransitionTarget::Back => match self.memory.pop() {
                 Some(interrupted) => interrupted.0,
                 None => return,
             },
@@ -117,7 +117,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         // From the outside in. The depth is small, and searching for each level again needs no memory.
         let mut depth = if common == NONE { 0 } else { self.depth(common) + 1 };
         while depth <= self.depth(to) {
-            let at = self.machine.way(to).find(|&at| self.depth(at) == depth);
+            let at = self.machine.ancestors(to).find(|&at| self.depth(at) == depth);
             self.enter_one(at.unwrap_or(to));
             depth += 1;
         }

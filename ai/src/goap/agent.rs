@@ -14,7 +14,7 @@ use super::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 use super::sensors::Sensors;
 use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mind};
 use crate::explain::{Candidate, DecisionRecorder, Verdict};
-use crate::reload::{Renamed, exchange};
+use crate::reload::{IndexMapping, exchange};
 
 /// One operator of an agent's plan. The plan is the agent's `Buffer<PlannedStep>`.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -60,7 +60,7 @@ const NONE: u32 = u32::MAX;
 pub struct PlannerState(pub(super) Option<Box<Planning>>);
 
 impl Component for PlannerState {
-    const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));
+    const HASH: HashRule<Self> = HashRule::Fields(|state, hasher| state.0.hash_state(hasher));
     const CODEC: Codec<Self> = Codec::serde();
 }
 
@@ -151,14 +151,14 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
         assert!(states > 0, "a budget of 0 states never finds a plan");
         let (query, recorder) = &mut self.parts;
         query.par_for_each(|row| {
-            let (entity, agent, body, steps, thoughts, reported, switching, replan, item) = row;
+            let (entity, agent, body, steps, state, reported, switching, replan, item) = row;
             let (mut reported, mut switching, mut replan) = (reported, switching, replan);
             reported.set(false);
             let watch = recorder.watch(entity).map(PlanWatch::new);
             let GoapAgent { goal, step, candidate, rest, plans, failures } = agent;
             let counts = Counts { step, rest, plans, failures };
             let follower = Follower { counts, body, steps, sensors, item: &item, watch };
-            let mut mind = Mind { follower, goal, candidate, thoughts };
+            let mut mind = Mind { follower, goal, candidate, state };
             if mind.take_end() || replan.get() {
                 let is_done = mind.think(states);
                 replan.set(!is_done);
@@ -174,7 +174,7 @@ struct Mind<'m, 'i, Q: QueryData> {
     follower: Follower<'m, 'i, Q, Planner>,
     goal: &'m mut u32,
     candidate: &'m mut u32,
-    thoughts: &'m mut PlannerState,
+    state: &'m mut PlannerState,
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
@@ -185,7 +185,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         let goal = goals.get(*self.goal as usize).map_or("", Goal::name);
         let Some(end) = self.follower.take_end(goal) else { return false };
         // The state that it was planning from has changed.
-        self.thoughts.0 = None;
+        self.state.0 = None;
         *self.candidate = 0;
         if end == StepEnd::GoesOn {
             return false;
@@ -211,7 +211,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         let planner = self.follower.planner();
         while let Some(&goal) = planner.order.get(*self.candidate as usize) {
             let follower = &self.follower;
-            if self.thoughts.0.is_none() {
+            if self.state.0.is_none() {
                 if planner.holds(goal, |fact| follower.value(fact)) {
                     self.note(goal, Verdict::Holds);
                     *self.candidate += 1;
@@ -219,9 +219,9 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 }
                 let cost = |operator| follower.sensors.cost_of(operator, follower.item);
                 let begun = planner.begin(goal, |fact| follower.value(fact), cost);
-                self.thoughts.0 = Some(Box::new(begun));
+                self.state.0 = Some(Box::new(begun));
             }
-            let Some(planning) = &mut self.thoughts.0 else { return false };
+            let Some(planning) = &mut self.state.0 else { return false };
             let before = planning.looked_at();
             let plan = planner.go_on(planning, states);
             let searched = planning.looked_at();
@@ -233,7 +233,7 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                 }
                 return false;
             };
-            self.thoughts.0 = None;
+            self.state.0 = None;
             match plan {
                 Ok(plan) if !self.is_current(goal, &plan) => {
                     if let Some(watch) = &mut self.follower.watch {
@@ -414,7 +414,7 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
 /// Moves an agent that is at a step of a plan from `old` to `new`, if `is_wanted` and `new` has all
 /// operators of the plan. Otherwise drops the plan. Returns whether the plan is kept.
 pub(crate) fn exchange_steps<Q: QueryData, P: OperatorSet>(
-    (old, new, operators): (&Sensors<Q, P>, &Sensors<Q, P>, &Renamed),
+    (old, new, operators): (&Sensors<Q, P>, &Sensors<Q, P>, &IndexMapping),
     (body, switching, steps): (&mut Body, &mut EnabledBitMut<'_>, &mut Buffer<PlannedStep>),
     step: u32,
     is_wanted: bool,

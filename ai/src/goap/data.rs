@@ -11,7 +11,7 @@ use super::operator::{Goal, Operator};
 use super::planner::{Planner, PlannerBuilder};
 use super::sensors::Sensors;
 use crate::action::{Body, LoadError, MindError, MindText, Switching};
-use crate::reload::{Reload, Renamed};
+use crate::reload::{IndexMapping, Reload};
 
 /// A planner as it is written in a file, in RON. The sources of the facts are not in the file, but in
 /// code, in [`Sensors`](super::Sensors).
@@ -206,7 +206,7 @@ type Row = (
 impl<Q: QueryData + 'static> Reload for Sensors<Q> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let (before, after) = (&old.planner().goals, &self.planner().goals);
-        let goals = Renamed::new(before.iter().map(Goal::name), after.iter().map(Goal::name));
+        let goals = IndexMapping::new(before.iter().map(Goal::name), after.iter().map(Goal::name));
         let operators = old.renamed(self);
         let mut view = world.view::<Row>();
         for &agent in agents {

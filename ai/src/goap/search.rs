@@ -139,7 +139,7 @@ impl<S: State> SearchOf<S> {
             let Some((number, node)) = self.next(problem) else { return Progress::Unreachable };
             self.looked_at += 1;
             if problem.is_goal(&node.state) {
-                return self.way(problem, number);
+                return self.path(problem, number);
             }
             if self.is_exact {
                 self.follow(problem, node, number);
@@ -205,7 +205,7 @@ impl<S: State> SearchOf<S> {
         });
     }
 
-    fn way(&self, problem: &Problem, last: u32) -> Progress {
+    fn path(&self, problem: &Problem, last: u32) -> Progress {
         let cost = self.nodes[last as usize].cost;
         let mut operators = Vec::with_capacity(8);
         let mut at = &self.nodes[last as usize];

@@ -8,7 +8,7 @@ use super::facts::Fact;
 use super::operator::{Operator, OperatorSet};
 use super::planner::Planner;
 use crate::action::{ActionSet, MindError};
-use crate::reload::Renamed;
+use crate::reload::IndexMapping;
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
@@ -118,8 +118,8 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     }
 
     /// A map from its operators to those of a new planner.
-    pub(crate) fn renamed(&self, new: &Self) -> Renamed {
+    pub(crate) fn renamed(&self, new: &Self) -> IndexMapping {
         let (before, after) = (self.planner.operators(), new.planner.operators());
-        Renamed::new(before.iter().map(Operator::name), after.iter().map(Operator::name))
+        IndexMapping::new(before.iter().map(Operator::name), after.iter().map(Operator::name))
     }
 }

@@ -9,7 +9,7 @@ use crate::action::{Body, LoadError, MindError, MindText, Switching};
 use crate::goap::{
     ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors, exchange_steps,
 };
-use crate::reload::{Reload, Renamed};
+use crate::reload::{IndexMapping, Reload};
 
 /// A domain as it is written in a file, in RON.
 ///
@@ -121,7 +121,7 @@ type Row = (
 impl<Q: QueryData + 'static> Reload for Sensors<Q, Domain> {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
         let operators = old.renamed(self);
-        let tasks = Renamed::new(old.planner().task_names(), self.planner().task_names());
+        let tasks = IndexMapping::new(old.planner().task_names(), self.planner().task_names());
         let task = |task: u32| if task == PAUSE_TASK { Some(task) } else { tasks.get(task) };
         let mut view = world.view::<Row>();
         for &agent in agents {

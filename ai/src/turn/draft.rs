@@ -123,13 +123,13 @@ pub(super) fn declare<T: Component + Clone>(
 
 /// A component that an entity loses when a turn despawns it.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct DeclaredComponent {
     pub(super) component: TypeId,
     pub(super) remove: fn(&World, Entity, &mut TurnAction),
     pub(super) declare: Declare,
 }
 
-impl Known {
+impl DeclaredComponent {
     pub(super) fn of<T: Component + Clone>() -> Self {
         Self {
             component: TypeId::of::<T>(),
@@ -213,7 +213,7 @@ impl<'a, C: CellName> Draft<'a, C> {
 pub(super) fn bind<K: TurnActionKind>(
     kind: &K,
     now: Situation<'_, K::Cell>,
-    known: &[Known],
+    known: &[DeclaredComponent],
     vacant: &VecDeque<Entity>,
     action: &mut TurnAction,
 ) -> Result<(), Refusal> {
@@ -229,7 +229,7 @@ pub(super) fn bind<K: TurnActionKind>(
 /// Completes an action: despawned entities keep nothing, and every entity that is changed must exist.
 pub(super) fn settle<C: CellName>(
     now: Situation<'_, C>,
-    known: &[Known],
+    known: &[DeclaredComponent],
     action: &mut TurnAction,
 ) -> Result<(), Refusal> {
     let gone: Vec<Entity> = action.inserted::<Gone>().map(|(entity, _)| entity).collect();

@@ -192,7 +192,7 @@ impl<K: TurnActionKind> Turns<K> {
         let gone = self.action.inserted::<Gone>();
         // After the current steps: a turn is identified by its first step.
         let until = self.journal.end() + 1;
-        self.graves.extend(gone.map(|(entity, _)| (until, entity)));
+        self.pending_despawns.extend(gone.map(|(entity, _)| (until, entity)));
         let gone = self.action.inserted::<Gone>();
         let tickets: Vec<Ticket> =
             gone.flat_map(|(entity, _)| self.schedule.tickets_of(entity)).collect();

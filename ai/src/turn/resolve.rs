@@ -227,20 +227,20 @@ impl<K: TurnActionKind> Turns<K> {
         };
         self.trace.clear();
         // A panic ends the turn, and continues once the turn is undone: no caller ever sees half a turn.
-        let half = AssertUnwindSafe(|| self.half_turn(world, turn, record, draw));
+        let half = AssertUnwindSafe(|| self.unlogged_turn(world, turn, record, draw));
         let (end, logged) = catch_unwind(half).unwrap_or_else(|panic| {
-            self.take_back_half(world, record);
+            self.roll_back_unfinished(world, record);
             resume_unwind(panic)
         });
         if let Some(logged) = logged {
             self.write_down(record, logged);
-            self.bury(world);
+            self.despawn_gone(world);
         }
         end
     }
 
     /// Takes a turn, except for making it undoable and logging it.
-    fn half_turn(
+    fn unlogged_turn(
         &mut self,
         world: &mut World,
         turn: Turn<K>,
@@ -289,10 +289,12 @@ impl<K: TurnActionKind> Turns<K> {
     }
 
     /// Despawns entities that are gone, once no turn that can be undone would bring them back.
-    fn bury(&mut self, world: &mut World) {
+    fn despawn_gone(&mut self, world: &mut World) {
         let oldest = self.records.front().map_or(self.journal.end(), |it| it.journal_start);
-        while let Some(&(_, entity)) = self.graves.front().filter(|(until, _)| *until <= oldest) {
-            self.graves.pop_front();
+        while let Some(&(_, entity)) =
+            self.pending_despawns.front().filter(|(until, _)| *until <= oldest)
+        {
+            self.pending_despawns.pop_front();
             // The game may have despawned it before.
             _ = world.despawn(entity);
         }

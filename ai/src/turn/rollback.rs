@@ -24,8 +24,8 @@ impl<K: TurnActionKind> Turns<K> {
         self.clock = record.clock;
         self.schedule.sequence = record.sequence;
         let is_back = |&(until, _): &(u64, Entity)| until > record.journal_start;
-        while self.graves.back().is_some_and(is_back) {
-            self.graves.pop_back();
+        while self.pending_despawns.back().is_some_and(is_back) {
+            self.pending_despawns.pop_back();
         }
         if outcome.is_err() {
             // The cells do not know of the change whose observer has panicked.
@@ -48,7 +48,7 @@ impl<K: TurnActionKind> Turns<K> {
     }
 
     /// Undoes a turn that a panic has cut off, before any other code sees it.
-    pub(super) fn take_back_half(&mut self, world: &mut World, record: Record) {
+    pub(super) fn roll_back_unfinished(&mut self, world: &mut World, record: Record) {
         self.abandon();
         // The first panic continues; later ones are less informative.
         drop(self.roll_back(world, record));

@@ -131,16 +131,16 @@ fn order<K: TurnActionKind>(rules: &[Rule<K>]) -> Result<Vec<usize>, RuleError> 
 /// A cycle of rules, each of which precedes the next. Every rule that is not done has a predecessor that
 /// is not done, so following predecessors arrives at some rule a second time.
 fn cycle(predecessors: &[Vec<usize>], is_done: &[bool]) -> Vec<usize> {
-    let mut way: Vec<usize> = Vec::new();
+    let mut path: Vec<usize> = Vec::new();
     let mut at = is_done.iter().position(|done| !done);
     while let Some(number) = at {
-        if let Some(start) = way.iter().position(|&it| it == number) {
-            let mut cycle = way.split_off(start);
+        if let Some(start) = path.iter().position(|&it| it == number) {
+            let mut cycle = path.split_off(start);
             cycle.reverse();
             return cycle;
         }
-        way.push(number);
+        path.push(number);
         at = predecessors[number].iter().copied().find(|&it| !is_done[it]);
     }
-    way
+    path
 }

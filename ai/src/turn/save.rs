@@ -17,7 +17,7 @@ struct SavedTurns {
     clock: u64,
     vacant_next: u64,
     schedule: TurnSchedule,
-    graves: VecDeque<(u64, Entity)>,
+    pending_despawns: VecDeque<(u64, Entity)>,
     journal: SavedJournal,
     records: VecDeque<Record>,
     log: Vec<LoggedTurn<Vec<u8>>>,
@@ -77,7 +77,7 @@ impl<K: TurnActionKind> Turns<K> {
             clock: self.clock,
             vacant_next: self.vacant_next,
             schedule: self.schedule.clone(),
-            graves: self.graves.clone(),
+            pending_despawns: self.pending_despawns.clone(),
             journal: self.journal.to_saved()?,
             records: self.records.clone(),
             log,
@@ -120,7 +120,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.abandon();
         self.trace.clear();
         (self.clock, self.vacant_next) = (saved.clock, saved.vacant_next);
-        (self.schedule, self.graves) = (saved.schedule, saved.graves);
+        (self.schedule, self.pending_despawns) = (saved.schedule, saved.pending_despawns);
         (self.journal, self.records, self.log) = (journal, records, log);
         self.vacant = vacant_in(world).into_iter().map(|(_, entity)| entity).collect();
         self.cells.rebuild(world);

@@ -8,7 +8,7 @@ use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};
-use super::draft::{Declare, Known, TurnActionKind, bind, declare};
+use super::draft::{Declare, DeclaredComponent, TurnActionKind, bind, declare};
 use super::error::{Refusal, RuleError};
 use super::journal::{Journal, Step};
 use super::log::TurnLog;
@@ -107,7 +107,7 @@ type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> 
 pub struct Turns<K: TurnActionKind> {
     pub(super) cells: Cells<K::Cell>,
     pub(super) rules: RuleBook<K>,
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<DeclaredComponent>,
     pub(super) hooks: Vec<RealTime<K>>,
     pub(super) visible: Vec<TypeId>,
     pub(super) seen: Option<Seen<K::Cell>>,
@@ -124,7 +124,7 @@ pub struct Turns<K: TurnActionKind> {
     pub(super) vacant_next: u64,
     /// The entities that are gone, each with the journal step that marks when. They stay as long as an
     /// earlier turn can be undone.
-    pub(super) graves: VecDeque<(u64, Entity)>,
+    pub(super) pending_despawns: VecDeque<(u64, Entity)>,
 
     pub(super) action: TurnAction,
     pub(super) reactions: Reactions<K>,
@@ -161,7 +161,7 @@ impl<K: TurnActionKind> Turns<K> {
             clock: 0,
             vacant: VecDeque::new(),
             vacant_next: 0,
-            graves: VecDeque::new(),
+            pending_despawns: VecDeque::new(),
             action: TurnAction::new(),
             reactions: Reactions::default(),
             pending: BTreeMap::new(),
@@ -322,7 +322,7 @@ impl<K: TurnActionKind> Turns<K> {
         let mut gone: Vec<Entity> =
             world.query_ref_filtered::<Entity, With<Gone>>().into_iter().collect();
         gone.sort_unstable();
-        self.graves = gone.into_iter().map(|entity| (0, entity)).collect();
+        self.pending_despawns = gone.into_iter().map(|entity| (0, entity)).collect();
         let all: Vec<(Ticket, Entity)> = self.schedule.iter().collect();
         self.cells.rebuild(world);
         for (ticket, entity) in all {
@@ -371,7 +371,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// Declares a component that turns may change. Entities that are despawned by a turn lose it.
     #[must_use]
     pub fn component<T: Component + Clone>(mut self) -> Self {
-        let known = Known::of::<T>();
+        let known = DeclaredComponent::of::<T>();
         if self.turns.known.iter().all(|other| other.component != known.component) {
             self.turns.known.push(known);
         }

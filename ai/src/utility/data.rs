@@ -8,7 +8,7 @@ use super::considerations::{Combine, Utility};
 use super::curve::{Curve, Shape};
 use super::reasoner::{Reasoner, Select};
 use crate::action::{ActionSet, Body, LoadError, MindError, MindText, Switching};
-use crate::reload::{Reload, Renamed, exchange};
+use crate::reload::{IndexMapping, Reload, exchange};
 
 /// A reasoner as it is written in a file, in RON.
 ///
@@ -144,7 +144,7 @@ type Row = (
 /// its action is halted.
 impl Reload for Reasoner {
     fn take_over(&self, old: &Self, world: &mut World, agents: &[Entity]) {
-        let options = Renamed::new(old.names(), self.names());
+        let options = IndexMapping::new(old.names(), self.names());
         let action = |reasoner: &Self, option: u32| {
             reasoner.options.get(option as usize).map(|option| option.action).into_iter()
         };

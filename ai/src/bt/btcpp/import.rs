@@ -227,8 +227,8 @@ impl<'a, 'x> Import<'a, 'x> {
         let id = tree.attribute("ID").unwrap_or_default();
         self.attributes(tree, &["ID"])?;
         if let Some(from) = self.open.iter().position(|open| open.id == id) {
-            let way = self.open[from..].iter().map(|open| open.id).chain([id]);
-            return Err(self.error(tree, contains_itself(way)));
+            let path = self.open[from..].iter().map(|open| open.id).chain([id]);
+            return Err(self.error(tree, contains_itself(path)));
         }
         if self.open.len() > Node::DEPTH_MAX {
             let problem = format!("more than {} subtrees lie in each other", Node::DEPTH_MAX);
