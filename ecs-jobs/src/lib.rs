@@ -1,9 +1,9 @@
-//! Threads for Formic: a pool of workers, and a schedule of systems on it.
+//! A work-stealing thread pool, and a schedule of ECS systems that runs on it.
 //!
-//! A [`Schedule`] runs systems, which are functions whose arguments say what they read and write: a
-//! [`Query`], [`Res`], [`Commands`], [`EventWriter`]. Those that touch nothing in common run side by
-//! side, and those that do in the order in which they were added, so that the world that comes out is
-//! the same on any number of threads.
+//! A [`Schedule`] runs systems: functions whose parameters declare what they read and write, such as a
+//! [`Query`], [`Res`], [`Commands`] or [`EventWriter`]. Systems whose accesses do not conflict run in
+//! parallel. Systems that conflict run in the order in which they were added, so the resulting world is
+//! the same for any number of threads.
 //!
 //! ```
 //! use formic_jobs::prelude::*;
@@ -26,9 +26,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The pool runs scopes, joins and flat loops as well, and sleeps when there is nothing to do. It knows
-//! nothing of the ECS. It is an object that the host makes, with threads of its own or with none at all;
-//! see [`Pool`] for what it promises.
+//! The pool also runs scopes, joins and flat loops, and sleeps when it has no work. It knows nothing of
+//! the ECS. It is an object that the host creates, with threads of its own or with none; [`Pool`] lists
+//! its guarantees.
 //!
 //! ```
 //! use formic_jobs::{Pool, Threads};
@@ -43,33 +43,32 @@
 //!
 //! # Invariants
 //!
-//! The unsafe code of the pool rests on these; `SAFETY` comments cite them.
+//! The unsafe code of the pool rests on these invariants; `SAFETY` comments cite them.
 //!
-//! * **J-1** A listed group is alive: its owner takes it off the list of open
-//!   groups, under the list's lock, before it leaves the frame, when no thread is
-//!   in the group and none would find anything to do.
-//! * **J-2** A group is alive while it counts a thread, or the half of a join, for
-//!   which a thread may come. A thread that is counted may use it, and uses it last
-//!   in the decrement that ends its count.
-//! * **J-3** A group's parent outlives it: the job of the parent that opened the
-//!   group ends after the group does, and runs on the parent's owner or on a
-//!   thread that is counted in the parent.
-//! * **J-4** A job reference is used up once, by running it or by its owner
-//!   taking it back, and the frame of its job is not left before that, nor
-//!   before such a run has used the job for the last time.
-//! * **J-5** The contexts that a thread's `NEWEST` leads to lie on that thread's
-//!   stack, are alive, and are unlinked, newest first, before they go.
-//! * **J-6** The cells of a join's second half belong to the thread that used up its
-//!   job reference; a thief's return to the owner when the group is done.
-//! * **J-7** As long as a stored job has a table, its room holds one value of the
-//!   type that the table was made for, which is `Send` and outlives the stored job;
-//!   a caller that takes the value out takes the table first.
-//! * **J-8** The cell of a slot's job belongs to the one thread that has the
-//!   slot's `Claimed`, of which there is one at most: made when a free slot is
-//!   taken, given up when the job is published, and made again for the thread
-//!   that wins the job by a compare-exchange, or counts down the last that it waits
-//!   for. The slot is not free as long as there is one, and stays where it is.
-//! * **J-9** A slot that is free is on one stack once. The stack of a place is
+//! * **J-1** A listed group is alive. Its owner removes it from the list of open groups, under the list's
+//!   lock, before it leaves its stack frame, and only when no thread is in the group and none would find
+//!   work there.
+//! * **J-2** A group is alive while its count is above zero. It counts each thread that is in the group,
+//!   and the half of a join, which a thread may still take. A counted thread may use the group; its last
+//!   use is the decrement that ends its count.
+//! * **J-3** A group's parent outlives it: the job of the parent that opened the group ends after the
+//!   group does, and runs on the parent's owner or on a thread that is counted in the parent.
+//! * **J-4** A job reference is used up exactly once: it is run, or its owner takes it back. The owner
+//!   does not leave the frame of the job before that, nor before such a run has used the job for the last
+//!   time.
+//! * **J-5** The contexts reachable from a thread's `NEWEST` lie on that thread's stack, are alive, and
+//!   are unlinked, newest first, before they are dropped.
+//! * **J-6** The cells of a join's second half belong to the thread that used up its job reference. If
+//!   that was a thief, they return to the owner when the group is done.
+//! * **J-7** As long as a stored job has a table, its room holds one value of the type that the table was
+//!   made for, which is `Send` and outlives the stored job. A caller that takes the value out takes the
+//!   table first.
+//! * **J-8** The cell of a slot's job belongs to the one thread that holds the slot's `Claimed`. At most
+//!   one exists: it is created when a free slot is taken, given up when the job is published, and created
+//!   again for the thread that wins the job by a compare-exchange or decrements its count of dependencies
+//!   to zero. While it exists, the slot is not free and does not move.
+//! * **J-9** A free slot is on exactly one stack. The stack of a thread index is touched only by the
+//!   thread that has the index, and no two threads have the same index at the same time.
 //!   touched only by the thread that has the place, and no two threads have one
 //!   at the same time.
 
@@ -119,13 +118,13 @@ pub use crate::scope::Scope;
 pub use crate::static_graph::Sharing;
 pub use formic_ecs_derive::SystemParam;
 
-/// The names that the derive needs.
+/// The names that the derive macros need.
 #[doc(hidden)]
 pub mod __private {
     pub use formic_ecs::{CommandBuffer, World};
 }
 
-/// The names that most users need, those of [`formic_ecs::prelude`] included.
+/// The names that most programs need, including those of [`formic_ecs::prelude`].
 pub mod prelude {
     pub use formic_ecs::prelude::*;
 

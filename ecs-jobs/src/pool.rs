@@ -1,4 +1,4 @@
-//! The pool: worker threads, and the calls that put work on them.
+//! The pool: worker threads, and the calls that give them work.
 
 mod builder;
 mod futures;
@@ -23,33 +23,31 @@ use crate::sync::{Arc, Mutex, thread};
 use crate::worker::wait_for_all;
 use std::ops::Range;
 
-/// Threads that run jobs, and sleep when there are none.
+/// A pool of threads that run jobs and sleep when there are none.
 ///
-/// A pool is an object; there is no global one. All calls take `&self`, from
-/// any number of threads, and from inside jobs of the same pool. A call returns
-/// when its work is done, and the calling thread helps with it.
+/// A pool is an object; there is no global one. All calls take `&self` and may be made from any number of
+/// threads, including from jobs of the same pool. A call returns when its work is done; the calling
+/// thread helps with it.
 ///
 /// # What a waiting thread does
 ///
-/// It runs jobs of the call that it waits for, and of calls made by those jobs,
-/// never any other. So a lock may be held across a call, as long as the jobs of
-/// that very call do not want it; of [`broadcast`](Self::broadcast), no job.
+/// It runs jobs of the call that it waits for, and of calls made by those jobs, and no others. So a lock
+/// may be held across a call, as long as no job of that call takes it. [`broadcast`](Self::broadcast) is
+/// the exception: there, no job of the pool may take it.
 ///
 /// # Panics in jobs
 ///
-/// A panic in a job is resumed in the call that the job belongs to, once
-/// nothing of that call is running any more. Jobs that had not started by then
-/// are dropped. If several panic, the first one counts, and so it does if what is
-/// dropped on its account, a job or a result, panics in turn. The pool goes on.
+/// A panic in a job is resumed in the call that the job belongs to, once no job of that call is running.
+/// Jobs that have not started by then are dropped. If several jobs panic, the first panic is resumed; so
+/// it is if a job or result dropped because of it panics in turn. The pool stays usable.
 ///
 /// # Dropping
 ///
-/// Waits for all scheduled jobs, as [`flush`](Pool::flush) does, and then ends the
-/// worker threads and waits for them. Panics that no caller has got are dropped, and
-/// so are jobs for the main thread, if this is not the main thread. If a job drops
-/// the last reference to its pool, nothing is waited for: the threads run what is
-/// ready, and end. Jobs that are left are dropped, and so are
-/// [futures](Self::spawn_future) that have not ended, in either case; panics of that go with them.
+/// Dropping a pool waits for all scheduled jobs, as [`flush`](Pool::flush) does, then ends the worker
+/// threads and joins them. Panics that no caller has taken are dropped; so are jobs for the main thread,
+/// if the pool is dropped on another thread. If a job drops the last reference to its own pool, the drop
+/// waits for nothing: the threads run the jobs that are ready, and end. In both cases the remaining jobs
+/// and the unfinished [futures](Self::spawn_future) are dropped, along with any panics that this causes.
 ///
 /// ```
 /// use formic_jobs::{Pool, Threads};
@@ -65,9 +63,9 @@ use std::ops::Range;
 /// # Ok::<(), formic_jobs::PoolError>(())
 /// ```
 ///
-/// A thread that waits for the pool sleeps by [`std::thread::park`], and may use up an
-/// [`unpark`](std::thread::Thread::unpark) that was meant for code around the call: as std says, code that
-/// parks has to look at a condition of its own.
+/// A thread that waits for the pool sleeps by [`std::thread::park`], and may consume an
+/// [`unpark`](std::thread::Thread::unpark) meant for the surrounding code. As std documents, code that
+/// parks must check a condition of its own.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -76,43 +74,42 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool with these threads, and defaults for all else.
+    /// Creates a pool with these threads, and defaults for everything else.
     ///
     /// # Errors
     ///
-    /// Returns [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
-    /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
+    /// Returns [`PoolError::TooManyWorkers`] if there are more than a pool can have, and
+    /// [`PoolError::ThreadRefused`] if the system refuses to start a thread.
     pub fn new(threads: Threads) -> Result<Self, PoolError> {
         Self::builder().threads(threads).build()
     }
 
-    /// Says more about the pool than [`Pool::new`] does.
+    /// Returns a builder that configures more than [`Pool::new`] does.
     pub fn builder() -> PoolBuilder {
         PoolBuilder::new()
     }
 
-    /// The number of worker threads.
+    /// Returns the number of worker threads.
     #[must_use]
     pub fn worker_count(&self) -> usize {
         self.shared.worker_count
     }
 
-    /// How many threads run the work of one call at most: the workers, and the
-    /// caller. Slots are below this number.
+    /// Returns the maximum number of threads that run the work of one call: the workers and the caller.
+    /// Slots are below this number.
     #[must_use]
     pub fn parallelism(&self) -> usize {
         self.shared.parallelism()
     }
 
-    /// Runs `body`, which may spawn jobs that borrow, then waits for all jobs.
+    /// Runs `body`, which may spawn jobs that borrow, then waits for all of them.
     ///
-    /// For a handful of different things to do, or for work that is found on
-    /// the way. If it is one thing over many
-    /// indices, [`for_each_index`](Self::for_each_index) is for that.
+    /// Use it for a few different tasks, or for work that is discovered along the way. For one task over
+    /// many indices, use [`for_each_index`](Self::for_each_index).
     ///
     /// # Panics
     ///
-    /// Panics if `body` or a job does, with the first of their panics. All jobs have ended then.
+    /// Panics if `body` or a job does, with the first of their panics, after all jobs have ended.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -128,12 +125,11 @@ impl Pool {
         scope::scope(&self.shared, body)
     }
 
-    /// Runs both closures, at the same time if a thread is free, and returns
-    /// both results.
+    /// Runs both closures, in parallel if a thread is free, and returns both results.
     ///
-    /// The calling thread runs `first`, and `second` after it unless another
-    /// thread has taken that by then. Joins may nest, to halve a problem until
-    /// it is small: a join in which no other thread takes part costs a few nanoseconds.
+    /// The calling thread runs `first`, and then `second` unless another thread has taken it by then.
+    /// Joins may nest, to halve a problem until the pieces are small: a join in which no other thread
+    /// takes part costs a few nanoseconds.
     ///
     /// # Panics
     ///
@@ -165,16 +161,15 @@ impl Pool {
 
     /// Runs `body` for each index below `len`, in no particular order.
     ///
-    /// There is no batch size to choose. A loop of a few microseconds ends on the
-    /// caller; of a longer one all threads take batches. Which it is the pool
-    /// knows from the last loop over this body, or else from the first indices,
-    /// which the caller runs alone, unless there are so few that each may be
-    /// heavy. In a pool without workers the indices are run in order.
+    /// There is no batch size to choose. The caller runs a loop of a few microseconds alone; the batches
+    /// of a longer loop are shared among all threads. The pool estimates the cost from the last loop over
+    /// this body, or else from the first indices, which the caller runs alone, unless there are so few
+    /// indices that each may be heavy. A pool without workers runs the indices in order.
     ///
     /// # Panics
     ///
-    /// Panics if `body` does, with the first of its panics; indices of batches that had not started are
-    /// left out then.
+    /// Panics if `body` does, with the first of its panics; batches that have not started by then are
+    /// skipped.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -192,10 +187,10 @@ impl Pool {
         self.for_each_range(len, |range| range.for_each(&body));
     }
 
-    /// Runs `body` for ranges of indices that together cover `0..len` once.
+    /// Runs `body` for ranges of indices that together cover `0..len` exactly once.
     ///
-    /// Like [`for_each_index`](Self::for_each_index), for bodies that do better
-    /// with many indices at a time. `body` is not called for an empty range.
+    /// Like [`for_each_index`](Self::for_each_index), for bodies that work better on many indices at a
+    /// time. `body` is not called for an empty range.
     ///
     /// # Panics
     ///
@@ -204,24 +199,20 @@ impl Pool {
         self.for_each_range_with_slot(len, |_slot, range| body(range));
     }
 
-    /// Like [`for_each_range`](Self::for_each_range), and tells `body` the slot
-    /// of the thread that runs it: `body(slot, range)`.
+    /// Like [`for_each_range`](Self::for_each_range), and passes `body` the slot of the thread that runs
+    /// it: `body(slot, range)`.
     ///
-    /// Slots are below [`parallelism`](Self::parallelism), and no two threads
-    /// run batches of one call, or of calls that its batches make into this pool
-    /// in turn, with the same slot. So a caller can have a buffer per slot, and
-    /// no thread ever waits for it. Which indices meet in one slot depends on
-    /// timing.
+    /// Slots are below [`parallelism`](Self::parallelism). No two threads share a slot while they run
+    /// batches of one call, or of calls that its batches make into this pool in turn. So a caller can
+    /// keep one buffer per slot, and no thread ever waits for a buffer. Which indices end up in one slot
+    /// depends on timing.
     ///
-    /// The slots are those of one call: two threads that call at the same time
-    /// from outside of the pool have the same slot, each in its own call, and
-    /// need buffers of their own. That goes as well for a call that a batch makes
-    /// by way of another thread, be it started by hand or a worker of another
-    /// pool.
+    /// Slots belong to one call: two threads outside the pool that call at the same time have the same
+    /// slot, each in its own call, and need separate buffers. The same holds for a call that a batch
+    /// makes through another thread, whether started by hand or a worker of another pool.
     ///
-    /// A batch that itself calls into the pool keeps its slot meanwhile, and
-    /// batches of that inner call may run on the same thread, with the same
-    /// slot. Let go of the slot's buffer before such a call.
+    /// A batch that itself calls into the pool keeps its slot meanwhile, and batches of that inner call
+    /// may run on the same thread with the same slot. Release the slot's buffer before such a call.
     ///
     /// # Panics
     ///
@@ -244,7 +235,7 @@ impl Pool {
         flat_loop::for_each_range(&self.shared, len, &body);
     }
 
-    /// Begins the span of a job or system with this name, which ends when the result is dropped.
+    /// Begins the span of a job or system with this name; the span ends when the result is dropped.
     pub(crate) fn span<'a>(&'a self, name: &'a str) -> Option<OpenSpan<'a>> {
         self.shared.spans.as_ref().map(|spans| spans.open(name))
     }
@@ -253,7 +244,7 @@ impl Pool {
         self.shared.clock.now_ns()
     }
 
-    /// Runs `change` while no other thread runs another one.
+    /// Runs `change` under a lock of the pool, so that no two changes run at the same time.
     pub(crate) fn one_at_a_time<R>(&self, change: impl FnOnce() -> R) -> R {
         let _turn = self.turns.lock();
         change()
@@ -267,7 +258,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         let shared = &*self.shared;
-        // A job may have the last reference to its own pool.
+        // A job may hold the last reference to its own pool.
         let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
         if !is_inside {
             let is_main = shared.is_main_thread();
@@ -276,8 +267,8 @@ impl Drop for Pool {
         }
         shared.close();
         for thread in self.threads.drain(..).filter(|_| !is_inside) {
-            // A worker keeps the panics of jobs inside, so it ends well; and if
-            // it did not, a panic in a drop would only hide why.
+            // A worker catches the panics of jobs, so the thread does not end with one; if it did, a
+            // panic in a drop would only hide the cause.
             drop(thread.join());
         }
         self.futures.drop_all();

@@ -1,4 +1,4 @@
-//! The builder of a pool: the source of its threads, and its errors.
+//! The builder of a pool, the source of its threads, and its errors.
 
 use crate::clock::{Clock, HostClock};
 use crate::future::Futures;
@@ -13,38 +13,37 @@ use std::time::Duration;
 
 debug_as_text!(PoolError);
 
-/// Where the threads of a pool come from.
+/// The source of a pool's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// None: every job runs on the thread that waits for it, in a fixed order.
+    /// No threads: every job runs on the thread that waits for it, in a fixed order.
     ///
     /// For replays, fuzzing, and targets without threads, such as wasm.
     None,
-    /// This many worker threads of the pool's own. The thread that calls into
-    /// the pool helps, so on N cores N - 1 workers are enough. `Own(0)` is the
-    /// same as `None`, and [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX) is the
-    /// most that a pool takes.
+    /// This many worker threads owned by the pool. The thread that calls into the pool helps, so N - 1
+    /// workers are enough on N cores. `Own(0)` is the same as `None`; the maximum is
+    /// [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX).
     Own(usize),
-    /// None of the pool's own, and seats for this many threads of the host, which
-    /// work for the pool while they are in [`Pool::run_until`]. At most
+    /// No threads of the pool's own, and worker places for this many threads of the host, which work for
+    /// the pool while they are in [`Pool::run_until`]. The maximum is
     /// [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX).
     ///
-    /// For engines that have a thread pool already. Jobs with handles wait until
-    /// a thread of the host comes for them, here or in any call that waits; calls
-    /// that borrow, such as [`Pool::scope`], need no thread but their caller.
+    /// For engines that already have a thread pool. Jobs with handles wait until a thread of the host
+    /// runs them, here or in any call that waits. Calls that borrow, such as [`Pool::scope`], need no
+    /// thread but their caller.
     Host(usize),
 }
 
 impl Threads {
-    /// The most workers that a pool can have.
+    /// The maximum number of workers of a pool.
     ///
-    /// More than any machine has cores, and little enough that what the pool
-    /// keeps for each of them always fits.
+    /// More than any machine has cores, and small enough that the pool's per-worker state always fits
+    /// into memory.
     pub const WORKER_COUNT_MAX: usize = 4096;
 
-    /// One worker per core but one: the caller's.
+    /// One worker for each core but one, which is left to the caller.
     ///
-    /// Where the number of cores is not known there are no workers.
+    /// If the number of cores is unknown, there are no workers.
     #[must_use]
     pub fn all_cores() -> Self {
         Self::Own(core_count().map_or(0, |count| count - 1).min(Self::WORKER_COUNT_MAX))
@@ -58,19 +57,19 @@ impl Threads {
     }
 }
 
-/// Why a pool could not be made.
+/// The reason why a pool could not be built.
 #[non_exhaustive]
 pub enum PoolError {
     /// More than [`Threads::WORKER_COUNT_MAX`] workers were asked for.
     TooManyWorkers {
-        /// How many were asked for.
+        /// The number of workers asked for.
         wanted: usize,
     },
-    /// The system refused a worker thread. The ones before it have ended.
+    /// The system refused to start a worker thread. The workers started before it have ended.
     ThreadRefused {
-        /// Which worker it was, counted from zero.
+        /// The index of that worker.
         worker: usize,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -89,7 +88,7 @@ impl std::error::Error for PoolError {
     }
 }
 
-/// How a pool is to be, before it is; made by [`Pool::builder`].
+/// A builder of pools, made by [`Pool::builder`].
 ///
 /// ```
 /// use formic_jobs::{Pool, Threads};
@@ -113,7 +112,7 @@ pub struct PoolBuilder {
     spans: Option<Spans>,
 }
 
-/// What the host does on each worker thread.
+/// A callback of the host that runs on each worker thread.
 type Hook = Box<dyn Fn(usize) + Send + Sync>;
 
 debug_fields!([] PoolBuilder: threads, name, stack_bytes);
@@ -131,30 +130,28 @@ impl PoolBuilder {
         }
     }
 
-    /// Where the threads come from; [`Threads::all_cores`] unless told.
+    /// Sets the source of the threads; [`Threads::all_cores`] by default.
     pub fn threads(mut self, threads: Threads) -> Self {
         self.threads = threads;
         self
     }
 
-    /// What the threads are called: this name and their number. `jobs` unless
-    /// told.
+    /// Sets the base name of the threads, which is followed by the number of each; `jobs` by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The size of each worker's stack; the standard library's unless told.
+    /// Sets the stack size of each worker; the standard library's default otherwise.
     pub fn stack_bytes(mut self, stack_bytes: usize) -> Self {
         self.stack_bytes = Some(stack_bytes);
         self
     }
 
-    /// Calls `hook` on each worker thread before it works, with the number of the
-    /// worker: to pin it to a core, or to tell a profiler about it. Threads of the
-    /// host are the host's.
+    /// Calls `hook` on each worker thread before its first job, with the number of the worker: to pin the
+    /// thread to a core, or to register it with a profiler. It is not called on threads of the host.
     ///
-    /// A hook that panics ends the process.
+    /// A panic in the hook aborts the process.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -176,22 +173,21 @@ impl PoolBuilder {
         self
     }
 
-    /// Calls `hook` on each worker thread after its last job, with the number of
-    /// the worker.
+    /// Calls `hook` on each worker thread after its last job, with the number of the worker.
     ///
-    /// A hook that panics ends the process.
+    /// A panic in the hook aborts the process.
     pub fn on_thread_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.on_exit = Arc::new(Box::new(hook));
         self
     }
 
     /// Calls `begin` before and `end` after each job with a handle, each job of a
-    /// [graph](crate::JobGraph) and each turn of a system, on the thread that runs it: for a profiler, such
+    /// [graph](crate::JobGraph) and each run of a system, on the thread that runs it: for a profiler such
     /// as `tracing`, Tracy or puffin.
     ///
-    /// Both get the name of the system or of the job; of one that was not [named](crate::Pool::named), the
-    /// name of the type of its closure, which tells where it was written. Spans of one thread lie one
-    /// inside the other, and end also if the job panics. A hook that panics ends the process.
+    /// Both get the name of the system or job. A job that was not [named](crate::Pool::named) has the
+    /// type name of its closure, which tells where it was written. Spans of one thread nest, and a span
+    /// also ends if its job panics. A panic in a hook aborts the process.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -222,16 +218,16 @@ impl PoolBuilder {
         self
     }
 
-    /// Has the pool read the time from `clock`, which tells how much of it has
-    /// gone by since some moment that is always the same; the system's monotonic
-    /// clock unless told.
+    /// Sets the clock of the pool: a function that returns the time since some fixed moment. The default
+    /// is the system's monotonic clock.
     ///
-    /// It tells what loops, [graphs](crate::JobGraph) and [schedules](crate::Schedule) cost, and so
-    /// whether they are worth sharing, and it is the time of a schedule's timeline. For targets
-    /// that have no clock, such as a wasm module in a page, where all takes no time unless the host
-    /// passes one in; or to have the time of a host's trace. A clock that panics ends the process.
+    /// The pool measures with it what loops, [graphs](crate::JobGraph) and [schedules](crate::Schedule)
+    /// cost, which decides whether they are worth sharing; it is also the time of a schedule's timeline.
+    /// Set it on targets without a clock, such as a wasm module in a page, where everything takes no time
+    /// unless the host passes a clock in; or to match the time of a host's trace. A panic in the clock
+    /// aborts the process.
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
-        // It is looked at while other threads are in the frame of the caller.
+        // The clock is read while other threads use the frame of the caller, so it must not unwind.
         self.clock = Some(Box::new(move || never_unwinding(&clock)));
         self
     }
@@ -240,8 +236,8 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
-    /// Returns [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
-    /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
+    /// Returns [`PoolError::TooManyWorkers`] if there are more than a pool can have, and
+    /// [`PoolError::ThreadRefused`] if the system refuses to start a thread.
     ///
     /// # Panics
     ///
@@ -260,7 +256,7 @@ impl PoolBuilder {
         let (shared, futures) = (Arc::new(shared), Futures::new());
         let mut pool = Pool { shared, threads: Vec::new(), futures, turns: Mutex::new(()) };
         for (worker, place) in places.into_iter().enumerate() {
-            // On failure `pool` is dropped, which ends the threads so far.
+            // On failure `pool` is dropped, which ends the threads started so far.
             let shared = Arc::clone(&pool.shared);
             let (on_start, on_exit) = (Arc::clone(&self.on_start), Arc::clone(&self.on_exit));
             let thread = self

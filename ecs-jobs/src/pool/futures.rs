@@ -1,4 +1,4 @@
-//! The calls by which futures run on the pool.
+//! The calls that run futures on the pool.
 
 use crate::future::{FutureTask, block_on};
 use crate::pool::Pool;
@@ -6,18 +6,19 @@ use std::future::Future;
 
 /// # Futures
 ///
-/// For what waits for something else than jobs: files, sockets, timers of another library. Each time
-/// that a future is woken, a job polls it; in between it takes no thread.
+/// For work that waits for something other than jobs: files, sockets, timers of another library. Each
+/// time a future is woken, a job polls it; between polls it occupies no thread.
 impl Pool {
     /// Runs a future on the threads of the pool, each poll as a job of the frame.
     ///
-    /// The result is a future of its output, for [`block_on`](Self::block_on) or for another future. The
-    /// future goes on if that is dropped. One that still waits when the pool goes is dropped with it: what
-    /// awaits it on another pool panics.
+    /// The result is a future of its output, to pass to [`block_on`](Self::block_on) or to await in
+    /// another future. The future goes on if the result is dropped. A future that is still pending when
+    /// the pool is dropped is dropped with it; code that awaits it on another pool panics.
     ///
-    /// The thread that wakes a future never polls it. In a pool without threads of its own a thread does
-    /// that waits for something there, as in [`block_on`](Self::block_on) or
-    /// [`run_until`](Self::run_until); no other call does. One that has a [gate](Self::gate) must have ended before the pool goes.
+    /// The thread that wakes a future never polls it. In a pool without threads of its own, a future is
+    /// polled only by a thread that waits there, in [`block_on`](Self::block_on) or
+    /// [`run_until`](Self::run_until); no other call polls it. A future that holds a [gate](Self::gate)
+    /// must end before the pool is dropped.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -33,7 +34,7 @@ impl Pool {
         FutureTask::spawn(&self.shared, &self.futures, future)
     }
 
-    /// Polls `future` on this thread until it is ready, and works for the pool in between, as
+    /// Polls `future` on this thread until it is ready, and works for the pool between polls, as
     /// [`run_until`](Self::run_until) does.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! Jobs whose dependencies are named later.
+//! Gates: jobs whose dependencies are named after they are scheduled.
 
 use crate::handle::JobHandle;
 use crate::pool::Pool;
@@ -6,17 +6,17 @@ use crate::run_job::{add_gate, cancel_job, open_gate};
 use crate::shared::Shared;
 use crate::sync::{Weak, downgrade};
 
-/// Keeps jobs that are scheduled after it from starting, until it is said what else they wait for.
+/// A job without a body whose dependencies are named later; jobs scheduled after it wait until then.
 ///
-/// Made by [`Pool::gate`]. When it is [opened](Self::open_after) it becomes an empty job after those that
-/// are named then. One that is dropped before is cancelled, and so are the jobs after it, as by
-/// [`Pool::cancel`]: what they were to wait for will never be known.
+/// Created by [`Pool::gate`]. [`open_after`](Self::open_after) turns it into an empty job that depends on
+/// the jobs named there. A gate that is dropped before that is cancelled, and so are the jobs after it,
+/// as by [`Pool::cancel`]: their dependencies will never be known.
 ///
-/// Nothing but the call opens it, and a thread that waits for a job after it does not go and look for who is to
-/// do so. So who has the gate must not wait for a job after it; and where a job is to open it, a
-/// thread that waits may be the one that the job needs: it waits with
-/// [`run_until_done`](Pool::run_until_done), which runs any. A pool that is flushed or dropped
-/// waits for its gates as well, those that a future has or that were forgotten among them.
+/// Only that call opens a gate, and a thread that waits for a job after the gate does not look for the
+/// code that will open it. So the thread that holds the gate must not wait for a job after it. If a job
+/// is to open the gate, a waiting thread may be the only one that can run that job: such a thread must
+/// wait with [`run_until_done`](Pool::run_until_done), which runs any job. Flushing or dropping a pool
+/// waits for its gates as well, including gates held by a future and gates that were forgotten.
 ///
 /// ```
 /// # use formic_jobs::{Pool, Threads};
@@ -33,26 +33,26 @@ use crate::sync::{Weak, downgrade};
 /// ```
 #[must_use = "a gate that is dropped cancels the jobs after it"]
 pub struct Gate {
-    /// Of a gate that is not open. Not the pool itself: a job of it may have the gate.
+    /// `Some` while the gate is not open. Weak, because a job of the pool may hold the gate.
     shared: Option<Weak<Shared>>,
     handle: JobHandle,
 }
 
 impl Gate {
-    /// What jobs are scheduled after, and threads can wait for.
+    /// Returns the handle of the gate, to wait for or to schedule jobs after.
     #[must_use]
     pub fn handle(&self) -> JobHandle {
         self.handle
     }
 
-    /// Lets the jobs after it start once all of `jobs` are done; of none, at once. Nothing happens if the
-    /// gate was cancelled, or the pool has gone.
+    /// Lets the jobs after the gate start once all of `jobs` are done; if there are none, at once. Does
+    /// nothing if the gate was cancelled or the pool no longer exists.
     ///
     /// # Panics
     ///
     /// Panics if one of `jobs` is of another pool, or if there are more than sixteen million unfinished
-    /// jobs; in debug builds also if one of `jobs` waits for the gate, which is otherwise a wait without an
-    /// end. The gate is cancelled then.
+    /// jobs. In debug builds, also panics if one of `jobs` waits for the gate; in release builds such a
+    /// wait never ends. The gate is cancelled then.
     pub fn open_after(mut self, jobs: &[JobHandle]) {
         if let Some(shared) = self.shared.as_ref().and_then(Weak::upgrade) {
             let are_ours = jobs.iter().all(|job| job.pool == self.handle.pool);
@@ -74,7 +74,7 @@ impl Drop for Gate {
 debug_fields!([] Gate:; handle = |it| it.handle);
 
 impl Pool {
-    /// Makes something that jobs can be scheduled after before it is known what it waits for.
+    /// Creates a gate, which jobs can be scheduled after before its dependencies are known.
     ///
     /// # Panics
     ///

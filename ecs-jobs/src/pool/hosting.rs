@@ -10,28 +10,25 @@ use std::time::Duration;
 
 /// # Threads of the host
 ///
-/// Any thread can work for the pool: for a while, with
-/// [`run_until`](Pool::run_until) and [`run_until_done`](Pool::run_until_done),
-/// or for one job, with [`try_run_one`](Pool::try_run_one). In a pool of
-/// [`Threads::Host`](crate::Threads::Host) a thread in the former two is a worker
-/// like any other, as long as there are seats; else, and in all other pools, it
-/// runs jobs with handles only, and leaves the calls of other threads alone.
+/// Any thread can work for the pool: for a while, in [`run_until`](Pool::run_until) and
+/// [`run_until_done`](Pool::run_until_done), or for one job, in [`try_run_one`](Pool::try_run_one). In a
+/// pool of [`Threads::Host`](crate::Threads::Host), a thread in the first two is a full worker as long as
+/// worker places are free. Otherwise, and in all other pools, it only runs jobs with handles and does not
+/// help with the calls of other threads.
 impl Pool {
-    /// Works for the pool until `condition` holds, and sleeps when there is
-    /// nothing to do.
+    /// Works for the pool until `condition` holds, and sleeps while there is no work.
     ///
-    /// The condition is looked at before each job, in a chain of jobs and between those of a scope or
-    /// the batches of a loop as well, whenever this thread is about to
-    /// sleep or wakes up, and after any job with a handle has ended. The thread that makes it
-    /// true by other means calls [`wake_host_threads`](Self::wake_host_threads) then.
-    /// It is meant as a quick look, and should not wait for anything: a job that gets ready
-    /// meanwhile may wait for as long as the look takes.
+    /// The condition is checked before each job, including the jobs of a chain or a scope and the batches
+    /// of a loop; whenever this thread is about to sleep or wakes up; and after any job with a handle has
+    /// ended. A thread that makes it true by other means calls
+    /// [`wake_host_threads`](Self::wake_host_threads) afterwards. The check should be quick and must not
+    /// block: a job that becomes ready meanwhile may wait as long as the check takes.
     ///
-    /// In the middle of a job or of another call of the pool, where this thread cannot
-    /// take on just anything, it runs jobs with handles only. (The first indices of a loop, which its
-    /// caller runs before it decides whether to share the loop, count as outside of it.)
+    /// Inside a job or another call of the pool, where this thread cannot take on arbitrary work, it only
+    /// runs jobs with handles. (The first indices of a loop, which its caller runs before it decides
+    /// whether to share the loop, count as outside.)
     ///
-    /// The thread that made the pool also runs the jobs that are for it.
+    /// The thread that created the pool also runs the jobs scheduled for it.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -50,36 +47,35 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics if `condition` does, or if this thread is in 128 waits already, each inside of a job that it
-    /// runs in the one around it. (The loop of a worker is one.)
+    /// Panics if `condition` does, or if this thread is already in 128 nested waits. (The loop of a
+    /// worker counts as one.)
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
         run_until(&self.shared, None, condition);
     }
 
-    /// Works for the pool until the job is done. Unlike
-    /// [`complete`](Self::complete) this runs any work, and does not resume the
-    /// job's panic.
+    /// Works for the pool until the job is done. Unlike [`complete`](Self::complete), it runs any work,
+    /// and does not resume the job's panic.
     ///
     /// # Panics
     ///
-    /// Panics if `job` is of another pool, if a job waits for itself, or if this thread is in 128 waits
-    /// already, each inside of a job that it runs in the one around it.
+    /// Panics if `job` is of another pool, if a job waits for itself, or if this thread is already in 128
+    /// nested waits.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);
         run_until(&self.shared, Some(job.id), || self.shared.slots.is_done(job.id));
     }
 
-    /// Has the threads in [`run_until`](Self::run_until) look at their conditions.
+    /// Makes the threads in [`run_until`](Self::run_until) check their conditions.
     pub fn wake_host_threads(&self) {
-        // The fence comes after whatever makes the condition true.
+        // The fence comes after the writes that make the condition true.
         self.shared.announce_condition();
     }
 
-    /// Runs one job with a handle that is ready, if there is one, and returns
-    /// whether there was. On the main thread, those that are for it come first.
+    /// Runs one ready job with a handle, if there is one, and returns whether there was. On the main
+    /// thread, jobs for that thread come first.
     ///
-    /// For a host that lends the pool a moment at a time. What the job makes
-    /// ready is left to the next call, or to other threads.
+    /// For a host that lends the pool a short time slice. Jobs that become ready through this one are
+    /// left to the next call or to other threads.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -103,8 +99,8 @@ impl Pool {
         })
     }
 
-    /// Runs the jobs for the main thread that are ready, and returns how many
-    /// there were. On any other thread that is none.
+    /// Runs the ready jobs for the main thread and returns their number. On any other thread it runs
+    /// none.
     pub fn run_main_thread_jobs(&self) -> usize {
         let pinned = Pinned::of_this_thread(&self.shared);
         WorkerContext::with(&self.shared, |context| {
@@ -112,8 +108,8 @@ impl Pool {
         })
     }
 
-    /// What the pool's clock says: the time since the pool was made, or that of
-    /// the [host's clock](crate::PoolBuilder::clock).
+    /// Returns the time of the pool's clock: the time since the pool was created, or that of the [host's
+    /// clock](crate::PoolBuilder::clock).
     #[must_use]
     pub fn now(&self) -> Duration {
         Duration::from_nanos(self.now_ns())

@@ -1,4 +1,4 @@
-//! Jobs with handles, before they are scheduled.
+//! The builder of jobs with handles.
 
 use crate::flat_loop;
 use crate::handle::JobHandle;
@@ -9,14 +9,15 @@ use crate::sync::{Arc, downgrade};
 use std::any::type_name;
 use std::ops::Range;
 
-/// The jobs that another one comes after, and the threads that run it.
+/// A builder that names the dependencies of a job and the threads that may run it.
 ///
-/// Made by [`Pool::after`], [`Pool::named`], [`Pool::in_background`] and [`Pool::on_main`]. Each of its calls
-/// schedules one job, and it can be used again.
+/// Created by [`Pool::after`], [`Pool::named`], [`Pool::in_background`] and [`Pool::on_main`]. Each
+/// scheduling call schedules one job; the builder can be used again.
 ///
 /// # Panics
 ///
-/// Panics if one of the jobs before is of another pool, or if there are more than sixteen million
+/// Panics if one of the dependencies is of another pool, or if there are more than sixteen million
+/// unfinished jobs; only the calls that schedule a job check this. The job is dropped then.
 /// unfinished jobs: in the calls that schedule. The job is dropped then.
 ///
 /// ```
@@ -40,12 +41,12 @@ impl<'a> JobBuilder<'a> {
         Self { pool, kind, after: &[], name: None }
     }
 
-    /// Has the job start once all of `jobs` are done, in place of those that were named before.
+    /// Makes the job start once all of `jobs` are done, replacing the dependencies named before.
     pub const fn after(self, jobs: &'a [JobHandle]) -> Self {
         Self { after: jobs, ..self }
     }
 
-    /// The name that a profiler is told, see [`PoolBuilder::on_span`](crate::PoolBuilder::on_span).
+    /// Sets the name that a profiler gets, see [`PoolBuilder::on_span`](crate::PoolBuilder::on_span).
     pub const fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -77,9 +78,8 @@ impl<'a> JobBuilder<'a> {
         self.parallel_for_ranges(indices, move |range| range.for_each(&body))
     }
 
-    /// Like [`parallel_for`](Self::parallel_for), for bodies that do better with
-    /// many indices at a time: `body` gets ranges that together cover `indices`
-    /// once.
+    /// Like [`parallel_for`](Self::parallel_for), for bodies that work better on many indices at a time:
+    /// `body` gets ranges that together cover `indices` exactly once.
     pub fn parallel_for_ranges(
         self,
         indices: Range<usize>,
@@ -88,10 +88,10 @@ impl<'a> JobBuilder<'a> {
         self.add_loop(move || indices, body)
     }
 
-    /// Like [`parallel_for`](Self::parallel_for) over `0..len()`, where `len` is
-    /// called when the loop starts: for what the jobs before it have yet to find.
+    /// Like [`parallel_for`](Self::parallel_for) over `0..len()`, where `len` is called when the loop
+    /// starts: for a length that the dependencies compute.
     ///
-    /// A panic of `len` counts like one of `body`.
+    /// A panic in `len` counts as a panic in `body`.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -124,7 +124,7 @@ impl<'a> JobBuilder<'a> {
         indices: impl FnOnce() -> Range<usize> + Send + 'static,
         body: impl Fn(Range<usize>) + Send + Sync + 'static,
     ) -> JobHandle {
-        // Not the pool itself: its slots keep the job.
+        // Weak, because the pool's slots keep the job.
         let shared = downgrade(&self.pool.shared);
         self.schedule(move || {
             let shared = shared.upgrade().expect("the thread that runs this has the pool");
