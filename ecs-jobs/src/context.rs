@@ -1,10 +1,10 @@
-//! A thread's stay in a pool: its slot, its queues, and the job that it is in.
+//! The presence of a thread in a pool: its slot, its queues, and the job that it runs.
 //!
-//! A worker has its context for life. An external thread gets one for the length of a call. The
-//! contexts of one thread form a list, because a worker of one pool may be an external thread of
+//! A worker keeps its context for its lifetime. An external thread gets one for the duration of a call.
+//! The contexts of one thread form a list, because a worker of one pool may be an external thread of
 //! another.
 //!
-//! All external threads have the same slot. It is theirs alone in their own calls, see
+//! All external threads have the same slot. Within its own call, each has it alone; see
 //! docs/job-sleep.md, section 4.
 #![expect(
     unsafe_code,
@@ -21,49 +21,49 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::time::Duration;
 
-/// After how many jobs in a row that others were after as well a worker rests, and for how long: about
-/// as long as it would take to be woken.
+/// The number of jobs in a row with a contended queue after which a worker rests. The rest takes about as
+/// long as a wake-up would.
 const CROWDED_IN_A_ROW_MAX: u32 = 4;
 const REST: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The newest context of this thread.
     ///
-    /// Invariant J-5: it and those below it are alive, lie on this thread's stack, and are
-    /// unlinked, newest first, before they go.
+    /// Invariant J-5: it and the older contexts below it are alive, lie on this thread's stack, and are
+    /// unlinked, newest first, before they are dropped.
     static NEWEST: Cell<*const WorkerContext> = const { Cell::new(ptr::null()) };
 }
 
-/// One thread's stay in one pool.
+/// One thread's presence in one pool.
 #[derive(Debug)]
 pub(crate) struct WorkerContext {
-    /// Which pool; compared, never followed.
+    /// The address of the pool; compared, never dereferenced.
     pool: *const Shared,
-    /// This thread's index among those that run jobs of one call: a worker's number, or
+    /// This thread's index among those that run jobs of one call: the number of a worker, or
     /// `worker_count` for all external threads.
     pub(crate) slot: usize,
-    /// Where this thread's joins can be stolen from, if anywhere.
+    /// The queues that this thread's joins can be stolen from, if it has any.
     queues: Option<LocalQueues>,
     /// The group whose job this thread is running.
     pub(crate) group: Cell<Option<NonNull<TaskGroup>>>,
-    /// The job with a handle that this thread is running, or helping with.
+    /// The job with a handle that this thread runs or helps with.
     pub(crate) job: Cell<Option<JobId>>,
-    /// How many waits for jobs with handles this thread is in, one inside the other.
+    /// The number of nested waits for jobs with handles that this thread is in.
     pub(crate) wait_depth: Cell<usize>,
-    /// Whether this thread is running queued jobs for want of workers.
+    /// Whether this thread runs queued jobs because the pool has no workers.
     pub(crate) is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
     is_hungry: Cell<bool>,
-    /// Whether a wake-up for any work was spent on this thread, and it has not begun any since.
+    /// Whether a wake-up for any work was spent on this thread, and it has started no work since.
     pub(crate) is_woken: Cell<bool>,
-    /// How many jobs in groups this thread, a worker, has run since it last looked for others.
+    /// The number of group jobs that this thread, a worker, has run since it last looked for other work.
     pub(crate) group_jobs_in_a_row: Cell<usize>,
-    /// How often this thread had found a queue's lock taken when it last looked at that, and in how
-    /// many looks in a row there was something new.
+    /// The contention count of this thread's queue locks at the last check, and the number of checks in a
+    /// row that found it increased.
     crowded_count: Cell<u32>,
     crowded_in_a_row: Cell<u32>,
-    /// Whether this thread has ended a job since it last looked for sleepers with conditions behind
-    /// a fence.
+    /// Whether this thread has ended a job since it last checked, behind a fence, for sleepers with
+    /// conditions.
     has_ended_job: Cell<bool>,
     below: *const WorkerContext,
 }
@@ -77,15 +77,14 @@ impl WorkerContext {
     ) -> R {
         assert!(queues.index < shared.worker_count, "a worker has the queues of one");
         let context = Self::new(shared, queues.index, Some(queues));
-        // A worker counts as hungry from the start, so that it is expected before it has come.
+        // A worker counts as hungry from the start, so that others expect it before it arrives.
         context.is_hungry.set(true);
         shared.begin_worker();
         context.stay(shared, run)
     }
 
-    /// Finds this thread's context in the pool, or registers it for this call: as a worker, in a
-    /// pool that leaves its workers' queues to the host's threads and has free ones, or else
-    /// as an external thread.
+    /// Finds this thread's context in the pool, or registers it for this call: as a worker, if the pool
+    /// leaves its workers' queues to the host's threads and has free ones, or else as an external thread.
     pub(crate) fn with_host<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         Self::with_any(shared, |context| match context {
             Some(context) => run(context),
@@ -109,8 +108,8 @@ impl WorkerContext {
     #[inline]
     pub(crate) fn with_any<R>(shared: &Shared, run: impl FnOnce(Option<&Self>) -> R) -> R {
         let mut next = NEWEST.with(Cell::get);
-        // SAFETY: what `NEWEST` leads to is alive, and stays so during this call, because newer
-        // contexts are unlinked before older ones (J-5).
+        // SAFETY: the contexts reachable from `NEWEST` are alive, and stay so during this call, because
+        // newer contexts are unlinked before older ones (J-5).
         while let Some(context) = unsafe { next.as_ref() } {
             if ptr::eq(context.pool, shared) {
                 return run(Some(context));
@@ -126,7 +125,7 @@ impl WorkerContext {
         Self::new(shared, shared.worker_count, queues).stay(shared, run)
     }
 
-    /// The slot of this thread in the pool, whether it has a context there or not.
+    /// The slot of this thread in the pool, whether or not it has a context there.
     #[inline]
     pub(crate) fn slot_in(shared: &Shared) -> usize {
         Self::with_any(shared, |context| {
@@ -153,7 +152,7 @@ impl WorkerContext {
         }
     }
 
-    /// Links this context while `run` runs, unwinding included (J-5).
+    /// Links this context while `run` runs, and unlinks it also on unwinding (J-5).
     fn stay<R>(self, shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         struct Stay<'a>(&'a Shared, WorkerContext);
 
@@ -176,8 +175,7 @@ impl WorkerContext {
         run(&stay.1)
     }
 
-    /// Whether this thread is a worker that is in the middle of nothing, so that it may take on
-    /// whatever there is.
+    /// Whether this thread is a worker that is in no job or call, so that it may take any work.
     pub(crate) fn is_free_worker(&self, shared: &Shared) -> bool {
         let has_halves = || self.queues.as_ref().is_some_and(LocalQueues::has_any);
         !self.is_external(shared)
@@ -186,19 +184,19 @@ impl WorkerContext {
             && !has_halves()
     }
 
-    /// Whether all external threads have this thread's slot.
+    /// Whether this thread has the slot of all external threads.
     pub(crate) fn is_external(&self, shared: &Shared) -> bool {
         self.slot == shared.worker_count
     }
 
-    /// Runs a job of `group`, so that groups which it opens are children of it. The job keeps its
-    /// panics inside.
+    /// Runs a job of `group`, so that groups opened by it are children of `group`. The job catches its
+    /// own panics.
     pub(crate) fn inside<R>(&self, group: &TaskGroup, job: impl FnOnce() -> R) -> R {
         self.in_place_of(Some(NonNull::from(group)), group.job(), job)
     }
 
-    /// Runs the job `id`, so that groups which it opens are part of it and below no other. The job
-    /// keeps its panics inside.
+    /// Runs the job `id`, so that groups opened by it are part of it and have no parent. The job catches
+    /// its own panics.
     pub(crate) fn inside_job<R>(&self, id: JobId, job: impl FnOnce() -> R) -> R {
         self.in_place_of(None, Some(id), job)
     }
@@ -217,24 +215,25 @@ impl WorkerContext {
         result
     }
 
-    /// Notes that this thread, a worker, has found nothing to do: then others share with it.
+    /// Notes that this thread, a worker, has found no work, so that others share theirs.
     pub(crate) fn note_hungry(&self, shared: &Shared) {
         if !self.is_hungry.replace(true) {
             shared.count_hungry(true);
         }
     }
 
-    /// Passes a wake-up on that was spent on this thread, which looks for work no more.
+    /// Passes on a wake-up that was spent on this thread, because it no longer looks for work.
     pub(crate) fn pass_on_wake_up(&self, shared: &Shared) {
         if self.is_woken.replace(false) && is_kept("pass_on") {
             shared.announce_more(shared.waiting_count(), None);
         }
     }
 
-    /// Notes that this thread has found something to do, in `group` if it is of one, and is about to
-    /// begin; so many jobs of it are still among those that wait.
+    /// Notes that this thread has found work, in `group` if it belongs to one, and is about to start it;
+    /// `still_waiting` pieces of it still wait.
     ///
-    /// The wake-up that was spent on it may have been for something else: for one of several open
+    /// The wake-up that was spent on this thread may have been for other work: one of several open
+    /// halves, or a job that is still in the queue. In that case it wakes another thread for that.
     /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
     #[inline]
     pub(crate) fn note_fed(
@@ -246,8 +245,8 @@ impl WorkerContext {
         let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
         if was_hungry {
             shared.count_hungry(false);
-            // Pairs with the fence in `Sleepers::has_any`: who has brought work before that, and
-            // woken none because this thread was looking, has made it visible.
+            // Pairs with the fence in `Sleepers::has_any`: if a thread made work visible before that and
+            // woke no thread because this one was searching, that work is visible here.
             needed_fence("note_fed");
         }
         if (was_hungry || was_woken) && is_kept("pass_on_work") {
@@ -255,7 +254,7 @@ impl WorkerContext {
         }
     }
 
-    /// Notes, after a job, whether another thread held the lock that the job lay behind.
+    /// Notes, after a job, whether another thread held the lock of the queue that the job came from.
     pub(crate) fn note_crowd(&self) {
         let count = crowded_count();
         let is_crowded = self.crowded_count.replace(count) != count;
@@ -263,47 +262,48 @@ impl WorkerContext {
         self.crowded_in_a_row.set(in_a_row);
     }
 
-    /// Whether this thread, a worker, is one too many: another held the lock before each of the last few
-    /// jobs, so that a job takes less than it takes to hand it out.
+    /// Whether this worker is one too many: the queue was contended before each of the last few jobs, so
+    /// a job takes less time than handing it out.
     pub(crate) fn is_in_the_way(&self, shared: &Shared) -> bool {
         self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted
     }
 
-    /// Has a worker that is in the way look for work after a while only. It counts among those who look
-    /// for work meanwhile, so no other is woken in its place.
+    /// Makes a superfluous worker sleep for a short while before it searches again. It counts as
+    /// searching meanwhile, so no other worker is woken in its place.
     pub(crate) fn rest(&self, shared: &Shared) {
         self.note_hungry(shared);
-        // Not `park_timeout`, which is as coarse as the timer of the system.
+        // Not `park_timeout`, which is only as precise as the timer of the system.
         thread::sleep(REST);
         self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
     }
 
-    /// Notes that this thread has ended a job with a handle, and wakes those who sleep until a
-    /// condition of their own comes true, if they are seen: there is no fence, so that jobs are
-    /// cheap. [`tell_watching`](Self::tell_watching) follows before this thread sleeps or leaves.
+    /// Notes that this thread has ended a job with a handle, and wakes the sleepers with conditions of
+    /// their own, if it sees any. There is no fence here, to keep jobs cheap;
+    /// [`tell_watching`](Self::tell_watching) follows before this thread sleeps or leaves.
     pub(crate) fn note_ended_job(&self, shared: &Shared) {
         self.has_ended_job.set(true);
         shared.sleepers.wake_watching();
     }
 
-    /// Wakes those who sleep until a condition of their own comes true, if this thread has ended a
-    /// job since the last time that it did so.
+    /// Wakes the sleepers with conditions of their own, if this thread has ended a job since it last did
+    /// so.
     pub(crate) fn tell_watching(&self, shared: &Shared) {
         if self.has_ended_job.replace(false) {
-            // Pairs with the fence in `Sleepers::list`: either the other sees what the jobs did, or
-            // this thread sees it listed.
+            // Pairs with the fence in `Sleepers::list`: either the sleeper sees the effects of the jobs,
+            // or this thread sees it listed.
             needed_fence("tell_watching");
             shared.sleepers.wake_watching();
         }
     }
 
-    /// Where this thread's joins can be stolen from, if anywhere.
+    /// The queues that this thread's joins can be stolen from, if it has any.
     #[inline]
     pub(crate) fn queues(&self) -> Option<&LocalQueues> {
         self.queues.as_ref()
     }
 
-    /// Where a search for jobs to steal begins, so that thieves spread out.
+    /// The index at which a search for jobs to steal begins; it differs between threads, so that thieves
+    /// spread out.
     pub(crate) fn queue_index(&self) -> usize {
         self.queues.as_ref().map_or(self.slot, |queues| queues.index)
     }
@@ -315,7 +315,7 @@ impl WorkerContext {
         }
     }
 
-    /// Opens all private halves to thieves, for the time that this thread sleeps.
+    /// Opens all private halves to thieves, before this thread sleeps.
     pub(crate) fn open_all(&self, shared: &Shared) {
         if let Some(queues) = &self.queues {
             let count = queues.private.len();
@@ -323,10 +323,10 @@ impl WorkerContext {
         }
     }
 
-    /// Lets `look` at the group whose job this thread is running.
+    /// Calls `look` with the group whose job this thread is running, if any.
     fn with_group<R>(&self, look: impl FnOnce(Option<&TaskGroup>) -> R) -> R {
-        // SAFETY: a group outlives its jobs (J-2), and this thread is in one of them, which it
-        // does not leave while this runs.
+        // SAFETY: a group outlives its jobs (J-2), and this thread is in one of them, which it does not
+        // leave while this runs.
         look(self.group.get().map(|group| unsafe { group.as_ref() }))
     }
 }

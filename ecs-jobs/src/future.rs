@@ -1,4 +1,4 @@
-//! Futures on the threads of a pool: each time that one is woken, a job polls it.
+//! Futures on the threads of a pool: each time a future is woken, a job polls it.
 
 use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::queue_poll;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
-// Wakers are made of these, also in models.
+// Wakers are made of these, also in models, so they are the standard library's.
 use std::sync::{Arc as StdArc, Weak as StdWeak};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Wakes a thread that blocks on a future.
+/// A waker for a thread that blocks on a future.
 struct Alarm {
     shared: Weak<Shared>,
     is_woken: Mutex<bool>,
@@ -32,7 +32,7 @@ impl Wake for Alarm {
     }
 }
 
-/// Polls `future` on this thread until it is ready; in between the thread works for the pool.
+/// Polls `future` on this thread until it is ready; between polls the thread works for the pool.
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     let alarm = Alarm { shared: downgrade(shared), is_woken: Mutex::new(false) };
     let alarm = StdArc::new(alarm);
@@ -46,7 +46,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     }
 }
 
-/// The futures of a pool that are there, by when they came: to be dropped with it.
+/// The unfinished futures of a pool, in the order of creation, to be dropped with it.
 #[derive(Clone)]
 pub(crate) struct Futures(StdArc<Mutex<BTreeMap<u64, StdWeak<dyn Spawned>>>>);
 
@@ -55,35 +55,35 @@ impl Futures {
         Self(StdArc::new(Mutex::new(BTreeMap::new())))
     }
 
-    /// Drops those that have not ended, the oldest first. One that is polled at this moment is dropped
-    /// by the thread that polls it.
+    /// Drops those that have not ended, the oldest first. A future that is being polled is dropped by the
+    /// thread that polls it.
     pub(crate) fn drop_all(&self) {
         let all = std::mem::take(&mut *self.0.lock());
-        // The waker of a thread that waits may panic.
+        // The waker of a waiting thread may panic.
         all.values().filter_map(StdWeak::upgrade).for_each(|task| {
             catch(|| task.drop_future()).unwrap_or_else(discard);
         });
     }
 }
 
-/// A task whose output may be of any type.
+/// A task with an output of any type.
 trait Spawned: Send + Sync {
     fn drop_future(&self);
 }
 
 /// A future that runs on a pool, made by [`Pool::spawn_future`](crate::Pool::spawn_future).
 ///
-/// It goes on whether or not this is kept. This is itself a future, of the output.
+/// The future runs whether or not this is kept. This is itself a future, of the same output.
 ///
 /// # Panics
 ///
-/// Panics if it is polled after the future that it stands for has panicked, after it has given its
-/// output, or after its pool has gone.
+/// Panics if it is polled after the underlying future has panicked, after it has returned its output, or
+/// after its pool was dropped.
 pub struct FutureTask<T>(StdArc<Task<T>>);
 
 struct Task<T> {
     shared: Weak<Shared>,
-    /// Those of the pool, and the number of this one among them.
+    /// The futures of the pool, and the number of this one among them.
     futures: Futures,
     number: u64,
     state: Mutex<State<T>>,
@@ -91,33 +91,33 @@ struct Task<T> {
 
 struct State<T> {
     turn: Turn,
-    /// None while it is polled, and when it has ended.
+    /// `None` while it is polled, and after it has ended.
     future: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     output: Option<Result<T, Payload>>,
-    /// Whether there is a [`FutureTask`], which may ask for the output.
+    /// Whether a [`FutureTask`] exists, which may ask for the output.
     has_handle: bool,
-    /// Who waits for the output.
+    /// The waker of the code that waits for the output.
     waiter: Option<Waker>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// To be woken.
+    /// Waits to be woken.
     Waits,
     /// A job is going to poll it.
     Queued,
     Polled,
-    /// The same, and it was woken meanwhile.
+    /// A job polls it, and it was woken meanwhile.
     PolledAndWoken,
-    /// The pool has gone.
+    /// The pool was dropped.
     Dropped,
     Ended,
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Adds a job that polls the future. Without a pool no thread is left that would. The thread that
-    /// wakes does not poll, and keeps nothing of what it queues, which may end before it goes on: it may
-    /// hold a lock that the future or its output takes.
+    /// Adds a job that polls the future. If the pool no longer exists, nothing is added: no thread would
+    /// poll it. The waking thread does not poll, and keeps no reference to what it queues, which may end
+    /// before this returns: it may hold a lock that the future or its output takes.
     fn queue(self: StdArc<Self>) {
         let Some(shared) = self.shared.upgrade() else { return };
         let again = StdArc::downgrade(&self);
@@ -129,7 +129,8 @@ impl<T: Send + 'static> Task<T> {
         }
     }
 
-    /// There is no place for a job now: who has it still may wake it again, unless the pool has ended it.
+    /// There is no slot for a job now: the holder of the waker may wake the future again, unless the pool
+    /// has dropped it.
     fn wait_again(&self) {
         let mut state = self.state.lock();
         if state.turn == Turn::Queued {
@@ -161,7 +162,8 @@ impl<T: Send + 'static> Task<T> {
                 }
                 return;
             }
-            // What it owns goes before the thread that waits goes on. A panic of that counts.
+            // The future's own values are dropped before the waiting thread goes on. A panic in that drop
+            // counts.
             Ok(Poll::Ready(output)) => match catch(|| drop(future)) {
                 Ok(()) => Ok(output),
                 Err(payload) => {
@@ -177,8 +179,9 @@ impl<T: Send + 'static> Task<T> {
         self.end(Some(output));
     }
 
-    /// Tells the thread that waits. There is no output if the pool has gone. One that no code can ask for
-    /// goes at once: wakers that are left over would drop it, perhaps behind a lock that it takes.
+    /// Passes the outcome to the waiting thread. There is no output if the pool was dropped. An output
+    /// that no code can ask for is dropped at once: leftover wakers would drop it later, perhaps under a
+    /// lock that its drop takes.
     fn end(&self, output: Option<Result<T, Payload>>) {
         let mut state = self.state.lock();
         state.turn = Turn::Ended;
@@ -255,7 +258,7 @@ impl<T: Send + 'static> FutureTask<T> {
         Self(task)
     }
 
-    /// Whether the future has ended.
+    /// Returns whether the future has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.state.lock().turn == Turn::Ended
@@ -276,7 +279,7 @@ impl<T> Future for FutureTask<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // Calls code of others, so before the lock.
+        // Cloning calls foreign code, so it happens before the lock is taken.
         let waker = context.waker().clone();
         let mut state = self.0.state.lock();
         let former = match state.output.take() {
@@ -307,7 +310,7 @@ mod tests {
     fn a_future_that_the_pool_has_dropped_stays_ended_where_its_job_finds_no_place() {
         let shared = Arc::new(Shared::new(1).0);
         let futures = Futures::new();
-        // No worker takes the job, as if it had not found a place.
+        // No worker takes the job, as if there had been no slot for it.
         let task = FutureTask::spawn(&shared, &futures, async {});
         futures.drop_all();
         assert!(task.is_done());

@@ -8,10 +8,9 @@ use std::fmt;
 
 /// A scheduled job: something to wait for, or to schedule other jobs after.
 ///
-/// A handle is a small number that can be copied and sent anywhere. It keeps
-/// nothing alive: a job runs whether or not its handle is kept, and a handle
-/// may be kept for as long as one likes after the job is done. Only the pool
-/// that made it can say anything about it; see [`Pool::schedule`].
+/// A handle is a small number that can be copied and sent anywhere. It keeps nothing alive: a job runs
+/// whether or not its handle is kept, and a handle may be kept for any time after the job is done. Only
+/// the pool that made it can use it; see [`Pool::schedule`].
 ///
 /// ```
 /// use formic_jobs::{Pool, Threads};
@@ -27,7 +26,7 @@ use std::fmt;
 /// [`Pool::schedule`]: crate::Pool::schedule
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JobHandle {
-    /// The number of the pool that has the job.
+    /// The number of the pool that owns the job.
     pub(crate) pool: u64,
     pub(crate) id: JobId,
 }
@@ -44,17 +43,17 @@ impl fmt::Debug for JobHandle {
     }
 }
 
-/// Why there is no success to tell of a job.
+/// The reason why a job did not complete successfully.
 #[non_exhaustive]
 pub enum JobError {
-    /// The handle is of another pool, perhaps of one that is gone.
+    /// The handle is of another pool, possibly one that no longer exists.
     OtherPool,
-    /// The job panicked, or was cancelled because a job that it comes after did.
+    /// The job panicked, or was cancelled because one of its dependencies did.
     Failed(JobPanic),
-    /// The calling thread is in too many waits already, each inside of a job that it runs in the
-    /// wait around it. One more might overflow its stack.
+    /// The calling thread is already in too many nested waits, each inside a job that it runs in the wait
+    /// around it. One more could overflow its stack.
     TooDeep,
-    /// The job is not done, and the time that was given for it is over.
+    /// The job is not done, and the given time is over.
     TimedOut,
 }
 
@@ -65,15 +64,14 @@ error_text! { JobError:
     Self::Failed(_) => "the job panicked, or one that it comes after did";
 }
 
-/// The panic that a job failed for.
+/// The panic that made a job fail.
 ///
-/// All jobs that failed for one panic share it, and its payload is handed out
-/// once, to the first caller.
+/// All jobs that failed for one panic share it. Its payload is handed out once, to the first caller.
 #[derive(Clone, Debug)]
 pub struct JobPanic(pub(crate) Arc<PanicSlot>);
 
 impl JobPanic {
-    /// Takes the payload of the panic, unless a caller has got it already.
+    /// Takes the payload of the panic, unless another caller has already taken it.
     #[must_use = "no other caller gets the payload"]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         let payload: Option<Payload> = self.0.take();

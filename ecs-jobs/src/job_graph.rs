@@ -10,14 +10,13 @@ use crate::static_graph::{StaticGraph, measures};
 use crate::sync::Mutex;
 use std::panic::resume_unwind;
 
-/// What a job of a graph runs.
+/// The body of a job of a graph.
 type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 
 /// Jobs and their order, built once by a [`JobGraphBuilder`] and run any number of times.
 ///
-/// For work that is the same in every frame. All that a run needs was made with the graph, so that
-/// a run allocates nothing, and a job costs a fraction of what one with a
-/// [handle](Pool::schedule) does.
+/// For work that is the same in every frame. Everything that a run needs is allocated with the graph, so
+/// a run allocates nothing, and a job costs a fraction of a job with a [handle](Pool::schedule).
 ///
 /// ```
 /// use formic_jobs::{JobGraph, Pool, Threads};
@@ -42,45 +41,45 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 ///
 /// # Order
 ///
-/// A job starts when all jobs that it comes after have ended, and sees what they did. Of those that
-/// get ready when another one ends, the one that takes the shortest time is run by the same thread.
-/// On a pool without workers jobs run one after the other, in an order that depends on the graph
-/// alone: what was added earlier comes earlier, where nothing speaks against it.
+/// A job starts when all its dependencies have ended, and sees their effects. Of the jobs that become
+/// ready when another one ends, the same thread runs the one with the lowest cost. On a pool without
+/// workers jobs run one after the other, in an order that depends only on the graph: jobs run in the
+/// order of adding, as far as dependencies allow.
 ///
 /// # Which threads
 ///
-/// To wake a thread costs more than most jobs take. The graph learns what its jobs cost, in its
-/// first runs and then in every 64th, and where several threads would not save more than that, the
-/// calling thread runs all of them by itself, in the order above. So a graph of a thousand jobs
-/// that do next to nothing costs no more than calling them. [`JobGraphBuilder::sharing`] settles
-/// it, if need be.
+/// Waking a thread costs more than most jobs take. The graph measures the cost of its jobs in its first
+/// runs and then in every 64th. If several threads would not save more than a wake-up costs, the calling
+/// thread runs all jobs by itself, in the order above. So a graph of a thousand nearly empty jobs costs
+/// no more than calling them. [`JobGraphBuilder::sharing`] overrides the decision.
 ///
 /// # Jobs
 ///
-/// A job gets the pool that it runs on, for loops and joins inside of it. It may keep what it needs
-/// from run to run, since no two threads run it at the same time. What several jobs change has to
-/// be shared in some way, be it a lock: the order of the graph is why no thread ever waits for it.
+/// A job gets the pool that it runs on, for loops and joins inside it. It may keep state from run to run,
+/// since no two threads run it at the same time. State that several jobs change must be shared in some
+/// way, for example behind a lock: because of the order of the graph, no thread ever waits for that lock.
 ///
-/// A job may wait for what it calls itself, but not for another job of its graph, as by a channel
-/// or a barrier: one thread may run all of them in a row, with whatever [`Sharing`](crate::Sharing),
-/// and then the wait has no end. What has to come after another job is to be
-/// [added after it](JobGraphBuilder::add).
+/// A job may wait for work that it starts itself, but not for another job of its graph, such as by a
+/// channel or a barrier: with any [`Sharing`](crate::Sharing), one thread may run all of them in a row,
+/// and then the wait never ends. A job that depends on another job is [added after
+/// it](JobGraphBuilder::add).
 ///
 /// # Panics in jobs
 ///
-/// Jobs that have not started when one panics are not run; those that have are waited for; then the
-/// first panic goes on in [`run`](Self::run). The graph can be run again afterwards, from its
+/// When a job panics, jobs that have not started are not run, and the running ones are awaited. Then the
+/// first panic is resumed in [`run`](Self::run). The graph can be run again afterwards, from the
 /// beginning.
 pub struct JobGraph<'env> {
     names: Vec<String>,
-    /// Locked by the thread that runs the job; the graph lets only one do so.
+    /// Locked by the thread that runs the job; the graph lets only one thread do so.
     bodies: Vec<Mutex<Body<'env>>>,
     graph: StaticGraph,
-    /// All jobs, in an order that keeps all waits.
+    /// All jobs, in topological order.
     row: Vec<usize>,
-    /// Whether it is worth several threads. At first this is unknown, and others are asked to help.
+    /// Whether several threads are worth it. At first this is unknown, and other threads are asked to
+    /// help.
     is_shared: bool,
-    /// Whether to take the time of each job in the next run, whatever number it has.
+    /// Whether to measure the time of each job in the next run, whatever its number.
     measure_next: bool,
     run_count: u64,
 }
@@ -88,13 +87,13 @@ pub struct JobGraph<'env> {
 debug_fields!([] JobGraph<'_>:; jobs = |it| &it.names);
 
 impl<'env> JobGraph<'env> {
-    /// A graph in the making.
+    /// Returns a builder of a graph.
     #[must_use]
     pub fn builder() -> JobGraphBuilder<'env> {
         JobGraphBuilder::new()
     }
 
-    /// The names of the jobs, in the order of adding.
+    /// Returns the names of the jobs, in the order of adding.
     #[must_use]
     pub fn job_names(&self) -> &[String] {
         &self.names
@@ -102,7 +101,7 @@ impl<'env> JobGraph<'env> {
 
     /// Runs every job once, and returns when all have ended.
     ///
-    /// The calling thread helps, with these jobs and with what they call, and with nothing else.
+    /// The calling thread helps with these jobs and with their calls, and with nothing else.
     ///
     /// # Panics
     ///
@@ -131,7 +130,7 @@ impl<'env> JobGraph<'env> {
         self.graph.run_together(pool.shared(), &self.row, |_slot, job| {
             let before = if measured { pool.now_ns() } else { 0 };
             let mut body = self.bodies[job].lock();
-            // Under the lock, so that this is free again before the panic goes on.
+            // Under the lock, so that the lock is free again before the panic is resumed.
             let outcome = catch(|| {
                 let _span = pool.span(&self.names[job]);
                 body(pool);

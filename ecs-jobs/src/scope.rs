@@ -15,11 +15,10 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 
 /// A place to spawn jobs in, made by [`Pool::scope`](crate::Pool::scope).
 ///
-/// Jobs may borrow whatever lives outside of the scope, because the scope ends
-/// only when all of them have ended. They get the scope as an argument and may
-/// spawn further jobs into it.
+/// Jobs may borrow everything that lives outside the scope, because the scope ends only when all of them
+/// have ended. A job gets the scope as an argument and may spawn further jobs into it.
 ///
-/// What a job borrows must outlive the scope, so this does not compile:
+/// A job's borrows must outlive the scope, so this does not compile:
 ///
 /// ```compile_fail,E0373
 /// # use formic_jobs::{Pool, Threads};
@@ -39,7 +38,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// });
 /// ```
 ///
-/// Nor can the scope itself be carried out of the closure:
+/// The scope cannot be carried out of the closure:
 ///
 /// ```compile_fail,E0521
 /// # use formic_jobs::{Pool, Threads};
@@ -48,7 +47,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// pool.scope(|scope| escaped = Some(scope));
 /// ```
 ///
-/// Nor may a job reach for what only its own thread may touch:
+/// A job cannot use values that are bound to one thread:
 ///
 /// ```compile_fail,E0277
 /// # use formic_jobs::{Pool, Threads};
@@ -57,8 +56,8 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// pool.scope(|scope| scope.spawn(|_| counter.set(1)));
 /// ```
 ///
-/// Nor can a scope pass for one of another lifetime, a shorter one least of all,
-/// which would let it spawn jobs that borrow what does not live long enough:
+/// A scope cannot be coerced to another lifetime. With a shorter one, it could spawn jobs whose borrows
+/// do not live long enough:
 ///
 /// ```compile_fail
 /// # use formic_jobs::Scope;
@@ -83,25 +82,22 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 pub struct Scope<'scope> {
     shared: &'scope Shared,
     group: TaskGroup,
-    /// Jobs that have not started.
+    /// The jobs that have not started.
     jobs: Queue<Job<'scope>>,
-    /// Keeps `'scope` invariant whatever becomes of the other fields.
+    /// Keeps `'scope` invariant, whatever the other fields become.
     _invariant: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 impl<'scope> Scope<'scope> {
     /// Spawns a job that ends before the scope does.
     ///
-    /// Jobs start in the order in which they were spawned; in a pool without
-    /// workers each also ends before the next one starts. The caller runs jobs
-    /// too, once it has come to the end of the scope.
+    /// Jobs start in the order of spawning; in a pool without workers each also ends before the next one
+    /// starts. The caller runs jobs too, once `body` has returned.
     ///
-    /// If a job of the scope panics, those that have not started yet are
-    /// dropped instead.
+    /// If a job of the scope panics, jobs that have not started yet are dropped.
     ///
-    /// A job whose closure has no more than 64 bytes is no allocation, once the
-    /// pool has had a scope in which as many were waiting. It keeps the room for
-    /// 4,096.
+    /// A job whose closure has at most 64 bytes does not allocate, once the pool has had a scope with as
+    /// many jobs waiting. The pool keeps room for 4,096.
     pub fn spawn(&self, job: impl FnOnce(&Scope<'scope>) + Send + 'scope) {
         let mut stored = Job::empty();
         stored.put(job);
@@ -158,11 +154,11 @@ pub(crate) fn scope<'scope, R>(
     })
 }
 
-/// An empty list for items of another type, in the same memory: jobs of another scope have another
-/// lifetime, and are as large.
+/// Returns an empty list for items of another type in the same memory: jobs of another scope differ only
+/// in lifetime, and have the same size.
 fn changed<T, U>(list: VecDeque<T>) -> VecDeque<U> {
     debug_assert!(list.is_empty(), "there is nothing to change");
-    // Collecting what comes out of a list reuses its memory where the items are as large. Where it
-    // would not, the price is an allocation.
+    // Collecting from a list reuses its memory if the items have the same size. If it did not, the cost
+    // would be an allocation.
     Vec::from(list).into_iter().map_while(|_| None).collect::<Vec<U>>().into()
 }

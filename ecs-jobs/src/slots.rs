@@ -1,15 +1,12 @@
-//! The slots that jobs with handles live in.
+//! The slots that hold jobs with handles.
 //!
-//! A slot is used again and again; its generation, which goes up when a job
-//! ends, tells one job from the next. So a job is done as soon as its slot has
-//! another generation than its id, and an id needs no owner and no count.
+//! A slot is reused; its generation, which increases when a job ends, tells its jobs apart. So a job is
+//! done as soon as its slot has another generation than its id, and an id needs no owner and no count.
 //!
-//! Slots come in segments that never move. Those of the first segments stay until
-//! the pool goes, the others are for bursts of jobs, and go after these. An id
-//! leads to a slot, if perhaps to one of a later job, or to none, and then its job
-//! has ended long ago. All that
-//! strangers look at is atomic; the closure is touched by one thread at a time,
-//! the one that has the job's [`Claimed`].
+//! Slots come in segments that never move. The first segments stay until the pool is dropped. The others
+//! hold bursts of jobs, and are freed after these. An id may lead to a slot that has a later job, or to
+//! none; in both cases its job has ended. All that other threads read of a slot is atomic. The closure is
+//! accessed by one thread at a time, the one that holds the job's [`Claimed`].
 #![expect(unsafe_code, reason = "the closure of a job belongs to whoever has claimed it")]
 
 mod burst;
@@ -35,8 +32,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// The length of a segment of slots that are kept, how many there are, and the length of one for bursts:
-/// small for models, and so that Miri sees bursts.
+/// The length of a kept segment, the number of kept segments, and the length of a burst segment. Small in
+/// models, and small enough for Miri to see bursts.
 const COUNTS: (u32, u32, u32) = if cfg!(loom) {
     (4, 1, 2)
 } else if cfg!(miri) {
@@ -45,31 +42,30 @@ const COUNTS: (u32, u32, u32) = if cfg!(loom) {
     (64, 255, 1 << 14)
 };
 const SEGMENT_LEN: usize = COUNTS.0 as usize;
-/// How many slots there are that are kept. Those with larger indices are for bursts.
+/// The number of slots that are kept. Slots with larger indices are for bursts.
 const KEPT_COUNT: u32 = COUNTS.0 * COUNTS.1;
 
 /// All slots of a pool.
 ///
-/// Invariant J-8: the cell of a slot's job belongs to one thread at a time, the
-/// one that has the slot's [`Claimed`]. There is one at most: it is made when a
-/// free slot is taken, given up when the job is published, and made again for
-/// the one thread that wins the job by a compare-exchange, or counts down the last
-/// that it waits for.
+/// Invariant J-8: the cell of a slot's job belongs to one thread at a time, the one that holds the slot's
+/// [`Claimed`]. At most one exists: it is created when a free slot is taken, given up when the job is
+/// published, and created again for the thread that wins the job by a compare-exchange or decrements its
+/// count of dependencies to zero.
 #[derive(Debug)]
 pub(crate) struct Slots {
     segments: Box<[OnceLock<Box<[JobSlot]>>]>,
     burst: BurstSlots,
-    /// Stands for all slots that have gone. It has no job.
+    /// Stands for all freed slots. It has no job.
     gone: JobSlot,
     ledger: Ledger,
     pub(crate) failures: Failures,
 }
 
-/// A slot that a thread looks at.
+/// A reference to a slot.
 #[derive(Clone, Debug)]
 pub(crate) enum SlotRef<'slots> {
     Kept(&'slots JobSlot),
-    /// One of a segment that stays for as long as this does.
+    /// A slot of a burst segment, which stays for as long as this does.
     Burst(burst::Shared, usize),
 }
 
@@ -85,21 +81,21 @@ impl Deref for SlotRef<'_> {
     }
 }
 
-/// The right to a job that is not published, or that no other thread can get.
+/// Exclusive access to a job that is not published, or that no other thread can claim.
 ///
-/// Only this module makes them (J-8). Two words, which travel in registers: a processor that loads wide
-/// what was just stored narrow waits for the store.
+/// Only this module creates these (J-8). It is two words, which are passed in registers: a processor that
+/// loads a wide value just after narrow stores to it stalls on store forwarding.
 #[derive(Debug)]
 #[must_use = "a job that is claimed and not ended is never done"]
 pub(crate) struct Claimed<'slots> {
     id: JobId,
-    /// Where the job lies. The slot is not free before the job ends, and so there until then.
+    /// The slot of the job. It stays taken, and so allocated, until the job ends.
     slot: NonNull<JobSlot>,
     slots: PhantomData<&'slots Slots>,
 }
 
 impl Claimed<'_> {
-    /// The right to the job in this slot, for the thread that has won or made it.
+    /// Creates the `Claimed` of the job in this slot, for the thread that has won or created it.
     fn new(id: JobId, slot: &JobSlot) -> Self {
         Self { id, slot: NonNull::from(slot), slots: PhantomData }
     }
@@ -109,22 +105,22 @@ impl Claimed<'_> {
     }
 
     pub(crate) fn slot(&self) -> &JobSlot {
-        // SAFETY: the slots of the first segments stay for `'slots`. A segment for bursts stays as long
-        // as one of its slots is not free, and this one is not while there is its `Claimed` (J-8). Who
-        // gives that up, by a store or a decrement, looks at the slot no more.
+        // SAFETY: the slots of the first segments stay for `'slots`. A burst segment stays as long as one
+        // of its slots is taken, and this one is while its `Claimed` exists (J-8). A thread that gives
+        // the `Claimed` up, by a store or a decrement, does not access the slot afterwards.
         unsafe { self.slot.as_ref() }
     }
 
-    /// Lets `access` put a closure in, run it, or drop it.
+    /// Calls `access` with the job, to store, run or drop the closure.
     pub(crate) fn with_job<R>(&mut self, access: impl FnOnce(&mut StoredJob<'static>) -> R) -> R {
         self.slot().job.with_mut(|job| {
-            // SAFETY: the cell is the caller's, who has the `Claimed`, and has it
-            // borrowed until this ends (J-8).
+            // SAFETY: the cell belongs to the caller, who has the `Claimed`, and borrows it until this
+            // call ends (J-8).
             access(unsafe { &mut *job })
         })
     }
 
-    /// Notes that the job is about to run, for those who look for its loops.
+    /// Marks the job as running, for threads that look for its loops.
     pub(crate) fn start(&self) {
         self.slot().set_state(self.id, State::Running);
     }
@@ -137,7 +133,7 @@ impl Claimed<'_> {
 }
 
 impl Slots {
-    /// How many jobs may be unfinished at the same time.
+    /// The maximum number of unfinished jobs.
     pub(crate) const COUNT_MAX: u32 = KEPT_COUNT + burst::COUNT_MAX;
 
     pub(crate) fn new() -> Self {
@@ -150,7 +146,7 @@ impl Slots {
         }
     }
 
-    /// The slot that `id` leads to, whichever job it has now.
+    /// The slot that `id` leads to, whatever job it holds now.
     #[inline]
     pub(crate) fn get(&self, id: JobId) -> SlotRef<'_> {
         self.at(id.index())
@@ -181,7 +177,7 @@ impl Slots {
     ///
     /// # Panics
     ///
-    /// Panics if there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has happened then.
+    /// Panics if there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has changed then.
     pub(crate) fn take(&self) -> Claimed<'_> {
         let own = self.ledger.own(thread_index());
         let (index, slot) = match self.ledger.take(own) {
@@ -193,8 +189,7 @@ impl Slots {
             None => self.take_burst(),
         };
         self.ledger.add_one(own);
-        // The slot was free, and is on no stack any more: no other thread has its
-        // `Claimed` (J-8, J-9).
+        // The slot was free and is on no stack any more, so no other thread has its `Claimed` (J-8, J-9).
         Claimed::new(slot.id(index), &slot)
     }
 
@@ -207,18 +202,18 @@ impl Slots {
         (KEPT_COUNT + index, SlotRef::Burst(segment, (index % burst::LEN) as usize))
     }
 
-    /// Claims a job that is ready, unless another thread has.
+    /// Claims a ready job, unless another thread already has.
     pub(crate) fn claim(&self, id: JobId) -> Option<Claimed<'_>> {
         let slot = self.get(id);
         slot.claim(id).then(|| Claimed::new(id, &slot))
     }
 
-    /// Whether the job waits for a thread to claim it.
+    /// Whether the job is ready and not yet claimed.
     pub(crate) fn is_ready(&self, id: JobId) -> bool {
         self.get(id).state(id) == Some(State::Ready)
     }
 
-    /// Whether the job has ended. What it did is visible then.
+    /// Whether the job has ended. If so, its effects are visible.
     pub(crate) fn is_done(&self, id: JobId) -> bool {
         if id.index() < KEPT_COUNT {
             return self.kept_at(id.index()).is_done(id);
@@ -226,10 +221,10 @@ impl Slots {
         self.get(id).is_done(id)
     }
 
-    /// Gives back the slot of a job that has ended.
+    /// Frees the slot of a job that has ended.
     ///
-    /// A slot that has had all its generations is left alone for good, so that an
-    /// old id can never stand for a new job.
+    /// A slot that has used up all its generations is never reused, so that an old id can never refer to
+    /// a new job.
     fn give_back(&self, claimed: Claimed<'_>) {
         let id = claimed.id;
         let own = self.ledger.own(thread_index());
@@ -243,14 +238,14 @@ impl Slots {
         }
     }
 
-    /// Whether all jobs have ended that were added before. What they did is visible then.
+    /// Whether all jobs added before this call have ended. If so, their effects are visible.
     pub(crate) fn all_ended(&self) -> bool {
         self.ledger.is_even()
     }
 }
 
-// SAFETY: the cell is used by who has the `Claimed` (J-8), and a job is `Send`;
-// all else in a slot is atomic.
+// SAFETY: only the thread that holds the `Claimed` accesses the cell (J-8), and a job is `Send`.
+// Everything else in a slot is atomic.
 unsafe impl Sync for JobSlot {}
 
 #[cfg(all(test, not(loom)))]

@@ -1,11 +1,11 @@
-//! Putting a graph of jobs together.
+//! The builder of a job graph.
 
 use super::{Body, JobGraph};
 use crate::pool::Pool;
 use crate::static_graph::{Sharing, StaticGraph, cycle, topological_order};
 use crate::sync::{Mutex, unique_number};
 
-/// A graph of jobs in the making; see [`JobGraph`].
+/// A builder of a graph of jobs; see [`JobGraph`].
 ///
 /// ```
 /// use formic_jobs::{JobGraph, Pool, Threads};
@@ -23,7 +23,7 @@ use crate::sync::{Mutex, unique_number};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct JobGraphBuilder<'env> {
-    /// Which builder this is, among all of the process.
+    /// The number of this builder, unique in the process.
     number: u64,
     names: Vec<String>,
     bodies: Vec<Body<'env>>,
@@ -33,21 +33,20 @@ pub struct JobGraphBuilder<'env> {
 
 debug_fields!([] JobGraphBuilder<'_>:; jobs = |it| &it.names);
 
-/// A job of a graph in the making, given by [`JobGraphBuilder::add`].
+/// A job of a graph that is being built, returned by [`JobGraphBuilder::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GraphJob {
     builder: u64,
     place: usize,
 }
 
-/// Why a graph of jobs cannot be built.
+/// The reason why a graph of jobs cannot be built.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GraphError {
     /// Jobs wait for each other in a cycle.
     Cycle {
-        /// Their names: each job comes before the next, and the last one is the first, named
-        /// again.
+        /// Their names: each job comes before the next, and the last is the first again.
         jobs: Vec<String>,
     },
 }
@@ -87,7 +86,7 @@ impl<'env> JobGraphBuilder<'env> {
         GraphJob { builder: self.number, place }
     }
 
-    /// Has `first` end before `second` starts. It does not matter how often that is said.
+    /// Makes `second` start only after `first` has ended. Repeating an order has no effect.
     ///
     /// # Panics
     ///
@@ -97,8 +96,7 @@ impl<'env> JobGraphBuilder<'env> {
         self.successors[first].push(second);
     }
 
-    /// Sets whether jobs are given to several threads; see [`Sharing`]. Nothing but speed depends on
-    /// it.
+    /// Sets whether jobs are given to several threads; see [`Sharing`]. It affects only speed.
     #[must_use]
     pub fn sharing(mut self, sharing: Sharing) -> Self {
         self.sharing = sharing;

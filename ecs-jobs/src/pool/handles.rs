@@ -1,4 +1,4 @@
-//! The calls about jobs with handles.
+//! The calls that schedule and await jobs with handles.
 
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
@@ -16,33 +16,30 @@ use std::time::Duration;
 
 /// # Jobs with handles
 ///
-/// For work that goes on while the caller does something else, and for graphs of
-/// it. What such a job uses it owns or shares, since no thread waits for it in the
-/// frame that it came from; where one does, [`scope`](Pool::scope) and
-/// [`join`](Pool::join) may borrow.
+/// For work that goes on while the caller does something else, and for graphs of such work. Such a job
+/// owns or shares what it uses, since the stack frame that scheduled it does not wait for it. Where the
+/// frame does wait, [`scope`](Pool::scope) and [`join`](Pool::join) allow borrows.
 ///
-/// **Order.** A job starts when all jobs that it was scheduled after are done,
-/// and sees what they did. Handles exist only of jobs that were scheduled before,
-/// so there are no cycles, unless a [gate](Pool::gate) closes one.
+/// **Order.** A job starts when all jobs that it was scheduled after are done, and sees their effects. A
+/// handle exists only for a job that was already scheduled, so there are no cycles, unless a
+/// [gate](Pool::gate) closes one.
 ///
-/// **Cost.** Once warm, scheduling a job whose closure has no more than 64 bytes
-/// allocates nothing.
+/// **Cost.** Once the pool is warm, scheduling a job whose closure has at most 64 bytes does not
+/// allocate.
 ///
-/// **Panics.** A job that panics is done, and has failed. Those scheduled after
-/// it are cancelled: they are dropped instead of run, are done as well, and have
-/// failed for the same panic, as have those after them. The payload is resumed in
-/// the first [`complete`](Pool::complete) or [`flush`](Pool::flush) that comes
-/// upon one of them; later ones panic with a message of their own. A pool keeps
-/// the last 1,024 payloads, and never forgets that a job has failed. If more than
-/// 65,536 have failed since, other handles that are as old may count as failed, too.
+/// **Panics.** A job that panics is done and has failed. Its successors are cancelled: they are dropped
+/// instead of run, count as done, and have failed with the same panic; so do their successors in turn.
+/// The payload is resumed in the first [`complete`](Pool::complete) or [`flush`](Pool::flush) that meets
+/// one of these jobs; later calls panic with a message of their own. A pool keeps the last 1,024
+/// payloads, and never forgets that a job has failed. Once more than 65,536 jobs have failed since, other
+/// handles of the same age may count as failed, too.
 impl Pool {
-    /// Schedules a job, and returns its handle.
+    /// Schedules a job and returns its handle.
     ///
-    /// It runs on any thread of the pool, or on one that waits for it, and it
-    /// runs whether a thread waits or not. In a pool without threads it has run
-    /// when this returns, unless this is called from inside a job that was scheduled so. A job that is to come
-    /// [after](Self::after) others, [in the background](Self::in_background) or
-    /// [on the main thread](Self::on_main) is scheduled through these.
+    /// The job runs on any thread of the pool, or on a thread that waits for it; it runs whether or not a
+    /// thread waits. In a pool without threads it has run when this call returns, unless the call is made
+    /// from inside a job that was scheduled this way. To schedule a job [after](Self::after) others, [in
+    /// the background](Self::in_background) or [on the main thread](Self::on_main), use these calls.
     ///
     /// # Panics
     ///
@@ -68,13 +65,13 @@ impl Pool {
 
     /// Schedules a loop that runs `body` for each of `indices`, in no particular order.
     ///
-    /// It is shared out like [`for_each_index`](Self::for_each_index), and is
+    /// Its batches are shared among threads as in [`for_each_index`](Self::for_each_index). The job is
     /// done when all indices are.
     ///
     /// # Panics
     ///
-    /// Panics like [`schedule`](Self::schedule). If `body` panics, the batches that have not started are
-    /// left out, and the job has failed.
+    /// Panics like [`schedule`](Self::schedule). If `body` panics, batches that have not started are
+    /// skipped, and the job has failed.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -94,39 +91,37 @@ impl Pool {
         self.after(&[]).parallel_for(indices, body)
     }
 
-    /// Schedules what starts once all of `jobs` are done.
+    /// Returns a builder of jobs that start once all of `jobs` are done.
     pub fn after<'a>(&'a self, jobs: &'a [JobHandle]) -> JobBuilder<'a> {
         JobBuilder::new(self, JobKind::Anywhere).after(jobs)
     }
 
-    /// Schedules what a [profiler](crate::PoolBuilder::on_span) is to know by this name.
+    /// Returns a builder of jobs that a [profiler](crate::PoolBuilder::on_span) sees under this name.
     pub fn named(&self, name: &'static str) -> JobBuilder<'_> {
         JobBuilder::new(self, JobKind::Anywhere).named(name)
     }
 
-    /// Schedules what may take several frames, such as loading, baking or saving: threads take all other
-    /// jobs, those of the frame, first.
+    /// Returns a builder of background jobs, which may take several frames: loading, baking, saving.
+    /// Threads prefer all other jobs, those of the frame.
     ///
-    /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
-    /// on under any load. A thread that waits for a job runs it at once, however urgent it is.
+    /// One in eight jobs taken is a background job, if any is ready, so background work progresses under
+    /// any load. A thread that waits for a job runs it at once, whatever its urgency.
     pub fn in_background(&self) -> JobBuilder<'_> {
         JobBuilder::new(self, JobKind::Background)
     }
 
-    /// Schedules for the thread that made the pool, for what only that
-    /// thread may do: windows, audio devices, engines.
+    /// Returns a builder of jobs for the thread that created the pool, for work that only that thread may
+    /// do: windows, audio devices, engines.
     ///
-    /// It runs when that thread is in [`complete`](Self::complete),
-    /// [`flush`](Self::flush), [`run_until`](Self::run_until),
-    /// [`try_run_one`](Self::try_run_one) or
-    /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is
-    /// dropped on another thread before that, the job is cancelled.
+    /// Such a job runs while that thread is in [`complete`](Self::complete), [`flush`](Self::flush),
+    /// [`run_until`](Self::run_until), [`try_run_one`](Self::try_run_one) or
+    /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is dropped on another thread
+    /// before that, the job is cancelled.
     ///
-    /// It does not run while that thread is in `scope`, `join` or one of the
-    /// `for_each` calls: nothing in there may wait for it. If that thread waits inside
-    /// of another job it runs there too, so it must not wait for that one: such a wait
-    /// has no end, and panics in debug builds. In a pool without threads what it schedules
-    /// runs inside of it, and must not wait for it either.
+    /// It does not run while that thread is in `scope`, `join` or one of the `for_each` calls, so no job
+    /// of those calls may wait for it. If that thread waits inside another job, the job runs there, so it
+    /// must not wait for that other job: such a wait never ends, and panics in debug builds. In a pool
+    /// without threads, a job that it schedules runs inside it, and must not wait for it either.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -143,21 +138,21 @@ impl Pool {
         JobBuilder::new(self, JobKind::MAIN)
     }
 
-    /// Calls `body` once on each worker thread, with the number of the worker, waits until all have
-    /// returned, and returns what they did, by worker.
+    /// Calls `body` once on each worker thread, with the number of the worker, waits until all calls have
+    /// returned, and returns their results by worker.
     ///
-    /// For what a thread has for itself: to fill or empty its caches, set its rounding or its priority,
-    /// collect what it has counted. A worker calls it between two jobs, so this may take as long as the
-    /// longest of those that run. In a pool without threads of its own there are no workers to call it.
+    /// For per-thread work: to fill or clear a thread's caches, to set its rounding mode or priority, to
+    /// collect its counters. A worker makes the call between two jobs, so this may take as long as the
+    /// longest running job. In a pool without threads of its own, no worker makes the call.
     ///
-    /// Unlike other calls this one waits for strangers: a lock that any job wants must not be held
-    /// across it, and two pools must not do this in each other's bodies.
+    /// Unlike other calls, this one waits for unrelated jobs: do not hold a lock that any job wants, and
+    /// do not let two pools broadcast in each other's bodies.
     ///
     /// # Panics
     ///
-    /// Panics if `body` does, when all have ended, with the panic on the first of the workers. Panics if the
-    /// calling thread is in a job or in a call of this pool, which a worker may be waiting for (the first
-    /// indices of a loop, which its caller runs alone, count as outside of it), and like
+    /// Panics if `body` does, after all calls have ended, with the panic of the lowest-numbered worker.
+    /// Panics if the calling thread is in a job or in a call of this pool, which a worker may be waiting
+    /// for (the first indices of a loop, which its caller runs alone, count as outside), and like
     /// [`schedule`](Self::schedule).
     ///
     /// ```
@@ -186,7 +181,7 @@ impl Pool {
                 results.lock().push((worker, result));
             })
         };
-        // In one order on all workers: a body may wait for that of another worker.
+        // In the same order on all workers: a body may wait for the body of another worker.
         let workers = 0..self.threads.len();
         let jobs: Vec<_> = self.one_at_a_time(|| workers.map(schedule).collect());
         self.complete(self.combine(&jobs));
@@ -203,11 +198,11 @@ impl Pool {
         all
     }
 
-    /// Drops a job instead of running it, and all that come after it, unless it has begun.
+    /// Drops a job and all its successors instead of running them, unless the job has started.
     ///
-    /// A job that is ready is dropped by this call, which then is done. One that waits for others is
-    /// dropped when these are done. A job that has begun is not disturbed. Those that were dropped
-    /// have failed, without a panic.
+    /// A ready job is dropped by this call and is done when it returns. A job that waits for others is
+    /// dropped when those are done. A job that has started is not affected. Dropped jobs have failed,
+    /// without a panic.
     ///
     /// # Panics
     ///
@@ -228,8 +223,8 @@ impl Pool {
         cancel_job(&self.shared, job.id);
     }
 
-    /// A handle that is done when all of `handles` are, and has failed if one of
-    /// them has. Of none it is done at once.
+    /// Returns a handle that is done when all of `handles` are, and that has failed if one of them has.
+    /// If `handles` is empty, it is done at once.
     ///
     /// # Panics
     ///
@@ -247,8 +242,8 @@ impl Pool {
         JobHandle { pool: self.shared.number, id: self.shared.slots.join_up(handles) }
     }
 
-    /// Whether the job is done: it has run, or panicked, or was cancelled. What
-    /// it did is visible then.
+    /// Returns whether the job is done: it has run, panicked, or was cancelled. Its effects are visible
+    /// then.
     ///
     /// # Panics
     ///
@@ -261,18 +256,17 @@ impl Pool {
 
     /// Waits until the job is done, and helps with it meanwhile.
     ///
-    /// The calling thread runs the job itself, jobs that it comes after, and
-    /// loops that one of these is in, never a stranger; if there is none of these
-    /// to take, it sleeps. So a lock may be held across this call, as long as
-    /// none of those jobs wants it. The pool's main thread also runs the jobs
-    /// that were scheduled for it, all of them, because others may wait for them.
+    /// The calling thread runs only the job itself, its dependencies, and loops inside these; if none of
+    /// them can be taken, it sleeps. So a lock may be held across this call, as long as none of those
+    /// jobs wants it. The pool's main thread also runs all jobs that were scheduled for it, because
+    /// others may wait for them.
     ///
-    /// Any number of threads may wait for one job, and one may wait for it again.
+    /// Any number of threads may wait for the same job, any number of times.
     ///
     /// # Panics
     ///
-    /// Panics if the job has failed, with the payload of its panic, or with a message if a caller has got
-    /// that already. Panics if `job` is of another pool, or if a job waits for itself.
+    /// Panics if the job has failed: with the payload of its panic, or with a message if another caller
+    /// has already taken the payload. Panics if `job` is of another pool, or if a job waits for itself.
     pub fn complete(&self, job: JobHandle) {
         match self.try_complete(job) {
             Ok(()) => {}
@@ -284,17 +278,17 @@ impl Pool {
         }
     }
 
-    /// Like [`complete`](Self::complete), and returns failures.
+    /// Like [`complete`](Self::complete), but returns failures.
     ///
     /// # Errors
     ///
-    /// Returns [`JobError::Failed`] if the job panicked or was cancelled; the payload, if
-    /// no caller has got it, is the caller's to take. [`JobError::OtherPool`] if the
-    /// handle is of another pool, also of one that is gone.
+    /// Returns [`JobError::Failed`] if the job panicked or was cancelled; the caller can take the payload
+    /// from it, unless another caller already has. Returns [`JobError::OtherPool`] if the handle is of
+    /// another pool, even one that no longer exists.
     ///
     /// # Panics
     ///
-    /// Panics if a job waits for itself; in debug builds also if it does so by way of others.
+    /// Panics if a job waits for itself; in debug builds, also if it does so through other jobs.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
@@ -309,21 +303,21 @@ impl Pool {
         self.try_complete_until(job, None)
     }
 
-    /// Like [`try_complete`](Self::try_complete), and gives up after `time`: for a frame that goes on
-    /// without what is not there yet.
+    /// Like [`try_complete`](Self::try_complete), with a timeout: for a frame that can go on without a
+    /// result that is not there yet.
     ///
-    /// The thread helps meanwhile. A job that it has begun to run by then is brought to its end, so
-    /// that the wait may take longer by that.
+    /// The thread helps meanwhile. It finishes a job that it has started to run, so the call may take
+    /// longer than `time` by that much.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`try_complete`](Self::try_complete), and [`JobError::TimedOut`] if the job is not done when
-    /// the time is over. It is not disturbed, and can be waited for again.
+    /// Returns the errors of [`try_complete`](Self::try_complete), and [`JobError::TimedOut`] if the job
+    /// is not done when the time is over. The job is not affected, and can be awaited again.
     ///
     /// # Panics
     ///
-    /// Panics if a job waits for itself; in debug builds also if it does so by way of others: the thread may
-    /// have begun to help with one of them when the time is over.
+    /// Panics if a job waits for itself; in debug builds, also if it does so through other jobs, of which
+    /// the thread may be running one when the time is over.
     ///
     /// ```
     /// # use formic_jobs::{JobError, Pool, Threads};
@@ -361,8 +355,8 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics if a job has panicked and no caller has got its payload, with the oldest such payload. Panics
-    /// if called from inside a job with a handle, which would wait for itself.
+    /// Panics if a job has panicked and no caller has taken its payload, with the oldest such payload.
+    /// Panics if called from inside a job with a handle, which would wait for itself.
     pub fn flush(&self) {
         let is_inside = WorkerContext::with_any(&self.shared, |context| {
             context.is_some_and(|context| context.job.get().is_some())
@@ -379,7 +373,7 @@ impl Pool {
         assert!(are_ours, "a handle is of another pool");
     }
 
-    /// Panics if this thread cannot wait for the job.
+    /// Panics if `job` is of another pool, or is the job that this thread is running.
     pub(super) fn check_wait(&self, job: JobHandle) {
         self.check(&[job]);
         let is_own = WorkerContext::with_any(&self.shared, |context| {

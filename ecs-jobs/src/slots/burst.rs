@@ -1,44 +1,44 @@
-//! Slots for a burst of jobs, which are given back after it.
+//! Slots for bursts of jobs, which are freed after the burst.
 
 use super::slot::{JobId, JobSlot};
 use crate::sync::{Arc, Mutex};
 use std::collections::VecDeque;
 
-/// How many slots a segment has, and how many segments there are at most.
+/// The number of slots in a segment, and the maximum number of segments.
 pub(super) const LEN: u32 = super::COUNTS.2;
 const SEGMENT_COUNT_MAX: u32 = 1 << 10;
-/// How many slots there are at most.
+/// The maximum number of slots.
 pub(super) const COUNT_MAX: u32 = LEN * SEGMENT_COUNT_MAX;
 
-/// The slots of a segment, as long as anyone looks at one of them.
+/// The slots of a segment, shared by the threads that use one of them.
 pub(super) type Shared = Arc<Box<[JobSlot]>>;
 
-/// Segments of slots that come and go.
+/// Segments of slots that are allocated and freed with bursts.
 ///
-/// A segment whose slots are all free goes, but for one, so that a number of jobs that goes up and
-/// down at its border costs nothing. Slots are taken from the first segment that has one, so that
-/// the last ones become empty. A thread that looks at a slot has a share in its segment, or the
-/// slot's `Claimed`.
+/// A segment whose slots are all free is freed, except for one, so that a number of jobs that oscillates
+/// around a segment boundary costs nothing. Slots are taken from the first segment that has a free one,
+/// so that the last segments become empty. A thread that uses a slot holds a reference to its segment, or
+/// the slot's `Claimed`.
 #[derive(Debug)]
 pub(super) struct BurstSlots(Mutex<Segments>);
 
 #[derive(Debug)]
 struct Segments {
     list: Vec<Segment>,
-    /// No segment before this one has a free slot.
+    /// No segment before this index has a free slot.
     first_free: usize,
-    /// How many segments are there and empty.
+    /// The number of allocated segments without a taken slot.
     empty_count: usize,
 }
 
 #[derive(Debug)]
 struct Segment {
     slots: Option<Shared>,
-    /// The free ones. The one that is free longest is taken first: so all slots have as many jobs, and
-    /// it takes years until one of them has had all its generations.
+    /// The free slots. The slot that has been free longest is taken first: so all slots have the same
+    /// number of jobs, and it takes years until one of them has used up its generations.
     free: VecDeque<u32>,
-    /// Above the generation of every job that has ended here: that of the first jobs when the slots
-    /// come again, so that no old id stands for a new job.
+    /// A generation above that of every job that has ended here. When the segment is allocated again, its
+    /// first jobs get this generation, so that no old id refers to a new job.
     generation: u32,
 }
 
@@ -57,7 +57,7 @@ impl BurstSlots {
         Self(Mutex::new(Segments { list: Vec::new(), first_free: 0, empty_count: 0 }))
     }
 
-    /// Takes a free slot, and returns its number; `None` if there are too many.
+    /// Takes a free slot, and returns its index; `None` if all are taken.
     pub(super) fn take(&self) -> Option<(u32, Shared)> {
         let mut segments = self.0.lock();
         loop {
@@ -82,13 +82,14 @@ impl BurstSlots {
         }
     }
 
-    /// The segment of a slot, unless it has gone: then all its jobs have ended, and what they did is
-    /// visible.
+    /// The segment of a slot, unless it has been freed. In that case all its jobs have ended, and their
+    /// effects are visible.
     pub(super) fn get(&self, index: u32) -> Option<Shared> {
         self.0.lock().list[(index / LEN) as usize].slots.clone()
     }
 
-    /// Gives back a slot whose job of this generation has ended. Returns what is to be dropped.
+    /// Frees the slot of a job of this generation that has ended. Returns the segment for the caller to
+    /// drop, if all its slots are free and another such segment is kept.
     pub(super) fn give_back(&self, index: u32, generation: u32) -> Option<Shared> {
         let mut segments = self.0.lock();
         let number = (index / LEN) as usize;
@@ -128,7 +129,7 @@ impl Segments {
 mod tests {
     use super::*;
 
-    /// One job in a slot, from its beginning to its end; its slot and its generation.
+    /// Takes a slot for one job and frees it; returns its index and its generation.
     fn one_job(burst: &BurstSlots) -> (u32, u32) {
         let (index, slots) = burst.take().expect("there is one");
         let slot = &slots[(index % LEN) as usize];
@@ -156,7 +157,7 @@ mod tests {
         let taken = of_two(&burst);
         let old = |index: u32| JobId::GENERATION_MAX - 1 - u32::from(index >= LEN) * 1_000;
         taken.iter().for_each(|&index| give_back(index, old(index)));
-        // The second has gone, and comes again.
+        // The second segment is freed, and allocated again.
         let generation = |index: u32| {
             let slots = burst.get(index).expect("it is there");
             slots[(index % LEN) as usize].id(index).generation()

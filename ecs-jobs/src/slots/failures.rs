@@ -1,22 +1,23 @@
-//! Failed jobs: those that panicked, and those that were cancelled for it.
+//! Failed jobs: those that panicked, and those cancelled because of them.
 
 use super::JobId;
 use crate::panic_slot::{PanicSlot, Payload, discard};
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
 use std::collections::{HashMap, VecDeque};
 
-/// How many failed jobs a pool remembers by name. Of older ones it knows the last in each slot.
+/// The number of failed jobs that a pool remembers by id. Of older ones it keeps the last generation per
+/// slot.
 const REMEMBERED_MAX: usize = 1 << 16;
-/// How many payloads wait for a caller that takes them. The oldest ones are dropped.
+/// The number of payloads kept for a caller to take. The oldest ones are dropped.
 const PAYLOADS_MAX: usize = 1 << 10;
 
-/// The jobs that failed, each with the panic that it failed for.
+/// The failed jobs, each with the panic that made it fail.
 ///
-/// A slot is used again as soon as its job is done, failed or not, so this is kept beside it. It
-/// costs nothing as long as nothing fails: one load.
+/// A slot is reused as soon as its job is done, failed or not, so failures are kept outside it. As long
+/// as no job fails, this costs one load.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    /// How many are remembered, readable without the lock.
+    /// The number of remembered failures, readable without the lock.
     count: AtomicUsize,
     book: Mutex<Book>,
 }
@@ -25,9 +26,9 @@ pub(crate) struct Failures {
 struct Book {
     panics: HashMap<u64, Arc<PanicSlot>>,
     oldest: VecDeque<JobId>,
-    /// For each slot the generation of the last job whose failure is not remembered by name any more.
+    /// For each slot, the generation of the last failed job that is no longer remembered by id.
     forgotten: HashMap<u32, u32>,
-    /// The panics whose payloads may not have been taken, the oldest first.
+    /// The panics whose payloads may not have been taken, oldest first.
     untaken: VecDeque<Arc<PanicSlot>>,
 }
 
@@ -36,7 +37,7 @@ impl Failures {
         Self { count: AtomicUsize::new(0), book: Mutex::new(Book::default()) }
     }
 
-    /// Notes that `id` has panicked, before it ends.
+    /// Records that `id` has panicked, before it ends.
     pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
         let panic = PanicSlot::new();
         panic.keep(payload);
@@ -47,11 +48,11 @@ impl Failures {
             if book.untaken.len() > PAYLOADS_MAX { book.untaken.pop_front() } else { None };
         self.note(&mut book, id, panic);
         drop(book);
-        // A payload is the user's, and may panic when it is dropped.
+        // A payload is a value of the user, and its drop may panic.
         discard(dropped.and_then(|panic| panic.take()));
     }
 
-    /// Notes that `id` was cancelled because `cause` has failed, before it ends.
+    /// Records that `id` was cancelled because `cause` has failed, before it ends.
     pub(super) fn note_cancelled(&self, id: JobId, cause: JobId) {
         let mut book = self.book.lock();
         let panic = book.panics.get(&cause.to_bits()).cloned();
@@ -73,14 +74,14 @@ impl Failures {
     /// Whether no job has failed.
     #[inline]
     fn are_none(&self) -> bool {
-        // Relaxed: who asks about a job knows by an acquire load that it has ended, and the note was
-        // made before.
+        // Relaxed: a caller that asks about a job knows by an acquire load that it has ended, and the
+        // failure was recorded before that.
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// The panic that `id`, which has ended, failed for, if it did. If that is remembered no more,
-    /// or a later job of its slot is not, there is no payload. So is any job taken for a failed one that
-    /// had the same slot before.
+    /// The panic that made `id`, which has ended, fail, if it did fail. If that failure, or the failure
+    /// of a later job of its slot, is no longer remembered by id, there is no payload. Any earlier job of
+    /// the same slot counts as failed, too.
     #[inline]
     pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
         if self.are_none() { None } else { self.look_up(id) }
@@ -110,7 +111,7 @@ impl Failures {
 }
 
 impl Book {
-    /// Remembers of a failed job no more than that it was one.
+    /// Forgets everything about a failed job but the fact that it failed.
     fn forget(&mut self, id: JobId) {
         self.panics.remove(&id.to_bits());
         let last = self.forgotten.entry(id.index()).or_default();
@@ -121,7 +122,7 @@ impl Book {
 impl Drop for Failures {
     fn drop(&mut self) {
         let book = std::mem::take(self.book.get_mut());
-        // Payloads are the user's, see `note_panic`.
+        // Payloads are values of the user, see `note_panic`.
         book.untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
         book.panics.into_values().filter_map(|panic| panic.take()).for_each(discard);
     }

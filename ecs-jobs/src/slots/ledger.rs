@@ -1,17 +1,17 @@
-//! Which slots are free, and how many jobs were added and have ended.
+//! The free slots, and the counts of jobs that were added and have ended.
 
 use super::KEPT_COUNT;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, needed};
 use crossbeam_utils::CachePadded;
 
-/// How many threads have a ledger of their own, in each pool.
+/// The number of threads with a ledger of their own, in each pool.
 pub(super) const THREAD_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
-/// How many free slots a thread keeps for itself.
+/// The number of free slots that a thread keeps for itself.
 const OWN_MAX: usize = 2 * SHARE;
-/// How many slots go between a thread and all others at once.
+/// The number of slots that move between a thread and the shared stack at once.
 const SHARE: usize = 16;
 
-/// Free slots and counts per thread, which the thread alone changes, so that a job costs no locked
+/// Free slots and counts per thread. Only the thread itself changes them, so a job costs no locked
 /// instruction.
 ///
 /// ```text
@@ -23,18 +23,18 @@ const SHARE: usize = 16;
 /// ```
 ///
 /// A thread that asks whether all jobs have ended reads all counts of ended jobs first, and then all
-/// counts of added ones. A job that it sees ended it sees added, too, so the first sum is not above the
-/// second, and if they are the same, all jobs that were added up to then have ended.
+/// counts of added ones. Every job that it sees as ended it also sees as added, so the first sum is at
+/// most the second. If they are equal, all jobs added up to then have ended.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     threads: Box<[CachePadded<ThreadLedger>]>,
-    /// For threads without one; its stack stays empty.
+    /// The ledger of threads without one of their own; its stack stays empty.
     others: CachePadded<ThreadLedger>,
     shared: CachePadded<Mutex<Shared>>,
 }
 
-/// What one thread counts, and the slots that it has freed. No other thread changes
-/// it (J-9), so its own accesses are relaxed.
+/// The counts of one thread, and the slots that it has freed. No other thread changes them (J-9), so the
+/// thread's own accesses are relaxed.
 #[derive(Debug)]
 pub(crate) struct ThreadLedger {
     added: AtomicU64,
@@ -46,7 +46,7 @@ pub(crate) struct ThreadLedger {
 #[derive(Debug)]
 struct Shared {
     free: Vec<u32>,
-    /// How many slots have ever been taken.
+    /// The number of slots that have ever been taken.
     made: u32,
 }
 
@@ -68,13 +68,13 @@ impl Ledger {
         }
     }
 
-    /// The ledger of the calling thread, which has this index, if there is one.
+    /// The ledger of the calling thread, which has this index, if it has one.
     #[inline]
     pub(crate) fn own(&self, index: Option<usize>) -> Option<&ThreadLedger> {
         self.threads.get(index?).map(|own| &**own)
     }
 
-    /// Takes the index of a free slot, or one of which no slot was made yet; `None` if all are taken.
+    /// Takes the index of a free slot, or one for which no slot exists yet; `None` if all are taken.
     #[inline]
     pub(super) fn take(&self, own: Option<&ThreadLedger>) -> Option<u32> {
         match own.and_then(ThreadLedger::pop) {
@@ -98,7 +98,7 @@ impl Ledger {
         (made < KEPT_COUNT).then_some(made)
     }
 
-    /// Gives a slot back that no thread has any more.
+    /// Frees a slot that no thread uses any more.
     #[inline]
     pub(super) fn give_back(&self, own: Option<&ThreadLedger>, index: u32) {
         match own {
@@ -111,7 +111,7 @@ impl Ledger {
     fn give_back_shared(&self, own: Option<&ThreadLedger>, index: u32) {
         let mut shared = self.shared.lock();
         shared.free.push(index);
-        // This one and the newest half of the others go to all.
+        // This slot and the newer half of the thread's own go to the shared stack.
         if let Some(own) = own {
             shared.free.extend((0..SHARE).map_while(|_| own.pop()));
         }
@@ -130,7 +130,7 @@ impl Ledger {
     /// Counts a job that has ended.
     #[inline]
     pub(crate) fn end_one(&self, own: Option<&ThreadLedger>) {
-        // Release: what the job did, and that it was added, comes along.
+        // Release: publishes the effects of the job, and the fact that it was added.
         let order = needed("ledger_end", Ordering::Release);
         match own {
             Some(own) => add_alone(&own.ended, order),
@@ -138,7 +138,7 @@ impl Ledger {
         }
     }
 
-    /// Whether all jobs have ended that were added before. What they did is visible then.
+    /// Whether all jobs added before this call have ended. If so, their effects are visible.
     pub(crate) fn is_even(&self) -> bool {
         let all = || self.threads.iter().chain([&self.others]);
         let order = needed("ledger_is_even", Ordering::Acquire);
@@ -170,10 +170,10 @@ impl ThreadLedger {
     }
 }
 
-/// Adds one to a counter that only the calling thread changes.
+/// Increments a counter that only the calling thread changes.
 fn add_alone(counter: &AtomicU64, order: Ordering) {
     if cfg!(loom) {
-        // Of a load and a store of one thread loom tries no schedule in between, nor before.
+        // loom does not try schedules between a load and a store of one thread, nor before them.
         counter.fetch_add(1, order);
     } else {
         counter.store(counter.load(Ordering::Relaxed) + 1, order);

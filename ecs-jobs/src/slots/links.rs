@@ -1,4 +1,4 @@
-//! Links between jobs: adding a job after others, and ending one.
+//! Links between jobs: adding a job after others, and ending a job.
 
 use super::slot::{DEPENDENCIES_MAX, Edge};
 use super::{Claimed, JobId, JobKind, JobSlot, Slots, State};
@@ -7,16 +7,16 @@ use crate::sync::{Ordering, needed};
 /// The end of the list of joints that `end` keeps.
 const NONE: u32 = u32::MAX;
 
-/// What has become of a job that was added.
+/// The state of a job that was just added.
 #[derive(Debug)]
 pub(crate) enum Added<'slots> {
-    /// It waits for nothing, and is the caller's to publish or to run.
+    /// It waits for nothing; the caller publishes or runs it.
     Claimed(Claimed<'slots>),
-    /// It waits, and is the business of who ends the last of what it waits for.
+    /// It waits; the thread that ends the last of its dependencies publishes or runs it.
     Waiting(JobId),
 }
 
-/// The jobs that one is added after, see [`Slots::gather`].
+/// The dependencies of a job, see [`Slots::gather`].
 #[derive(Debug)]
 pub(crate) struct Few {
     few: [JobId; DEPENDENCIES_MAX],
@@ -33,9 +33,9 @@ impl Added<'_> {
 }
 
 impl Slots {
-    /// Makes of any number of jobs as few as a slot has room for, which are done
-    /// when all of them are: themselves, or joints, which are jobs without a
-    /// closure that wait for a few each, in a tree.
+    /// Reduces any number of jobs to as many as a slot has room for, which are done when all of them are:
+    /// the jobs themselves, or joints, which are jobs without a closure that wait for a few jobs each, in
+    /// a tree.
     ///
     /// # Panics
     ///
@@ -52,8 +52,7 @@ impl Slots {
         Few { few, count }
     }
 
-    /// A job that is done when all of `some` are, or one of them if there is but
-    /// one.
+    /// A job that is done when all of `some` are; the job itself if there is only one.
     pub(crate) fn join_up<D: Copy + Into<JobId>>(&self, some: &[D]) -> JobId {
         if let [one] = some {
             return (*one).into();
@@ -70,7 +69,7 @@ impl Slots {
         }
     }
 
-    /// Adds a job, with its closure in its slot, after others.
+    /// Adds a job after others, with its closure in its slot.
     pub(crate) fn add<'slots>(
         &'slots self,
         claimed: Claimed<'slots>,
@@ -86,8 +85,8 @@ impl Slots {
             if self.is_done(dependency) {
                 self.fail_with(slot, dependency);
             } else {
-                // Release: who reads this in place of an earlier job's sees that
-                // the earlier one has ended (`JobSlot::dependency`).
+                // Release: a thread that reads this in place of an earlier job's dependency sees that the
+                // earlier job has ended (`JobSlot::dependency`).
                 let order = needed("dependency_store", Ordering::Release);
                 slot.dependencies[count].store(dependency.to_bits(), order);
                 count += 1;
@@ -100,8 +99,8 @@ impl Slots {
         slot.pending.store(pending, Ordering::Relaxed);
         slot.dependency_count.store(pending, Ordering::Relaxed);
         slot.set_state(id, State::Waiting);
-        // From the first link on others count the job down. The number is right
-        // from the start, and what has ended meanwhile is taken off at the end.
+        // From the first link on, other threads decrement the count. It is right from the start;
+        // dependencies that have ended meanwhile are subtracted at the end.
         let mut ended = 0;
         for which in 0..count {
             let bits = slot.dependencies[which].load(Ordering::Relaxed);
@@ -119,7 +118,7 @@ impl Slots {
         }
     }
 
-    /// Notes in a slot that what it depends on has failed, if that has.
+    /// Notes in a slot that a dependency has failed, if it has.
     #[inline]
     fn fail_with(&self, slot: &JobSlot, dependency: JobId) {
         if self.failures.panic_of(dependency).is_some() {
@@ -127,9 +126,8 @@ impl Slots {
         }
     }
 
-    /// Ends a job, and hands out the jobs that are ready for it, each to be
-    /// published or run. `awaited` is called with the jobs that a thread sleeps
-    /// for.
+    /// Ends a job, and hands out the jobs that become ready, each to be published or run. Calls `awaited`
+    /// with the jobs that a thread sleeps for.
     pub(crate) fn end<'slots>(
         &'slots self,
         claimed: Claimed<'slots>,
@@ -137,7 +135,7 @@ impl Slots {
         mut ready: impl FnMut(Claimed<'slots>),
         mut awaited: impl FnMut(JobId),
     ) {
-        // Joints that are ready, linked through their slots.
+        // The joints that are ready, linked through their slots.
         let mut joints = NONE;
         let mut next = Some((claimed, failed));
         while let Some((claimed, failed)) = next.take() {
@@ -145,8 +143,7 @@ impl Slots {
             let (mut edge, is_awaited) = claimed.slot().end(id);
             while let Some((index, which)) = edge.parts() {
                 let slot = self.at(index);
-                // Before the decrement: after it the job may run, end, and be
-                // another one.
+                // Before the decrement: after it the job may run, end, and be replaced by another one.
                 edge = slot.next_edge(which);
                 if failed {
                     slot.failed_by.store(id.to_bits(), Ordering::Relaxed);
@@ -154,7 +151,7 @@ impl Slots {
                 if !slot.count_down(1) {
                     continue;
                 }
-                // Relaxed: came with the decrement.
+                // Relaxed: made visible by the decrement.
                 if slot.kind.load(Ordering::Relaxed) == JobKind::Joint.number() {
                     slot.next_joint.store(joints, Ordering::Relaxed);
                     joints = index;
@@ -177,19 +174,19 @@ impl Slots {
         }
     }
 
-    /// Ends a job that no other thread knows, and that none waits for therefore.
+    /// Ends a job that no other thread knows, so that no job waits for it.
     pub(crate) fn end_unknown(&self, claimed: Claimed<'_>) {
         claimed.slot().end_unknown(claimed.id);
         self.give_back(claimed);
     }
 
-    /// Whether a job that has not run is not to run because of what it depends
-    /// on; if so, that is noted of the job itself.
+    /// Whether a job that has not run must not run because of its dependencies. If so, the failure is
+    /// also recorded for the job itself.
     #[inline]
     pub(crate) fn note_if_failed(&self, claimed: &Claimed<'_>) -> bool {
-        // Relaxed: came with the last decrement, or is the caller's own.
+        // Relaxed: made visible by the last decrement, or written by the caller itself.
         let failed_by = JobId::from_bits(claimed.slot().failed_by.load(Ordering::Relaxed));
-        // A job that was cancelled by a call fails for itself: there is no panic to tell of.
+        // A job that was cancelled by a call is its own cause: there is no panic to report.
         let cancelled = claimed.slot().is_cancelled(claimed.id).then_some(claimed.id);
         let cause = failed_by.or(cancelled);
         if let Some(cause) = cause {

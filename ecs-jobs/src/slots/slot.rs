@@ -1,26 +1,25 @@
-//! One slot: the state of a job that others may see.
+//! A slot: the state of a job that other threads may see.
 
 use crate::stored_job::StoredJob;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, count_down, is_kept, needed};
 use std::num::NonZeroU64;
 
-/// The most jobs that one slot waits for; more take slots in between.
+/// The maximum number of jobs that one slot waits for; more need joints in between.
 pub(super) const DEPENDENCIES_MAX: usize = EDGE_COUNT as usize;
 const EDGE_COUNT: u32 = if cfg!(loom) { 2 } else { 4 };
 
 /// Set in [`JobSlot::head`] when a thread sleeps until the job is done.
 const AWAITED: u32 = 1 << 31;
 
-/// A job, among all that the pool has had.
+/// The id of a job, unique among all jobs that the pool has had.
 ///
-/// The generation is in the upper half, the index of the slot in the lower: as one
-/// number it travels in one register.
+/// The generation is in the upper half, the index of the slot in the lower: as one number it fits into
+/// one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct JobId(NonZeroU64);
 
 impl JobId {
-    /// The generation of a slot's first job. Above zero, so that no id is all
-    /// zero bits.
+    /// The generation of a slot's first job. It is above zero, so that no id is all zero bits.
     pub(super) const GENERATION_FIRST: u32 = 1;
     /// The generation of a slot's last job.
     pub(super) const GENERATION_MAX: u32 = u32::MAX - 1;
@@ -60,8 +59,8 @@ fn whole(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// One dependency of one job, as a link in the list of those that wait for
-/// another job: `index * DEPENDENCIES_MAX + which + 1`, or zero for none.
+/// One dependency of one job, as a link in the list of jobs that wait for another job: `index *
+/// DEPENDENCIES_MAX + which + 1`, or zero for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge(u32);
 
@@ -73,14 +72,14 @@ impl Edge {
         Self(index * EDGE_COUNT + which + 1)
     }
 
-    /// The slot of the job that waits, and which of its dependencies this is.
+    /// The slot of the waiting job, and which of its dependencies this is.
     pub(super) fn parts(self) -> Option<(u32, usize)> {
         let number = self.0.checked_sub(1)?;
         Some((number / EDGE_COUNT, (number % EDGE_COUNT) as usize))
     }
 }
 
-/// How far a job has come.
+/// The progress of a job.
 ///
 /// ```text
 ///   Free -> Waiting -> Ready -> Running -> Free, one generation on
@@ -91,38 +90,38 @@ impl Edge {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// For jobs that it depends on, or to be published.
+    /// Waits for its dependencies, or to be published.
     Waiting,
-    /// For a thread that claims it.
+    /// Ready to be claimed.
     Ready,
-    /// A thread has it.
+    /// Claimed by a thread.
     Running,
 }
 
-/// Who runs a job.
+/// The threads that may run a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobKind {
     /// Any thread.
     Anywhere,
-    /// Any thread, after more urgent ones.
+    /// Any thread, after more urgent jobs.
     Background,
-    /// No thread: there is nothing to run, it only waits for others.
+    /// No thread: the job has nothing to run and only waits for others.
     Joint,
-    /// Any thread; where there are none but those of callers, one that waits.
+    /// Any thread; in a pool without threads of its own, one that waits.
     Poll,
-    /// This thread alone.
+    /// Only the thread of this number.
     Pinned(u32),
 }
 
 impl JobKind {
-    /// The thread that made the pool.
+    /// The thread that created the pool.
     pub(crate) const MAIN: Self = Self::Pinned(0);
-    /// No thread, before a call makes it another kind.
+    /// No thread, until a call changes the kind.
     pub(crate) const GATE: Self = Self::Pinned(u32::MAX - Self::PINNED);
-    /// The number of the first of those that are pinned.
+    /// The number of the first pinned kind.
     const PINNED: u32 = 4;
 
-    /// The number that a worker has among the threads that jobs are pinned to, behind the main thread.
+    /// The number of a worker among the threads that jobs are pinned to; the main thread comes first.
     pub(crate) fn thread_of(worker: usize) -> u32 {
         u32::try_from(worker).expect("there are few workers") + 1
     }
@@ -138,35 +137,35 @@ impl JobKind {
     }
 }
 
-/// A place for one job at a time.
+/// A slot that holds one job at a time.
 ///
-/// The lines of a processor's cache are 64 bytes, and two threads that work on
-/// neighbours would be in each other's way.
+/// It is aligned to the 64 bytes of a cache line, so that threads that work on neighbouring slots do not
+/// share a line.
 #[repr(align(64))]
 pub(crate) struct JobSlot {
-    /// The generation, and the last link of those that wait for this job, with
-    /// [`AWAITED`]. In one word, so that no job links to a job that has ended.
+    /// The generation, and the last link of the jobs that wait for this one, with [`AWAITED`]. They share
+    /// one word, so that no job links to a job that has ended.
     head: AtomicU64,
-    /// The generation of the job that the state is of, and the state.
+    /// The generation of the job that the state belongs to, and the state.
     state: AtomicU64,
-    /// How many of the jobs that this one depends on have not ended.
+    /// The number of dependencies that have not ended.
     pub(super) pending: AtomicU32,
     pub(super) dependency_count: AtomicU32,
-    /// The ids of these, for those who look for something to help with.
+    /// The ids of the dependencies, for threads that look for something to help with.
     pub(super) dependencies: [AtomicU64; DEPENDENCIES_MAX],
-    /// For each of these, the next link in its list.
+    /// For each dependency, the next link in its list.
     pub(super) next_edges: [AtomicU32; DEPENDENCIES_MAX],
-    /// The id of a failed job that this one depends on, or zero.
+    /// The id of a failed dependency, or zero.
     pub(super) failed_by: AtomicU64,
-    /// The last walk that came by.
+    /// The last walk that visited this job.
     walk: AtomicU64,
-    /// The id of the job, if an external thread runs it or helps inside of it.
+    /// The id of the job, if an external thread runs it or helps inside it.
     external: AtomicU64,
     /// The generation of the last job that was cancelled by a call.
     cancelled: AtomicU32,
     /// The number of a [`JobKind`].
     pub(super) kind: AtomicU32,
-    /// The next joint that is ready, while one of those before it ends.
+    /// The next ready joint, while a job before it ends.
     pub(super) next_joint: AtomicU32,
     pub(super) job: UnsafeCell<StoredJob<'static>>,
 }
@@ -178,7 +177,7 @@ impl JobSlot {
         Self::of_generation(JobId::GENERATION_FIRST)
     }
 
-    /// A slot whose first job is of this generation.
+    /// Creates a slot whose first job has this generation.
     pub(super) fn of_generation(generation: u32) -> Self {
         Self {
             head: AtomicU64::new(whole(generation, Edge::NONE.0)),
@@ -201,7 +200,7 @@ impl JobSlot {
         halves(self.head.load(Ordering::Relaxed)).0
     }
 
-    /// The id of the job that this slot has, for who knows that it has one.
+    /// The id of the job in this slot, for a caller that knows that there is one.
     pub(super) fn id(&self, index: u32) -> JobId {
         JobId::new(index, self.generation())
     }
@@ -211,17 +210,17 @@ impl JobSlot {
         self.head.store(whole(generation, Edge::NONE.0), Ordering::Relaxed);
     }
 
-    /// Whether the job has ended. What it did is visible then.
+    /// Whether the job has ended. If so, its effects are visible.
     pub(super) fn is_done(&self, id: JobId) -> bool {
         // Acquire: pairs with `end`.
         let order = needed("job_is_done", Ordering::Acquire);
         halves(self.head.load(order)).0 != id.generation()
     }
 
-    /// Adds a link to those that wait for the job `id`. Returns false if that has
-    /// ended, and then what it did is visible.
+    /// Adds a link to those that wait for the job `id`. Returns false if that has ended; its effects are
+    /// visible then.
     pub(super) fn link(&self, id: JobId, edge: Edge, next_edge: &AtomicU32) -> bool {
-        // Acquire: pairs with `end`, should the job have ended.
+        // Acquire: pairs with `end`, in case the job has ended.
         let seen = needed("link_seen", Ordering::Acquire);
         let mut head = self.head.load(seen);
         loop {
@@ -231,7 +230,7 @@ impl JobSlot {
             }
             next_edge.store(links & !AWAITED, Ordering::Relaxed);
             let linked = whole(generation, edge.0 | links & AWAITED);
-            // Release: `end` gets to see the waiting job as it is now.
+            // Release: `end` sees the waiting job as it is now.
             let order = needed("link", Ordering::Release);
             let result = self.head.compare_exchange_weak(head, linked, order, seen);
             match result {
@@ -241,22 +240,22 @@ impl JobSlot {
         }
     }
 
-    /// Notes that a thread, which is listed, is about to sleep until the job `id` is done: unless it
-    /// is, since then nothing ends it again.
+    /// Notes that a thread, which is listed, is about to sleep until the job `id` is done. Does nothing
+    /// if it is already done, since it does not end again.
     pub(crate) fn note_awaited(&self, id: JobId) {
         let note = |head: u64| {
             let (generation, links) = halves(head);
             (generation == id.generation()).then(|| whole(generation, links | AWAITED))
         };
-        // Relaxed: there is one order on one word, and the list has a lock.
+        // Relaxed: one word has one modification order, and the list has a lock.
         _ = self.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, note);
     }
 
-    /// Ends the job. From here on the slot has no job, and no job links to it.
-    /// Returns the links, and whether a thread awaits the job.
+    /// Ends the job. From here on the slot has no job, and no job links to it. Returns the links, and
+    /// whether a thread awaits the job.
     pub(super) fn end(&self, id: JobId) -> (Edge, bool) {
-        // Release: what the job did is visible to who sees that it is done.
-        // Acquire: so is to us who linked.
+        // Release: the effects of the job are visible to a thread that sees that it is done. Acquire: the
+        // threads that linked are visible to this one.
         let order = needed("end", Ordering::AcqRel);
         let head = self.head.swap(whole(id.generation() + 1, Edge::NONE.0), order);
         let (generation, links) = halves(head);
@@ -264,7 +263,7 @@ impl JobSlot {
         (Edge(links & !AWAITED), links & AWAITED != 0)
     }
 
-    /// The same for a job whose id no other thread has: none links to it, or awaits it.
+    /// Like [`end`](Self::end), for a job whose id no other thread has: none links to it or awaits it.
     pub(super) fn end_unknown(&self, id: JobId) {
         debug_assert_eq!(
             self.head.load(Ordering::Relaxed),
@@ -279,11 +278,11 @@ impl JobSlot {
 
     /// The link after that of the dependency `which`.
     pub(super) fn next_edge(&self, which: usize) -> Edge {
-        // Relaxed: `end` has acquired it.
+        // Relaxed: acquired by `end`.
         Edge(self.next_edges[which].load(Ordering::Relaxed))
     }
 
-    /// How far the job `id` has come, unless it has ended.
+    /// The progress of the job `id`, unless it has ended.
     pub(crate) fn state(&self, id: JobId) -> Option<State> {
         let (generation, number) = halves(self.state.load(needed("state", Ordering::Acquire)));
         if generation != id.generation() {
@@ -292,14 +291,14 @@ impl JobSlot {
         [State::Waiting, State::Ready, State::Running].into_iter().find(|&s| s as u32 == number)
     }
 
-    /// Notes how far the job has come. Only who has the job does so.
+    /// Sets the progress of the job. Only the thread that holds the job calls this.
     pub(super) fn set_state(&self, id: JobId, state: State) {
         // Release: the thread that claims the job sees it as it is now.
         let order = needed("publish", Ordering::Release);
         self.state.store(whole(id.generation(), state as u32), order);
     }
 
-    /// Ready -> Running, for one of those who try.
+    /// Ready -> Running, for one of the threads that try.
     pub(super) fn claim(&self, id: JobId) -> bool {
         let ready = whole(id.generation(), State::Ready as u32);
         let running = whole(id.generation(), State::Running as u32);
@@ -308,19 +307,18 @@ impl JobSlot {
         self.state.compare_exchange(ready, running, order, Ordering::Relaxed).is_ok()
     }
 
-    /// Counts down what the job waits for. True if that was the last of it: then
-    /// the job is the caller's.
+    /// Subtracts ended dependencies. Returns true if none is left: then the job belongs to the caller.
     pub(super) fn count_down(&self, ended: u32) -> bool {
-        // Release: the last one sees what the others' jobs did. Acquire: so do we,
-        // if we are the last.
+        // Release: the thread that reaches zero sees the effects of the others' jobs. Acquire: so does
+        // this thread, if it is the one.
         let look = needed("countdown_look", Ordering::Acquire);
         count_down(&self.pending, ended, look, needed("countdown", Ordering::AcqRel))
     }
 
-    /// Lets one external thread into the job `id`, to help inside of it; false if there is one
-    /// already, or if the job has ended and one is in a later job here.
+    /// Lets one external thread help inside the job `id`. Returns false if there already is one, or if
+    /// the job has ended and one is in a later job of this slot.
     pub(crate) fn let_external_in(&self, id: JobId) -> bool {
-        // Acquire: one external thread after the other, with the same slot.
+        // Acquire: external threads follow one another, with the same slot number.
         let is_earlier = |other: JobId| {
             other.generation() < id.generation() || other != id && !is_kept("external_is_earlier")
         };
@@ -336,25 +334,27 @@ impl JobSlot {
         self.external.load(Ordering::Relaxed) == id.to_bits()
     }
 
-    /// The same for the thread that is about to start the job, when no thread can be in it.
+    /// Like [`let_external_in`](Self::let_external_in), for the thread that is about to start the job,
+    /// when no other thread can be in it.
     pub(crate) fn start_as_external(&self, id: JobId) {
         if is_kept("start_as_external") {
-            // Relaxed: who comes for a later job here has its id, which was made behind this one's end.
+            // Relaxed: a thread that comes for a later job of this slot has its id, which was created
+            // after this job ended.
             self.external.store(id.to_bits(), Ordering::Relaxed);
         }
     }
 
-    /// Lets that thread out again. The job may have ended meanwhile, and another one be here.
+    /// Marks the external thread as gone. The job may have ended meanwhile, and another one be in the
+    /// slot.
     pub(crate) fn let_external_out(&self, id: JobId) {
         let order = needed("external_out", Ordering::Release);
         _ = self.external.compare_exchange(id.to_bits(), 0, order, Ordering::Relaxed);
     }
 
-    /// Sees to it that the job `id` is dropped instead of run, unless it is about to start, and so
-    /// are those after it.
+    /// Makes the job `id` and its successors be dropped instead of run, unless the job is about to start.
     pub(crate) fn cancel(&self, id: JobId) {
-        // Relaxed: it comes with what orders the call before the start of the job, if anything does.
-        // A later job in this slot has a larger generation.
+        // Relaxed: visible through whatever orders the call before the start of the job, if anything
+        // does. A later job in this slot has a larger generation.
         self.cancelled.fetch_max(id.generation(), Ordering::Relaxed);
     }
 
@@ -363,10 +363,10 @@ impl JobSlot {
         self.cancelled.load(Ordering::Relaxed) == id.generation()
     }
 
-    /// Notes that the walk `number` comes by, and returns whether it has before.
+    /// Marks the job as visited by the walk `number`, and returns whether it already was.
     pub(crate) fn is_walked(&self, number: u64) -> bool {
-        // Relaxed: only a walk's own mark matters to it, and if another one takes
-        // it away, this one merely comes by again.
+        // Relaxed: a walk reads only its own mark, and if another walk overwrites it, this one merely
+        // visits the job again.
         if self.walk.load(Ordering::Relaxed) == number {
             return true;
         }
@@ -374,31 +374,30 @@ impl JobSlot {
         false
     }
 
-    /// The thread that alone runs the job, if it is not any.
+    /// The number of the only thread that may run the job, if it is pinned.
     pub(crate) fn pinned(&self) -> Option<u32> {
-        // Relaxed: came with the state.
+        // Relaxed: visible through the state.
         self.kind.load(Ordering::Relaxed).checked_sub(JobKind::PINNED)
     }
 
-    /// Whether it is the poll of a future.
+    /// Whether the job polls a future.
     pub(crate) fn is_poll(&self) -> bool {
-        // Relaxed: came with the lock of the queue.
+        // Relaxed: visible through the lock of the queue.
         self.kind.load(Ordering::Relaxed) == JobKind::Poll.number()
     }
 
-    /// Whether jobs of the frame are more urgent.
+    /// Whether this is a background job, less urgent than jobs of the frame.
     pub(crate) fn is_background(&self) -> bool {
-        // Relaxed: came with the state.
+        // Relaxed: visible through the state.
         self.kind.load(Ordering::Relaxed) == JobKind::Background.number()
     }
 
-    /// One of the jobs that `id` waits for or waited for; `None` after the last
-    /// one, or if `id` has ended.
+    /// A dependency of `id`, ended or not; `None` after the last one, or if `id` has ended.
     pub(crate) fn dependency(&self, id: JobId, which: usize) -> Option<JobId> {
-        // Came with the state, which the caller has looked at.
+        // Relaxed: visible through the state, which the caller has read.
         let count = self.dependency_count.load(Ordering::Relaxed) as usize;
         let cell = self.dependencies.get(which).filter(|_| which < count)?;
-        // Acquire: if this is a later job's, the next line says so.
+        // Acquire: if the value belongs to a later job, the next line detects it.
         let bits = cell.load(needed("dependency_load", Ordering::Acquire));
         if self.is_done(id) { None } else { JobId::from_bits(bits) }
     }
