@@ -11,11 +11,11 @@ use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
 
-/// How deep a thread may be in waits for jobs, each inside of a job that it runs in the one around
-/// it: so deep that no stack overflows.
+/// The maximum number of nested waits for jobs of one thread, each inside a job that it runs in the wait
+/// around it. It keeps the stack from overflowing.
 const DEPTH_MAX: usize = 128;
 
-/// Runs `wait` inside of other waits of the same thread, unless there are too many. It keeps panics inside.
+/// Runs `wait` inside the other waits of this thread, unless there are too many. `wait` catches panics.
 pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result<(), JobError> {
     let outer = context.wait_depth.get();
     if outer == DEPTH_MAX {
@@ -27,9 +27,9 @@ pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result
     Ok(())
 }
 
-/// Returns when the job `id` is done, or an error if this thread is too deep in waits already, or the
-/// job is not done before the deadline. A job that this thread has begun to help with then is brought
-/// to its end.
+/// Returns when the job `id` is done, or an error if this thread is in too many nested waits, or if the
+/// job is not done before the deadline. This thread finishes a job that it has started to help with by
+/// then.
 pub(crate) fn wait_for_job(
     shared: &Shared,
     id: JobId,
@@ -65,11 +65,11 @@ impl<'pool> JobGoal<'pool> {
         self.deadline.is_some_and(|deadline| deadline.left().is_none())
     }
 
-    /// Runs a job, and those on the way that are ready for it.
+    /// Runs a job, and then the jobs on the walk that become ready through it.
     fn run_up(&mut self, job: Claimed<'pool>) {
         let mut next = Some(job);
         while let Some(job) = next {
-            // What is left is for others.
+            // The other jobs that become ready are left to other threads.
             let waiting = self.walk.waiting().filter(|_| !self.is_late());
             next = run_job(self.shared, self.context, job, |id| waiting == Some(id));
             if next.is_some() {
@@ -78,11 +78,11 @@ impl<'pool> JobGoal<'pool> {
         }
     }
 
-    /// Helps with loops and joins inside of the job `id`, which another thread is running.
+    /// Helps with loops and joins inside the job `id`, which another thread is running.
     ///
-    /// A job does not help with its own from inside: the thread that opened them does so.
+    /// A job does not help with its own loops from inside: the thread that opened them does.
     fn help_inside(&self, id: JobId) -> bool {
-        // All external threads have the same slot, so one at a time is let in.
+        // All external threads have the same slot, so only one at a time is let in.
         let is_external = self.context.is_external(self.shared);
         let slot = self.shared.slots.get(id);
         if is_external && !(self.has_work_inside(id) && slot.let_external_in(id)) {
@@ -92,7 +92,7 @@ impl<'pool> JobGoal<'pool> {
         let has_helped = help_once(self.shared, self.context, HelpScope::InJob(id), &mut stop);
         if is_external {
             slot.let_external_out(id);
-            // Another one may help now that this one gives up.
+            // Another thread may help now that this one gives up.
             if self.is_late() && self.shared.has_work(HelpScope::InJob(id)) {
                 self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.watches);
             }
@@ -100,14 +100,14 @@ impl<'pool> JobGoal<'pool> {
         has_helped
     }
 
-    /// Whether there is anything inside of the job `id` that this thread would help with.
+    /// Whether the job `id` contains work that this thread would help with.
     fn has_work_inside(&self, id: JobId) -> bool {
         let is_full =
             || self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id);
         self.shared.has_work(HelpScope::InJob(id)) && !is_full()
     }
 
-    /// Runs what is for this thread alone, as far as the time goes.
+    /// Runs the jobs pinned to this thread, until the deadline.
     fn run_pinned(&self) -> bool {
         let mut has_run = false;
         while self.pinned.run_one(self.shared, self.context) {
@@ -119,7 +119,7 @@ impl<'pool> JobGoal<'pool> {
         has_run
     }
 
-    /// Walks until there is something to help with.
+    /// Walks until it finds something to help with.
     fn finds_any(&mut self) -> bool {
         self.walk.restart();
         while let Some(found) = self.walk.next() {
@@ -137,7 +137,7 @@ impl Goal for JobGoal<'_> {
         self.shared.slots.is_done(self.id) || self.is_late()
     }
 
-    /// Helps as long as there is anything to do.
+    /// Helps as long as there is work.
     fn help(&mut self) -> bool {
         if self.run_pinned() {
             return true;
@@ -153,7 +153,7 @@ impl Goal for JobGoal<'_> {
                 }
                 Found::Running(id) => self.help_inside(id),
             };
-            // Others may wait inside a job for one of these.
+            // Other threads may wait inside a job for one of these.
             has_helped |= self.run_pinned();
         }
         has_helped
@@ -188,7 +188,7 @@ mod tests {
     use crate::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Has a thread wait for a job of its own, with another one in the queue.
+    /// Makes a thread wait for a job of its own, with another one in the queue.
     fn with_goal(look: impl FnOnce(&mut JobGoal<'_>, &AtomicUsize)) {
         let (mut shared, places) = Shared::new(1);
         shared.open_to_host(places);

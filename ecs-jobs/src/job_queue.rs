@@ -1,26 +1,26 @@
-//! The queue of jobs with handles that are ready.
+//! The queue of ready jobs with handles.
 
 use crate::queue::Queue;
 use crate::slots::JobId;
 use crate::sync::{AtomicU32, Ordering};
 use std::collections::VecDeque;
 
-/// Of so many jobs that are taken one is of the background, if any is there.
+/// One of this many jobs taken is a background job, if any is queued.
 const BACKGROUND_TURN: u32 = 8;
-/// How many ids a queue keeps room for.
+/// The minimum number of ids that a list makes room for when it is full.
 const LEN_MIN: usize = 128;
-/// A queue that had room for more than this gives it back when it is empty.
+/// A list with more room than this is freed when it becomes empty.
 const BURST_LEN: usize = 1 << 14;
 
-/// Ids of jobs that are ready, in the order in which they became so.
+/// Ids of ready jobs, in the order in which they became ready.
 ///
-/// An id is a hint: a thread that waits for a job may have claimed it without coming by here. A
-/// thread that takes an id out tries to claim the job, and forgets the id if that fails.
+/// An id is a hint: a thread that waits for a job may claim it without removing its id here. A thread
+/// that takes an id tries to claim the job, and ignores the id if that fails.
 #[derive(Debug)]
 pub(crate) struct JobQueue {
     frame: Queue<JobId>,
     background: Queue<JobId>,
-    /// How many of the frame have been taken while the background waited. A hint.
+    /// The number of frame jobs taken while background jobs waited. A hint.
     taken: AtomicU32,
 }
 
@@ -32,8 +32,8 @@ impl JobQueue {
 
     /// Adds a job. The caller tells the sleepers.
     ///
-    /// Where all jobs are run by threads that wait for them, the ids would pile up: so where a list is
-    /// full those that are not `ready` any more are thrown out, and it grows if they were few.
+    /// If all jobs are run by threads that wait for them, stale ids would pile up. So a full list first
+    /// removes the ids that are no longer `ready`, and then makes room for more.
     pub(crate) fn push(&self, id: JobId, is_background: bool, is_ready: impl Fn(JobId) -> bool) {
         let queue = if is_background { &self.background } else { &self.frame };
         queue.with(|list| {
@@ -55,7 +55,7 @@ impl JobQueue {
         self.take_by(|queue| queue.take_where(&is_wanted))
     }
 
-    /// Has `take` take the next job of the one queue, or else of the other.
+    /// Calls `take` on one of the two queues, and on the other if that returns none.
     fn take_by(&self, take: impl Fn(&Queue<JobId>) -> Option<JobId>) -> Option<JobId> {
         let waits = !self.background.is_empty();
         if waits && (self.taken.load(Ordering::Relaxed) + 1 >= BACKGROUND_TURN || !self.has_frame())
@@ -77,13 +77,13 @@ impl JobQueue {
         self.frame.len() + self.background.len()
     }
 
-    /// Whether a job of the frame waits.
+    /// Whether a frame job waits.
     pub(crate) fn has_frame(&self) -> bool {
         !self.frame.is_empty()
     }
 }
 
-/// Takes the oldest, and gives back the room that a burst has taken with the last one.
+/// Takes the oldest id. If that empties the queue after a burst, the memory is freed.
 fn take(queue: &Queue<JobId>) -> Option<JobId> {
     if queue.is_empty() {
         return None;
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| queue.pop()).count(), 16);
     }
 
-    /// As where jobs are cancelled and no thread of the host ever comes by.
+    /// The situation in which jobs are cancelled and no thread of the host ever takes one.
     #[test]
     fn ids_of_no_use_do_not_pile_up_where_no_thread_takes_them() {
         let queue = JobQueue::new();

@@ -1,4 +1,4 @@
-//! Join: two closures, the second of which another thread may take.
+//! Join: two closures, the second of which another thread may steal.
 #![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
 
 use crate::context::WorkerContext;
@@ -13,9 +13,9 @@ use std::ptr::NonNull;
 
 /// The second half of a join, in the frame of the thread that called it.
 ///
-/// Invariant J-6: until the half's [`JobRef`] is used up, no thread touches the two
-/// cells. If a thief runs it they are the thief's until the group is done; then,
-/// or if the owner took the reference back, they are the owner's.
+/// Invariant J-6: until the half's [`JobRef`] is used up, no thread touches the two cells. If a thief
+/// runs the half, they belong to the thief until the group is done. Then, or if the owner took the
+/// reference back, they belong to the owner.
 struct StackJob<'pool, F, R> {
     shared: &'pool Shared,
     /// Counts one: this half.
@@ -30,22 +30,21 @@ where
     R: Send,
 {
     fn job_ref(&self) -> JobRef {
-        // SAFETY: `join` leaves the frame only after the reference is used up
-        // and the thief, if there was one, is done (J-4). The bounds on `F` and
-        // `R` allow any thread.
+        // SAFETY: `join` leaves the frame only after the reference is used up and the thief, if there was
+        // one, is done (J-4). The bounds on `F` and `R` allow any thread.
         unsafe {
             JobRef::new(NonNull::from(self).cast(), NonNull::from(&self.group), Self::run_stolen)
         }
     }
 
-    /// What a thief calls.
+    /// The function that a thief calls.
     ///
     /// # Safety
     ///
-    /// `half` is what `job_ref` made a reference of, and this call uses it up (J-4).
+    /// `half` is a pointer that `job_ref` made a reference of, and this call uses it up (J-4).
     unsafe fn run_stolen(half: NonNull<()>) {
-        // SAFETY: the half is alive until its group is done, which is the last
-        // line below (J-4). The borrow is not used after that.
+        // SAFETY: the half is alive until its group is done, which the last line below causes (J-4). The
+        // borrow is not used after that.
         let half = unsafe { half.cast::<Self>().as_ref() };
         let (shared, group) = (half.shared, NonNull::from(&half.group));
         WorkerContext::with(shared, |context| context.inside(&half.group, || half.run_into_cell()));
@@ -56,7 +55,7 @@ where
     fn run_into_cell(&self) {
         let result = self.group.run(self.take_body());
         self.result.with_mut(|cell| {
-            // SAFETY: the thief's until the group is done (J-6).
+            // SAFETY: the cell belongs to the thief until the group is done (J-6).
             unsafe { *cell = result };
         });
     }
@@ -64,13 +63,13 @@ where
     /// Takes the closure out. Called once, by the thread that used up the reference.
     fn take_body(&self) -> F {
         let body = self.body.with_mut(|cell| {
-            // SAFETY: the caller used up the reference, so the cell is its (J-6).
+            // SAFETY: the caller used up the reference, so the cell is the caller's (J-6).
             unsafe { (*cell).take() }
         });
         body.expect("a half runs once")
     }
 
-    /// Takes out what the thief left, once it is done.
+    /// Takes the result that the thief left, once it is done.
     fn take_outcome(&self) -> Result<R, Payload> {
         debug_assert!(self.group.is_done(), "the thief is done");
         let result = self.result.with_mut(|cell| {
@@ -82,12 +81,12 @@ where
     }
 }
 
-/// Runs both closures, at the same time if another thread is free.
+/// Runs both closures, in parallel if another thread is free.
 ///
-/// Nearly all joins are one half of a larger one, and none is stolen: a few nanoseconds.
-/// What the others need, to register, to share and to wait, is `inline(never)` and not just `cold`,
-/// since link-time optimisation inlines whatever is called from one place only, and then every join
-/// pays for its registers and its frame.
+/// Nearly all joins are one half of a larger one and are not stolen: they cost a few nanoseconds. The
+/// slow paths, which register, share and wait, are `inline(never)` and not just `cold`: link-time
+/// optimisation inlines functions with a single caller, and then every join pays for their registers and
+/// frame.
 pub(crate) fn join<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -95,7 +94,7 @@ where
     RA: Send,
     RB: Send,
 {
-    // There are no thieves in a pool without workers, nor for a thread without a place.
+    // There are no thieves in a pool without workers, nor for a thread without queues.
     if shared.worker_count == 0 {
         return join_alone(first, second);
     }
@@ -105,7 +104,7 @@ where
     })
 }
 
-/// Both halves, one after the other, where no thread can steal.
+/// Runs both halves, one after the other, if no thread can steal.
 #[inline(never)]
 fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
 where
@@ -115,7 +114,7 @@ where
     conclude(catch(first), second, catch)
 }
 
-/// Apart, so that what it needs is not made ready for each of the joins inside.
+/// A separate function, so that the nested joins do not pay for its setup.
 #[cold]
 #[inline(never)]
 fn join_from_outside<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
@@ -128,7 +127,8 @@ where
     WorkerContext::with_external(shared, |context| join_inside(shared, context, first, second))
 }
 
-/// A function of its own, whose arguments come in registers; those of a closure come by memory.
+/// A function of its own, whose arguments are passed in registers; a closure's captures are passed in
+/// memory.
 #[inline(never)]
 fn join_inside<A, B, RA, RB>(
     shared: &Shared,
@@ -143,17 +143,17 @@ where
     RB: Send,
 {
     let Some(queues) = context.queues() else { return join_alone(first, second) };
-    // SAFETY: this thread runs the job that the parent is about, which ends after this function
-    // does, and then the half is done (J-3).
+    // SAFETY: this thread runs the job of the parent group, which ends after this function does; by then
+    // the half is done (J-3).
     let group = unsafe { TaskGroup::below(context.group.get(), context.job.get(), 1) };
-    // All that is in it is taken out before this function ends, so there is nothing to drop.
+    // All its contents are taken out before this function ends, so there is nothing to drop.
     let half = ManuallyDrop::new(StackJob {
         shared,
         group,
         body: UnsafeCell::new(Some(second)),
         result: UnsafeCell::new(None),
     });
-    // Not `never_unwinding`: its closure would be a function of its own, with a frame of its own.
+    // Not `never_unwinding`: its closure would be a separate function with a frame of its own.
     let unwinding = AbortOnDrop;
     let place = queues.push(shared, half.job_ref(), &half.group);
     let first = catch(first);
@@ -181,10 +181,11 @@ where
     conclude(first, half.take_outcome(), |outcome| outcome)
 }
 
-/// Both results, or the panic to resume: the first half's, else the second's.
+/// Returns both results, or resumes a panic: the first half's, else the second's.
 ///
-/// `second` is whatever there is of the second half, its closure or its outcome,
-/// and `run` makes an outcome of it. What no caller gets because of a panic is
+/// `second` is the remainder of the second half, its closure or its outcome, and `run` turns it into an
+/// outcome. Values that a panic makes unreachable are dropped before it is resumed, since a second panic
+/// in a drop would abort.
 /// dropped before that is resumed, lest a second panic in the drop abort.
 #[inline(always)]
 fn conclude<RA, RB, S>(
@@ -201,7 +202,7 @@ fn conclude<RA, RB, S>(
     }
 }
 
-/// Drops what no caller gets, then resumes the panic on whose account that is.
+/// Drops values that no caller gets, then resumes the panic that is the reason.
 #[cold]
 #[inline(never)]
 fn resume_without<T>(payload: Payload, nobodys: T) -> ! {

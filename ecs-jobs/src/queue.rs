@@ -1,4 +1,4 @@
-//! A queue behind a lock, with its length beside it: all work waits in these.
+//! A queue behind a lock, with its length beside it. All queued work lies in such queues.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, thread_local};
 use crossbeam_utils::CachePadded;
@@ -6,19 +6,20 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 thread_local! {
-    /// How often this thread has found the lock of a queue taken when it came for work.
+    /// The number of times that this thread found the lock of a queue taken when it came for work.
     static CROWDED_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How often this thread has found the lock of a queue taken when it came for work, modulo 2^32.
+/// The number of times that this thread found the lock of a queue taken when it came for work, modulo
+/// 2^32.
 pub(crate) fn crowded_count() -> u32 {
     CROWDED_COUNT.with(Cell::get)
 }
 
-/// A queue for all threads at both ends.
+/// A queue that all threads use at both ends.
 ///
-/// Unlike a queue without a lock it allocates no block for every so many items, can be searched,
-/// and a lock that no other thread wants costs no more than its compare-exchange.
+/// Unlike a lock-free queue it allocates no blocks, can be searched, and an uncontended lock costs only
+/// its compare-exchange.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     /// `list.len()`, readable without the lock.
@@ -27,18 +28,19 @@ pub(crate) struct Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// An empty queue that allocates no more as long as no more than `list` has room for wait in it.
+    /// Creates an empty queue that does not allocate while it holds no more items than `list` has room
+    /// for.
     pub(crate) fn new(list: VecDeque<T>) -> Self {
         debug_assert!(list.is_empty(), "a queue begins empty");
         Self { count: CachePadded::new(AtomicUsize::new(0)), list: Mutex::new(list) }
     }
 
-    /// Lets `change` at the list.
+    /// Calls `change` with the list.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         self.change(&mut self.list.lock(), change)
     }
 
-    /// The same for a thread that takes work, which counts how often another one holds the lock.
+    /// Like `with`, for a thread that takes work: it counts how often another thread holds the lock.
     pub(crate) fn take_with<R>(&self, take: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let mut list = self.list.try_lock().unwrap_or_else(|| {
             CROWDED_COUNT.with(|count| count.set(count.get().wrapping_add(1)));
@@ -47,11 +49,11 @@ impl<T> Queue<T> {
         self.change(&mut list, take)
     }
 
-    /// All changes of the count are made here.
+    /// The only place where the count changes.
     fn change<R>(&self, list: &mut VecDeque<T>, change: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let result = change(list);
-        // Relaxed: a thread that goes to sleep has a fence before it looks at the count, and one
-        // that pushes has one behind it.
+        // Relaxed: a thread that goes to sleep executes a fence before it reads the count, and a thread
+        // that pushes executes one afterwards.
         self.count.store(list.len(), Ordering::Relaxed);
         result
     }
@@ -60,7 +62,7 @@ impl<T> Queue<T> {
         self.with(|list| list.push_back(item));
     }
 
-    /// Adds several, the oldest first, and returns whether there were none before.
+    /// Adds several items, oldest first, and returns whether the queue was empty before.
     pub(crate) fn extend(&self, items: impl Iterator<Item = T>) -> bool {
         self.with(|list| {
             let were_none = list.is_empty();
@@ -90,7 +92,7 @@ impl<T> Queue<T> {
         self.with(|list| list.iter().position(is_wanted).and_then(|place| list.remove(place)))
     }
 
-    /// What `find` makes of the first item that it wants, while that stays where it is.
+    /// The result of `find` for the first item for which it returns one; the item stays in the queue.
     pub(crate) fn find_map<R>(&self, find: impl FnMut(&T) -> Option<R>) -> Option<R> {
         if self.is_empty() { None } else { self.list.lock().iter().find_map(find) }
     }
@@ -105,7 +107,7 @@ impl<T> Queue<T> {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// What the queue lay in, and what is left in it.
+    /// The list of the queue, with the items left in it.
     pub(crate) fn take_list(&mut self) -> VecDeque<T> {
         self.count.store(0, Ordering::Relaxed);
         std::mem::take(self.list.get_mut())

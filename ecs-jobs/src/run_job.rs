@@ -1,4 +1,4 @@
-//! Running jobs with handles: one, and those that are ready for it.
+//! Running jobs with handles: a job, and its successors that become ready.
 
 use crate::context::WorkerContext;
 use crate::job_queue::JobQueue;
@@ -9,12 +9,12 @@ use crate::slots::{Added, Claimed, Few, JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
 
-/// How many jobs in a row a thread runs because each is ready for the next, and a worker because they
-/// are in groups: then others get a turn.
+/// The maximum number of jobs in a row that a thread runs because each makes the next ready, or that a
+/// worker runs in groups, before it turns to other work.
 pub(crate) const IN_A_ROW_MAX: usize = 64;
 
-/// Runs a job, then the first that is ready for it, and so on, until there is none or the thread is
-/// to `stop`, which it asks before each.
+/// Runs a job, then the first job that it makes ready, and so on, until there is none or `stop`, which is
+/// asked before each, returns true.
 pub(crate) fn run_chain<'pool>(
     shared: &'pool Shared,
     context: &WorkerContext,
@@ -33,8 +33,8 @@ pub(crate) fn run_chain<'pool>(
     }
 }
 
-/// Publishes a job that is ready, and queues it for the threads that may run it. Returns whether that
-/// is any: then the caller tells the sleepers.
+/// Publishes a ready job, and queues it for the threads that may run it. Returns whether any thread may:
+/// then the caller tells the sleepers.
 fn queue(shared: &Shared, job: Claimed<'_>) -> bool {
     let (pinned, is_background) = (job.slot().pinned(), job.slot().is_background());
     let queue = pinned.map_or(&shared.ready, |thread| &shared.pinned[thread as usize]);
@@ -45,8 +45,8 @@ fn queue(shared: &Shared, job: Claimed<'_>) -> bool {
     pinned.is_none()
 }
 
-/// Runs a job, ends it, and queues the jobs that are ready for it, but for the first that the thread
-/// `goes_on` with, which is returned.
+/// Runs a job, ends it, and queues the jobs that become ready, except the first that the thread `goes_on`
+/// with, which is returned.
 pub(crate) fn run_job<'pool>(
     shared: &'pool Shared,
     context: &WorkerContext,
@@ -76,7 +76,7 @@ pub(crate) fn run_job<'pool>(
     kept
 }
 
-/// Runs a job, and leaves all that it makes ready to others.
+/// Runs a job, and leaves all that it makes ready to other threads.
 pub(crate) fn run_only<'pool>(
     shared: &'pool Shared,
     context: &WorkerContext,
@@ -86,15 +86,16 @@ pub(crate) fn run_only<'pool>(
     debug_assert!(next.is_none(), "nothing was to be run at once");
 }
 
-/// Runs a job that no other thread knows before this returns: so none is ready for it, and none awaits it.
+/// Runs a job that no other thread knows before this returns: so it has no successors and no thread
+/// awaits it.
 fn run_unknown(shared: &Shared, context: &WorkerContext, mut claimed: Claimed<'_>) {
     run_closure(shared, context, &mut claimed);
     shared.slots.end_unknown(claimed);
     context.note_ended_job(shared);
 }
 
-/// Runs the closure, or drops it if a job that it comes after has failed.
-/// Returns whether this one has failed for either reason.
+/// Runs the closure, or drops it if a dependency has failed. Returns whether this job has failed, for
+/// either reason.
 fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'_>) -> bool {
     let (slots, id) = (&shared.slots, claimed.id());
     let is_cancelled = slots.note_if_failed(claimed);
@@ -102,7 +103,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     if context.is_external(shared) {
         claimed.slot().start_as_external(id);
     }
-    // Dropping a closure runs the user's code as well as calling it does.
+    // Dropping a closure runs user code just as calling it does.
     let run = |job: &mut StoredJob<'static>| {
         context.inside_job(id, || {
             if is_cancelled {
@@ -112,7 +113,7 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
             catch(|| job.run(&()))
         })
     };
-    // A job in whose wait this one runs goes on only behind it.
+    // A job that waits while this one runs continues only after it.
     let around = context.job.get();
     let pool = (shared.number, &shared.slots);
     let outcome =
@@ -126,14 +127,15 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     }
 }
 
-/// Takes the next job that is ready, and claims it.
+/// Takes the next ready job and claims it.
 pub(crate) fn take_any(shared: &Shared) -> Option<Claimed<'_>> {
-    // A thread that waits for a job may have claimed it before.
+    // A thread that waits for a job may have claimed it already.
     std::iter::from_fn(|| shared.ready.pop()).find_map(|id| shared.slots.claim(id))
 }
 
 impl Pinned {
-    /// What the calling thread does in a wait: workers run theirs between other jobs only.
+    /// The treatment by the calling thread in a wait: workers run their pinned jobs only between other
+    /// jobs.
     pub(crate) fn of_this_thread(shared: &Shared) -> Self {
         if shared.is_main_thread() { Self::Run(0) } else { Self::Leave }
     }
@@ -146,28 +148,28 @@ impl Pinned {
         }
     }
 
-    /// Whether any of them is ready.
+    /// Whether any pinned job of this thread is ready.
     pub(crate) fn has_any(self, shared: &Shared) -> bool {
         self.queue(shared).is_some_and(JobQueue::has_frame)
     }
 
-    /// Does it to the oldest of them that is ready. Returns whether there was one.
+    /// Handles the oldest ready job of this thread. Returns whether there was one.
     pub(crate) fn run_one(self, shared: &Shared, context: &WorkerContext) -> bool {
         let Some(queue) = self.queue(shared) else { return false };
-        // A wait of this very thread may have claimed some of them before.
+        // A wait of this very thread may have claimed some of them already.
         let mut ids = std::iter::from_fn(|| queue.pop());
         let Some(claimed) = ids.find_map(|id| shared.slots.claim(id)) else { return false };
         if self == Self::CancelMain {
             claimed.slot().cancel(claimed.id());
         }
-        // What comes after it may be for other threads.
+        // Its successors may be for other threads.
         run_only(shared, context, claimed);
         true
     }
 }
 
-/// Has a job dropped instead of run, unless it has begun: at once if it is ready, else when it would
-/// begin.
+/// Drops a job instead of running it, unless it has started: at once if it is ready, else when it would
+/// start.
 pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     shared.slots.get(id).cancel(id);
     match shared.slots.claim(id) {
@@ -179,7 +181,7 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     }
 }
 
-/// Adds a job after others, and queues it or has it run if it is ready.
+/// Adds a job after others, and queues or runs it if it is ready.
 pub(crate) fn add_job<D: Copy + Into<JobId>>(
     shared: &Shared,
     kind: JobKind,
@@ -189,7 +191,7 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     add(shared, kind, after, shared.is_inline, job)
 }
 
-/// Adds a job that is ready, and that no thread claims before it is opened or cancelled.
+/// Adds a job without dependencies that no thread claims before it is opened or cancelled.
 pub(crate) fn add_gate(shared: &Shared) -> JobId {
     let after = shared.slots.gather::<JobId>(&[]);
     let mut claimed = shared.slots.take();
@@ -200,10 +202,10 @@ pub(crate) fn add_gate(shared: &Shared) -> JobId {
     }
 }
 
-/// Makes of it a job like any other, after these, unless it was cancelled.
+/// Turns a gate into an ordinary job after these, unless it was cancelled.
 pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
     let all = shared.slots.join_up(after);
-    // A handle of what waits for the gate closes a cycle.
+    // A dependency that waits for the gate closes a cycle.
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         let few = shared.slots.gather(&[all]);
         if let Some(claimed) = shared.slots.claim(id) {
@@ -216,7 +218,7 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
     });
 }
 
-/// Adds a job that polls a future, and runs in no case before this returns.
+/// Adds a job that polls a future, and never runs before this returns.
 pub(crate) fn queue_poll(shared: &Shared, job: impl FnOnce() + Send + 'static) {
     add::<JobId>(shared, JobKind::Poll, &[], false, job);
 }
@@ -235,7 +237,7 @@ fn add<D: Copy + Into<JobId>>(
     add_claimed(shared, claimed, (kind, is_inline), few)
 }
 
-/// What of that does not depend on the type of the closure.
+/// The part of adding a job that does not depend on the type of the closure.
 fn add_claimed<'pool>(
     shared: &'pool Shared,
     claimed: Claimed<'pool>,
@@ -264,9 +266,9 @@ fn add_claimed<'pool>(
     id
 }
 
-/// Calls `run` in a pool without threads, and then runs all jobs that got ready meanwhile, in the order in which
-/// they did. Inside of such a call they are left to the one loop here. Polls of futures are left to threads
-/// that wait: one that wakes itself is ready again and again.
+/// Calls `run` in a pool without threads, and then runs all jobs that became ready meanwhile, in that
+/// order. A nested call leaves its jobs to the outermost loop. Polls of futures are left to waiting
+/// threads: a future that wakes itself is ready again and again.
 fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
     let is_inside = context.is_draining.replace(true);
     run();

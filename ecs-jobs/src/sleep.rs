@@ -1,4 +1,4 @@
-//! The one list of a pool's sleeping threads, and the one way to wake some of them.
+//! The list of a pool's sleeping threads, and the one way to wake them.
 //!
 //! ```text
 //!   a thread without work               a thread that brings work
@@ -10,8 +10,8 @@
 //!   nothing: sleep until taken off
 //! ```
 //!
-//! One of the two fences comes first. If it is the sleeper's, the other side sees it listed; if
-//! not, the sleeper sees the work. The whole protocol is in `docs/job-sleep.md`.
+//! One of the two fences comes first. If it is the sleeper's, the other side sees it listed; if not, the
+//! sleeper sees the work. `docs/job-sleep.md` describes the whole protocol.
 
 use crate::sync::{
     AtomicUsize, Deadline, Mutex, Ordering, Thread, current_thread, needed_fence, park,
@@ -19,10 +19,10 @@ use crate::sync::{
 };
 use crossbeam_utils::CachePadded;
 
-/// The work that a sleeper takes, whatever it waits for.
+/// The work that a sleeper takes, besides what it waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// Only what it waits for.
+    /// None.
     #[default]
     Nothing,
     /// Any job with a handle.
@@ -31,38 +31,39 @@ pub(crate) enum Takes {
     Anything,
 }
 
-/// What a thread does about jobs that are for one thread alone.
+/// The treatment of jobs that are pinned to one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pinned {
-    /// Nothing: there are none for it.
+    /// None: there are none for this thread.
     #[default]
     Leave,
-    /// Runs those for the thread of this number, which it is.
+    /// Runs the jobs for the thread of this number, which is this one.
     Run(u32),
-    /// Cancels those for the main thread: the pool ends on another one, and no thread will run them.
+    /// Cancels the jobs for the main thread: the pool is dropped on another thread, so no thread will run
+    /// them.
     CancelMain,
 }
 
 impl Pinned {
-    /// Whether that is something about the jobs of this thread.
+    /// Whether this concerns the jobs of this thread.
     pub(crate) fn is_of(self, thread: u32) -> bool {
         self == Self::Run(thread) || self == Self::CancelMain && thread == 0
     }
 }
 
-/// What wakes a sleeper.
+/// The events that wake a sleeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) takes: Takes,
-    /// The address of the task group that it waits for, or zero: its end wakes it, and work in the
-    /// group or below.
+    /// The address of the task group that it waits for, or zero. The end of the group wakes it, and so
+    /// does work in the group or below.
     pub(crate) group: usize,
-    /// The bits of the job that it waits for, or zero: its end wakes it, and any job that becomes
-    /// ready behind another.
+    /// The bits of the job that it waits for, or zero. The end of the job wakes it, and so does any job
+    /// that becomes ready after another.
     pub(crate) job: u64,
     /// Whether it has a condition of its own, which the end of any job may make true.
     pub(crate) watches: bool,
-    /// Which of the jobs for one thread alone it comes for.
+    /// The pinned jobs that it handles.
     pub(crate) pinned: Pinned,
 }
 
@@ -76,11 +77,11 @@ struct Sleeper {
 /// The threads of a pool that sleep, or are about to.
 #[derive(Debug)]
 pub(crate) struct Sleepers {
-    /// How many are listed, readable without the lock.
+    /// The number of listed threads, readable without the lock.
     count: CachePadded<AtomicUsize>,
-    /// How many of these have a condition of their own.
+    /// The number of these with a condition of their own.
     watching_count: CachePadded<AtomicUsize>,
-    /// How many of these are idle workers.
+    /// The number of these that are idle workers.
     idle_count: CachePadded<AtomicUsize>,
     list: Mutex<List>,
 }
@@ -102,7 +103,7 @@ impl Sleepers {
         }
     }
 
-    /// Writes down the counts of a list that has changed.
+    /// Stores the counts of a list that has changed.
     fn count(&self, sleepers: &[Sleeper]) {
         self.count.store(sleepers.len(), Ordering::Relaxed);
         let count_of = |is_meant: fn(&Tag) -> bool| {
@@ -113,7 +114,7 @@ impl Sleepers {
         self.idle_count.store(idle_count, Ordering::Relaxed);
     }
 
-    /// Searching -> Listed. The caller looks everywhere once more, then leaves or sleeps.
+    /// Searching -> Listed. The caller checks for work once more, then leaves or sleeps.
     pub(crate) fn list(&self, tag: Tag) -> Listed<'_> {
         let thread = current_thread();
         let mut list = self.list.lock();
@@ -127,14 +128,14 @@ impl Sleepers {
         Listed { sleepers: self, ticket }
     }
 
-    /// Whether anyone is listed, for a caller that has just made work visible.
+    /// Whether any thread is listed, for a caller that has just made work visible.
     pub(crate) fn has_any(&self) -> bool {
         // Pairs with the fence in `list`.
         needed_fence("has_any");
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes up to `limit` of those that the news `is_for`, on behalf of a caller that has just made it
+    /// Wakes up to `limit` of the threads that the news `is_for`, for a caller that has just made it
     /// visible.
     pub(crate) fn tell(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) {
         if self.has_any() {
@@ -142,25 +143,26 @@ impl Sleepers {
         }
     }
 
-    /// How many idle workers are listed, for a caller that has a fence behind it.
+    /// The number of listed idle workers, for a caller that has executed a fence.
     pub(crate) fn idle_count(&self) -> usize {
         self.idle_count.load(Ordering::Relaxed)
     }
 
-    /// Wakes those that have a condition of their own, if any is seen; without a fence, which is the
-    /// caller's business.
+    /// Wakes the threads with a condition of their own, if any is seen. There is no fence; the caller
+    /// supplies one if it needs it.
     pub(crate) fn wake_watching(&self) {
         if self.watching_count.load(Ordering::Relaxed) > 0 {
             self.wake(usize::MAX, |tag| tag.watches);
         }
     }
 
-    /// Takes up to `limit` of those that the news `is_for` off the list, the last to lie down
-    /// first, since it has the warmest cache; wakes each, and returns how many.
+    /// Removes up to `limit` of the threads that the news `is_for` from the list, most recent first,
+    /// since that one has the warmest cache. Wakes each, and returns their number.
     #[cold]
     #[inline(never)]
     pub(crate) fn wake(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) -> usize {
-        // One that has come since has looked for itself: or the two would wake and list for ever.
+        // A thread that was listed since has checked for itself: otherwise the two would wake and list
+        // for ever.
         let mut newest = u64::MAX;
         for woken in 0..limit {
             let mut list = self.list.lock();
@@ -188,8 +190,8 @@ impl Listed<'_> {
     /// Listed -> Asleep -> Searching: returns once a wake-up was spent on this thread, or the deadline
     /// has passed.
     ///
-    /// A thread may be unparked for another reason, or late, when it has woken for one. So that proves
-    /// nothing: it sleeps on until it is off the list.
+    /// A thread may be unparked for another reason, or late, after it has already woken. So an unpark
+    /// proves nothing: the thread sleeps on until it is off the list.
     pub(crate) fn sleep(&self, deadline: Option<&Deadline>) {
         while self.is_listed() {
             match deadline.map(Deadline::left) {
@@ -204,8 +206,8 @@ impl Listed<'_> {
         self.sleepers.list.lock().sleepers.iter().any(|sleeper| sleeper.ticket == self.ticket)
     }
 
-    /// Takes this thread off the list. False if a wake-up has done so: it is then this thread's
-    /// to use or to pass on.
+    /// Removes this thread from the list. Returns false if a wake-up has already done so: this thread
+    /// must then use the wake-up or pass it on.
     pub(crate) fn leave(&self) -> bool {
         let mut list = self.sleepers.list.lock();
         let place = list.sleepers.iter().position(|sleeper| sleeper.ticket == self.ticket);
@@ -257,7 +259,7 @@ mod tests {
         let sleepers = Sleepers::new(1);
         let first = sleepers.list(WORKER);
         sleepers.wake(1, |_| true);
-        // It left without a sleep, and the token is still there.
+        // It left without sleeping, so the token is still there.
         assert!(!first.leave());
         std::thread::scope(|threads| {
             let listed = sleepers.list(Tag { job: 9, ..Tag::default() });

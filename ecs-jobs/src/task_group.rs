@@ -1,14 +1,14 @@
-//! Task groups: what a wait waits for, and the only thing it helps with.
+//! Task groups: the jobs that one call waits for, and the only ones that its wait helps with.
 //!
-//! A scope, a flat loop and a join each are a [`TaskGroup`] in the stack frame of the call that
-//! owns it. Scopes and loops are also [`TaskSource`]: they are listed in the pool's [`OpenGroups`], where
-//! other threads find them. Each other thread that visits a group is counted in it, and the owner
-//! leaves its frame only when that count is zero and no work is left.
+//! Each scope, flat loop and join is a [`TaskGroup`] in the stack frame of the call that owns it. Scopes
+//! and loops are also [`TaskSource`]s: they are listed in the pool's [`OpenGroups`], where other threads
+//! find them. The group counts each other thread in it. The owner leaves its frame only when that count
+//! is zero and no work is left.
 //!
-//! Groups form a tree through their parents: a group that is opened by a job is a child of the
-//! job's group. A waiting owner helps with its own group and those below it. That is why a lock may
-//! be held across a wait (rayon #592): the owner never picks up a stranger's job that wants the
-//! same lock. It also bounds the stack, which grows with the nesting of groups only.
+//! Groups form a tree through their parents: a group opened by a job is a child of the job's group. A
+//! waiting owner helps with its own group and those below it. So a lock may be held across a wait (rayon
+//! #592): the owner never runs an unrelated job that takes the same lock. It also bounds the stack, which
+//! grows with the nesting of groups only.
 #![expect(
     unsafe_code,
     reason = "threads use groups and run jobs that live in other threads' stack frames"
@@ -27,11 +27,11 @@ const OWNER_ASLEEP: usize = 1;
 /// One helper in [`TaskGroup::state`], or the half of a join.
 const ONE: usize = 2;
 
-/// The part that scopes, loops and joins have in common.
+/// The common part of scopes, loops and joins.
 #[derive(Debug)]
 pub(crate) struct TaskGroup {
-    /// `count * ONE + OWNER_ASLEEP`, in one word, so that the last to leave learns from its
-    /// decrement whether it has to wake the owner, and need not look at the group again.
+    /// `count * ONE + OWNER_ASLEEP`, in one word. So the last thread to leave learns from its decrement
+    /// whether it has to wake the owner, and need not access the group again.
     state: AtomicUsize,
     /// Null, or the group whose job opened this one.
     ///
@@ -47,18 +47,18 @@ pub(crate) struct TaskGroup {
 }
 
 impl TaskGroup {
-    /// A group that counts `count` threads.
+    /// Creates a group that counts `count` threads.
     #[inline]
     pub(crate) fn new(count: usize) -> Self {
         // SAFETY: there is no parent, so J-3 asks for nothing.
         unsafe { Self::below(None, None, count) }
     }
 
-    /// The same as a child of `parent`, in the job `job`.
+    /// Creates a group that is a child of `parent`, in the job `job`.
     ///
     /// # Safety
     ///
-    /// What [`set_parent`](Self::set_parent) asks for (J-3).
+    /// The requirements of [`set_parent`](Self::set_parent) (J-3).
     #[inline(always)]
     pub(crate) unsafe fn below(
         parent: Option<NonNull<Self>>,
@@ -74,7 +74,7 @@ impl TaskGroup {
         }
     }
 
-    /// What the owner of this group is listed under while it sleeps.
+    /// The address under which the owner of this group is listed while it sleeps.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
@@ -83,8 +83,8 @@ impl TaskGroup {
     ///
     /// # Safety
     ///
-    /// `parent` is the group whose job the calling thread is running, as owner
-    /// or as one that is counted, and that job does not end before this group is
+    /// `parent` is the group whose job the calling thread is running, as its owner or as a counted
+    /// thread. That job does not end before this group is done, off the list, and no longer used (J-3).
     /// done, off the list, and no longer used (J-3).
     #[inline]
     pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>, job: Option<JobId>) {
@@ -94,7 +94,7 @@ impl TaskGroup {
         self.job.store(job.map_or(0, JobId::to_bits), Ordering::Relaxed);
     }
 
-    /// The job with a handle that this group is part of, if it is.
+    /// The job with a handle that this group is part of, if any.
     pub(crate) fn job(&self) -> Option<JobId> {
         JobId::from_bits(self.job.load(Ordering::Relaxed))
     }
@@ -105,46 +105,45 @@ impl TaskGroup {
         unsafe { parent.as_ref() }
     }
 
-    /// Counts one less, and wakes the owner if that was the last.
+    /// Decrements the count, and wakes the owner if it reaches zero.
     ///
     /// It takes a pointer because the owner may free the group as soon as the count is zero (J-2),
     /// while this function is still running. A reference would promise the opposite (rayon #739,
     /// rust-lang/rust#146799).
     ///
-    /// # Safety
-    ///
-    /// - `group` is alive and counts one that is the caller's (J-2).
+    /// - `group` is alive, and the caller owns one of its counts (J-2).
     /// - The caller does not use `group` afterwards.
     pub(crate) unsafe fn finish_one(group: NonNull<Self>, sleepers: &Sleepers) {
-        // SAFETY: the caller's one keeps the group alive until the decrement has happened, which
-        // is the last access (J-2).
-        // Release: the owner's acquire load in `is_done` sees what we did, and what those did who
-        // finished before: all changes of the word are read-modify-writes, which hand a release on.
+        // SAFETY: the caller's count keeps the group alive until the decrement has happened, which is the
+        // last access (J-2). Release: the owner's acquire load in `is_done` sees the effects of this
+        // thread, and those of threads that finished before: all changes of the word are
+        // read-modify-writes, which continue a release sequence.
         let before = unsafe {
             (*group.as_ptr()).state.fetch_sub(ONE, needed("finish_one", Ordering::Release))
         };
         debug_assert!(before >= ONE, "a group counts what has not finished");
-        // From here on the group may be gone, and another one be in its place: then that one's
-        // owner looks once for nothing.
+        // From here on the group may be gone, and another one be at its address: then that one's owner
+        // checks once in vain.
         if before == ONE | OWNER_ASLEEP && is_kept("wake_owner") {
             sleepers.wake(1, |tag| tag.group == group.addr().get());
         }
     }
 
-    /// Whether no thread is in the group. What those did that have left is visible then.
+    /// Whether no thread is in the group. If so, the effects of the threads that have left are visible.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.state.load(needed("group_is_done", Ordering::Acquire)) < ONE
     }
 
-    /// Notes, once it is listed, that the owner is about to sleep. In one word with the count, so
-    /// that either the last to finish sees it, or the owner sees that the group is done.
+    /// Notes that the owner, which is listed, is about to sleep. The flag shares a word with the count,
+    /// so either the last thread to finish sees it, or the owner sees that the group is done.
     pub(crate) fn note_owner_asleep(&self) {
-        // Relaxed: there is one order on one word; what finished is acquired by `is_done`.
+        // Relaxed: one word has one modification order; `is_done` acquires the effects of finished
+        // threads.
         self.state.fetch_or(OWNER_ASLEEP, Ordering::Relaxed);
     }
 
-    /// Runs a job of this group; a panic is kept and cancels the group.
+    /// Runs a job of this group. A panic is kept, and cancels the group.
     pub(crate) fn run<R>(&self, job: impl FnOnce() -> R) -> Option<R> {
         match catch(job) {
             Ok(result) => Some(result),
@@ -156,13 +155,13 @@ impl TaskGroup {
         }
     }
 
-    /// Whether jobs that have not started are not to start any more.
+    /// Whether jobs that have not started must not start any more.
     pub(crate) fn is_cancelled(&self) -> bool {
         // Relaxed: a job that misses the flag runs, as it might have anyway.
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Whether the group with this address is around this one, or is this one.
+    /// Whether this group is the group with this address, or is below it.
     pub(crate) fn is_in(&self, address: usize) -> bool {
         let mut next = Some(self);
         while let Some(group) = next {
@@ -177,9 +176,9 @@ impl TaskGroup {
 
 /// A reference to a job that lies in a stack frame of its owner.
 ///
-/// Invariant J-4: a job reference is used up once, either by running it or by its owner taking it
-/// back. The owner does not leave the frame of the job before that, and if it was run, not before
-/// the run has told so by its last use of the job (the end of the job's group, J-2).
+/// Invariant J-4: a job reference is used up exactly once, by running it or by its owner taking it back.
+/// The owner does not leave the frame of the job before that. If the job was run, the owner does not
+/// leave before the run has used the job for the last time, which ends the job's group (J-2).
 #[derive(Debug)]
 pub(crate) struct JobRef {
     job: NonNull<()>,
@@ -187,7 +186,7 @@ pub(crate) struct JobRef {
     run: unsafe fn(NonNull<()>),
 }
 
-// SAFETY: `JobRef::new` demands a job that may be run on any thread, and is run once (J-4).
+// SAFETY: `JobRef::new` requires a job that may run on any thread, and it is run once (J-4).
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -205,8 +204,7 @@ impl JobRef {
         Self { job, group, run }
     }
 
-    /// A reference for tests, to a job that does not use what it is given, of a group that the
-    /// test keeps.
+    /// A reference for tests, to a job that ignores its argument, in a group that the test keeps.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn of_nothing(
         job: NonNull<()>,
@@ -230,39 +228,39 @@ impl JobRef {
 
     /// Runs the job and uses up the reference.
     pub(crate) fn run(self) {
-        // SAFETY: references are made only by `new`, whose caller granted this one call; there is
-        // one, because `self` is gone afterwards (J-4).
+        // SAFETY: references are made only by `new`, whose caller granted this one call. It happens only
+        // once, because it consumes `self` (J-4).
         unsafe { (self.run)(self.job) }
     }
 }
 
-/// A group whose jobs any thread can come and take.
+/// A group whose jobs any thread can take.
 pub(crate) trait TaskSource: Sync {
     fn group(&self) -> &TaskGroup;
 
-    /// How many jobs, or batches, a helper would find now, about; zero if there is none.
+    /// The approximate number of jobs, or batches, that a helper would find now; zero if there is none.
     fn left(&self) -> usize;
 
     fn has_work(&self) -> bool {
         self.left() > 0
     }
 
-    /// Takes one job of this group and runs it, on a thread with this slot. False if there was
-    /// none left. Panics of jobs stay inside.
+    /// Takes one job of this group and runs it, on a thread with this slot. Returns false if none was
+    /// left. Panics of jobs are caught.
     ///
-    /// The caller is the owner, or is counted: so no job is unfinished once there is no work, and no
-    /// thread is counted.
+    /// The caller is the owner, or is counted. So once there is no work and no thread is counted, no job
+    /// is unfinished.
     fn run_one(&self, slot: usize) -> bool;
 }
 
-/// The groups whose work a thread takes.
+/// The groups from which a thread takes work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HelpScope {
-    /// Any: an idle worker.
+    /// All groups: for an idle worker.
     All,
-    /// The group with this address and those below it: its waiting owner.
+    /// The group with this address and those below it: for its waiting owner.
     Below(usize),
-    /// Those that were opened in this job: a thread that waits for it.
+    /// The groups opened in this job: for a thread that waits for it.
     InJob(JobId),
 }
 
@@ -276,12 +274,12 @@ impl HelpScope {
     }
 }
 
-/// The groups that have room for helpers, the oldest first.
+/// The groups that may have work for helpers, oldest first.
 #[derive(Debug)]
 pub(crate) struct OpenGroups(Queue<OpenGroup>);
 
-/// Invariant J-1: a listed group is alive; its owner takes it off the list, under the list's lock,
-/// before it leaves the frame, when no thread is in the group and none would find anything to do.
+/// Invariant J-1: a listed group is alive. Its owner removes it from the list, under the list's lock,
+/// before it leaves its frame, and only when no thread is in the group and none would find work there.
 struct OpenGroup(NonNull<dyn TaskSource>);
 
 impl std::fmt::Debug for OpenGroup {
@@ -309,17 +307,17 @@ impl OpenGroups {
     ///
     /// # Safety
     ///
-    /// `work` stays until [`close`](Self::close) has taken it off again (J-1, J-2).
+    /// `work` stays alive until [`close`](Self::close) has removed it (J-1, J-2).
     pub(crate) unsafe fn open(&self, work: &dyn TaskSource) {
         let work: NonNull<dyn TaskSource + '_> = NonNull::from(work);
-        // SAFETY: only the lifetime changes. The list's use of the pointer ends at `close` (J-1), a
-        // helper's when it is no longer counted (J-2), which is before, and the caller outwaits both.
+        // SAFETY: only the lifetime changes. The list uses the pointer until `close` (J-1), and a helper
+        // until it is no longer counted (J-2), which is earlier. The caller outlives both.
         let work: NonNull<dyn TaskSource + 'static> = unsafe { std::mem::transmute(work) };
         self.0.push(OpenGroup(work));
     }
 
-    /// Takes `work` off the list if no thread is in it and no work is left, and returns whether it has.
-    /// Under the lock no thread can enter: so none is in there afterwards either.
+    /// Removes `work` from the list if no thread is in it and no work is left, and returns whether it
+    /// did. No thread can enter under the lock, so none is in the group afterwards either.
     pub(crate) fn close(&self, work: &dyn TaskSource) -> bool {
         let address = NonNull::from(work).cast::<()>();
         // In this order: a thread that has left may have added work before.
@@ -336,7 +334,7 @@ impl OpenGroups {
         self.0.find_map(offers).is_some()
     }
 
-    /// How many jobs are left in all groups, about.
+    /// The approximate number of jobs left in all groups.
     pub(crate) fn left(&self) -> usize {
         let mut left = 0_usize;
         _ = self.0.find_map(|open| {
@@ -346,8 +344,8 @@ impl OpenGroups {
         left
     }
 
-    /// Finds the oldest group within scope that has work, and counts the caller as its helper until
-    /// the visit is dropped.
+    /// Finds the oldest group within scope that has work, and counts the caller as its helper until the
+    /// result is dropped.
     pub(crate) fn enter<'pool>(
         &self,
         sleepers: &'pool Sleepers,
@@ -358,17 +356,18 @@ impl OpenGroups {
             if !work.has_work() || !scope.includes(work.group()) {
                 return None;
             }
-            // Relaxed: the list's lock brings it to the owner, who closes the group under it.
+            // Relaxed: the list's lock makes it visible to the owner, who closes the group under that
+            // lock.
             work.group().state.fetch_add(ONE, Ordering::Relaxed);
             Some(Helper { work: open.0, sleepers })
         })
     }
 }
 
-/// A thread's stay in a group.
+/// A thread's participation in a group.
 ///
-/// Invariant J-2: a group is alive while it counts a thread; that thread may use it, and uses it
-/// last in [`TaskGroup::finish_one`].
+/// Invariant J-2: a group is alive while it counts a thread. That thread may use it; its last use is in
+/// [`TaskGroup::finish_one`].
 pub(crate) struct Helper<'pool> {
     work: NonNull<dyn TaskSource>,
     sleepers: &'pool Sleepers,
@@ -384,8 +383,8 @@ impl Helper<'_> {
 impl Drop for Helper<'_> {
     fn drop(&mut self) {
         let group = NonNull::from(self.work().group());
-        // SAFETY: `enter` counted one for this visit, which ends here; nothing in what is left of
-        // `self` uses the group (J-2).
+        // SAFETY: `enter` added the count that ends here, and nothing in the rest of `self` uses the
+        // group (J-2).
         unsafe { TaskGroup::finish_one(group, self.sleepers) };
     }
 }

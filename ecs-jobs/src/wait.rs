@@ -8,45 +8,45 @@ use crate::sleep::{Tag, Takes};
 use crate::sync::{Deadline, is_kept, spin_until};
 use crate::task_group::{HelpScope, TaskGroup, TaskSource};
 
-/// What a thread waits for, and what it does meanwhile.
+/// The condition that a thread waits for, and the work that it does meanwhile.
 pub(crate) trait Goal {
     fn is_reached(&mut self) -> bool;
 
     /// Does some work, and returns whether there was any.
     fn help(&mut self) -> bool;
 
-    /// A look between two short pauses, which is cheap.
+    /// A cheap check between two short pauses.
     fn is_worth_a_look(&mut self) -> bool {
         self.has_news()
     }
 
-    /// Whether there is news, for a thread that is about to sleep: the goal is reached, or there is
-    /// something to help with. This only looks: the thread is listed meanwhile, and a wake-up that
-    /// is spent on it waits until it has looked.
+    /// Whether a thread that is about to sleep should not: the goal is reached, or there is work to help
+    /// with. This only checks: the thread is listed meanwhile, and a wake-up spent on it takes effect
+    /// only after the check.
     fn has_news(&mut self) -> bool;
 
     /// What wakes the thread.
     fn tag(&self) -> Tag;
 
-    /// When it gives up, if it does: then the goal is reached.
+    /// The time at which it gives up, if any; the goal counts as reached then.
     fn deadline(&self) -> Option<&Deadline> {
         None
     }
 
-    /// Notes, when the thread is listed, that it is about to sleep: where the goal is reached
-    /// without a fence, in the word by which it is.
+    /// Notes that the thread, which is listed, is about to sleep. A goal that is reached without a fence
+    /// notes it in the word by which it is reached.
     fn note_asleep(&self) {}
 }
 
-/// Returns when the goal is reached (docs/job-sleep.md, section 2). Goals keep panics inside.
+/// Returns when the goal is reached (docs/job-sleep.md, section 2). Goals catch panics.
 pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
     while !goal.is_reached() {
-        // What this thread helps with may take long.
+        // The work that this thread helps with may take long.
         context.feed_thieves(shared);
         let has_helped = goal.help();
-        // The wake-up was for this, or for nothing.
+        // The wake-up was for this work, or for none.
         context.is_woken.set(false);
-        // The rest is often a matter of a microsecond, less than a sleep costs.
+        // The remaining wait is often about a microsecond, less than a sleep costs.
         if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
         }
@@ -65,8 +65,8 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
     context.pass_on_wake_up(shared);
 }
 
-/// Visits a group within scope, or else takes an open half, and returns whether there was either.
-/// Leaves a group between two jobs when it is to `stop`.
+/// Helps in a group within scope, or else runs an open half, and returns whether there was either. It
+/// leaves a group between two jobs once `stop` returns true.
 pub(crate) fn help_once(
     shared: &Shared,
     context: &WorkerContext,
@@ -78,8 +78,7 @@ pub(crate) fn help_once(
         context.note_fed(shared, 1, Some(work.group()));
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
-                // Jobs of a graph that this thread has made ready wake no thread, and the owner may
-                // sleep.
+                // Graph jobs that this thread has made ready wake no thread, and the owner may be asleep.
                 if work.has_work() {
                     shared.announce_work(work.group(), 1);
                 }
@@ -88,19 +87,19 @@ pub(crate) fn help_once(
         }
         return true;
     }
-    // The half itself notes which group its thief is now working for.
+    // The half itself records the group that its thief now works for.
     let Some(half) = shared.steal(context.queue_index(), scope) else { return false };
     context.note_fed(shared, 0, Some(half.group()));
     half.run();
     true
 }
 
-/// An owner that waits for its group.
+/// The goal of an owner that waits for its group.
 struct GroupGoal<'a> {
     shared: &'a Shared,
     context: &'a WorkerContext,
     group: &'a TaskGroup,
-    /// The work of the group itself, if it is more than one half of a join.
+    /// The work of the group itself, unless the group is the half of a join.
     own: Option<&'a dyn TaskSource>,
 }
 
@@ -147,8 +146,8 @@ impl Goal for GroupGoal<'_> {
     }
 }
 
-/// Returns when no thread is in `group` and its `own` work is done. Helps with that and with what is
-/// below the group.
+/// Returns when no thread is in `group` and its `own` work is done. Helps with that work and with groups
+/// below.
 pub(crate) fn wait_until_done(
     shared: &Shared,
     context: &WorkerContext,
@@ -158,8 +157,8 @@ pub(crate) fn wait_until_done(
     wait(shared, context, &mut GroupGoal { shared, context, group, own });
 }
 
-/// Lists `work` while `body` runs, helps with it, and returns when all its jobs have finished and
-/// all helpers have left. `body` keeps panics inside.
+/// Lists `work` while `body` runs, helps with it, and returns when all its jobs have finished and all
+/// helpers have left. `body` catches panics.
 pub(crate) fn share(
     shared: &Shared,
     context: &WorkerContext,
@@ -167,15 +166,15 @@ pub(crate) fn share(
     body: impl FnOnce(),
 ) {
     never_unwinding(|| {
-        // SAFETY: this thread runs that job, which ends after this function does, and then the
-        // group is done and off the list (J-3).
+        // SAFETY: this thread runs that job, which ends after this function does; by then the group is
+        // done and off the list (J-3).
         unsafe { work.group().set_parent(context.group.get(), context.job.get()) };
-        // SAFETY: closed below, before `work` can go, which the caller's borrow keeps until this
+        // SAFETY: closed below, before `work` can be dropped, which the caller borrows until this
         // function ends. It does not unwind in between (J-1, J-2).
         unsafe { shared.open_groups.open(work) };
         body();
         wait_until_done(shared, context, work.group(), Some(work));
-        // A helper may have come meanwhile, and its job may bring more work.
+        // A helper may have entered meanwhile, and its job may add work.
         while !shared.open_groups.close(work) {
             wait_until_done(shared, context, work.group(), Some(work));
         }

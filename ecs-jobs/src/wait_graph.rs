@@ -1,11 +1,11 @@
-//! Which job waits for which, from inside: in debug builds, to find waits that never end.
+//! The waits of jobs for one another, recorded in debug builds to find waits that never end.
 
 use crate::handle::JobHandle;
 use crate::slots::{JobId, Slots};
 use crate::sync::Mutex;
 use std::collections::HashMap;
 
-/// The waits that go on, each of a job that calls for another one and waits until that is done.
+/// The current waits: pairs of a job that waits inside its body, and the job that it waits for.
 #[derive(Debug)]
 pub(crate) struct WaitGraph(Mutex<Vec<(JobId, JobId)>>);
 
@@ -18,8 +18,8 @@ impl WaitGraph {
     ///
     /// # Panics
     ///
-    /// Panics if the wait would never end, because `job` waits for `waiting`, itself or by way of
-    /// others. Only in debug builds.
+    /// Panics if the wait would never end, because `job` waits for `waiting`, directly or through others.
+    /// Debug builds only.
     pub(crate) fn while_waiting<R>(
         &self,
         (pool, slots): (u64, &Slots),
@@ -29,7 +29,7 @@ impl WaitGraph {
     ) -> R {
         let Some(waiting) = waiting.filter(|_| cfg!(debug_assertions)) else { return wait() };
         let mut waits = self.0.lock();
-        // Under the lock: of several that close a cycle together, the last one finds it.
+        // Under the lock: if several waits close a cycle together, the last one finds it.
         if let Some(cycle) = cycle(slots, &waits, waiting, job) {
             drop(waits);
             let name = |&id: &JobId| format!("{:?}", JobHandle { pool, id });
@@ -46,7 +46,7 @@ impl WaitGraph {
     }
 }
 
-/// The way from `waiting` over `job` back to `waiting`, if there is one.
+/// The path from `waiting` through `job` back to `waiting`, if there is one.
 fn cycle(
     slots: &Slots,
     waits: &[(JobId, JobId)],
@@ -74,7 +74,7 @@ fn cycle(
     None
 }
 
-/// Those that `job` waits for: by its own calls, and because it was scheduled after them.
+/// The jobs that `job` waits for: by its own calls, and as its dependencies.
 fn behind(slots: &Slots, waits: &[(JobId, JobId)], job: JobId) -> Vec<JobId> {
     let called = waits.iter().filter(|(waiting, _)| *waiting == job).map(|&(_, other)| other);
     let slot = slots.get(job);

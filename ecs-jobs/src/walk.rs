@@ -1,8 +1,7 @@
-//! The jobs that a waiting thread may help with: walking from the job to
-//! those it waits for.
+//! A walk over the jobs that a waiting thread may help with: from the job to its dependencies.
 //!
-//! The walk is depth first and goes on where it was after each job that it has
-//! led to, so that all the jobs of one wait cost it one step per dependency.
+//! The walk is depth first and continues where it was after each job that it has found, so that all the
+//! jobs of one wait cost it one step per dependency.
 
 use crate::shared::Shared;
 use crate::sleep::Pinned;
@@ -10,7 +9,7 @@ use crate::slots::{JobId, State};
 use crate::sync::{thread_local, unique_number};
 use std::cell::RefCell;
 
-/// A job on the way, and which of its dependencies is next.
+/// A job on the path of the walk, and the index of its next dependency.
 type Step = (JobId, usize);
 
 thread_local! {
@@ -18,16 +17,16 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<Step>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a walk has come upon.
+/// A job that a walk has found.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// A job that is ready, for a thread that claims it.
+    /// A ready job, to be claimed.
     Ready(JobId),
     /// A job that another thread is running, and that may have open loops.
     Running(JobId),
 }
 
-/// A walk from one job, again and again until that is done.
+/// A walk from one job, repeated until that job is done.
 #[derive(Debug)]
 pub(crate) struct Walk<'pool> {
     shared: &'pool Shared,
@@ -38,21 +37,21 @@ pub(crate) struct Walk<'pool> {
 }
 
 impl<'pool> Walk<'pool> {
-    /// A walk from the job `from`, by a thread that may run these of the jobs for one alone.
+    /// Creates a walk from the job `from`, by a thread that may run these pinned jobs.
     pub(crate) fn new(shared: &'pool Shared, from: JobId, pinned: Pinned) -> Self {
         let way =
             SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
         Self { shared, from, number: 0, pinned, way }
     }
 
-    /// Begins again at the job itself.
+    /// Restarts at the job itself.
     pub(crate) fn restart(&mut self) {
         self.number = unique_number();
         self.way.clear();
         self.enter(self.from);
     }
 
-    /// The next job that is to be helped with; `None` at the end of the walk.
+    /// The next job to help with; `None` at the end of the walk.
     pub(crate) fn next(&mut self) -> Option<Found> {
         loop {
             let (id, which) = self.way.last_mut()?;
@@ -63,8 +62,8 @@ impl<'pool> Walk<'pool> {
                     *which += 1;
                     match dependency {
                         Some(dependency) => self.enter(dependency),
-                        // It may have got ready since, and then it is the
-                        // business of who made it so.
+                        // It may have become ready since; then the thread that made it ready queues or
+                        // runs it.
                         None => _ = self.way.pop(),
                     }
                 }
@@ -83,12 +82,12 @@ impl<'pool> Walk<'pool> {
         }
     }
 
-    /// The job on the way that waits for the one that was found last.
+    /// The job on the path that waits for the job found last.
     pub(crate) fn waiting(&self) -> Option<JobId> {
         self.way.last().map(|&(id, _)| id)
     }
 
-    /// Leaves that job out, which is the caller's now.
+    /// Removes that job from the path, because the caller now has it.
     pub(crate) fn leave(&mut self) {
         self.way.pop();
     }
@@ -104,7 +103,7 @@ impl<'pool> Walk<'pool> {
 impl Drop for Walk<'_> {
     fn drop(&mut self) {
         self.way.clear();
-        // A thread that ends has no use for it.
+        // A thread that is ending drops the memory.
         _ = SPARE.try_with(|spare| spare.borrow_mut().push(std::mem::take(&mut self.way)));
     }
 }

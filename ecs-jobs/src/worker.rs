@@ -1,5 +1,5 @@
-//! Threads that work for the pool: its own until it closes, and those of the host until a condition
-//! holds.
+//! The loops of threads that work for a pool: its own until it closes, and those of the host until a
+//! condition holds.
 
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
@@ -14,13 +14,13 @@ use std::panic::resume_unwind;
 
 /// Runs until the pool closes.
 ///
-/// Jobs keep their panics inside. If the pool itself has a bug and panics here, that is a crash: a
-/// worker that merely ended would leave a group counting it, and the group's owner waiting for ever.
+/// Jobs catch their panics. If a bug of the pool itself panics here, the process aborts: a worker that
+/// merely ended would leave a group counting it, and the group's owner waiting for ever.
 pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
     let pinned = Pinned::Run(JobKind::thread_of(queues.index));
     never_unwinding(|| {
         WorkerContext::with_worker(shared, queues, |context| {
-            // What is ready when the pool closes is not left behind.
+            // Jobs that are ready when the pool closes still run.
             let has_any = || shared.has_work(HelpScope::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
             work_until(shared, context, (true, false, pinned), None, is_over);
@@ -28,16 +28,16 @@ pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
     });
 }
 
-/// Has the calling thread work until `condition` holds: as a worker if the pool has a place for it,
-/// else as an external thread, which runs jobs with handles only. If the condition is that a job is
-/// done, `job` is that one.
+/// Makes the calling thread work until `condition` holds: as a worker if the pool has a free place, else
+/// as an external thread, which runs only jobs with handles. If the condition is that a job is done,
+/// `job` is that job.
 pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl FnMut() -> bool) {
     WorkerContext::with_host(shared, |context| {
-        // In the middle of a job or of a call a thread that took on whatever there is could get
-        // into that same call again.
+        // In the middle of a job or a call, a thread that took arbitrary work could re-enter that same
+        // call.
         let is_worker = context.is_free_worker(shared);
         let pinned = Pinned::of_this_thread(shared);
-        // A panic ends the wait as if the condition held, and goes on behind it.
+        // A panic ends the wait as if the condition held, and is resumed after it.
         let mut panic = None;
         let is_over = |_has_job| {
             catch(&mut condition).unwrap_or_else(|payload| {
@@ -52,11 +52,11 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
     });
 }
 
-/// Returns when no job is unfinished.
+/// Returns when all jobs are done.
 pub(crate) fn wait_for_all(shared: &Shared, pinned: Pinned) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
-            // The sums cost more than a job, before each of which this is asked.
+            // This is asked before each job, and the sums cost more than a job.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
             work_until(shared, context, (false, true, pinned), None, is_over);
         });
@@ -77,17 +77,17 @@ fn work_until(
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// A thread that works until a condition holds.
+/// The goal of a thread that works until a condition holds.
 struct WorkGoal<'a, C> {
     shared: &'a Shared,
     context: &'a WorkerContext,
     job: Option<JobId>,
-    /// Whether this thread takes on what any worker does; else it runs jobs with handles only.
+    /// Whether this thread does the work of a worker; otherwise it runs only jobs with handles.
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
     watches: bool,
     pinned: Pinned,
-    /// Told whether this thread has come upon work that it is about to begin.
+    /// Called with whether this thread has found work that it is about to start.
     condition: C,
     is_reached: bool,
 }
@@ -127,7 +127,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 
     fn has_news(&mut self) -> bool {
-        // What is in the queue may be an id of no use, and taken out by a thread that tells no other.
+        // The queue may hold a stale id, which another thread may remove without telling any other.
         self.is_worth_a_look() || self.look(false)
     }
 
@@ -148,8 +148,8 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 }
 
-/// Takes on whatever there is, groups first, since more threads are wanted there, but after so many
-/// jobs of groups in a row one with a handle. Returns whether there was anything.
+/// Takes any work. Groups come first, since more threads are wanted there, but after a number of group
+/// jobs in a row it takes a job with a handle. Returns whether there was work.
 pub(crate) fn work_once(
     shared: &Shared,
     context: &WorkerContext,
@@ -162,7 +162,7 @@ pub(crate) fn work_once(
         context.note_crowd();
         let is_in_the_way = context.is_in_the_way(shared);
         if is_in_the_way {
-            // Before it leaves, so that no other is woken in its place.
+            // Before it leaves the group, so that no other thread is woken in its place.
             context.note_hungry(shared);
         }
         is_in_the_way || is_turn() || stop()
@@ -291,7 +291,7 @@ mod tests {
         const CHILD: &str = "FORMIC_WORKER_BUG_CHILD";
         if std::env::var_os(CHILD).is_some() {
             let (shared, _places) = Shared::new(1);
-            // A place of another, larger pool: there is none of this number here.
+            // Queues from a larger pool: this pool has none of that number.
             let (_larger, mut places) = Shared::new(100);
             run_worker(&shared, places.remove(99));
         }
@@ -304,7 +304,7 @@ mod tests {
         let said = String::from_utf8_lossy(&child.stdout);
         assert!(said.contains("running 1 test"), "there is no test {name}");
         assert!(!child.status.success());
-        // A panic that came through would be a failed test with a result.
+        // A panic that was not caught would show as a failed test with a result.
         assert!(!said.contains("test result"), "{said}");
     }
 }
