@@ -9,33 +9,33 @@ use super::save::{Change, LoadError, SaveRules, Unsaved};
 
 /// The components and resources that a system reads and writes, as its parameters declare them.
 ///
-/// The schedule orders systems by it, and holds each to its own: what a system touches beyond it is
-/// a panic that names the system and the component.
+/// The schedule orders systems by it, and enforces it: an access beyond it panics with the names of the
+/// system and the component.
 #[derive(Clone, Debug, Default)]
 pub struct SystemAccess {
     components: Access,
     resources: Vec<Resource>,
-    /// What the system asks for twice, once of them to write.
+    /// The accesses that the system requests twice, at least once to write.
     clashes: Vec<String>,
-    /// The fields of structs of parameters that the parameter at hand is in.
+    /// The path of struct fields that lead to the parameter being declared.
     fields: Vec<&'static str>,
     exclusive: bool,
     records_commands: bool,
-    /// How the events that it writes or reads grow older.
+    /// The aging of the events that it writes or reads.
     events: Vec<EventAging>,
-    /// The components about which it may be ambiguous with systems that say the same.
+    /// The components for which ambiguities with systems that allow the same are not reported.
     allowed: Vec<String>,
     pub(super) expected: Vec<Expected>,
 }
 
-/// A place in the order that a system has to be given.
+/// An order that a system must be given.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     /// The type of the other systems, and its name.
     pub(super) others: (TypeId, &'static str),
-    /// Whether the system comes after them, or else before them.
+    /// Whether the system must run after them; otherwise before.
     pub(super) is_after: bool,
-    /// How it is given that place.
+    /// The way to give it that order.
     pub(super) how: &'static str,
 }
 
@@ -44,17 +44,17 @@ struct Resource {
     id: TypeId,
     name: &'static str,
     how: How,
-    /// Whether the system runs without it as well.
+    /// Whether the system also runs without it.
     is_optional: bool,
     grant: fn(&mut DeclaredAccess, bool),
 }
 
-/// How a resource is used.
+/// The kind of access to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Read,
     Write,
-    /// Adds to it, in a way that many can at the same time.
+    /// Adds to it, in a way that many systems can at the same time.
     Append,
 }
 
@@ -67,7 +67,7 @@ impl How {
 type SaveEvents = fn(&World, &SaveRules) -> Result<Vec<u8>, Unsaved>;
 type LoadEvents = fn(&SaveRules, &[u8]) -> Result<Change, LoadError>;
 
-/// How the events of one type are saved, and how they grow older when a run of the schedule has ended.
+/// The saving of the events of one type, and their aging at the end of a run of the schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventAging {
     pub(super) id: TypeId,
@@ -82,22 +82,22 @@ pub(super) struct EventAging {
 }
 
 impl SystemAccess {
-    /// The access of a system that gets the whole world to itself, and is run by
+    /// The access of an exclusive system: it gets the whole world, and is run by
     /// [`System::run_exclusive`](super::System::run_exclusive).
     #[must_use]
     pub fn exclusive() -> Self {
         Self { exclusive: true, ..Self::default() }
     }
 
-    /// Whether the system gets the whole world to itself.
+    /// Whether the system gets exclusive access to the whole world.
     #[must_use]
     pub const fn is_exclusive(&self) -> bool {
         self.exclusive
     }
 
-    /// Declares that a parameter touches components.
+    /// Declares that a parameter accesses components.
     pub fn add_components(&mut self, access: &Access, world: &World) {
-        // Values only: which rows a loop visits was settled before its first one could flip a bit.
+        // Values only: the rows of a loop are settled before its first row could change an enabled bit.
         let clashes = self.components.value_conflicts(access);
         let within = access.clash().filter(|id| !clashes.contains(id));
         let clashes: Vec<_> = within.into_iter().chain(clashes).collect();
@@ -108,8 +108,8 @@ impl SystemAccess {
         self.components.merge(access);
     }
 
-    /// Does not list an ambiguity with a system that says the same, if it is about components that this
-    /// access writes: for parameters whose systems run in the order of adding on purpose.
+    /// Does not report an ambiguity with a system that calls this as well, if it is about components that
+    /// this access writes: for parameters whose systems run in the order of adding on purpose.
     pub fn allow_ambiguities_about(&mut self, access: &Access, world: &World) {
         self.allowed.extend(component_names(&access.conflicts(access), world));
     }
@@ -119,9 +119,9 @@ impl SystemAccess {
         self.allowed.contains(component) && other.allowed.contains(component)
     }
 
-    /// Has the schedule refuse the system if nothing declares that it runs before all systems of
-    /// another type: for parameters that do nothing, or come too late, in any other place. The error
-    /// says `how` it is given that place, in words that follow a colon.
+    /// Makes the schedule reject the system unless it is declared to run before all systems of another
+    /// type: for parameters that do nothing, or come too late, in any other position. `how` completes the
+    /// error, after a colon, with the way to declare the order.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -149,7 +149,8 @@ impl SystemAccess {
         self.expect::<T>(false, how);
     }
 
-    /// The same for a system that has to run after all systems of another type.
+    /// Like [`expect_before`](Self::expect_before), for a system that must run after all systems of
+    /// another type.
     pub fn expect_after<T: 'static>(&mut self, _other: T, how: &'static str) {
         self.expect::<T>(true, how);
     }
@@ -162,7 +163,7 @@ impl SystemAccess {
         });
     }
 
-    /// Notes what is asked for twice, with the field that the second is in.
+    /// Records an access that is requested twice, with the field of the second request.
     fn add_clash(&mut self, mut wanted: String) {
         if !self.fields.is_empty() {
             _ = write!(wanted, " (in the field `{}`)", self.fields.join("."));
@@ -170,7 +171,7 @@ impl SystemAccess {
         self.clashes.push(wanted);
     }
 
-    /// Lets `declare` declare what the parameter in this field of a struct touches.
+    /// Calls `declare`, which declares the accesses of the parameter in this field of a struct.
     #[doc(hidden)]
     pub fn of_field<R>(&mut self, name: &'static str, declare: impl FnOnce(&mut Self) -> R) -> R {
         self.fields.push(name);
@@ -184,7 +185,7 @@ impl SystemAccess {
         self.add_resource::<T>(How::Read, false);
     }
 
-    /// The same for one that does not have to be in the world.
+    /// Like [`add_resource_read`](Self::add_resource_read), for a resource that may be missing.
     pub(super) fn add_optional_resource_read<T: 'static>(&mut self) {
         self.add_resource::<T>(How::Read, true);
     }
@@ -194,8 +195,8 @@ impl SystemAccess {
         self.add_resource::<T>(How::Write, false);
     }
 
-    /// Declares that a parameter adds to a resource, at a moment when no other system does: others that
-    /// do so are not in conflict with it.
+    /// Declares that a parameter appends to a resource, in a section that only one system enters at a
+    /// time: systems that append do not conflict with each other.
     pub(super) fn add_resource_append<T: 'static>(&mut self) {
         self.add_resource::<T>(How::Append, false);
     }
@@ -207,19 +208,19 @@ impl SystemAccess {
         for resource in self.resources.iter_mut().filter(|resource| resource.id == id) {
             known |= resource.how == how;
             resource.is_optional &= is_optional;
-            // What a system adds to a resource is added when it has read what it wants.
+            // A system appends to a resource after it has read everything that it reads.
             let is_in_turn =
                 matches!((resource.how, how), (How::Read, How::Append) | (How::Append, How::Read));
             clashes += usize::from(resource.how.conflicts(how) && !is_in_turn);
         }
         (0..clashes).for_each(|_| self.add_clash(name.into()));
-        // Several arguments may read one resource.
+        // Several parameters may read one resource.
         if !known {
             self.resources.push(Resource { id, name, how, is_optional, grant });
         }
     }
 
-    /// A resource that is not in the world and has to be.
+    /// A required resource that is not in the world.
     pub(super) fn missing_resource(&self, world: &World) -> Option<&'static str> {
         let is_there = |id: TypeId| world.resource_types().any(|(known, ..)| known == id);
         let is_missing = |it: &&Resource| !it.is_optional && !is_there(it.id);
@@ -243,7 +244,8 @@ impl SystemAccess {
         &self.events
     }
 
-    /// The names of what the system asks for twice, once of them to write: in two parameters, or in one query.
+    /// Returns the names of the accesses that the system requests twice, at least once to write: in two
+    /// parameters, or in one query.
     #[must_use]
     pub fn clashes(&self) -> &[String] {
         &self.clashes
@@ -257,15 +259,15 @@ impl SystemAccess {
         quiet && self.components.is_read_only() && self.resources.iter().all(reads)
     }
 
-    /// Takes in what a condition of the system does, which is over when the system runs.
+    /// Adds the accesses of a condition of the system, which has been evaluated before the system runs.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.components.merge(&other.components);
         self.resources.extend_from_slice(&other.resources);
         self.events.extend_from_slice(&other.events);
     }
 
-    /// The names of the components and resources over which two systems cannot run at the same
-    /// time, or not in any order.
+    /// Returns the names of the components and resources for which two systems cannot run in parallel, or
+    /// not in any order.
     #[must_use]
     pub fn conflicts(&self, other: &Self, world: &World) -> Vec<String> {
         if self.exclusive || other.exclusive {
@@ -283,7 +285,7 @@ impl SystemAccess {
         names
     }
 
-    /// What a system with this access may touch while it runs.
+    /// The accesses that a system may make while it runs.
     pub(super) fn rights(&self, owner: &str) -> DeclaredAccess {
         let mut rights =
             DeclaredAccess::new(format!("the system {owner}"), self.components.clone());

@@ -1,17 +1,17 @@
-//! Buffers of what the threads of parallel loops collect, in an order that does not depend on threads.
+//! Buffers for the results of the threads of parallel loops, in an order that does not depend on threads.
 
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
 /// Two buffers for each thread of a parallel loop. Batches are numbered through all loops of a run, and
-/// the order of what was collected is theirs.
+/// their numbers order the collected values.
 pub struct BatchBuffers<T, const BUCKETS: usize> {
-    /// The first of each thread, then the second of each. Locked by the thread that runs a batch; no
-    /// other wants it meanwhile.
+    /// The first buffer of each thread, then the second of each. Locked by the thread that runs a batch;
+    /// no other thread wants the lock meanwhile.
     lent: Vec<Mutex<BatchBuffer<T, BUCKETS>>>,
-    /// While all values are looked at in order, they lie here.
+    /// Holds the buffers while all values are read in order.
     aside: Vec<BatchBuffer<T, BUCKETS>>,
-    /// The batches of all buffers in their order: the number, the buffer, and the place there.
+    /// The batches of all buffers in order: the number, the buffer, and the index in it.
     order: Vec<(u64, usize, usize)>,
     /// The number of the first batch of the loop.
     first_batch: u64,
@@ -19,12 +19,12 @@ pub struct BatchBuffers<T, const BUCKETS: usize> {
     next_batch: u64,
 }
 
-/// What one thread of parallel loops adds to.
+/// The buffer of one thread of a parallel loop.
 pub struct BatchBuffer<T, const BUCKETS: usize> {
-    /// The number of each batch, and where in each bucket it begins. The numbers go up.
+    /// The number of each batch, and where it begins in each bucket, in ascending order of numbers.
     batches: Vec<(u64, [usize; BUCKETS])>,
     buckets: [Vec<T>; BUCKETS],
-    /// How many neighbours are in one bucket, as a power of two.
+    /// The number of neighbouring indices per bucket, as a power of two.
     shift: u32,
 }
 
@@ -56,7 +56,7 @@ impl<T, const BUCKETS: usize> BatchBuffer<T, BUCKETS> {
         self.batches.push((number, std::array::from_fn(|bucket| self.buckets[bucket].len())));
     }
 
-    /// How many values are in batches.
+    /// The number of values in batches.
     fn len(&self) -> usize {
         let Some((_, first)) = self.batches.first() else { return 0 };
         self.buckets.iter().zip(first).map(|(values, start)| values.len() - start).sum()
@@ -81,8 +81,8 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         }
     }
 
-    /// Drops what a run left, and makes room for the threads of a pool. So many neighbours are in one
-    /// bucket, a power of two.
+    /// Drops what a run left, and allocates buffers for the threads of a pool. A bucket holds this many
+    /// neighbouring indices, a power of two.
     pub(super) fn begin_run(&mut self, pool: &Pool, neighbours: u32) {
         self.clear();
         let count = 2 * pool.parallelism();
@@ -92,8 +92,8 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         }
     }
 
-    /// Drops all values. They are out of their batches first, so that the drop of one that panics
-    /// meets everything in order, and what it leaves belongs to no batch.
+    /// Drops all values. They are removed from their batches first, so that a value whose drop panics
+    /// finds consistent buffers, and values left over by that belong to no batch.
     fn clear(&mut self) {
         (self.first_batch, self.next_batch) = (0, 0);
         self.lent.iter_mut().for_each(|buffer| buffer.get_mut().batches.clear());
@@ -116,7 +116,8 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         let number = self.first_batch + batch as u64;
         let mut buffer = self.lent[slot].lock();
         if !buffer.is_before(number) {
-            // A thread begins in the middle of a loop, at its own share, and comes to what is before at the end.
+            // A thread begins in the middle of a loop, at its own share, and comes to earlier batches at
+            // the end.
             drop(buffer);
             buffer = self.lent[self.lent.len() / 2 + slot].lock();
         }
@@ -124,10 +125,10 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         body(&mut buffer)
     }
 
-    /// Adds a value outside of a loop, after all that are there.
+    /// Adds a value outside a loop, after all existing values.
     pub(super) fn push_at(&mut self, index: u32, value: T) {
-        // The number of the next loop's first batch, before which it comes: its buffer is the first
-        // one, and its place in that is before.
+        // The number of the next loop's first batch. The value must come before that batch: it goes into
+        // the first buffer, at an earlier position.
         let number = self.next_batch;
         let buffer = self.lent[0].get_mut();
         if buffer.batches.last().is_none_or(|last| last.0 != number) {
@@ -136,12 +137,12 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
         buffer.push_at(index, value);
     }
 
-    /// How many values were collected.
+    /// The number of collected values.
     pub(super) fn len(&self) -> usize {
         self.lent.iter().map(|buffer| buffer.lock().len()).sum()
     }
 
-    /// All that was collected, in order; it is dropped with the result.
+    /// Returns all values in order; they are dropped with the result.
     pub(super) fn in_order(&mut self) -> InOrder<'_, T, BUCKETS> {
         self.sort();
         self.swap();
@@ -165,12 +166,12 @@ impl<T, const BUCKETS: usize> BatchBuffers<T, BUCKETS> {
     }
 }
 
-/// While it lives, what was collected lies aside, for all threads to look at. When it goes, also by a
-/// panic, the values are dropped and their memory is where the next ones are collected.
+/// While this lives, the buffers are set aside for all threads to read. When it is dropped, also by a
+/// panic, the values are dropped and their memory is reused for collecting.
 pub(super) struct InOrder<'b, T, const BUCKETS: usize>(&'b mut BatchBuffers<T, BUCKETS>);
 
 impl<T, const BUCKETS: usize> InOrder<'_, T, BUCKETS> {
-    /// What is in one bucket, batch by batch.
+    /// The values of one bucket, batch by batch.
     pub(super) fn batches_of(&self, bucket: usize) -> impl Iterator<Item = &[T]> {
         let batches = self.0.order.iter();
         batches.map(move |&(_, slot, batch)| self.0.aside[slot].of(batch, bucket))
@@ -185,11 +186,11 @@ impl<T, const BUCKETS: usize> Drop for InOrder<'_, T, BUCKETS> {
 }
 
 impl<T> BatchBuffers<T, 1> {
-    /// Adds all values to a list, in order.
+    /// Appends all values to a list, in order.
     pub(super) fn move_into(&mut self, list: &mut Vec<T>) {
         self.sort();
         let Self { lent, order, .. } = self;
-        // The first batch of each is at its end then, where values can be taken out.
+        // This puts the first batch of each at its end, where values can be taken out.
         lent.iter_mut().for_each(|buffer| buffer.get_mut().buckets[0].reverse());
         for &(_, slot, batch) in &*order {
             let BatchBuffer { batches, buckets: [values], .. } = lent[slot].get_mut();

@@ -1,4 +1,4 @@
-//! Putting a schedule together.
+//! The builder of a schedule.
 
 use std::any::type_name;
 
@@ -13,11 +13,11 @@ use super::run::Schedule;
 use super::stages;
 use crate::static_graph::Sharing;
 
-/// A schedule in the making.
+/// A builder of schedules.
 #[derive(Debug, Default)]
 pub struct ScheduleBuilder {
     systems: SystemConfig,
-    /// Names of components and resources.
+    /// Functions that return the names of components and resources.
     allowed: Vec<fn(&mut World) -> String>,
     deny_ambiguities: bool,
     deny_missing_resources: bool,
@@ -27,7 +27,7 @@ pub struct ScheduleBuilder {
 }
 
 impl Schedule {
-    /// A schedule in the making.
+    /// Returns a builder without systems.
     #[must_use]
     pub fn builder() -> ScheduleBuilder {
         ScheduleBuilder::default()
@@ -35,8 +35,8 @@ impl Schedule {
 }
 
 impl ScheduleBuilder {
-    /// Adds a system, what is said of a [`Group`](super::Group), or a tuple of these. Between two systems
-    /// that touch the same data and that no order connects, the one that was added first runs first.
+    /// Adds a system, the configuration of a [`Group`](super::Group), or a tuple of these. Of two systems
+    /// with conflicting accesses and no declared order, the one added first runs first.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "adds to a list, as every builder does")]
     pub fn add<Marker>(mut self, system: impl IntoSystem<Marker>) -> Self {
@@ -44,8 +44,8 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Does not list pairs of systems of which no other component than this, or others that are
-    /// allowed, makes an ambiguity.
+    /// Does not report pairs of systems that are ambiguous only about this component, or about others
+    /// that are allowed.
     #[must_use]
     pub fn allow_ambiguities_about<T: Component>(mut self) -> Self {
         self.allowed.push(|world| {
@@ -55,7 +55,7 @@ impl ScheduleBuilder {
         self
     }
 
-    /// The same for a resource.
+    /// Like `allow_ambiguities_about`, for a resource.
     #[must_use]
     pub fn allow_ambiguities_about_resource<T: 'static>(mut self) -> Self {
         self.allowed.push(|_| type_name::<T>().into());
@@ -82,8 +82,8 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Makes it an error of [`build`](Self::build) if a system takes a resource that is not in the
-    /// world by then. A system that runs only under a condition may do so.
+    /// Makes [`build`](Self::build) return an error if a system requires a resource that is not in the
+    /// world by then. A system that runs under a condition is exempt.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -101,11 +101,10 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Runs ambiguous systems in an order that depends on `seed`, and no longer on that of adding.
+    /// Runs ambiguous systems in an order that depends on `seed`, instead of the order of adding.
     ///
-    /// For tests: a game whose result depends on the seed relies on an order that nothing declares.
-    /// What is declared holds all the same, and the commands of a sync point are still played in the
-    /// order of adding.
+    /// For tests: a game whose result depends on the seed relies on an undeclared order. The declared
+    /// order still holds, and the commands of a sync point are still played in the order of adding.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -129,13 +128,13 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Ends the turn of a system that panics, and not the run: what it has recorded is dropped, all
+    /// Makes a panicking system end only itself, not the run: its recorded commands are dropped, all
     /// other systems run, and [`RunReport::panics`](super::RunReport::panics) names it.
     ///
-    /// What it changed before stays, and it runs again in the next tick. So does a system one of whose
-    /// conditions panics; if that is the condition of several systems, they are off for the run.
-    /// For tools and long-lived servers, which rather go on without a system than end. A panic in
-    /// playback goes on all the same.
+    /// Its earlier changes stay, and it runs again in the next tick. The same holds for a system one of
+    /// whose conditions panics; if several systems share that condition, they are skipped for the run.
+    /// For tools and long-lived servers, which prefer to go on without a system. A panic in playback is
+    /// still resumed.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -156,8 +155,7 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Sets whether systems are given to several threads; see [`Sharing`]. Nothing but speed depends
-    /// on it.
+    /// Sets whether systems are given to several threads; see [`Sharing`]. It affects only speed.
     #[must_use]
     pub const fn sharing(mut self, sharing: Sharing) -> Self {
         self.sharing = sharing;
@@ -167,9 +165,9 @@ impl ScheduleBuilder {
     /// Compiles the schedule for a world.
     ///
     /// # Errors
-    /// Returns an error if the order is a cycle, names a system that was not added, a system
-    /// contradicts itself, a condition writes, or there are ambiguities or missing resources and they
-    /// were denied.
+    /// Returns an error if the order is cyclic or names a system that was not added, if a system requests
+    /// conflicting accesses, if a condition writes, or if ambiguities or missing resources exist and are
+    /// denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
         let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         let draft = Draft::new(self.systems);

@@ -1,4 +1,4 @@
-//! Exclusive access of the rows of a system to single entities.
+//! Exclusive access to single entities for the rows of a system.
 
 use formic_ecs::{
     Claim, ClaimError, Claimant, Entity, ExclusivePlan, ExclusiveView, QueryData, World,
@@ -10,26 +10,26 @@ use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use crate::sync::Mutex;
 
-/// Exclusive access of rows to single entities, from all threads of a parallel loop: an
+/// Exclusive access to single entities, for the rows of a parallel loop on all threads: an
 /// [`formic_ecs::ExclusiveView`] whose conflicts end the run.
 ///
-/// In one run of the system each entity is one row's, which may claim it several times. Two rows
-/// that claim one entity are an error every time, on any number of threads, whether or not they meet:
-/// the second of them gets [`ClaimError::Contested`], and when the lookup is dropped, at the end of
-/// the system, it panics with the names of two such rows, the components and the system. So no code
-/// of the system can pass over it. What the run has recorded and sent is dropped as with any panic;
-/// what it has written to components stays, and what lies in the entities in question depends on
-/// timing, so that a game should not go on with it.
+/// In one run of the system each entity belongs to one row, which may claim it several times. Two rows
+/// that claim one entity are an error every time, on any number of threads, whether or not they overlap
+/// in time. The second gets [`ClaimError::Contested`]. When the lookup is dropped, at the end of the
+/// system, it panics with the names of two such rows, the components and the system, so no code of the
+/// system can ignore the error. What the run has recorded and sent is dropped, as with any panic. What it
+/// has written to components stays; the contents of the contested entities depend on timing, so a game
+/// should not go on with them.
 ///
-/// A row shows that it is itself by its [`Claimant`], which the query hands out beside the components
-/// and no code can make, copy, keep, or give to another thread. One query of a system has claimants.
+/// A row proves its identity by its [`Claimant`], which the query yields beside the components, and which
+/// no code can create, copy, keep, or give to another thread. Only one query of a system has claimants.
 ///
-/// Of several conflicts the message names that of the smallest entity, and of its rows the two
-/// smallest. It is the same every time if rows claim the same whether or not they were refused
-/// before. A row that goes home after an error does not claim the rest, so that a conflict over that
-/// shows only in some runs; that there is one shows in all of them.
+/// Of several conflicts, the message names that of the smallest entity, with its two smallest rows. It is
+/// the same every time if rows make the same claims whether or not earlier ones were refused. A row that
+/// returns early after an error does not make its remaining claims, so a conflict over those shows only
+/// in some runs; but that there is a conflict shows in all of them.
 ///
-/// For targets that several rows write to there is [`Scatter`](super::Scatter).
+/// For targets that several rows write to, use [`Scatter`](super::Scatter).
 ///
 /// ```should_panic
 /// use formic_jobs::prelude::*;
@@ -54,7 +54,7 @@ pub struct ExclusiveLookup<'a, Q: QueryData> {
     system: &'a str,
 }
 
-/// What an [`ExclusiveLookup`] keeps from run to run.
+/// The state of an [`ExclusiveLookup`] between runs.
 pub struct ExclusiveState<Q: QueryData> {
     plan: ExclusivePlan<Q>,
     contests: Contests,
@@ -64,14 +64,14 @@ debug_fields!([Q: QueryData] ExclusiveState<Q>: plan);
 
 /// The conflicts of a run.
 struct Contests {
-    /// The names of what is accessed.
+    /// The names of the accessed components.
     components: String,
     first: Mutex<Option<Contest>>,
 }
 
-/// Two rows that have claimed one entity, or twice the row that holds it already: of all such
-/// entities the smallest, and of its rows the two smallest, so that the report does not depend on
-/// which came first.
+/// Two rows that have claimed one entity, or the same row twice if it already holds the entity. Kept for
+/// the smallest such entity and its two smallest rows, so that the report does not depend on which came
+/// first.
 #[derive(Clone, Copy)]
 struct Contest {
     target: Entity,
@@ -98,7 +98,7 @@ impl Contests {
         *first = Some(first.map_or(contest, |first| first.with(contest)));
     }
 
-    /// What to say about the conflicts of the last run, which are forgotten.
+    /// Returns the report of the conflicts of the last run, and forgets them.
     fn take_report(&self) -> Option<String> {
         let Contest { target, rows: [one, other] } = self.first.lock().take()?;
         let components = &self.components;
@@ -136,33 +136,34 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
         context: RunContext<'a>,
     ) -> Result<ExclusiveLookup<'a, Q>, ParamError> {
         let ExclusiveState { plan, contests } = state;
-        // Of a run that has leaked its lookup and panicked.
+        // Left by a run that leaked its lookup and panicked.
         drop(contests.take_report());
         let view = context.cell.claims(plan)?;
         Ok(ExclusiveLookup { view, state: contests, system: user_of(context) })
     }
 
-    /// Where the system has leaked its lookup, so that its drop has said nothing.
+    /// Reports the conflicts if the system has leaked its lookup, whose drop would have done so.
     fn finish(state: &mut ExclusiveState<Q>, context: RunContext<'_>) {
         if let Some(report) = state.contests.take_report() {
             panic!("{} went wrong: {report}", user_of(context));
         }
     }
 
-    /// It remembers nothing but where components are.
+    /// It remembers only the positions of components.
     fn visit_state(_state: &mut ExclusiveState<Q>, _archive: &mut StateArchive<'_>) {}
 }
 
-/// The system, for messages.
+/// The name of the system, for messages.
 fn user_of(context: RunContext<'_>) -> &str {
     context.cell.user().unwrap_or("a system that ran once")
 }
 
 impl<Q: QueryData> ExclusiveLookup<'_, Q> {
-    /// Exclusive access of a row to the components of a target, until the claim is dropped.
+    /// Returns exclusive access for a row to the components of a target, until the claim is dropped.
     ///
     /// # Errors
-    /// Returns the errors of [`ExclusiveView::claim`]. [`ClaimError::Contested`] and [`ClaimError::Held`] end the run as well.
+    /// Returns the errors of [`ExclusiveView::claim`]. [`ClaimError::Contested`] and [`ClaimError::Held`]
+    /// also end the run.
     #[inline]
     pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         self.view.claim(row, target).inspect_err(|error| self.note(row.entity(), error))
@@ -173,7 +174,7 @@ impl<Q: QueryData> ExclusiveLookup<'_, Q> {
         let (target, rows) = match *error {
             ClaimError::Contested { target, rows } => (target, rows),
             ClaimError::Held(target) => (target, [row; 2]),
-            // About the target, which no other row changes.
+            // These are about the target, which no other row changes.
             _ => return,
         };
         self.state.note(Contest { target, rows });
@@ -183,7 +184,7 @@ impl<Q: QueryData> ExclusiveLookup<'_, Q> {
 impl<Q: QueryData> Drop for ExclusiveLookup<'_, Q> {
     fn drop(&mut self) {
         let Some(report) = self.state.take_report() else { return };
-        // A system that panics for another reason says that.
+        // A system that panics for another reason reports that reason.
         assert!(std::thread::panicking(), "{} went wrong: {report}", self.system);
     }
 }

@@ -1,4 +1,4 @@
-//! Recording structural changes inside a system.
+//! Commands: structural changes that a system records.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,14 +11,14 @@ use super::save::StateArchive;
 use super::sink::ParallelSink;
 use crate::sync::Mutex;
 
-/// Structural changes that are made at the next sync point: a
-/// [`CommandBuffer`] of the system's own, and one for each thread of its parallel loops.
+/// Structural changes that are applied at the next sync point: a [`CommandBuffer`] of the system's own,
+/// and one for each thread of its parallel loops.
 ///
-/// The commands of systems are played in the order in which the systems were added; those of one
-/// system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key,
-/// so that what is recorded before a loop, in it, and after it is played in this order. A closure
-/// that is recorded with [`run`](CommandBuffer::run) gets the whole world at the sync point, in its
-/// place in this order.
+/// The commands of different systems are played in the order in which the systems were added, and those
+/// of one system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key,
+/// so that commands recorded before, in and after a loop are played in this order. A closure recorded
+/// with [`run`](CommandBuffer::run) gets the whole world at the sync point, at its position in this
+/// order.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -54,13 +54,13 @@ pub struct Commands<'a> {
     state: &'a mut CommandsState,
 }
 
-/// One buffer for each seat that a batch of a parallel loop can run on.
+/// One buffer for each slot that a batch of a parallel loop can run on.
 #[derive(Debug)]
 pub struct CommandsState {
     world: u64,
     /// The first is the system's own.
     buffers: Vec<CommandBuffer>,
-    /// While a parallel loop runs, its threads' buffers are here.
+    /// The buffers of the threads, while a parallel loop runs.
     lent: Vec<Mutex<CommandBuffer>>,
     /// Whether a parallel loop has begun since they were collected.
     is_lent: bool,
@@ -102,12 +102,12 @@ impl SystemParam for Commands<'_> {
         visit(&mut state.buffers);
     }
 
-    /// Between two runs there are none: a run ends with a sync point.
+    /// Between two runs there are no commands: a run ends with a sync point.
     fn visit_state(_state: &mut CommandsState, _archive: &mut StateArchive<'_>) {}
 }
 
 impl CommandsState {
-    /// Puts the threads' buffers beside the system's own; empty ones come back in their place.
+    /// Puts the threads' buffers beside the system's own, and gives the threads empty ones.
     fn collect(&mut self) {
         // Swapping buffers takes longer than playing empty ones.
         if !std::mem::take(&mut self.is_lent) {
@@ -123,8 +123,8 @@ impl CommandsState {
 impl ParallelSink for Commands<'_> {
     type Slot = CommandBuffer;
 
-    /// A key must not be shared by threads, and each batch is another thread's. What is recorded
-    /// after the loop comes after it.
+    /// Threads must not share a key, and each batch may run on another thread. Commands recorded after
+    /// the loop come after it.
     fn begin_loop(&mut self, batch_count: usize) {
         let state = &mut *self.state;
         state.is_lent = true;

@@ -13,15 +13,16 @@ use super::query::Query;
 use super::save::StateArchive;
 use super::system::System;
 
-/// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
+/// A condition that decides whether a system, or a [`Group`](super::Group), runs in a tick.
 ///
-/// A function with the arguments of a system that returns `bool` is a condition, if it only reads;
-/// so are [`any_entity`], [`resource_exists`], [`resource_changed`], [`on_event`](super::on_event), and what
-/// [`not`](IntoCondition::not), [`and`](IntoCondition::and) and [`or`](IntoCondition::or) make of others.
+/// A function with the parameters of a system that returns `bool` and only reads is a condition. So are
+/// [`any_entity`], [`resource_exists`], [`resource_changed`], [`on_event`](super::on_event), and
+/// combinations by [`not`](IntoCondition::not), [`and`](IntoCondition::and) and
+/// [`or`](IntoCondition::or).
 ///
-/// A condition is evaluated right before the system, where its turn has come: after everything that
-/// the system waits for. Of several conditions the first that is false decides, and the others are
-/// not asked. What they read orders the system as if it read it itself.
+/// A condition is evaluated right before the system, after everything that the system waits for.
+/// Conditions are evaluated in order up to the first that is false. The reads of a condition order the
+/// system like its own reads.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -61,24 +62,24 @@ impl fmt::Debug for Condition {
     }
 }
 
-/// What a condition does.
+/// The behaviour of a condition.
 trait Test: Send {
     fn initialize(&mut self, world: &mut World) -> SystemAccess;
 
     fn holds(&mut self, context: RunContext<'_>) -> bool;
 
-    /// Saves or loads what it keeps from one evaluation to the next.
+    /// Saves or loads the state between evaluations.
     fn visit_state(&mut self, archive: &mut StateArchive<'_>);
 }
 
 impl Condition {
-    /// What it is called in explanations.
+    /// Returns the name of the condition in explanations.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same under another name.
+    /// Returns the same condition under another name.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
@@ -101,7 +102,7 @@ impl Condition {
     }
 }
 
-/// What can be a [`Condition`]: one, or a function that returns `bool` and only reads.
+/// A type that can be a [`Condition`]: one, or a function that returns `bool` and only reads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition",
     label = "not a condition",
@@ -111,21 +112,21 @@ pub trait IntoCondition<Marker>: Sized {
     /// The condition.
     fn into_condition(self) -> Condition;
 
-    /// Holds where both do. The other one is not asked where this one does not hold.
+    /// Holds if both hold. `other` is evaluated only if this one holds.
     fn and<Other>(self, other: impl IntoCondition<Other>) -> Condition {
         let parts = [self.into_condition(), other.into_condition()];
         let name = format!("({} and {})", parts[0], parts[1]);
         Condition::with(name, Combined { parts, decide: |holds| holds(0) && holds(1) })
     }
 
-    /// Holds where one of them does. The other one is not asked where this one holds.
+    /// Holds if one of them holds. `other` is evaluated only if this one does not hold.
     fn or<Other>(self, other: impl IntoCondition<Other>) -> Condition {
         let parts = [self.into_condition(), other.into_condition()];
         let name = format!("({} or {})", parts[0], parts[1]);
         Condition::with(name, Combined { parts, decide: |holds| holds(0) || holds(1) })
     }
 
-    /// Holds where this one does not.
+    /// Holds if this one does not.
     fn not(self) -> Condition {
         let parts = [self.into_condition()];
         Condition::with(format!("not {}", parts[0]), Combined { parts, decide: |holds| !holds(0) })
@@ -173,7 +174,7 @@ where
     }
 }
 
-/// Conditions, and what they make of each other: `decide` asks them by their places.
+/// Several conditions combined: `decide` evaluates them by index.
 struct Combined<const COUNT: usize> {
     parts: [Condition; COUNT],
     decide: fn(&mut dyn FnMut(usize) -> bool) -> bool,
@@ -195,7 +196,7 @@ impl<const COUNT: usize> Test for Combined<COUNT> {
     }
 }
 
-/// Whether any entity passes a filter.
+/// Holds if any entity passes a filter.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -214,15 +215,15 @@ pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
         .named(format!("any_entity::<{}>", name::of_type(type_name::<F>())))
 }
 
-/// Whether the world has a resource of this type.
+/// Holds if the world has a resource of this type.
 #[must_use]
 pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
     of_resource::<T>("resource_exists", false, |version, _seen| version.is_some())
 }
 
-/// Whether a resource was put into the world or written since this condition was evaluated last;
-/// the first time, whether it is there, and so the first time after the world was restored. A system that takes a [`ResMut`](super::ResMut) writes once
-/// it uses it to change something, not before.
+/// Holds if a resource was inserted or written since this condition was last evaluated. At the first
+/// evaluation, and at the first after the world was restored, it holds if the resource exists. A
+/// [`ResMut`](super::ResMut) counts as a write once the system uses it mutably, not before.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -249,12 +250,12 @@ pub fn resource_changed<T: Send + Sync + 'static>() -> Condition {
 }
 
 struct OfResource<T> {
-    /// Given the version of the resource, and when this was evaluated last.
+    /// Takes the version of the resource, and the version at the last evaluation.
     ask: fn(Option<u64>, u64) -> bool,
-    /// Whether it depends on what others write, and not only on what is there.
+    /// Whether it depends on the writes of others, and not only on existence.
     reads: bool,
     seen: u64,
-    /// After which restoring of the world that was.
+    /// The number of the last restoring of the world that it has seen.
     restored: u64,
     marker: std::marker::PhantomData<fn() -> T>,
 }
@@ -281,7 +282,7 @@ impl<T: Send + Sync + 'static> Test for OfResource<T> {
     fn holds(&mut self, context: RunContext<'_>) -> bool {
         let cell = context.cell;
         if cell.restored() != self.restored {
-            // Versions have begun anew: all may have changed.
+            // Versions have restarted: anything may have changed.
             (self.seen, self.restored) = (0, cell.restored());
         }
         let version = if self.reads {

@@ -1,4 +1,4 @@
-//! Systems with their place in the order.
+//! Systems with their position in the order.
 
 use std::any::TypeId;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use super::group::{Group, Placement, Set, SetConfig, StepKind, Target};
 use super::rate::Rate;
 use super::system::System;
 
-/// What can be added to a schedule: a function with the right arguments, a [`SystemConfig`], a
+/// A type that can be added to a schedule: a function with suitable parameters, a [`SystemConfig`], a
 /// [`Group`], or a tuple of up to twelve of these.
 ///
-/// The methods say where and when. On a tuple they are about all of its parts. To add a group adds no
-/// systems, but what is said of it, which may be said in several places.
+/// The methods configure order and conditions. On a tuple they apply to all of its parts. Adding a group
+/// adds no systems, only the configuration of the group, which may be given in several places.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -36,21 +36,21 @@ use super::system::System;
     note = "more arguments go into a struct that derives `SystemParam`"
 )]
 pub trait IntoSystem<Marker>: Sized {
-    /// The systems with their place in the order.
+    /// Returns the systems with their position in the order.
     fn into_config(self) -> SystemConfig;
 
-    /// Runs it after another function, or after a [`Group`], and after their commands.
+    /// Runs it after another function or a [`Group`], and after their commands are played.
     fn after<Other: 'static>(self, other: Other) -> SystemConfig {
         self.into_config().placed(|place| place.after.push((Target::of(&other), StepKind::Synced)))
     }
 
-    /// Runs it before another function, or before a [`Group`], which see what its commands change.
+    /// Runs it before another function or a [`Group`], which see the effects of its commands.
     fn before<Other: 'static>(self, other: Other) -> SystemConfig {
         self.into_config().placed(|place| place.before.push((Target::of(&other), StepKind::Synced)))
     }
 
-    /// Like [`after`](Self::after), but the commands of the others may still wait to be played:
-    /// this order alone asks for no sync point.
+    /// Like [`after`](Self::after), but the commands of the others may be played later: this order alone
+    /// creates no sync point.
     fn after_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
         self.into_config()
             .placed(|place| place.after.push((Target::of(&other), StepKind::Unsynced)))
@@ -62,39 +62,40 @@ pub trait IntoSystem<Marker>: Sized {
             .placed(|place| place.before.push((Target::of(&other), StepKind::Unsynced)))
     }
 
-    /// Runs it only in ticks in which the [condition](Condition) holds. A condition for several
-    /// systems, or of a [`Group`], is evaluated once, before the first of them.
+    /// Runs it only in ticks in which the [condition](Condition) holds. The condition of several systems,
+    /// or of a [`Group`], is evaluated once, before the first of them.
     fn run_if<Condition>(self, condition: impl IntoCondition<Condition>) -> SystemConfig {
         self.into_config().with_condition(condition.into_condition())
     }
 
-    /// Makes it a part of a group.
+    /// Adds it to a group.
     fn in_group(self, group: Group) -> SystemConfig {
         self.into_config().placed(|place| place.sets.push(Set::Group(group)))
     }
 
-    /// Runs it every so many ticks, beginning with the first.
+    /// Runs it every `ticks` ticks, beginning with the first.
     ///
     /// # Panics
-    /// Panics if that is every 0 ticks, or more than 65,536 and the system is
-    /// [staggered](Self::staggered); and if it is a [`Group`], which has no rate, as are
+    /// Panics if `ticks` is 0, or if it is more than 65,536 and the system is
+    /// [staggered](Self::staggered). Panics if this is a [`Group`], which has no rate; the same holds for
+    /// [`phase`](Self::phase) and `staggered`.
     /// [`phase`](Self::phase) and `staggered`.
     fn every(self, ticks: u32) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.every(ticks))
     }
 
-    /// Begins so many ticks later, for what runs [`every`](Self::every) few ticks.
+    /// Delays a system that runs [`every`](Self::every) few ticks by `ticks` ticks.
     fn phase(self, ticks: u32) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.phase(ticks))
     }
 
-    /// Spreads the entities over the ticks of [`every`](Self::every): the system runs in each tick,
-    /// and its [`Query`](super::Query) arguments walk a part of the entities, so that each entity
-    /// comes up once in that many ticks, always at the same distance.
+    /// Spreads the entities over the ticks of [`every`](Self::every): the system runs in each tick, and
+    /// its [`Query`](super::Query) parameters visit a part of the entities, so that each entity is
+    /// visited once in that many ticks, at constant intervals.
     ///
-    /// Which part an entity belongs to is a matter of its index alone. What is asked about one
-    /// entity is not narrowed, and [`Query::all`](super::Query::all) is the whole query. `Changed` and
-    /// `Added` find what is new since the same part came up last.
+    /// The part of an entity depends only on its index. Access to single entities is not restricted, and
+    /// [`Query::all`](super::Query::all) is the whole query. `Changed` and `Added` match what is new
+    /// since the same part was last visited.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -117,14 +118,13 @@ pub trait IntoSystem<Marker>: Sized {
     /// ```
     ///
     /// # Panics
-    /// Panics if it runs every more than 65,536 ticks.
+    /// Panics if the system runs less often than every 65,536 ticks.
     fn staggered(self) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.staggered())
     }
 
-    /// Says that it does not matter which of it and the others runs first, so that the pair is not
-    /// listed in [`Schedule::ambiguities`](super::Schedule::ambiguities). They keep the order of
-    /// adding all the same.
+    /// Declares that the order of this and the others does not matter, so that the pair is not listed in
+    /// [`Schedule::ambiguities`](super::Schedule::ambiguities). They still run in the order of adding.
     ///
     /// # Panics
     /// Panics if it is a [`Group`]; the others may be one.
@@ -133,8 +133,8 @@ pub trait IntoSystem<Marker>: Sized {
         self.into_config().for_systems(|member| member.ambiguous_with.push(target))
     }
 
-    /// Says that it is meant to run after all that was added before it and touches the same data, unless
-    /// another order is declared: such pairs are not listed in
+    /// Declares that this is meant to run after everything added before it with conflicting accesses,
+    /// unless another order is declared. Such pairs are not listed in
     /// [`Schedule::ambiguities`](super::Schedule::ambiguities).
     ///
     /// ```
@@ -155,13 +155,13 @@ pub trait IntoSystem<Marker>: Sized {
         self.into_config().for_systems(|member| member.is_after_earlier = true)
     }
 
-    /// Runs the parts of a tuple one after the other, each after the commands of the one before; the
-    /// systems of a [`Group`] in the order of adding.
+    /// Runs the parts of a tuple one after the other, each after the commands of the previous one; for a
+    /// [`Group`], runs its systems in the order of adding.
     fn chain(self) -> SystemConfig {
         self.into_config().chained(StepKind::Synced)
     }
 
-    /// Runs the parts of a tuple one after the other; their commands are played when they will.
+    /// Runs the parts of a tuple one after the other, without waiting for their commands to be played.
     fn chain_ignoring_commands(self) -> SystemConfig {
         self.into_config().chained(StepKind::Unsynced)
     }
@@ -222,7 +222,7 @@ tuples_of_systems!(
     (J MJ j), (K MK k), (L ML l)
 );
 
-/// Systems and groups, and their place in the order.
+/// Systems and groups, and their position in the order.
 #[derive(Default)]
 pub struct SystemConfig {
     pub(super) items: Vec<Item>,
@@ -230,7 +230,7 @@ pub struct SystemConfig {
     parts: Vec<Range<usize>>,
 }
 
-/// A system, or what is said of a set.
+/// A system, or the configuration of a set.
 pub(super) enum Item {
     System(Member),
     Set(SetConfig),
@@ -242,7 +242,7 @@ pub(super) struct Member {
     pub(super) system: Box<dyn System>,
     pub(super) place: Placement,
     pub(super) ambiguous_with: Vec<Target>,
-    /// Whether it is no ambiguity that it runs after what was added before.
+    /// Whether running after everything added before it is not reported as an ambiguity.
     pub(super) is_after_earlier: bool,
     pub(super) rate: Rate,
 }
@@ -265,13 +265,14 @@ impl SystemConfig {
         Self { items: vec![item], parts: Vec::new() }
     }
 
-    /// A system that is not a function. Others are ordered by it with a value of the same type.
+    /// Adds a system that is not a function. Other systems are ordered relative to it by a value of the
+    /// same type.
     #[must_use]
     pub fn of<S: System + 'static>(system: S) -> Self {
         Self::of_kind(TypeId::of::<S>(), Box::new(system))
     }
 
-    /// Adds all of another one, as one part.
+    /// Appends all items of another config, as one part.
     pub(super) fn append(&mut self, other: Self) {
         let start = self.items.len();
         self.items.extend(other.items);
@@ -287,7 +288,7 @@ impl SystemConfig {
         for item in &mut self.items {
             match item {
                 Item::System(member) => change(member),
-                // It has only the condition of systems that are there as well.
+                // It only has the condition of systems that are present as well.
                 Item::Set(SetConfig { set: Set::Tuple(_), .. }) => {}
                 Item::Set(SetConfig { set, .. }) => {
                     panic!("{} is no system: say this of its systems", set.name())
@@ -304,7 +305,8 @@ impl SystemConfig {
         }
         let mut config = SetConfig::of(Set::of_tuple());
         config.place.conditions.extend(condition);
-        // After what all of them come after, and in what all of them are in.
+        // It runs after everything that all of them run after, and is in every set that all of them are
+        // in.
         let all: Vec<_> = places(&mut self.items).collect();
         config.place.after = common(all.iter().map(|place| &place.after));
         config.place.sets = common(all.iter().map(|place| &place.sets));
@@ -334,7 +336,7 @@ fn places(items: &mut [Item]) -> impl Iterator<Item = &mut Placement> {
     })
 }
 
-/// What is in all lists, in the order of the first.
+/// The elements that all lists contain, in the order of the first.
 fn common<'a, T: Copy + PartialEq + 'a>(mut lists: impl Iterator<Item = &'a Vec<T>>) -> Vec<T> {
     let mut common = lists.next().cloned().unwrap_or_default();
     lists.for_each(|list| common.retain(|it| list.contains(it)));

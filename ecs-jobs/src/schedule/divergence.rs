@@ -1,4 +1,4 @@
-//! A search for the tick, the system and the value in which two runs of a game part.
+//! A search for the tick, the system and the value at which two runs of a game diverge.
 
 use std::convert::Infallible;
 
@@ -11,26 +11,26 @@ use crate::pool::Pool;
 /// A game at its start, to be run by [`Divergence::search`].
 #[derive(Debug)]
 pub struct Rerun {
-    /// Its world.
+    /// The world of the game.
     pub world: World,
-    /// Its systems.
+    /// The systems of the game.
     pub schedule: Schedule,
-    /// The threads that it runs on.
+    /// The threads that the game runs on.
     pub pool: Pool,
 }
 
-/// A game that can be run tick by tick, and system by system: what [`Divergence::search`] compares.
+/// A game that can be run tick by tick and system by system, for [`Divergence::search`] to compare.
 pub trait SteppedGame {
-    /// Its entities.
+    /// Returns the world of the game.
     fn world(&self) -> &World;
 
-    /// Its systems.
+    /// Returns the schedule of the game.
     fn schedule(&self) -> &Schedule;
 
-    /// Lives a tick.
+    /// Runs a tick.
     fn tick(&mut self);
 
-    /// Takes one step of a tick, as [`Schedule::step`] does.
+    /// Runs one step of a tick, as [`Schedule::step`] does.
     fn step(&mut self) -> Step;
 }
 
@@ -52,8 +52,8 @@ impl SteppedGame for Rerun {
     }
 }
 
-/// Where two runs that should have been equal part: the tick, the system, and what of which entity
-/// is different after it.
+/// The point at which two runs that should be equal diverge: the tick, the system, and the entity and
+/// value that differ after it.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -84,10 +84,10 @@ impl SteppedGame for Rerun {
 pub struct Divergence {
     /// The tick, counted from 0.
     pub tick: u64,
-    /// The system behind which they differ, or the sync point. None where they differ only if the
-    /// systems of a tick run beside each other, not one by one.
+    /// The system or sync point after which they differ. `None` if they differ only when the systems of a
+    /// tick run in parallel, not one by one.
     pub after: Option<String>,
-    /// What is different; the first run is *here*.
+    /// The difference; the first run is *here*.
     pub difference: Difference,
 }
 
@@ -96,21 +96,21 @@ display_text! { Divergence:
     Self { tick, after: None, difference } => "tick {tick}, and only when systems run beside each other: {difference}";
 }
 
-/// How many ticks lie between comparisons as long as nothing is known.
+/// The number of ticks between comparisons in the first pass.
 const STRIDE: u64 = 16;
 
-/// How often the search goes back to the start where a run is not the same as itself.
+/// The number of restarts of the search if a run does not repeat itself.
 const ATTEMPTS: usize = 3;
 
 impl Divergence {
-    /// Runs two games side by side for so many ticks, and says where their entities differ first.
-    /// None where they do not. A difference is seen if it is still there at the next comparison: every
+    /// Runs two games side by side for `ticks` ticks, and returns where their entities first differ, or
+    /// `None` if they do not. A difference is found if it is still present at the next comparison: every
     /// sixteenth tick, and at the end.
     ///
-    /// Each function gives a game at its start, and is called a few times: the ticks before the
-    /// difference are run again, and from there on system by system. What is compared is the
-    /// [hashes of all chunks](HashTree), so entities that are visited in another order differ as
-    /// well. Resources are not compared; what they lead to is.
+    /// Each function returns a game at its start, and is called a few times: the ticks before the
+    /// difference are run again, and from there on system by system. The search compares the [hashes of
+    /// all chunks](HashTree), so entities that are visited in another order also differ. Resources are
+    /// not compared; their effects on entities are.
     ///
     /// # Panics
     /// Panics if a system does, and if a schedule has no systems.
@@ -123,7 +123,7 @@ impl Divergence {
         found.unwrap_or_else(|error: Infallible| match error {})
     }
 
-    /// As [`search`](Self::search), for games that may fail to begin: those that are read from files.
+    /// Like [`search`](Self::search), for games whose start may fail, such as those read from files.
     ///
     /// # Errors
     /// Returns an error if one of the functions does.
@@ -140,7 +140,7 @@ impl Divergence {
             let mut pair = Pair(here()?, there()?);
             (0..from).for_each(|_| pair.tick());
             if pair.difference().is_some() {
-                // A run that differs from itself: it is gone through whole.
+                // This run does not repeat itself: step through all of it.
                 from = 0;
                 continue;
             }
@@ -174,7 +174,7 @@ impl<G: SteppedGame> Pair<G> {
         HashTree::of(self.0.world()) == HashTree::of(self.1.world())
     }
 
-    /// The last of the compared ticks before which they are equal, if they come to differ.
+    /// The last compared tick before which they are equal, if they diverge.
     fn last_equal(&mut self, ticks: u64) -> Option<u64> {
         let mut equal = 0;
         for tick in 0..ticks {
@@ -189,7 +189,7 @@ impl<G: SteppedGame> Pair<G> {
         (!self.is_equal()).then_some(equal)
     }
 
-    /// Lives a tick system by system, up to the first that leaves a difference.
+    /// Runs a tick system by system, up to the first that leaves a difference.
     fn step_through(&mut self, tick: u64) -> Option<Divergence> {
         loop {
             let step = self.0.step();

@@ -1,4 +1,4 @@
-//! All that was said of systems and groups, in numbers.
+//! A draft of a schedule: the configuration of systems and groups, by number.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +8,27 @@ use super::error::ScheduleError;
 use super::group::{Placement, Set, SetConfig, StepKind, Target};
 use super::name;
 
-/// What a node of the graph is.
+/// The role of a node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DraftNode {
     /// A member, by its number.
     Member(usize),
-    /// The conditions of a set, by its number: its beginning.
+    /// The shared conditions of a set, by its number; it begins the set.
     SharedCondition(usize),
 }
 
-/// All that was said, in numbers.
+/// The configuration of systems and groups, by number.
 pub(super) struct Draft {
     pub(super) members: Vec<Member>,
     pub(super) sets: Vec<SetConfig>,
-    /// For each member, the sets that it is in, at whatever depth.
+    /// For each member, the sets that contain it, at any depth.
     pub(super) around_members: Vec<Vec<usize>>,
-    /// The same for each set.
+    /// For each set, the sets that contain it, at any depth.
     pub(super) around_sets: Vec<Vec<usize>>,
-    /// In the order of adding; the conditions of a set before the first of its systems.
+    /// In the order of adding; the conditions of a set precede the first of its systems.
     pub(super) nodes: Vec<DraftNode>,
     member_nodes: Vec<usize>,
-    /// For each set, the node or boundary before everything in it, and the boundary behind.
+    /// For each set, the node or boundary before everything in it, and the boundary after it.
     set_ends: Vec<[usize; 2]>,
 }
 
@@ -83,7 +83,7 @@ impl Draft {
         Self { members, sets, around_members, around_sets, nodes, member_nodes, set_ends }
     }
 
-    /// Those of some sets that have conditions and systems, the largest first.
+    /// Those of the given sets that have conditions and systems, the largest first.
     pub(super) fn shared_conditions_of(&self, sets: &[usize]) -> Vec<usize> {
         let has_shared_condition = |&&set: &&usize| self.set_ends[set][0] < self.nodes.len();
         let mut shared_conditions: Vec<_> =
@@ -125,7 +125,7 @@ impl Draft {
             let [begin, end] = self.set_ends[set];
             self.place(&config.place, [begin, end], &|| config.set.name(), &mut steps)?;
             let mut add = |first, second| steps.push((first, second, StepKind::Synced));
-            // Also where it is empty.
+            // Also for an empty set.
             add(begin, end);
             for &outer in &self.around_sets[set] {
                 let [outer_begin, outer_end] = self.set_ends[outer];
@@ -144,7 +144,7 @@ impl Draft {
         Ok(steps)
     }
 
-    /// Adds the steps that something was placed by: from others to its beginning, and from its end to
+    /// Adds the steps that were declared for an item: from others to its beginning, and from its end to
     /// others.
     fn place(
         &self,
@@ -164,13 +164,13 @@ impl Draft {
         Ok(())
     }
 
-    /// The nodes that are meant to run after all that was added before them.
+    /// The nodes that are meant to run after everything added before them.
     pub(super) fn after_earlier(&self) -> Vec<usize> {
         let members = self.members.iter().zip(&self.member_nodes);
         members.filter(|(member, _)| member.is_after_earlier).map(|(_, &node)| node).collect()
     }
 
-    /// The pairs of nodes that were said to be ambiguous on purpose; the smaller number first.
+    /// The pairs of nodes that were declared ambiguous on purpose, the smaller number first.
     pub(super) fn silenced(&self) -> BTreeSet<(usize, usize)> {
         let mut pairs = BTreeSet::new();
         for (member, &node) in self.members.iter().zip(&self.member_nodes) {
@@ -199,7 +199,7 @@ impl Draft {
         all.filter(|(member, _)| is_meant(member)).map(|(_, &node)| node).collect()
     }
 
-    /// The nodes that stand for a target, or of a group the boundary at its beginning (0) or end (1).
+    /// The nodes of a target; for a group, the boundary at its beginning (0) or end (1).
     fn ends_of(
         &self,
         target: Target,
@@ -219,7 +219,7 @@ impl Draft {
     }
 }
 
-/// The number of a set, which is new if need be.
+/// The number of a set, which is added if it is new.
 fn number_of(set: Set, sets: &mut Vec<SetConfig>) -> usize {
     sets.iter().position(|known| known.set == set).unwrap_or_else(|| {
         sets.push(SetConfig::of(set));
@@ -227,7 +227,7 @@ fn number_of(set: Set, sets: &mut Vec<SetConfig>) -> usize {
     })
 }
 
-/// Some sets, and those around them at whatever depth.
+/// The given sets, and the sets around them at any depth.
 fn all_around(direct: &[usize], outer: &[Vec<usize>]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = direct.to_vec();

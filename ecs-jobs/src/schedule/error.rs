@@ -1,57 +1,57 @@
-//! Errors of a schedule, and of what its systems take.
+//! Errors of a schedule, and of the parameters of its systems.
 
 use std::error::Error;
 
-/// Why a schedule could not be built.
+/// The reason why a schedule could not be built.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// These systems and groups each have to run before the next one, and the last before the
-    /// first.
+    /// These systems and groups must each run before the next one, and the last before the first.
     Cycle {
         /// The systems, in order; the first again at the end.
         systems: Vec<String>,
     },
-    /// A system asks for the same thing twice, once of them to write: in two parameters, or in one query.
+    /// A system requests the same access twice, at least once to write: in two parameters, or in one
+    /// query.
     Contradiction {
         /// The system.
         system: String,
-        /// What it asks for twice.
+        /// The accesses that it requests twice.
         wanted: Vec<String>,
     },
-    /// A system or group is to run before or after one that is not in the schedule.
+    /// A system or group is ordered relative to one that is not in the schedule.
     UnknownSystem {
-        /// The system that asks.
+        /// The system with that order.
         system: String,
-        /// The one it asks for.
+        /// The missing one.
         other: String,
     },
-    /// A system has to run before or after another one, and nothing declares that it does.
+    /// A system must run before or after another one, and no declared order makes it do so.
     Misplaced {
         /// The system.
         system: String,
         /// `before` or `after`.
         side: &'static str,
-        /// The other one.
+        /// The other system.
         other: String,
-        /// How the system is given its place.
+        /// The way to give the system that order.
         how: &'static str,
     },
     /// A condition writes something, or records commands.
     WritingCondition {
         /// The condition.
         condition: String,
-        /// The system that it is for.
+        /// The system that it belongs to.
         system: String,
     },
-    /// Missing resources were denied, and there is one.
+    /// Missing resources are denied, and one is missing.
     MissingResource {
-        /// The system that takes it.
+        /// The system that requires it.
         system: String,
         /// Its type.
         resource: &'static str,
     },
-    /// Ambiguities were denied, and there are some.
+    /// Ambiguities are denied, and there are some.
     Ambiguous {
         /// All of them.
         ambiguities: Vec<Ambiguity>,
@@ -71,8 +71,8 @@ error_text! { ScheduleError:
         ambiguities.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
 }
 
-/// Two systems that touch the same data, and whose order is not declared: they run in the order
-/// in which they were added, unless that contradicts what was declared of others.
+/// Two systems with conflicting accesses and no declared order. They run in the order of adding, unless
+/// that contradicts the declared order of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ambiguity {
     /// The system that runs first.
@@ -88,5 +88,6 @@ display_text! { Ambiguity:
         about.join(", ");
 }
 
-/// Why a parameter cannot be had for a run, in words that complete "the system X cannot run: ...".
+/// The reason why a parameter is not available for a run, in words that complete "the system X cannot
+/// run: ...".
 pub type ParamError = Box<dyn Error + Send + Sync>;

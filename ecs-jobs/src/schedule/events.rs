@@ -14,19 +14,19 @@ use super::param::{RunContext, SystemParam};
 use super::save::{Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes};
 use super::sink::ParallelSink;
 
-/// The events of one type that are there: a resource, which a system with an [`EventWriter`] or an
-/// [`EventReader`] brings along.
+/// The stored events of one type: a resource, which a system with an [`EventWriter`] or an
+/// [`EventReader`] adds.
 ///
 /// # Order
-/// Events lie in the order of the systems that wrote them, and those of one system in the order of
-/// writing, whatever the number of threads. A reader that runs after a writer sees its events in the
-/// same run, one that runs before it in the next run.
+/// Events are in the order of the systems that wrote them, and those of one system in the order of
+/// writing, for any number of threads. A reader that runs after a writer sees its events in the same run;
+/// one that runs before it sees them in the next run.
 ///
 /// # Lifetime
-/// An event is there through the run in which it was written, and the whole next one; another
-/// lifetime is set by [`set_lifetime`](Self::set_lifetime). What a reader has not read by then it
-/// [misses](EventReader::missed). Events grow older with every run of a schedule that writes them; where
-/// no schedule does, with every run of one that reads them.
+/// An event exists through the run in which it was written and the whole next one;
+/// [`set_lifetime`](Self::set_lifetime) sets another lifetime. A reader [misses](EventReader::missed) the
+/// events that it has not read by then. Events age with every run of a schedule that writes them; if no
+/// schedule does, with every run of one that reads them.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -64,12 +64,12 @@ use super::sink::ParallelSink;
 /// ```
 pub struct Events<T> {
     log: VecDeque<T>,
-    /// The number of the first in the log: how many there were before it.
+    /// The number of the first event in the log: how many came before it.
     first: u64,
-    /// What systems have handed on since the log grew older: the version of the system's turn, and
-    /// the number of its first event. By version, which is the order of the systems.
+    /// The writes of systems since the log last aged: the version of the system's turn, and the number of
+    /// its first event. Sorted by version, which is the order of the systems.
     runs: Vec<(u64, u64)>,
-    /// The number of the first event after each of the last times that the log grew older.
+    /// The number of the first event after each of the last agings.
     ages: VecDeque<u64>,
     lifetime: usize,
     has_writers: bool,
@@ -91,24 +91,24 @@ impl<T> Default for Events<T> {
 debug_fields!([T] Events<T>:; len = |it| it.log.len());
 
 impl<T> Events<T> {
-    /// Adds an event, after all that are there.
+    /// Adds an event, after all others.
     pub fn send(&mut self, event: T) {
         self.log.push_back(event);
     }
 
-    /// How many events are there.
+    /// Returns the number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
 
-    /// All events that are there, the oldest first.
+    /// Iterates over all events, oldest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.log.iter()
     }
@@ -118,17 +118,17 @@ impl<T> Events<T> {
         self.drop_before(self.end());
     }
 
-    /// Sets in how many runs an event is there, the one in which it was written included.
+    /// Sets the lifetime of events in runs, including the run in which they are written.
     ///
     /// # Panics
-    /// Panics if that is 0.
+    /// Panics if `runs` is 0.
     pub fn set_lifetime(&mut self, runs: usize) {
         assert!(runs > 0, "an event is there for one run at least");
         self.lifetime = runs;
     }
 
-    /// Makes all events one run older, and drops those that are too old. A schedule does it; this is
-    /// for a host without one.
+    /// Ages all events by one run, and drops those that are too old. A schedule calls it; a host without
+    /// a schedule calls it itself.
     pub fn age(&mut self) {
         self.runs.clear();
         self.ages.push_back(self.end());
@@ -146,13 +146,13 @@ impl<T> Events<T> {
 
     fn drop_before(&mut self, end: u64) {
         let count = end.saturating_sub(self.first);
-        // What is dropped may look: the books are in order by then.
+        // The drop of an event may read these fields: they are consistent by now.
         self.first = self.first.max(end);
         self.log.drain(..usize::try_from(count).expect("they are in the log"));
     }
 
-    /// Adds the events of a system whose turn has this version, before those of later turns that
-    /// were faster.
+    /// Adds the events of a system whose turn has this version, before those of later turns that ended
+    /// earlier.
     fn hand_on(&mut self, version: u64, events: &mut Vec<T>) {
         let count = events.len();
         let later = self.runs.iter().position(|&(other, _)| other > version);
@@ -168,7 +168,7 @@ impl<T> Events<T> {
     }
 }
 
-/// Makes sure that there are events of a type.
+/// Returns the events of a type, added to the world if missing.
 fn ensure<T: Send + Sync + 'static>(world: &mut World) -> &mut Events<T> {
     if world.resource::<Events<T>>().is_err() {
         world.insert_resource(Events::<T>::default());
@@ -176,7 +176,7 @@ fn ensure<T: Send + Sync + 'static>(world: &mut World) -> &mut Events<T> {
     world.resource_mut().expect("it was just made sure of")
 }
 
-/// Makes the events of a type older, for a schedule that `writes` them or only reads them.
+/// Ages the events of a type, for a schedule that `writes` them or only reads them.
 fn age<T: Send + Sync + 'static>(world: &mut World, writes: bool) {
     if let Ok(events) = world.resource_mut::<Events<T>>() {
         if writes || !events.has_writers {
@@ -200,7 +200,7 @@ fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
     });
 }
 
-/// Events in a save: nothing where there is no such resource, or else
+/// The saved form of events: nothing if there is no such resource, or else
 ///
 /// ```text
 ///   version of the resource | number of the first event | lifetime
@@ -212,7 +212,7 @@ impl<T: Send + Sync + 'static> Events<T> {
     fn save(&self, world: &World, rules: &SaveRules) -> Result<Vec<u8>, Unsaved> {
         let version = world.resource_version::<Self>().unwrap_or(0);
         let is_dropped = rules.drops::<T>();
-        // What is dropped counts as read by all.
+        // Dropped events count as read by all readers.
         let first = if is_dropped { self.end() } else { self.first };
         let mut numbers = vec![version, first, self.lifetime as u64, self.runs.len() as u64];
         numbers.extend(self.runs.iter().flat_map(|run| [run.0, run.1.max(first)]));
@@ -225,7 +225,7 @@ impl<T: Send + Sync + 'static> Events<T> {
             Unsaved { what, remedy }
         };
         if !is_dropped {
-            // Also while there are none: whether a game can be saved is not to depend on the moment.
+            // Also if there are no events: whether a game can be saved must not depend on the moment.
             rules.whole::<T>().map_err(|_| unsaved(Unsaved::rule_for_events(type_name::<T>())))?;
             let mut event_bytes = Vec::new();
             for event in &self.log {
@@ -260,7 +260,7 @@ impl<T: Send + Sync + 'static> Events<T> {
             let mut event = bytes.counted()?;
             loaded.log.push_back(rules.read_one(&mut event).filter(|_| event.is_empty())?);
         }
-        // Numbers of events go up, and name events that there were.
+        // Numbers of events increase, and name events that existed.
         let end = loaded.end();
         let is_true = loaded.lifetime > 0
             && bytes.0.is_empty()
@@ -281,15 +281,14 @@ impl<T: Send + Sync + 'static> Events<T> {
     }
 }
 
-/// Writes events of type `T`, as the argument of a system.
+/// Writes events of type `T`, as a parameter of a system.
 ///
-/// Systems that only write do not wait for each other; those that read wait for those that write, or
-/// the other way round, by the order of the schedule. What was written is there for others when the
-/// system has ended; where it panics, it is dropped. A system may read events and write others of the
-/// same type: it reads its own in its next run.
+/// Systems that only write do not wait for each other. Systems that read wait for those that write, or
+/// the other way round, by the order of the schedule. Events become visible to others when the system has
+/// ended; if it panics, they are dropped. A system may read and write events of the same type: it reads
+/// its own in its next run.
 ///
-/// In a parallel loop it is the output of
-/// [`Query::par_for_each_with`](super::Query::par_for_each_with).
+/// In a parallel loop it is an output of [`Query::par_for_each_with`](super::Query::par_for_each_with).
 #[derive(Debug)]
 pub struct EventWriter<'a, T> {
     written: Gather<'a, T>,
@@ -313,7 +312,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
         Ok(EventWriter { written: Gather::fetch(state, context)? })
     }
 
-    /// Between two runs there is nothing that was not handed on.
+    /// Between two runs no events are pending.
     fn visit_state(_state: &mut GatherState<T>, _archive: &mut StateArchive<'_>) {}
 
     fn finish(state: &mut GatherState<T>, context: RunContext<'_>) {
@@ -321,7 +320,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
         if written.is_empty() {
             return;
         }
-        // Others who hand on wait for each other, and the schedule keeps all else away.
+        // Writers wait for each other here, and the schedule excludes all other systems.
         let handed_on = context.pool.one_at_a_time(|| {
             let mut events = context.cell.resource_mut::<Events<T>>()?;
             events.hand_on(context.cell.version(), written);
@@ -339,7 +338,7 @@ impl<T> EventWriter<'_, T> {
 
     /// Writes several events.
     pub fn send_batch(&mut self, events: impl IntoIterator<Item = T>) {
-        // Not `extend`, which would make room for as many as the iterator says.
+        // Not `extend`, which would reserve as many as the iterator claims.
         events.into_iter().for_each(|event| self.send(event));
     }
 }
@@ -387,7 +386,8 @@ pub struct EventCursor {
 }
 
 impl EventCursor {
-    /// The events that were not read yet, each once. What the iterator has not come to stays unread.
+    /// Returns the events that were not read yet, each once. Events that the iterator has not reached
+    /// stay unread.
     pub fn read<'e, T>(
         &'e mut self,
         events: &'e Events<T>,
@@ -397,26 +397,25 @@ impl EventCursor {
         events.log.range(read.min(events.len())..).inspect(|_| self.next += 1)
     }
 
-    /// How many events were dropped, in all, before they were read, as far as
-    /// [`read`](Self::read) has come to know.
+    /// Returns the total number of events that were dropped unread, as of the last [`read`](Self::read).
     #[must_use]
     pub const fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// What it is, as numbers: for those who save a cursor of their own.
+    /// Returns the cursor as numbers, for code that saves cursors itself.
     #[must_use]
     pub const fn to_numbers(&self) -> [u64; 2] {
         [self.next, self.missed]
     }
 
-    /// A cursor that was [saved](Self::to_numbers).
+    /// Creates a cursor from [saved](Self::to_numbers) numbers.
     #[must_use]
     pub const fn from_numbers([next, missed]: [u64; 2]) -> Self {
         Self { next, missed }
     }
 
-    /// Saves or loads what was read, of these events.
+    /// Saves or loads the reading position in these events.
     fn visit_state(&mut self, events: &str, archive: &mut StateArchive<'_>) {
         archive.number(&format!("events read of {events}"), &mut self.next);
         archive.number(&format!("events missed of {events}"), &mut self.missed);
@@ -424,7 +423,7 @@ impl EventCursor {
 
     fn catch_up<T>(&mut self, events: &Events<T>) {
         if self.next > events.end() {
-            // Others have taken the place of those that it knows.
+            // The events that it knows have been replaced by others.
             self.next = events.first;
         }
         self.missed += events.first.saturating_sub(self.next);
@@ -441,7 +440,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
     fn init(world: &mut World, access: &mut SystemAccess) -> EventCursor {
         access.add_resource_read::<Events<T>>();
         declare::<T>(access, false);
-        // What came and went before this reader was there, it has not missed.
+        // Events from before this reader existed do not count as missed.
         EventCursor { next: ensure::<T>(world).first, missed: 0 }
     }
 
@@ -464,36 +463,37 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
 }
 
 impl<T> EventReader<'_, T> {
-    /// The events that this system has not read yet. What the iterator has not come to stays unread.
+    /// Returns the events that this system has not read yet. Events that the iterator has not reached
+    /// stay unread.
     pub fn read(&mut self) -> impl ExactSizeIterator<Item = &T> {
         self.cursor.read(&self.events)
     }
 
-    /// How many there are to read.
+    /// Returns the number of unread events.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::try_from(self.events.end() - self.cursor.next).unwrap_or(usize::MAX)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no unread events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes all as read.
+    /// Marks all events as read.
     pub fn clear(&mut self) {
         self.cursor.next = self.events.end();
     }
 
-    /// How many events were dropped, in all, before this system had read them.
+    /// Returns the total number of events that were dropped before this system read them.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.cursor.missed
     }
 }
 
-/// Whether events of this type were written that this condition has not seen yet.
+/// Holds if events of this type were written that this condition has not seen yet.
 ///
 /// ```
 /// use formic_jobs::prelude::*;

@@ -1,4 +1,4 @@
-//! Functions that get the whole world.
+//! Exclusive systems: functions that get the whole world.
 
 use std::any::type_name;
 use std::fmt;
@@ -13,8 +13,8 @@ use super::save::StateArchive;
 use super::system::System;
 use crate::pool::Pool;
 
-/// A function that takes `&mut World`, and after it up to three [`ExclusiveParam`]s: an *exclusive
-/// system*. Nothing else runs beside it, and all commands of the systems before it have been played.
+/// An *exclusive system*: a function of `&mut World` and up to three [`ExclusiveParam`]s. No other system
+/// runs in parallel, and all commands of earlier systems have been played.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -37,20 +37,20 @@ use crate::pool::Pool;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ExclusiveFunction<Marker>: Send + 'static {
-    /// The arguments after the world, as a tuple.
+    /// The parameters after the world, as a tuple.
     type Params: ExclusiveParam;
 
     /// Calls the function.
     fn call(&mut self, world: &mut World, arguments: <Self::Params as SystemParam>::Item<'_>);
 }
 
-/// A type that can be an argument of an exclusive system, beside the world: [`Local`], and `&Pool`.
+/// A type that can be a parameter of an exclusive system, beside the world: [`Local`] and `&Pool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument beside `&mut World`",
     note = "a function that gets the whole world has besides only `Local` and `&Pool`; resources are asked of the world"
 )]
 pub trait ExclusiveParam: SystemParam {
-    /// The argument.
+    /// Returns the argument.
     fn get<'a>(state: &'a mut Self::State, pool: &'a Pool) -> Self::Item<'a>;
 }
 

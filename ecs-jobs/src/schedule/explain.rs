@@ -1,4 +1,4 @@
-//! Why a system ran, or did not.
+//! Explanations: why a system ran, or did not.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ use super::node::{Node, NodeInfo, Outcome, Role};
 use super::run::Schedule;
 use super::stages::Part;
 
-/// What became of one system in the last run; as a sentence when printed.
+/// The outcome of one system in the last run; it prints as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The system.
     pub system: String,
-    /// The last run. `None` where there was none.
+    /// The tick of the last run; `None` if there was none.
     pub tick: Option<u64>,
-    /// What became of it.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why a system ran, or did not.
+/// The reason why a system ran, or did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Nothing kept it from running.
+    /// It ran.
     Ran,
-    /// It runs every so many ticks, and this was not one of them.
+    /// It runs every few ticks, and this was not one of them.
     NotDue {
-        /// How often it runs, in ticks.
+        /// The interval between its runs, in ticks.
         every: u32,
-        /// In how many ticks it will run.
+        /// The number of ticks until it runs.
         next_in: u32,
     },
     /// A condition of its own did not hold.
@@ -45,14 +45,14 @@ pub enum Reason {
         /// The condition.
         condition: String,
     },
-    /// It panicked, or one of its conditions did.
+    /// It or one of its conditions panicked.
     Panicked,
-    /// Its turn did not come, because of a panic elsewhere.
+    /// It was not reached, because of a panic elsewhere.
     NotReached {
         /// The systems that panicked.
         panicked: Vec<String>,
     },
-    /// The run is being stepped through, and has not come to it.
+    /// The run is being stepped through, and has not reached it.
     NotYet,
     /// The schedule has not run yet.
     NeverRun,
@@ -88,7 +88,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// What became of several systems; one line for each when printed.
+/// The outcomes of several systems; it prints one line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanations(pub Vec<Explanation>);
 
@@ -103,8 +103,8 @@ impl fmt::Display for Explanations {
 }
 
 impl Schedule {
-    /// What became of a system, or of all systems in a [`Group`](super::Group), in the last run: it
-    /// ran, or why it did not.
+    /// Explains the outcome of a system, or of all systems in a [`Group`](super::Group), in the last run:
+    /// it ran, or the reason why it did not.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -130,7 +130,7 @@ impl Schedule {
         self.explain_those(|info| info.is(target))
     }
 
-    /// The same for all systems, in the order of adding.
+    /// Explains the outcomes of all systems, in the order of adding.
     #[must_use]
     pub fn explain_all(&self) -> Explanations {
         self.explain_those(|_| true)
@@ -145,7 +145,7 @@ impl Schedule {
         Explanations(numbers.map(|number| self.explanation(number)).collect())
     }
 
-    /// What came of a node's turn in the last run, if it came.
+    /// The outcome of a node's turn in the last run, if it was reached.
     fn last_outcome(&self, node: usize) -> Option<Outcome> {
         let (tick, outcome) = self.nodes[node].state.lock().last?;
         (tick + 1 == self.tick).then_some(outcome)
@@ -188,8 +188,8 @@ impl Schedule {
         numbers.map(|node| self.nodes[node].info.name.clone()).collect()
     }
 
-    /// The systems and what they touch, their conditions included, in the order of adding. `None` for
-    /// an exclusive one, which may touch everything.
+    /// Returns the systems and their accesses, including those of conditions, in the order of adding. The
+    /// access is `None` for an exclusive system, which may access everything.
     pub fn accesses(&self) -> impl Iterator<Item = (&str, Option<&Access>)> {
         self.nodes.iter().filter_map(|Node { info, .. }| match info.role {
             Role::SharedCondition(_) => None,
@@ -198,7 +198,7 @@ impl Schedule {
         })
     }
 
-    /// The sync points, in the order in which a run comes to them.
+    /// Returns the sync points, in the order of a run.
     #[must_use]
     pub fn sync_points(&self) -> Vec<SyncPoint> {
         let name = |node: usize| self.nodes[node].info.name.clone();
@@ -222,24 +222,25 @@ impl Schedule {
     }
 }
 
-/// Where in a run commands are played: nothing runs meanwhile.
+/// A point of a run at which commands are played and no system runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncPoint {
     /// The systems whose commands are played, in this order.
     pub plays: Vec<String>,
-    /// Why it is there.
+    /// The reason for it.
     pub because: SyncReason,
 }
 
-/// Why there is a sync point.
+/// The reason for a sync point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncReason {
-    /// In each pair the first records commands, and the second was declared to come after it.
+    /// Commands must be visible: in each pair the first system records commands, and the second was
+    /// declared to run after it.
     Order(Vec<(String, String)>),
-    /// The whole world goes to this system next.
+    /// This exclusive system comes next.
     Exclusive(String),
-    /// What was recorded in a run is played in it.
+    /// The end of the run, at which all remaining commands are played.
     EndOfRun,
 }
 

@@ -1,13 +1,13 @@
-//! Systems and the order they run in.
+//! Systems, and the schedule that runs them.
 //!
-//! A *system* is a function whose arguments say what it touches: [`Query`], [`Res`], [`ResMut`],
-//! [`Commands`], [`ComponentLookup`], [`ExclusiveLookup`], [`EnabledLookup`], [`Local`]. A *schedule* is compiled once from
-//! systems into a static graph: declared order, and between two systems that touch the same data
-//! the order in which they were added. What is left runs at the same time. Because no order is left
-//! to chance, the result does not depend on the number of threads.
+//! A *system* is a function whose parameters declare what it accesses: [`Query`], [`Res`], [`ResMut`],
+//! [`Commands`], [`ComponentLookup`], [`ExclusiveLookup`], [`EnabledLookup`], [`Local`]. A *schedule* is
+//! compiled once from systems into a static graph. Its edges are the declared order, and the order of
+//! adding between two systems whose accesses conflict. All other systems run in parallel. Since no order
+//! is left to chance, the result does not depend on the number of threads.
 //!
-//! The changes of commands are made at *sync points*: at the end of a run, and before a system that
-//! was declared to come after one that records commands.
+//! Commands are played back at *sync points*: at the end of a run, and before a system that was declared
+//! to run after one that records commands.
 //!
 //! ```
 //! use formic_ecs::prelude::*;
