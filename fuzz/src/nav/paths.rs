@@ -37,6 +37,7 @@ fn check(terrain: &Terrain, scratch: &mut PathScratch, start: Cell, goal: Cell) 
     let best = dijkstra(terrain.grid(), terrain.rule(), start, goal);
     assert_eq!(best.is_some(), terrain.reachable(start, goal));
     check_any_angle(terrain, scratch, start, goal, best);
+    check_shortest(terrain.grid(), scratch, start, goal);
     let query = PathQuery::new(start, goal);
     let mut path = Path::new();
     for algorithm in [Algorithm::Auto, Algorithm::AStar] {
@@ -49,7 +50,7 @@ fn check(terrain: &Terrain, scratch: &mut PathScratch, start: Cell, goal: Cell) 
     }
 }
 
-/// The way at any angle is found where there is a path, in whatever pieces, and is the shortest one.
+/// The way at any angle is found where there is a path, in whatever pieces, and is no longer.
 fn check_any_angle(
     terrain: &Terrain,
     scratch: &mut PathScratch,
@@ -68,21 +69,40 @@ fn check_any_angle(
     assert_eq!((outcome, &path), (expected, &whole));
     let Some((cost, best)) = outcome.cost().zip(best) else { return };
     assert!(path_cost(terrain.grid(), terrain.rule(), path.cells()).is_ok());
-    assert!(cost <= Cost::from_units(best));
-    // Of a large grid the graph takes seconds.
-    let is_any_angle = terrain.rule() == MoveRule::BothFree;
-    if is_any_angle && terrain.grid().cell_count() <= CELL_COUNT_MAX {
-        let points: Vec<_> = path.points().map(|it| [it.x, it.y].map(f64::from)).collect();
-        let sides = |pair: &[[f64; 2]]| [0, 1].map(|axis| pair[1][axis] - pair[0][axis]);
-        let length: f64 = points.windows(2).map(sides).map(|[x, y]| x.hypot(y)).sum();
-        let shortest = visibility::shortest(terrain.grid(), start, goal).expect("there is a path");
-        assert!((length - shortest).abs() < 1e-9, "{length} for {shortest}");
-        assert!((cost.length() - shortest).abs() < 1e-3, "{cost:?} for {shortest}");
-    }
+    let points: Vec<_> = path.points().collect();
+    let length: f32 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+    let flight = f64::from(start.centre().distance(goal.centre()));
+    let rounding = 1e-3 + 1e-5 * cost.length();
+    assert!(
+        (f64::from(length) - cost.length()).abs() < rounding
+            || terrain.rule() != MoveRule::BothFree
+    );
+    assert!(flight - rounding < cost.length());
+    assert!(cost.length() < Cost::from_units(best).length() + rounding);
 }
 
-/// The most cells of a grid whose ways at any angle are held to the graph of corners.
-const CELL_COUNT_MAX: usize = 250;
+/// The way at any angle is the shortest one: in the first columns and rows, for of a larger grid the graph of corners
+/// takes seconds, and with the opposite part of the grid cut out of what is solid, or few ways would turn.
+fn check_shortest(grid: &Grid, scratch: &mut PathScratch, start: Cell, goal: Cell) {
+    let [width, height] = [grid.width(), grid.height()].map(|side| side.min(SIDE_MAX));
+    let opposite = |cell: Cell| Cell::new(grid.width() - 1 - cell.x, grid.height() - 1 - cell.y);
+    let is_open = |cell| grid.is_open(cell) || grid.is_open(opposite(cell));
+    let part = Grid::from_fn(width.into(), height.into(), is_open);
+    let terrain = Terrain::new(part.expect("it is smaller than a grid"), MoveRule::BothFree);
+    let [start, goal] = [start, goal].map(|cell| Cell::new(cell.x % width, cell.y % height));
+    let query = PathQuery::new(start, goal).by(Algorithm::AnyAngle);
+    let mut path = Path::new();
+    let Some(cost) = scratch.solve(&terrain, &query, &mut path).cost() else { return };
+    let points: Vec<_> = path.points().map(|it| [it.x, it.y].map(f64::from)).collect();
+    let sides = |pair: &[[f64; 2]]| [0, 1].map(|axis| pair[1][axis] - pair[0][axis]);
+    let length: f64 = points.windows(2).map(sides).map(|[x, y]| x.hypot(y)).sum();
+    let shortest = visibility::shortest(terrain.grid(), start, goal).expect("there is a path");
+    assert!((length - shortest).abs() < 1e-9, "{length} for {shortest}");
+    assert!((cost.length() - shortest).abs() < 1e-3, "{cost:?} for {shortest}");
+}
+
+/// The columns and rows of the part of a grid whose ways at any angle are held to the graph of corners.
+const SIDE_MAX: u16 = 11;
 
 /// The units of the best path, cell by cell and without any estimate.
 fn dijkstra(grid: &Grid, rule: MoveRule, start: Cell, goal: Cell) -> Option<u64> {
