@@ -46,7 +46,7 @@ pub const LETTER: Size = FONT_10X20.character_size;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raster {
     size: Size,
-    pixels: Vec<Colour>,
+    pixels: Vec<[u8; 3]>,
 }
 
 impl Raster {
@@ -65,7 +65,7 @@ impl Raster {
             "a picture of {width} by {height} pixels: each side has 1 to {}",
             Self::SIDE_MAX
         );
-        let pixels = vec![background; width as usize * height as usize];
+        let pixels = vec![background.0; width as usize * height as usize];
         Self { size: Size::new(width, height), pixels }
     }
 
@@ -78,7 +78,7 @@ impl Raster {
     /// The colour of a pixel, or `None` outside of the picture.
     #[must_use]
     pub fn get(&self, x: i32, y: i32) -> Option<Colour> {
-        self.index(x, y).map(|index| self.pixels[index])
+        self.index(x, y).map(|index| Colour(self.pixels[index]))
     }
 
     fn index(&self, x: i32, y: i32) -> Option<usize> {
@@ -105,7 +105,7 @@ impl Raster {
     #[inline]
     pub fn dot(&mut self, at: Point, colour: Colour) {
         if let Some(index) = self.index(at.x, at.y) {
-            self.pixels[index] = colour;
+            self.pixels[index] = colour.0;
         }
     }
 
@@ -156,9 +156,8 @@ impl Raster {
         let mut encoder = png::Encoder::new(bytes, self.size.width, self.size.height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        let channels: Vec<u8> = self.pixels.iter().flat_map(|pixel| pixel.0).collect();
         let mut writer = encoder.write_header()?;
-        writer.write_image_data(&channels)?;
+        writer.write_image_data(self.pixels.as_flattened())?;
         writer.finish()
     }
 }
@@ -187,8 +186,8 @@ impl DrawTarget for Raster {
         let area = area.intersection(&self.bounding_box());
         for y in area.rows() {
             if let Some(first) = self.index(area.top_left.x, y) {
-                let colour = Colour([colour.r(), colour.g(), colour.b()]);
-                self.pixels[first..first + area.size.width as usize].fill(colour);
+                let pixel = [colour.r(), colour.g(), colour.b()];
+                self.pixels[first..first + area.size.width as usize].fill(pixel);
             }
         }
         Ok(())
