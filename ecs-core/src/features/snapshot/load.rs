@@ -14,7 +14,7 @@ use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column, ComponentSet}
 use crate::component::{ArchetypeFlags, Component, ComponentId, Despawned, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
-use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
+use crate::error::{DroppedComponent, RestoreError, RestoreReport};
 use crate::features::prefab::Prefab;
 use crate::features::relation::RelationFns;
 use crate::storage::{BlockPool, RowAddress};
@@ -116,16 +116,12 @@ impl Building<'_> {
         }
         for (index, chunk) in image.chunks.iter().enumerate() {
             let columns = image.columns_of(index);
-            // For each column of the archetype, which of the image's it is.
-            let columns: Vec<ColumnImage<'_>> = order.iter().map(|&(_, at)| columns[at]).collect();
-            let loaded = self.load_chunk(archetype, chunk, &columns);
-            loaded.map_err(|failure| match failure {
-                Failure::Value(column) => {
-                    let component = &self.components[image.components[order[column].1]];
-                    RestoreError::InvalidValue { component: component.name.to_string() }
-                }
-                Failure::Handle(error) => error.into(),
-            })?;
+            // For each column of the archetype, which of the image's it is, and its name there.
+            let column = |&(_, at): &(ComponentId, usize)| {
+                (self.components[image.components[at]].name, columns[at])
+            };
+            let columns: Vec<_> = order.iter().map(column).collect();
+            self.load_chunk(archetype, chunk, &columns)?;
         }
         Ok(())
     }
@@ -136,31 +132,35 @@ impl Building<'_> {
         &mut self,
         archetype: ArchetypeId,
         image: &ChunkImage<'_>,
-        columns: &[ColumnImage<'_>],
-    ) -> Result<(), Failure> {
+        columns: &[(&str, ColumnImage<'_>)],
+    ) -> Result<(), RestoreError> {
+        let invalid = |column: usize| {
+            let component = columns[column].0.to_string();
+            RestoreError::InvalidValue { component }
+        };
         let entities: Option<Vec<Entity>> = image.entities().collect();
-        let entities = entities.ok_or(Failure::Handle(contradiction("a row has no entity")))?;
-        let mut sources: Vec<&[u8]> = columns.iter().map(|column| column.values).collect();
+        let entities = entities.ok_or(contradiction("a row has no entity"))?;
+        let mut sources: Vec<&[u8]> = columns.iter().map(|(_, column)| column.values).collect();
         let archetype = self.archetypes.get_mut(archetype);
         let mut loaded = 0;
         while loaded < image.len {
             let before = last_changed(archetype);
             let rest = &entities[loaded..];
             let (first, count) =
-                archetype.load_rows(&mut self.pool, rest, &mut sources).map_err(Failure::Value)?;
-            for (index, column) in columns.iter().enumerate() {
+                archetype.load_rows(&mut self.pool, rest, &mut sources).map_err(invalid)?;
+            for (index, (_, column)) in columns.iter().enumerate() {
                 let before = if first.row == 0 { 0 } else { before[index] };
                 load_marks(archetype, index, column, before, first, loaded..loaded + count);
             }
             for (row, &entity) in rest[..count].iter().enumerate() {
                 let address = RowAddress { chunk: first.chunk, row: first.row + row };
                 let place = archetype.chunks.place(address);
-                move_in(&mut self.entities, Some(entity), place).map_err(Failure::Handle)?;
+                move_in(&mut self.entities, Some(entity), place)?;
             }
             loaded += count;
         }
         match sources.iter().position(|source| !source.is_empty()) {
-            Some(column) => Err(Failure::Value(column)),
+            Some(column) => Err(invalid(column)),
             None => Ok(()),
         }
     }
@@ -198,12 +198,6 @@ fn load_marks(
             marks.versions[slot].set(row, changed, added);
         }
     }
-}
-
-enum Failure {
-    /// The column whose values could not be read.
-    Value(usize),
-    Handle(MalformedSnapshot),
 }
 
 fn bit(bits: &[u8], row: usize) -> bool {
