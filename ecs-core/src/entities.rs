@@ -230,10 +230,9 @@ impl Entities {
     pub(crate) fn clear(&mut self) {
         // From the back, so that slots are used again from the front.
         for index in (0..self.slots.len()).rev() {
-            let generation = self.slots[index].generation;
             let index = u32::try_from(index).expect("slots are fewer than 2^32");
-            if let Some(generation) = live_generation(generation) {
-                self.free(Entity::new(index, generation));
+            if let Some(entity) = self.at(index) {
+                self.free(entity);
             }
         }
     }
@@ -389,11 +388,6 @@ impl Slot {
     fn next_generation(self) -> NonZeroU32 {
         NonZeroU32::new(self.generation & GENERATION_MAX).expect("a generation is never zero")
     }
-}
-
-/// The generation of the entity in a slot.
-fn live_generation(generation: u32) -> Option<NonZeroU32> {
-    NonZeroU32::new(generation).filter(|generation| generation.get() & EMPTY == 0)
 }
 
 #[cfg(test)]

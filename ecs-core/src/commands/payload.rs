@@ -249,6 +249,13 @@ impl<P: Parts> Of<P> {
     };
 }
 
+/// There is one of each type of bundle, or one in each unit of code that names it.
+impl PartialEq for BundleFns {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
+    }
+}
+
 impl BundleFns {
     pub(super) fn of<P: Parts>() -> &'static Self {
         Of::<P>::BUNDLE

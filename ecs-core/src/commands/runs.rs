@@ -10,7 +10,7 @@ use crate::transfer::{Change, MoveContext, NewRows, RowMoves};
 use crate::world::World;
 
 /// What the commands of a run have in common.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Spawn(&'static BundleFns),
     Insert(&'static BundleFns),
@@ -29,18 +29,6 @@ impl Kind {
             Action::SetEnabled(..) | Action::Call(_) | Action::Taken => None,
         }
     }
-
-    #[inline]
-    fn is_that_of(self, action: &Action<Payload>) -> bool {
-        use core::ptr::eq;
-        match (self, action) {
-            (Self::Spawn(mine), Action::Spawn(payload))
-            | (Self::Insert(mine), Action::Insert(payload)) => eq(mine, payload.functions),
-            (Self::Remove(mine), Action::Remove(theirs)) => eq(mine, *theirs),
-            (Self::Despawn, Action::Despawn) => true,
-            _ => false,
-        }
-    }
 }
 
 /// Plays the next command and those after it that are like it, together: the transition is looked up
@@ -52,7 +40,7 @@ impl Kind {
 pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -> usize {
     let first = stream.next;
     let Some(kind) = Kind::of(&stream.at(first).1.action) else { return 0 };
-    if stream.remaining() < 2 || !kind.is_that_of(&stream.at(first + 1).1.action) {
+    if stream.remaining() < 2 || Kind::of(&stream.at(first + 1).1.action) != Some(kind) {
         return 0;
     }
     match kind {
@@ -74,7 +62,7 @@ fn each(
 ) {
     while !stream.is_at_end() {
         let entity = stream.entity(stream.next);
-        let is_like = kind.is_that_of(&stream.at(stream.next).1.action);
+        let is_like = Kind::of(&stream.at(stream.next).1.action) == Some(kind);
         if !is_like || !play(stream, entity) {
             return;
         }

@@ -107,6 +107,6 @@ impl<'w> DynamicBulk<'w> {
             };
             (ArchetypeId(id), rows)
         };
-        Matches(query.matches().iter().map(rows).collect())
+        Matches(query.matches.iter().map(rows).collect())
     }
 }

@@ -193,20 +193,10 @@ impl DynamicQuery {
         }
         Some(DynamicMatch { archetype: index, slots: slots.into(), narrowing: narrowing.into() })
     }
-
-    pub(super) fn terms(&self) -> &[Term] {
-        &self.terms
-    }
-
     /// Whether the bits of a component are handed out.
     pub(super) fn masks(&self, id: ComponentId) -> bool {
         self.filters.iter().any(|filter| filter.id == id && filter.how == How::Mask)
     }
-
-    pub(super) fn matches(&self) -> &[DynamicMatch] {
-        &self.matches
-    }
-
     /// The places of the optional terms.
     pub(super) fn optional_terms(&self) -> impl Iterator<Item = usize> + '_ {
         self.terms.iter().enumerate().filter(|(_, term)| term.optional).map(|(place, _)| place)

@@ -110,9 +110,9 @@ impl<'w> DynamicRows<'w> {
     pub fn mark_written(self) {
         let Self { right, query } = self;
         let source = right.source();
-        for found in query.matches() {
+        for found in &query.matches {
             let chunks = &source.archetypes[found.archetype].chunks;
-            let terms = query.terms().iter().zip(&found.slots);
+            let terms = query.terms.iter().zip(&found.slots);
             for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
                 for chunk in 0..chunks.used_count() {
                     let chunk = ChunkRef { chunks, chunk, window: source.window };
@@ -139,7 +139,7 @@ impl<'w> DynamicRows<'w> {
             };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
         };
-        self.query.matches().iter().map(rows_of).sum()
+        self.query.matches.iter().map(rows_of).sum()
     }
 
     /// What one entity gives.
@@ -148,7 +148,7 @@ impl<'w> DynamicRows<'w> {
     /// Returns an error if the entity is not in the world, or does not match.
     pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
         let location = self.right.source().locate(entity).ok_or(NoSuchEntity(entity))?;
-        let matches = self.query.matches();
+        let matches = &self.query.matches;
         let found = matches
             .binary_search_by_key(&location.archetype.index(), |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
@@ -233,7 +233,7 @@ impl<'w> Walk<'w> {
 
     /// Enters the next chunk, if there is one; `open` is none if none of its rows matches.
     fn open_next(&mut self) -> bool {
-        while let Some(found) = self.query.matches().get(self.next_match) {
+        while let Some(found) = self.query.matches.get(self.next_match) {
             let chunks = &self.source.archetypes[found.archetype].chunks;
             if self.next_chunk < chunks.used_count() {
                 self.open(self.next_match, self.next_chunk, self.ordinal);
@@ -250,7 +250,7 @@ impl<'w> Walk<'w> {
     /// Enters a chunk: looks at its bits once, and stamps what will be written.
     fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
         let (query, window) = (self.query, self.source.window);
-        let found = &query.matches()[found];
+        let found = &query.matches[found];
         let archetype = &self.source.archetypes[found.archetype];
         let (at, mut rows) = self.chunks.open(found.archetype, chunk);
         found.rows(&at, &mut self.matching);
@@ -260,7 +260,7 @@ impl<'w> Walk<'w> {
         }
         let optionals =
             query.optional_terms().map(|term| (term, found.optional_rows(&at, term))).collect();
-        for (term, slot) in query.terms().iter().zip(&found.slots) {
+        for (term, slot) in query.terms.iter().zip(&found.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
                 at.record(slot.column()).stamps().mark(window.version);
             }

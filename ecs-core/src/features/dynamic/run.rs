@@ -68,7 +68,7 @@ impl<'w> DynamicRun<'w> {
     /// A term, and what is known about its column.
     #[inline]
     fn term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
-        let terms = self.query.terms();
+        let terms = &self.query.terms;
         let (wanted, slot) =
             terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
         let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
@@ -165,7 +165,7 @@ impl<'w> DynamicRun<'w> {
         written: usize,
         read: usize,
     ) -> Result<(&mut [u8], &[u8]), TermError> {
-        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
+        let id = |term: usize| self.query.terms.get(term).map(|term| term.info.id);
         if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
             return Err(TermError::SameComponent);
         }
