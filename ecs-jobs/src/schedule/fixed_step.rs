@@ -1,10 +1,10 @@
-//! From time that passes to ticks of a fixed length.
+//! A converter from elapsed time to ticks of a fixed length.
 
 use std::time::Duration;
 
-/// Tells how many ticks of a fixed length are due, given how much time has passed.
+/// Computes the number of due ticks of a fixed length from the time that has passed.
 ///
-/// It reads no clock: the host says what time it is, so that a replay or a test gets the same ticks.
+/// It reads no clock: the host passes the time in, so that a replay or a test gets the same ticks.
 ///
 /// ```
 /// use formic_jobs::FixedStep;
@@ -30,7 +30,7 @@ pub struct FixedStep {
 }
 
 impl FixedStep {
-    /// Ticks of this length; without a limit to how many are due at once.
+    /// Creates a converter with ticks of this length, without a limit to the ticks due at once.
     ///
     /// # Panics
     /// Panics if the length is zero.
@@ -40,21 +40,20 @@ impl FixedStep {
         Self { length, at_most: u32::MAX, waiting: Duration::ZERO, skipped: 0 }
     }
 
-    /// Lets go of what is more than so many ticks at once: a world that cannot keep up slows down,
-    /// rather than having more to do in each frame than in the one before.
+    /// Drops ticks beyond this many at once: a world that cannot keep up slows down, instead of having
+    /// more to do in each frame than in the one before.
     #[must_use]
     pub const fn at_most(self, ticks: u32) -> Self {
         Self { at_most: ticks, ..self }
     }
 
-    /// The length of a tick.
+    /// Returns the length of a tick.
     #[must_use]
     pub const fn length(&self) -> Duration {
         self.length
     }
 
-    /// Takes note that this much time has passed; returns the ticks that are due, as a range that
-    /// counts them.
+    /// Adds elapsed time; returns the due ticks, as a range that counts them.
     pub fn advance(&mut self, elapsed: Duration) -> std::ops::Range<u32> {
         self.waiting = self.waiting.saturating_add(elapsed);
         let length = self.length.as_nanos();
@@ -68,20 +67,20 @@ impl FixedStep {
         0..u32::try_from(granted).unwrap_or(u32::MAX)
     }
 
-    /// The time that has passed since the last tick was due.
+    /// Returns the time since the last tick was due.
     #[must_use]
     pub const fn remainder(&self) -> Duration {
         self.waiting
     }
 
-    /// The same as a part of a tick, from 0 to below 1: how far to draw things on from the last
-    /// tick.
+    /// Returns the remainder as a fraction of a tick, from 0 to below 1, by which to interpolate drawing
+    /// from the last tick.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         self.waiting.as_secs_f64() / self.length.as_secs_f64()
     }
 
-    /// How many ticks were let go in all.
+    /// Returns the total number of dropped ticks.
     #[must_use]
     pub const fn skipped(&self) -> u64 {
         self.skipped

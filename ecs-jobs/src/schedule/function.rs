@@ -16,32 +16,32 @@ use super::system::System;
 /// One that returns nothing is a system; one that returns `bool`, and writes nothing, is a
 /// [condition](super::IntoCondition). [`RunSystem`](super::RunSystem) runs any of them once.
 ///
-/// `Marker` tells the compiler which of the many implementations is meant; it finds it by itself.
+/// `Marker` selects one of many implementations; the compiler infers it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of system parameters",
     note = "it has up to eight arguments; more go into a struct that derives `SystemParam`"
 )]
 pub trait SystemFunction<Marker>: Send + 'static {
-    /// The arguments as a tuple.
+    /// The parameters as a tuple.
     type Params: SystemParam;
-    /// What it returns.
+    /// The return type.
     type Output: 'static;
 
     /// Calls the function.
     fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) -> Self::Output;
 }
 
-/// A function of up to eight arguments, whatever they are.
+/// A function of up to eight parameters of any types.
 ///
-/// As a bound before those that ask what they are it lets the compiler find the signature of a function
-/// whose arguments do not fit, so that it names the one that does not.
+/// As a bound before those that restrict the parameters, it lets the compiler find the signature of a
+/// function whose parameters do not fit, so that the error names the one that does not.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a function of up to eight arguments",
     note = "more arguments go into a struct that derives `SystemParam`"
 )]
 pub trait AnyFunction<Signature> {}
 
-/// A signature whose functions are systems, exclusive ones or others.
+/// A signature whose functions are systems, exclusive or not.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the signature of a system",
     label = "not a system",
@@ -49,14 +49,14 @@ pub trait AnyFunction<Signature> {}
     note = "beside `&mut World` a system has only `Local` and `&Pool`; resources are asked of the world"
 )]
 pub trait SystemSignature<Function> {
-    /// The function as a system.
+    /// Converts the function into a system.
     fn system(function: Function) -> Box<dyn System>;
 }
 
-/// A function with the signature of a system: [`SystemSignature`] the other way round. The compiler
-/// comes to the bound inside when it knows all of the signature, and not as soon as it knows a part.
+/// A function with the signature of a system: the inverse of [`SystemSignature`]. The compiler checks the
+/// bound inside once it knows the whole signature, not as soon as it knows a part.
 pub trait FunctionWith<Signature> {
-    /// The function as a system.
+    /// Converts the function into a system.
     fn into_system(self) -> Box<dyn System>;
 }
 
@@ -95,7 +95,7 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
 
 debug_fields!([Function: SystemFunction<Marker>, Marker] FunctionSystem<Function, Marker>: name);
 
-// Also of those that return something: a condition is told of its world and its state as a system is.
+// Also for functions that return a value: a condition is initialized and saved as a system is.
 impl<Function: SystemFunction<Marker>, Marker> System for FunctionSystem<Function, Marker> {
     fn name(&self) -> &str {
         self.name
@@ -195,8 +195,8 @@ macro_rules! function_system {
             type Output = Output;
 
             fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) -> Output {
-                // Spelled out for the compiler, which else takes the call for one with the
-                // parameters of the first bound.
+                // Spelled out for the compiler, which otherwise infers a call with the parameters of the
+                // first bound.
                 fn inner<Output, $($param),*>(
                     mut function: impl FnMut($($param),*) -> Output,
                     ($($variable,)*): ($($param,)*),

@@ -9,9 +9,9 @@ use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
 use super::sink::ParallelSink;
 
-/// A list that the threads of a parallel loop add to, for the system itself: what
-/// [`EventWriter`](super::EventWriter) is for others. It lies in the order of the loop's chunks and
-/// rows, whatever the number of threads, and is empty when the next run begins.
+/// A list that the threads of a parallel loop add to, for the system itself;
+/// [`EventWriter`](super::EventWriter) is the counterpart for other systems. It is in the order of the
+/// loop's chunks and rows, for any number of threads, and is empty when the next run begins.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -44,13 +44,13 @@ pub struct Gather<'a, T> {
     state: &'a mut GatherState<T>,
 }
 
-/// What a [`Gather`] keeps from run to run, and an [`EventWriter`](super::EventWriter) as well.
+/// The state of a [`Gather`] between runs, and of an [`EventWriter`](super::EventWriter).
 pub struct GatherState<T> {
     collected: BatchBuffers<T, 1>,
     in_order: Vec<T>,
 }
 
-/// What one thread of a parallel loop adds to.
+/// The buffer of one thread of a parallel loop.
 pub type GatherSlot<T> = BatchBuffer<T, 1>;
 
 impl<T> GatherSlot<T> {
@@ -59,14 +59,14 @@ impl<T> GatherSlot<T> {
         self.push_at(0, value);
     }
 
-    /// The same, of an event.
+    /// Adds an event; the same as [`push`](Self::push).
     pub fn send(&mut self, event: T) {
         self.push(event);
     }
 }
 
 impl<T> GatherState<T> {
-    /// What was collected so far, in order.
+    /// Returns the values collected so far, in order.
     pub(super) fn in_order(&mut self) -> &mut Vec<T> {
         self.collected.move_into(&mut self.in_order);
         &mut self.in_order
@@ -85,7 +85,7 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
         GatherState { collected: BatchBuffers::new(), in_order: Vec::new() }
     }
 
-    /// Drops what a run left.
+    /// Drops values left by the previous run.
     fn fetch<'a>(
         state: &'a mut GatherState<T>,
         context: RunContext<'a>,
@@ -100,12 +100,12 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
 }
 
 impl<T> Gather<'_, T> {
-    /// Adds a value, after all that are there.
+    /// Adds a value, after all others.
     pub fn push(&mut self, value: T) {
         self.state.collected.push_at(0, value);
     }
 
-    /// Takes out what has been added, in order.
+    /// Removes and returns the values, in order.
     pub fn drain(&mut self) -> impl ExactSizeIterator<Item = T> {
         self.state.in_order().drain(..)
     }

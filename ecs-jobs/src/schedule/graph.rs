@@ -1,46 +1,46 @@
-//! From systems and their order to a graph without cycles.
+//! The compilation of systems and their order to an acyclic graph.
 
 use super::error::{Ambiguity, ScheduleError};
 use super::group::StepKind;
 use crate::static_graph::{cycle, topological_order};
 
-/// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
-/// them *set boundaries*, two for each group, which stand for its beginning and its end and do nothing.
+/// The input of the compilation: *nodes* (systems, and conditions of groups) in the order of adding,
+/// followed by *set boundaries*, two for each group, which stand for its beginning and its end and do
+/// nothing.
 pub(super) struct Input<'a> {
     pub(super) node_count: usize,
-    /// Of nodes and set boundaries.
+    /// The names of nodes and set boundaries.
     pub(super) names: &'a [String],
     /// The first runs before the second.
     pub(super) declared: &'a [(usize, usize, StepKind)],
-    /// What two nodes both touch, one of them to write.
+    /// The accesses in which two nodes conflict.
     pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
-    /// Whether two nodes were said to be ambiguous on purpose.
+    /// Whether two nodes were declared ambiguous on purpose.
     pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
-    /// The nodes that are meant to run after those before them, where nothing else is declared.
+    /// The nodes that are meant to run after all earlier ones, unless another order is declared.
     pub(super) after_earlier: &'a [usize],
-    /// Whether it does not matter that two nodes are ambiguous about this.
+    /// Whether an ambiguity of two nodes about this is allowed.
     pub(super) is_allowed: &'a dyn Fn(usize, usize, &String) -> bool,
-    /// Pairs of nodes of which the first has to be declared to run before the second, with the error
-    /// where it is not.
+    /// Pairs of nodes of which the first must be declared to run before the second, with the error to
+    /// return otherwise.
     pub(super) expected: &'a [(usize, usize, ScheduleError)],
-    /// All nodes: of two whose order nothing settles, the one that comes first here runs first.
+    /// All nodes: of two nodes without an order, the one that comes first here runs first.
     pub(super) ranking: &'a [usize],
 }
 
-/// Which node waits for which.
+/// The dependencies between nodes.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// For each node, those that wait for it; none that another way makes up for.
+    /// For each node its successors, without redundant edges.
     pub(super) successors: Vec<Vec<usize>>,
-    /// The nodes in one order that keeps all waits: what was added earlier comes earlier, where
-    /// nothing speaks against it.
+    /// The nodes in topological order: in the order of adding, as far as dependencies allow.
     pub(super) order: Vec<usize>,
     /// The declared order and that of conflicts, set boundaries included.
     pub(super) steps: Vec<(usize, usize, StepKind)>,
     pub(super) ambiguities: Vec<Ambiguity>,
 }
 
-/// Row by row, whether there is a way from one to another, as bits.
+/// A bit matrix: row by row, whether there is a path from one node to another.
 #[derive(Clone)]
 struct Reachability {
     words: usize,
@@ -61,12 +61,12 @@ impl Reachability {
         &self.bits[from * self.words..][..self.words]
     }
 
-    /// Adds a step, and all ways that it makes.
+    /// Adds a step, and all paths that it creates.
     fn add(&mut self, from: usize, to: usize) {
         let mut gained = self.row(to).to_vec();
         gained[to / 64] |= 1 << (to % 64);
         for start in 0..self.bits.len() / self.words {
-            // Who reaches `to` reaches what comes after it as well.
+            // A node that reaches `to` also reaches the nodes after it.
             if self.has(start, to) || (start != from && !self.has(start, from)) {
                 continue;
             }
@@ -75,7 +75,7 @@ impl Reachability {
         }
     }
 
-    /// Column by column, of those below `count`.
+    /// The transposed matrix of the nodes below `count`.
     fn transposed(&self, count: usize) -> Self {
         let mut other = Self { words: self.words, bits: vec![0; self.bits.len()] };
         for from in 0..count {
@@ -87,14 +87,14 @@ impl Reachability {
     }
 }
 
-/// Compiles the graph: the declared steps, and between nodes in conflict that no way connects a
-/// step in the order of adding.
+/// Compiles the graph: the declared steps, and a step in the order of adding between conflicting nodes
+/// that no path connects.
 pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     let next = next_of(input, input.declared);
     let cycle = cycle(&next, &topological_order(&next));
     if !cycle.is_empty() {
         let mut systems: Vec<_> = cycle.into_iter().map(|at| input.names[at].clone()).collect();
-        // Tuples have no name, and the beginning and the end of a group the same.
+        // Tuples have no name, and the beginning and the end of a group share one.
         systems.pop();
         systems.retain(|name| !name.is_empty());
         systems.dedup();
@@ -128,7 +128,7 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
             if about.is_empty() {
                 continue;
             }
-            // What was added earlier may have settled their order by way of others already.
+            // Earlier steps may have ordered them through other nodes already.
             let (first, second) =
                 if reach.has(second, first) { (second, first) } else { (first, second) };
             if !reach.has(first, second) {
@@ -147,15 +147,15 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     Ok(Graph { successors, order, steps, ambiguities })
 }
 
-/// For each node and set boundary, those that come after it by one of these steps.
+/// For each node and set boundary, the ones after it by one of these steps.
 fn next_of(input: &Input<'_>, steps: &[(usize, usize, StepKind)]) -> Vec<Vec<usize>> {
     let mut next = vec![Vec::new(); input.names.len()];
     steps.iter().for_each(|&(from, to, _)| next[from].push(to));
     next
 }
 
-/// The steps between nodes, by way of set boundaries or directly, less those that two others make up for:
-/// each is one counter less to bring down in every run.
+/// The steps between nodes, through set boundaries or directly, without those implied by two others: each
+/// saves one counter to decrement in every run.
 fn reduced(
     input: &Input<'_>,
     steps: &[(usize, usize, StepKind)],

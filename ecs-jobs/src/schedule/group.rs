@@ -1,4 +1,4 @@
-//! Groups: systems that are ordered and switched together.
+//! Groups: systems that share an order and conditions.
 
 use std::any::{Any, TypeId, type_name};
 
@@ -6,12 +6,11 @@ use super::condition::Condition;
 use super::name;
 use crate::sync::unique_number;
 
-/// A named set of systems, to be ordered, and run or not, as one.
+/// A named set of systems with an order and conditions in common.
 ///
-/// A group is its name; systems join it by
-/// [`in_group`](super::IntoSystem::in_group), from anywhere, and it comes before and after other
-/// groups and systems like a system does. What is true of the group itself is
-/// [added](super::ScheduleBuilder::add) like a system; a tuple of groups can be
+/// A group is its name. Systems join it by [`in_group`](super::IntoSystem::in_group), from anywhere, and
+/// it is ordered before and after other groups and systems like a system. The configuration of the group
+/// itself is [added](super::ScheduleBuilder::add) like a system; a tuple of groups can be
 /// [chained](super::IntoSystem::chain).
 ///
 /// ```
@@ -48,24 +47,24 @@ use crate::sync::unique_number;
 pub struct Group(&'static str);
 
 impl Group {
-    /// The group with this name.
+    /// Creates the group with this name.
     #[must_use]
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0
     }
 }
 
-/// Systems that are ordered and switched together.
+/// A set of systems that share an order and conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Group(Group),
-    /// Those of a tuple that have a condition in common, or of a part of a chain, by a number of its own.
+    /// A tuple whose systems share a condition, or a part of a chain, by a unique number.
     Tuple(u64),
 }
 
@@ -87,17 +86,17 @@ impl Set {
     }
 }
 
-/// The place of a system or a set in the order, and when it runs at all.
+/// The position of a system or a set in the order, and its conditions.
 #[derive(Debug, Default)]
 pub(super) struct Placement {
     pub(super) after: Vec<(Target, StepKind)>,
     pub(super) before: Vec<(Target, StepKind)>,
     pub(super) conditions: Vec<Condition>,
-    /// The sets that it was put into.
+    /// The sets that contain it.
     pub(super) sets: Vec<Set>,
 }
 
-/// A set with its place in the order.
+/// A set with its position in the order.
 #[derive(Debug)]
 pub(super) struct SetConfig {
     pub(super) set: Set,
@@ -111,7 +110,7 @@ impl SetConfig {
         Self { set, place: Placement::default(), chained: false }
     }
 
-    /// Takes in what was said of the same group elsewhere.
+    /// Adds the configuration of the same group given elsewhere.
     pub(super) fn merge(&mut self, other: Self) {
         self.place.after.extend(other.place.after);
         self.place.before.extend(other.place.before);
@@ -121,10 +120,10 @@ impl SetConfig {
     }
 }
 
-/// What a system or a group is ordered by.
+/// The target of an order declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// All systems of this type; functions have a type each.
+    /// All systems of this type; each function has a type of its own.
     Type(TypeId, &'static str),
     Set(Set),
 }
@@ -145,7 +144,7 @@ impl Target {
     }
 }
 
-/// Whether who comes later sees what the commands of the earlier one change.
+/// Whether the later system sees the effects of the earlier one's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepKind {
     Synced,

@@ -17,29 +17,29 @@ use super::system::System;
 use crate::static_graph::{Sharing, StaticGraph};
 use crate::sync::{AtomicBool, Mutex};
 
-/// A system, or the condition of a switch.
+/// A system, or the shared condition of a set.
 pub(super) struct Node {
     pub(super) info: NodeInfo,
-    /// Locked by the thread that runs it; the graph lets only one do so.
+    /// Locked by the thread that runs the node; the graph lets only one thread do so.
     pub(super) state: Mutex<NodeState>,
 }
 
-/// What is settled about a node.
+/// The fixed properties of a node.
 pub(super) struct NodeInfo {
     pub(super) name: String,
     pub(super) role: Role,
-    /// The sets that have to be on.
+    /// The sets whose conditions must hold.
     pub(super) shared_conditions: Vec<usize>,
     pub(super) rate: Rate,
     pub(super) rights: DeclaredAccess,
-    /// The sets that it is in, or of a switch the one that it is of.
+    /// The sets that contain it; for a shared condition, its own set.
     pub(super) sets: Vec<Set>,
-    /// Whether it says that it records commands.
+    /// Whether it declares that it records commands.
     pub(super) records_commands: bool,
 }
 
 impl NodeInfo {
-    /// Whether it is a system that this names.
+    /// Whether it is a system that this target names.
     pub(super) fn is(&self, target: Target) -> bool {
         match target {
             Target::Type(wanted, _) => {
@@ -50,35 +50,35 @@ impl NodeInfo {
     }
 }
 
-/// What a node does.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It is a system; of this type.
+    /// A system of this type.
     System(TypeId),
-    /// The same, with the world to itself.
+    /// An exclusive system of this type.
     Exclusive(TypeId),
-    /// It sets the switch of a set.
+    /// Evaluates the shared condition of a set.
     SharedCondition(usize),
 }
 
-/// What running a node changes.
+/// The state of a node that a run changes.
 pub(super) struct NodeState {
-    /// None for a switch.
+    /// `None` for a shared condition.
     pub(super) system: Option<Box<dyn System>>,
     pub(super) conditions: Vec<Condition>,
-    /// What it said when it panicked, in a run that went on.
+    /// The message of its panic, in a run that went on.
     pub(super) panic: Option<String>,
-    /// When its turn came the last time, and what came of it.
+    /// The tick of its last turn, and the outcome.
     pub(super) last: Option<(u64, Outcome)>,
 }
 
-/// What came of a node's turn. With places as `u32` it is two numbers, which stay in registers.
+/// The outcome of a node's turn. With indices as `u32` it is two numbers, which stay in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ran,
-    /// The first of its shared conditions that is off.
+    /// The first of its shared conditions that does not hold.
     SharedConditionFalse(u32),
-    /// In how many ticks it will be due.
+    /// The number of ticks until it is due.
     NotDue(u32),
     /// The first of its conditions that does not hold.
     NotWanted(u32),
@@ -86,7 +86,7 @@ pub(super) enum Outcome {
 }
 
 impl NodeState {
-    /// Saves or loads what the system and its conditions keep from run to run.
+    /// Saves or loads the state of the system and its conditions between runs.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         if let Some(system) = &mut self.system {
             system.visit_state(archive);
@@ -95,21 +95,21 @@ impl NodeState {
     }
 }
 
-/// For each set, whether its conditions hold. Relaxed: the graph orders who sets it and who looks.
+/// For each set, whether its conditions hold. Relaxed: the graph orders writers and readers.
 pub(super) type SharedConditions = Vec<AtomicBool>;
 
-/// Nodes that are ready for a world.
+/// Nodes that are initialized for a world.
 pub(super) struct Built {
     pub(super) nodes: Vec<Node>,
     pub(super) accesses: Vec<SystemAccess>,
     pub(super) shared_conditions: SharedConditions,
     pub(super) aging: Vec<EventAging>,
-    /// The first system that runs under no condition, and takes a resource that is not there.
+    /// The error of the first unconditional system that requires a missing resource.
     pub(super) missing: Option<ScheduleError>,
 }
 
 impl Built {
-    /// Gets all systems and conditions ready, in the order of adding.
+    /// Initializes all systems and conditions, in the order of adding.
     pub(super) fn of(
         mut draft: Draft,
         names: &[String],
@@ -162,8 +162,8 @@ impl Built {
         Ok(built)
     }
 
-    /// Pairs of nodes of which the first has to be declared to run before the second, with the error
-    /// where it is not.
+    /// Returns the pairs of nodes of which the first must be declared to run before the second, with the
+    /// error to return otherwise.
     pub(super) fn expected(&self) -> Result<Vec<(usize, usize, ScheduleError)>, ScheduleError> {
         let mut pairs = Vec::new();
         for (node, access) in self.accesses.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Built {
         Ok(pairs)
     }
 
-    /// Adds a node, with the access of its conditions on top of its own.
+    /// Adds a node, whose access includes that of its conditions.
     fn push(
         &mut self,
         mut info: NodeInfo,
@@ -235,13 +235,13 @@ fn check_clashes(system: &str, access: &SystemAccess) -> Result<(), ScheduleErro
     Err(ScheduleError::Contradiction { system, wanted })
 }
 
-/// What a run does, in numbers.
+/// The plan of a run, by node numbers.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) parts: Vec<Part>,
-    /// For each node, those that wait for it.
+    /// For each node, its successors.
     pub(super) successors: Vec<Vec<usize>>,
-    /// The same, of one stage.
+    /// For each node, its successors in its stage.
     pub(super) within_stages: StaticGraph,
     /// For each node, its turn in its stage.
     pub(super) turns: Vec<usize>,

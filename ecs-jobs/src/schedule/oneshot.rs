@@ -1,4 +1,4 @@
-//! Functions that run once, as systems do.
+//! Functions that run once, with the parameters of systems.
 
 use std::panic::resume_unwind;
 
@@ -12,9 +12,9 @@ use super::turn::clear_quietly;
 use crate::panic_slot::catch;
 use crate::pool::Pool;
 
-/// Running functions with the arguments of systems right away.
+/// Runs functions with system parameters right away.
 pub trait RunSystem {
-    /// Calls a function once, plays its commands, and returns what it returned.
+    /// Calls a function once, plays its commands, and returns its result.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -32,7 +32,7 @@ pub trait RunSystem {
     /// ```
     ///
     /// # Panics
-    /// Panics if it asks for the same thing twice, once of them to write; and if the function
+    /// Panics if the function requests the same access twice, at least once to write; and if the function
     /// panics: its commands are dropped then.
     fn run_system<Marker, Function>(&mut self, pool: &Pool, function: Function) -> Function::Output
     where

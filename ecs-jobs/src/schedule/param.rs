@@ -1,4 +1,4 @@
-//! The arguments of a system.
+//! The parameters of a system.
 
 use std::any::type_name;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::name;
 use super::save::StateArchive;
 use crate::pool::Pool;
 
-/// What a run has at hand: a reference to its [`RunData`].
+/// The context of a run: a reference to its [`RunData`].
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'a>(&'a RunData<'a>);
 
@@ -26,20 +26,20 @@ impl<'a> Deref for RunContext<'a> {
     }
 }
 
-/// What a run has at hand, see [`RunContext`].
+/// The data available to a run, see [`RunContext`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunData<'a> {
-    /// The world, shared with the systems that run at the same time; limited to what the system
-    /// has declared.
+    /// The world, shared with the systems that run in parallel, and restricted to the declared access of
+    /// the system.
     pub cell: WorldCell<'a>,
-    /// The threads.
+    /// The pool that the schedule runs on.
     pub pool: &'a Pool,
-    /// The part of the entities that a staggered system is about in this tick, if it is one:
-    /// those whose index leaves the remainder `.1` when it is divided by `.0`.
+    /// The part of the entities for this tick, if the system is staggered: those whose index divided by
+    /// `.0` leaves the remainder `.1`.
     pub slice: Option<(u32, u32)>,
-    /// The number of the run, see [`Schedule::tick`](super::Schedule::tick); 0 for a system that
-    /// runs by itself.
+    /// The number of the run, see [`Schedule::tick`](super::Schedule::tick); 0 for a system that runs
+    /// outside a schedule.
     pub tick: u64,
 }
 
@@ -49,7 +49,7 @@ impl RunData<'_> {
     }
 }
 
-/// A type that can be an argument of a system, or a field of a struct that can: derive it for a struct of
+/// A type that can be a parameter of a system, or a field of a struct that can: derive it for a struct of
 /// parameters that several systems take.
 ///
 /// ```
@@ -77,7 +77,7 @@ impl RunData<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Two fields that want the same thing, one of them to write, are an error that names them.
+/// Two fields that request conflicting accesses are an error that names them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a system parameter",
     label = "`{Self}` is not a system parameter",
@@ -86,40 +86,40 @@ impl RunData<'_> {
     note = "`&mut World` is the first argument of a system, or none"
 )]
 pub trait SystemParam {
-    /// What is kept from run to run.
+    /// The state that is kept between runs.
     type State: Send + 'static;
-    /// The argument itself, for one run.
+    /// The argument for one run.
     type Item<'a>;
 
-    /// Gets ready for a world; declares what will be touched.
+    /// Creates the state for a world, and declares the access.
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State;
 
-    /// Takes what was declared.
+    /// Returns the argument.
     ///
     /// # Errors
-    /// Returns an error if it cannot be had: the run panics then, with the name of the system.
+    /// Returns an error if it is not available: then the run panics with the name of the system.
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Self::Item<'a>, ParamError>;
 
-    /// Shows what the argument recorded during the run, see [`System::visit_commands`].
+    /// Passes the commands recorded during the run to `visit`, see [`System::visit_commands`].
     ///
     /// [`System::visit_commands`]: super::System::visit_commands
     fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         _ = (state, visit);
     }
 
-    /// Hands on what the argument collected during the run, as
-    /// [`EventWriter`](super::EventWriter) does; not called where the system panics. A parameter
-    /// that is made of others passes it on to them, as it does with `visit_commands`.
+    /// Publishes what the argument collected during the run, as [`EventWriter`](super::EventWriter) does;
+    /// not called if the system panics. A parameter that contains others forwards the call, as with
+    /// `visit_commands`.
     fn finish(state: &mut Self::State, context: RunContext<'_>) {
         _ = (state, context);
     }
 
-    /// Saves or loads what is kept from run to run and decides what comes next, see
-    /// [`Save`](super::Save). By default state that takes any memory cannot be saved, and `Save::of`
-    /// says so. A parameter that is made of others passes it on to them.
+    /// Saves or loads the state that is kept between runs and affects later ones, see
+    /// [`Save`](super::Save). By default, state that occupies memory cannot be saved, and `Save::of`
+    /// reports it. A parameter that contains others forwards the call.
     fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
         _ = state;
         if size_of::<Self::State>() > 0 {
@@ -129,7 +129,7 @@ pub trait SystemParam {
     }
 }
 
-/// The pool that the schedule runs on, for work that no query describes.
+/// The pool that the schedule runs on, for work beyond queries.
 impl SystemParam for &Pool {
     type State = ();
     type Item<'a> = &'a Pool;
@@ -154,7 +154,7 @@ impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
     }
 }
 
-/// A resource that the system does without where it is not in the world.
+/// An optional resource: `None` if it is not in the world.
 impl<T: Send + Sync + 'static> SystemParam for Option<Res<'_, T>> {
     type State = ();
     type Item<'a> = Option<Res<'a, T>>;
@@ -182,7 +182,7 @@ impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
     }
 }
 
-/// A value of the system's own, kept from run to run.
+/// A value owned by the system and kept between runs.
 #[derive(Debug)]
 pub struct Local<'a, T>(&'a mut T);
 
@@ -243,7 +243,7 @@ impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
         Ok(ComponentLookup(context.cell.view(plan)?))
     }
 
-    /// It remembers nothing but where components are.
+    /// It remembers only the positions of components.
     fn visit_state(_plan: &mut ViewPlan<Q>, _archive: &mut StateArchive<'_>) {}
 }
 
@@ -267,6 +267,6 @@ impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
     }
 }
 
-/// Switches `T` of any entity on and off, from any thread of the system: a lookup with
+/// Enables and disables `T` of any entity, from any thread of the system: a lookup with
 /// [`set`](View::set).
 pub type EnabledLookup<'a, T> = ComponentLookup<'a, EnabledMut<T>>;

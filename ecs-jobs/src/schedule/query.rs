@@ -1,4 +1,4 @@
-//! A query as the argument of a system: it knows the pool.
+//! A query as a parameter of a system, with access to the pool.
 
 use formic_ecs::{
     AccessConflict, BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch,
@@ -13,14 +13,14 @@ use super::sink::ParallelSinks;
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
-/// Into how many parts a parallel fold cuts the rows, at most. The same for any number of
-/// threads, so that what is combined is, too.
+/// The maximum number of parts of a parallel fold. It does not depend on the number of threads, so the
+/// combined result does not either.
 const FOLD_PARTS: usize = 64;
 
-/// All entities that have what `Q` asks for and pass `F`, see [`formic_ecs::Query`]; with the
-/// system's pool at hand, also to be walked in parallel.
+/// All entities that match `Q` and `F`, see [`formic_ecs::Query`]; with the system's pool, for parallel
+/// loops.
 ///
-/// In a [staggered](super::IntoSystem::staggered) system it is about the entities of this tick.
+/// In a [staggered](super::IntoSystem::staggered) system it covers the entities of this tick.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -46,11 +46,11 @@ pub struct Query<'a, Q: QueryData, F: QueryFilter = ()> {
     pool: &'a Pool,
 }
 
-/// What a query keeps from run to run.
+/// The state of a query between runs.
 pub struct QueryState<Q: QueryData, F: QueryFilter> {
     plan: QueryPlan<Q, F>,
     scratch: ParallelScratch,
-    /// For each part of the entities, when it was asked the last time.
+    /// For each part of the entities, the version at which it was last queried.
     asked: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
     }
 }
 
-/// The query about this slice of the entities, and about what is new in it since it came up last.
+/// Returns the query over this part of the entities, with changes since the part was last visited.
 #[cold]
 fn sliced<'a, Q: QueryData, F: QueryFilter>(
     plan: &'a mut QueryPlan<Q, F>,
@@ -97,7 +97,7 @@ fn sliced<'a, Q: QueryData, F: QueryFilter>(
 ) -> Result<BorrowedQuery<'a, Q, F>, AccessConflict> {
     let inner = context.cell.query(plan)?;
     if inner.last_run() == 0 {
-        // The first time, or the world was restored: everything is new.
+        // The first run, or the world was restored: everything is new.
         asked.clear();
     }
     asked.resize(count as usize, 0);
@@ -106,18 +106,18 @@ fn sliced<'a, Q: QueryData, F: QueryFilter>(
 }
 
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
-    /// The query as ecs-core has it, for what it can do beyond walking: several entities at once,
-    /// a single row, and others. It asks what is new since the system ran last.
+    /// Returns the query of ecs-core, for what it can do beyond loops: several entities at once, a single
+    /// row, and more. Its changes are those since the system last ran.
     pub fn query(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query()
     }
 
-    /// The same about all entities, in a staggered system as well.
+    /// Returns the query over all entities, also in a staggered system.
     pub fn all(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query().shard(1, 0)
     }
 
-    /// The rows, one by one, of a query that only reads; so does `for row in &query`.
+    /// Iterates over the rows of a query that only reads, like `for row in &query`.
     pub fn iter(&self) -> RowIter<'_, Q, F>
     where
         Q: ReadOnly,
@@ -125,7 +125,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         self.inner.as_readonly().into_iter()
     }
 
-    /// The [`query`](Self::query), and what a parallel loop of your own needs beside it: the memory of
+    /// Returns the [`query`](Self::query), and what a custom parallel loop needs: the memory for
     /// [`formic_ecs::Query::parallel`], and the pool that the schedule runs on.
     pub fn walk(&mut self) -> (formic_ecs::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
         (self.inner.query(), self.scratch, self.pool)
@@ -165,7 +165,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     {
         let (mut query, scratch, pool) = self.walk();
         let chunks = query.parallel(scratch);
-        // Whole chunks: `f` sees how long its slices are, which is not to depend on threads.
+        // Whole chunks: `f` sees the length of its slices, which must not depend on threads.
         pool.for_each_index(chunks.len(), |index| {
             if let Some(chunk) = chunks.take(index) {
                 chunk.for_each_run(&f);
@@ -173,15 +173,15 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         });
     }
 
-    /// Calls `f` with every row and a place to put something, on all threads of the pool: of
-    /// [`Commands`](super::Commands) a command buffer, of an [`EventWriter`](super::EventWriter) its
-    /// slot; of a pair `(&mut commands, &mut writer)` a pair of these. What is put there is kept in the
-    /// order of the rows, so that it does not depend on which thread did what.
+    /// Calls `f` with every row and a slot for results, on all threads of the pool. The slot of
+    /// [`Commands`](super::Commands) is a command buffer; that of an [`EventWriter`](super::EventWriter)
+    /// is its slot type; that of a pair `(&mut commands, &mut writer)` is a pair. Results are kept in the
+    /// order of the rows, independent of threads.
     ///
     /// # Panics
-    /// Panics if `f` panics. Rows that were visited before stay as they are, and what they have put into
-    /// their places is in the sink. Which rows these are depends on timing, so a system that catches the
-    /// panic and goes on may have another result on another number of threads.
+    /// Panics if `f` panics. Rows that were visited before stay as they are, and their results are in the
+    /// sink. Which rows these are depends on timing, so a system that catches the panic and goes on may
+    /// have a different result on another number of threads.
     pub fn par_for_each_with<S: ParallelSinks>(
         &mut self,
         mut sinks: S,
@@ -198,10 +198,10 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 
     /// Folds all rows into one value, on all threads of the pool.
     ///
-    /// The rows are cut into at most 64 parts, whatever the number of threads. Each part is
-    /// folded by `fold`, row by row, into a value that `new` makes; these are combined in order. So
-    /// the result is the same for any number of threads even where the order matters, as it does for
-    /// sums of floating-point numbers.
+    /// The rows are cut into at most 64 parts, for any number of threads. `fold` folds each part, row by
+    /// row, into a value created by `new`; the values are combined in order. So the result is the same
+    /// for any number of threads even if the order matters, as it does for sums of floating-point
+    /// numbers.
     ///
     /// # Panics
     /// Panics if one of the closures panics.
@@ -231,9 +231,9 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         folded.unwrap_or_else(new)
     }
 
-    /// Turns each row into a value and combines all values into one, on all threads of the pool;
-    /// `None` where there are no rows. Values are combined in the same order, and in the same
-    /// groups, for any number of threads, see [`par_fold`](Self::par_fold).
+    /// Maps each row to a value and combines all values into one, on all threads of the pool; `None` if
+    /// there are no rows. Values are combined in the same order and grouping for any number of threads,
+    /// see [`par_fold`](Self::par_fold).
     ///
     /// # Panics
     /// Panics if one of the closures panics.
@@ -255,13 +255,13 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         )
     }
 
-    /// How many rows match.
+    /// Returns the number of matching rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.inner.count()
     }
 
-    /// What one entity gives.
+    /// Returns the item of one entity.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.
@@ -270,8 +270,8 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     }
 }
 
-/// In batches that the pool makes as large as their rows take little time. Which batches a thread takes at once
-/// does not matter: what is put into sinks has the order of the batches.
+/// Visits all rows in batches whose size the pool adapts to the cost of a row. The assignment of batches
+/// to threads does not matter: results in sinks are in the order of the batches.
 fn visit_all<Q: QueryData, F: QueryFilter>(
     pool: &Pool,
     chunks: &ParallelChunks<'_, Q, F>,

@@ -1,10 +1,9 @@
-//! The rate of a system: how often it runs, and for which rows.
+//! The rate of a system: its interval in ticks, and its part of the rows.
 
-/// Into how many parts the entities of a staggered system are cut, at most: its queries keep a
-/// number for each.
+/// The maximum number of parts of the entities of a staggered system; its queries keep a number for each.
 const SLICES_MAX: u32 = 1 << 16;
 
-/// Every how many ticks a system runs.
+/// The interval of a system in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate {
     every: u32,
@@ -20,7 +19,7 @@ impl Default for Rate {
 
 impl Rate {
     /// # Panics
-    /// Panics if that is never, or more slices than there may be.
+    /// Panics if `ticks` is 0, or if there are more parts than the maximum.
     pub(super) fn every(self, ticks: u32) -> Self {
         assert!(ticks > 0, "a system cannot run every 0 ticks");
         Self { every: ticks, ..self }.checked()
@@ -31,7 +30,7 @@ impl Rate {
     }
 
     /// # Panics
-    /// Panics if that is more slices than there may be.
+    /// Panics if there are more parts than the maximum.
     pub(super) fn staggered(self) -> Self {
         Self { staggered: true, ..self }.checked()
     }
@@ -45,7 +44,7 @@ impl Rate {
         self
     }
 
-    /// Where it is not due in this tick, in how many it will be.
+    /// The number of ticks until it is due, if it is not due in this tick.
     pub(super) fn ticks_to_go(self, tick: u64) -> Option<u32> {
         if self.every == 1 || self.staggered {
             return None;
@@ -54,7 +53,7 @@ impl Rate {
         (past != 0).then(|| self.every - past)
     }
 
-    /// Which part of the entities it is about in this tick, if not all of them.
+    /// The part of the entities for this tick, if not all of them.
     pub(super) fn slice(self, tick: u64) -> Option<(u32, u32)> {
         (self.staggered && self.every > 1).then(|| (self.every, self.past(tick)))
     }
@@ -63,7 +62,7 @@ impl Rate {
         self.every
     }
 
-    /// How many ticks ago it was due last.
+    /// The number of ticks since it was last due.
     fn past(self, tick: u64) -> u32 {
         let every = u64::from(self.every);
         let past = (tick % every + every - u64::from(self.phase) % every) % every;

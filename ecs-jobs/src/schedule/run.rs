@@ -11,9 +11,10 @@ use super::turn::{Run, WorldAccess, clear_quietly};
 use crate::pool::Pool;
 use crate::static_graph::measures;
 
-/// Systems in an order that is settled, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
+/// A compiled schedule: systems in a fixed order, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
 ///
-/// It prints as what a run does: stages of systems that can run at the same time, exclusive systems,
+/// It prints as the plan of a run: stages of systems that can run in parallel, exclusive systems, and the
+/// sync points between them.
 /// and the sync points between them.
 pub struct Schedule {
     pub(super) world: u64,
@@ -21,29 +22,28 @@ pub struct Schedule {
     pub(super) nodes: Vec<Node>,
     shared_conditions: SharedConditions,
     pub(super) plan: Plan,
-    /// For each part of the plan, what its systems touch together.
+    /// For each part of the plan, the combined access of its systems.
     declared: Vec<DeclaredAccess>,
     pub(super) aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
-    /// For each part of the plan whether it is worth several threads. At first this is unknown, and
-    /// others are asked to help.
+    /// For each part of the plan, whether several threads are worth it. At first this is unknown, and
+    /// other threads are asked to help.
     shared: Vec<bool>,
     measure_next: bool,
     pub(super) timeline: Timeline,
-    /// Whether a system that panics ends its turn only.
+    /// Whether a panicking system ends only its own turn.
     skips_panics: bool,
-    /// The run that is being stepped through.
+    /// The run that is being stepped through, if any.
     pub(super) begun: Option<Begun>,
 }
 
 debug_fields!([] Schedule:; systems = |it| &it.names);
 
-/// What a run has to tell.
+/// The report of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// Commands that did not apply at a sync point, by sync point and then by the order of the
-    /// systems.
+    /// Commands that failed at a sync point, by sync point and then by the order of the systems.
     pub failures: Vec<CommandFailure>,
     /// Systems that panicked, in the order of adding; only if the schedule
     /// [skips panics](super::ScheduleBuilder::skip_panics).
@@ -53,9 +53,9 @@ pub struct RunReport {
 /// A system that panicked, in a run that went on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPanic {
-    /// The system, or the condition of several.
+    /// The system, or the condition of several systems.
     pub system: String,
-    /// What it said, if that is text.
+    /// The message, if the payload is text.
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ display_text! { SystemPanic:
     Self { system, message } => "{system} panicked: {message}";
 }
 
-/// A run that is being stepped through: what comes next, and what it has to tell so far.
+/// The state of a run that is being stepped through: its next step, and its report so far.
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) run: Run,
@@ -97,20 +97,21 @@ impl Schedule {
         }
     }
 
-    /// The names of the systems in the order of adding. The condition of several systems counts as
-    /// one, before the first of these.
+    /// Returns the names of the systems in the order of adding. A condition of several systems has an
+    /// entry of its own, before the first of these.
     #[must_use]
     pub fn system_names(&self) -> &[String] {
         &self.names
     }
 
-    /// The number of the next run: how many there were, those that panicked included.
+    /// Returns the number of the next run, which is the number of runs so far, including those that
+    /// panicked.
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// What a save calls a node: its name, and of several with one name which it is.
+    /// The name of a node in a save: its name, and an index among nodes with the same name.
     pub(super) fn name_in_save(&self, number: usize) -> String {
         let name = &self.names[number];
         match self.names[..number].iter().filter(|other| *other == name).count() {
@@ -119,40 +120,42 @@ impl Schedule {
         }
     }
 
-    /// Goes on with this run, after a game was loaded.
+    /// Continues with this run, after a game was loaded.
     pub(super) fn resume_at(&mut self, tick: u64) {
         self.tick = tick;
         self.nodes.iter_mut().for_each(|node| node.state.get_mut().last = None);
     }
 
-    /// The pairs of systems that touch the same data, and whose order is not declared.
+    /// Returns the pairs of systems with conflicting accesses and no declared order.
     #[must_use]
     pub fn ambiguities(&self) -> &[Ambiguity] {
         &self.plan.ambiguities
     }
 
-    /// Which systems wait directly for which: pairs of places in
+    /// Returns the direct dependencies between systems, as pairs of indices into
     /// [`system_names`](Self::system_names).
     pub fn steps(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let successors = self.plan.successors.iter().enumerate();
         successors.flat_map(|(from, to)| to.iter().map(move |&to| (from, to)))
     }
 
-    /// Runs every system whose conditions hold, those that do not wait for each other at the same
-    /// time, and plays back at the sync points what they recorded.
+    /// Runs every system whose conditions hold, independent ones in parallel, and plays back their
+    /// commands at the sync points.
     ///
-    /// Where all that could be won is less than waking another thread costs, everything runs on the
-    /// calling thread. Once warm, a run allocates nothing but what systems allocate.
+    /// If parallelism would save less than waking another thread costs, everything runs on the calling
+    /// thread. Once warm, a run allocates nothing except what systems allocate.
     ///
-    /// A run that [`step`](Self::step) has begun is brought to its end, and no other is begun.
+    /// If [`step`](Self::step) has begun a run, this completes it and begins no other.
     ///
     /// # Panics
-    /// Panics if the schedule was built for another world. Where a system or a condition panics:
-    /// the first panic goes on here when all systems that had started have ended; those that had
-    /// not are not started, and all commands that were not played yet are dropped; unless the schedule
-    /// [skips panics](super::ScheduleBuilder::skip_panics). Where a
-    /// component panics as a command drops it: what was played before stays, the commands after it
-    /// are dropped.
+    /// Panics if the schedule was built for another world.
+    ///
+    /// Panics if a system or a condition panics, with the first panic, after all started systems have
+    /// ended. Systems that have not started are not run, and commands not yet played are dropped. A
+    /// schedule that [skips panics](super::ScheduleBuilder::skip_panics) goes on instead.
+    ///
+    /// Panics if a component panics when a command drops it: commands played before stay applied, and
+    /// those after it are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
         let mut begun = self.begin_or_go_on(world, pool);
         let guard = Abandoned(self);
@@ -172,14 +175,15 @@ impl Schedule {
         self.end_run(begun, world)
     }
 
-    /// The run that is being stepped through, or a new one. There is none until it is put back.
+    /// Takes the run that is being stepped through, or begins one. `self.begun` is `None` until it is put
+    /// back.
     pub(super) fn begin_or_go_on(&mut self, world: &World, pool: &Pool) -> Begun {
         assert_eq!(
             self.world,
             world.id(),
             "a schedule runs only in the world that it was built for"
         );
-        // The pool may be another one than that of the steps before.
+        // The pool may differ from that of earlier steps.
         self.timeline.prepare(pool);
         self.begun.take().unwrap_or_else(|| {
             let measure = std::mem::take(&mut self.measure_next) || measures(self.tick);
@@ -192,7 +196,7 @@ impl Schedule {
         })
     }
 
-    /// Names the systems whose panics were skipped, and makes events older.
+    /// Records the names of systems whose panics were skipped, and ages events.
     pub(super) fn end_run(&mut self, begun: Begun, world: &mut World) -> RunReport {
         let mut report = begun.report;
         let nodes = self.nodes.iter_mut().filter(|_| self.skips_panics);
@@ -253,8 +257,8 @@ impl Schedule {
         }
     }
 
-    /// Runs the nodes of a stage on all threads that are worth it: each as soon as those that it
-    /// waits for have ended.
+    /// Runs the nodes of a stage on as many threads as are worth it, each as soon as its dependencies
+    /// have ended.
     fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
@@ -263,7 +267,7 @@ impl Schedule {
             let clock = run.measure || Timeline::IS_KEPT;
             let before = if clock { pool.now_ns() } else { 0 };
             let Node { info, state } = &nodes[number];
-            // A version slot of its own: what it writes is new for those that come before it when they run
+            // A version slot of its own: its writes count as new for the systems before it when they run
             // the next time.
             let part = WorldAccess::Declared(cell.version_slot(plan.turns[number]));
             let outcome = info.take_turn(&mut state.lock(), shared_conditions, part, pool, run);
@@ -276,7 +280,7 @@ impl Schedule {
         plan.within_stages.run_together(pool.shared(), order, run_node);
     }
 
-    /// The turn of a node that has the world to itself.
+    /// Runs the turn of a node that has exclusive access to the world.
     pub(super) fn run_alone(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
         let before = pool.now_ns();
         let Node { info, state } = &mut self.nodes[number];
@@ -289,7 +293,7 @@ impl Schedule {
         self.timeline.note_node(pool.worker_count(), number, outcome, [before, now]);
     }
 
-    /// A sync point: plays back what the systems before it recorded, in the order of adding.
+    /// Executes a sync point: plays back the commands of the systems before it, in the order of adding.
     pub(super) fn sync(&mut self, begun: &mut Begun, world: &mut World, pool: &Pool) {
         let Self { nodes, plan, timeline, .. } = self;
         let Part::Sync(sync) = &plan.parts[begun.part] else { return };

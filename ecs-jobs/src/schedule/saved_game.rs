@@ -16,13 +16,13 @@ use super::save::{
     SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
 };
 
-/// A whole game at the border of two ticks: loaded in another process, on any number of threads, it
-/// goes on as it would have gone on here.
+/// A complete saved game between two ticks. Loaded in another process, on any number of threads, it
+/// continues as the original would have.
 ///
-/// It has the entities of the world, its resources, as [`SaveRules`] say, and of the schedule the
-/// tick, what each system and condition has seen, [`Local`](crate::Local)s, and events that are still
-/// there. It is a list of named sections, so that parts can come and go between two versions of a
-/// game; what did not fit is in the [`LoadReport`].
+/// It contains the entities of the world, its resources as [`SaveRules`] specify, and from the schedule
+/// the tick, the changes that each system and condition has seen, [`Local`](crate::Local)s, and events
+/// that still exist. It is a list of named sections, so that parts can be added and removed between two
+/// versions of a game; the [`LoadReport`] lists what did not match.
 ///
 /// ```
 /// use formic_ecs::Codec;
@@ -61,19 +61,19 @@ use super::save::{
 ///
 /// # Between two versions of a game
 ///
-/// A save is often older than the game that loads it. Components that were renamed, removed, or
-/// have other fields are the [world's part](formic_ecs::Snapshot#between-two-versions-of-a-program):
-/// `#[component(was = "...")]`, [`World::register_removed`], and serde. The rest is said with the
-/// [`SaveRules`]:
+/// A save is often older than the game that loads it. Components that were renamed, removed, or have
+/// different fields are handled by the [world](formic_ecs::Snapshot#between-two-versions-of-a-program):
+/// `#[component(was = "...")]`, [`World::register_removed`], and serde. The [`SaveRules`] handle the
+/// rest:
 ///
-/// * A type of a resource, a local or an event has another name or path:
-///   [`SaveRules::renamed`]. Their fields may change as those of components if they are saved by
-///   `formic_ecs::Codec::serde`, of the feature `serde`.
+/// * A type of a resource, a local or an event has another name or path: [`SaveRules::renamed`]. Their
+///   fields may change like those of components if they are saved by `formic_ecs::Codec::serde`, of the
+///   feature `serde`.
 /// * A component is new: [`SaveRules::added`] gives the entities of older saves its default value.
 /// * Anything else has changed: [`SaveRules::migrate`] names a step that older saves go through.
-/// * A resource, a system or a local is new, or gone: nothing has to be said.
+/// * A resource, a system or a local is new or removed: nothing needs to be declared.
 ///
-/// What was dropped, what is new, and which steps were done is in the [`LoadReport`].
+/// The [`LoadReport`] lists what was dropped, what is new, and which steps were run.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -138,8 +138,7 @@ impl Save {
     /// Saves a game between two ticks.
     ///
     /// # Errors
-    /// Returns [`SaveError`] if there is something that cannot be saved: it lists everything, with
-    /// remedies.
+    /// Returns [`SaveError`] if any part cannot be saved: it lists all such parts, with remedies.
     pub fn of(world: &World, schedule: &Schedule) -> Result<Self, SaveError> {
         if schedule.world != world.id() {
             return Err(SaveError::OtherWorld);
@@ -176,20 +175,19 @@ impl Save {
         Ok(save)
     }
 
-    /// Loads the game into a world and a schedule that were built as those that were saved, by the
-    /// same code or by a newer version of it.
+    /// Loads the game into a world and a schedule that were built like the saved ones, by the same code
+    /// or a newer version of it.
     ///
-    /// The entities of the world are replaced, and so are resources that are saved; those that are
-    /// [rebuilt](SaveRules::rebuild) stay as they are. A save of an
-    /// [earlier version of the game](Self#between-two-versions-of-a-game) goes through the
-    /// [steps](SaveRules::migrate) that it is from before, when everything else is in its place.
+    /// The entities of the world and the saved resources are replaced; [rebuilt](SaveRules::rebuild)
+    /// resources stay as they are. A save of an [earlier version of the
+    /// game](Self#between-two-versions-of-a-game) then goes through the [steps](SaveRules::migrate) that
+    /// are newer than it.
     ///
     /// # Errors
-    /// Returns [`LoadError`] if something in the save does not fit. World and schedule are as they
-    /// were then.
+    /// Returns [`LoadError`] if an entry of the save does not fit. World and schedule are unchanged then.
     ///
     /// # Panics
-    /// Panics if a [codec](formic_ecs::Codec) or a [step](SaveRules::migrate) does. Nothing is changed then
+    /// Panics if a [codec](formic_ecs::Codec) or a [step](SaveRules::migrate) does. Nothing has changed
     /// if it was a codec of a resource or an event.
     pub fn load(
         &self,
@@ -241,7 +239,7 @@ impl Save {
             left_out.map(|it| format!("the component {}, of {} entities", it.component, it.count)),
         );
         changes.into_iter().for_each(|change| change(world));
-        // It was read once already: nothing can be wrong with it now.
+        // It was already read once, so it cannot fail now.
         visit_systems(left, rules, schedule, Some(world), &mut LoadReport::default())?;
         schedule.resume_at(tick);
         Ok(report)
@@ -256,7 +254,7 @@ impl Save {
         self.sections.iter().find(is_it).map(|section| &section.bytes[..])
     }
 
-    /// Finds out which steps the save is from before, and which are from after this version.
+    /// Determines the steps that the save is older than, and those that are newer than this version.
     fn read_migrations(&self, rules: &SaveRules, report: &mut LoadReport) -> Option<()> {
         let (mut reader, mut done) = (Reader(self.get(MIGRATIONS, "")?), Vec::new());
         while !reader.0.is_empty() {
@@ -269,43 +267,43 @@ impl Save {
         Some(())
     }
 
-    /// Adds something of the host's own, by a name: which level it is, what is on the screen.
-    /// What was attached by this name before is replaced.
+    /// Attaches bytes of the host under a name, such as the level or the state of the screen. Replaces
+    /// bytes attached under the same name.
     pub fn attach(&mut self, name: &str, bytes: impl Into<Vec<u8>>) {
         let full_name = format!("{ATTACHED}{name}");
         self.sections.retain(|section| section.name != full_name);
         self.push(ATTACHED, name, bytes.into());
     }
 
-    /// What was attached by this name.
+    /// Returns the bytes attached under this name.
     #[must_use]
     pub fn attached(&self, name: &str) -> Option<&[u8]> {
         self.get(ATTACHED, name)
     }
 
-    /// The tick that comes next in the game.
+    /// Returns the next tick of the game.
     #[must_use]
     pub fn tick(&self) -> Option<u64> {
         self.get(TICK, "").and_then(|bytes| Reader(bytes).u64())
     }
 
-    /// The save as the bytes of a file, with a checksum over all of them.
+    /// Returns the save as the bytes of a file, with a checksum over all of them.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         to_bytes(&self.sections)
     }
 
-    /// A save from the bytes of one.
+    /// Reads a save from the bytes of a file.
     ///
     /// # Errors
-    /// Returns [`MalformedSave`] if they are not those of a save, or were changed since.
+    /// Returns [`MalformedSave`] if they are not a valid save, or were changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MalformedSave> {
         Ok(Self { sections: from_bytes(bytes)? })
     }
 
-    /// Writes the save into a file. It goes into a new file first, which then takes the place of the
-    /// old one: no crash leaves half a save behind, and where the writing fails the old one stays.
-    /// The new file has the name of the old one and `.new` behind it.
+    /// Writes the save to a file. It writes a new file first, which then replaces the old one: no crash
+    /// leaves a partial save, and if writing fails, the old file stays. The new file has the name of the
+    /// old one with `.new` appended.
     ///
     /// # Errors
     /// Returns the error of the system if the file cannot be written.
@@ -315,13 +313,13 @@ impl Save {
         new.push(".new");
         let fill = |mut file: fs::File| {
             file.write_all(&self.to_bytes())?;
-            // On the disk before it has the name, also for a machine that loses power.
+            // Synced before the rename, so that the data survives a loss of power.
             file.sync_all()
         };
         // The file is closed by then.
         let written = fill(fs::File::create(&new)?).and_then(|()| fs::rename(&new, path));
         if written.is_err() {
-            // What cannot be removed either is written over by the next save.
+            // A file that cannot be removed is overwritten by the next save.
             drop(fs::remove_file(&new));
         }
         written
@@ -330,8 +328,8 @@ impl Save {
     /// Reads a save from a file.
     ///
     /// # Errors
-    /// Returns the error of the system if the file cannot be read, and one with a [`MalformedSave`]
-    /// inside if it is no save.
+    /// Returns the error of the system if the file cannot be read, and one that contains a
+    /// [`MalformedSave`] if it is not a save.
     pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bytes = fs::read(path).map_err(|error| {
@@ -352,7 +350,7 @@ fn read_resources(
         let what = || called(RESOURCE, rule.name);
         let is_there = (rule.find)(world).is_some();
         let Some(bytes) = left.take(&format!("{RESOURCE}{}", rule.name)) else {
-            // Else it may be the type of a local or an event.
+            // Otherwise it may be the type of a local or an event.
             report.new.extend(is_there.then(what));
             continue;
         };
@@ -395,7 +393,7 @@ fn read_events(
     Ok(changes)
 }
 
-/// Reads what systems keep; where there is a world, it is theirs from then on.
+/// Reads the state of systems; if there is a world, it is stored in them.
 fn visit_systems(
     mut left: Entries<'_>,
     rules: &SaveRules,
@@ -421,13 +419,13 @@ fn visit_systems(
     Ok(())
 }
 
-/// Reports the sections of one kind that nothing has taken.
+/// Reports the unused sections of one kind.
 fn note_left(kind: &str, left: &Entries<'_>, report: &mut LoadReport) {
     let names = left.left().filter_map(|name| name.strip_prefix(kind));
     report.dropped.extend(names.map(|name| called(kind, name)));
 }
 
-/// What a section of this kind and name is called in messages.
+/// The name of a section of this kind in messages.
 fn called(kind: &str, name: &str) -> String {
     match kind {
         SYSTEM => format!("the system {name}"),
@@ -436,12 +434,12 @@ fn called(kind: &str, name: &str) -> String {
     }
 }
 
-/// The rules of a world while a game is loaded into it. They are put back without a trace, since the
-/// version of the world is part of the game; also where a codec or a rule panics.
+/// The rules of a world while a game is loaded into it. They are put back without a version change, since
+/// the version of the world is part of the game; also if a codec or a rule panics.
 struct LentRules<'w> {
     world: &'w mut World,
     rules: SaveRules,
-    /// None if the world had no rules: those that every game has were taken.
+    /// `None` if the world had no rules: the default rules were used.
     version: Option<u64>,
 }
 
@@ -461,7 +459,7 @@ impl Drop for LentRules<'_> {
     }
 }
 
-/// Components that have values and no way to be saved.
+/// Components that have values and cannot be saved.
 fn unsaved_components(world: &World) -> Vec<Unsaved> {
     let infos = world.components();
     let mut unsaved: Vec<bool> = infos.iter().map(|_| false).collect();
@@ -481,7 +479,7 @@ fn unsaved_components(world: &World) -> Vec<Unsaved> {
         .collect()
 }
 
-/// A resource in a save: the version at which it was changed last, whether it was there, and its
+/// The saved form of a resource: the version at which it was last changed, whether it existed, and its
 /// value.
 fn save_resources(
     world: &World,

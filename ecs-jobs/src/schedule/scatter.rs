@@ -1,5 +1,5 @@
-//! Effects of the rows of a parallel loop on entities that they share, in an order that does not depend
-//! on threads.
+//! Effects of the rows of a parallel loop on shared entities, in an order that does not depend on
+//! threads.
 
 use formic_ecs::{Entity, QueryData, World};
 
@@ -12,13 +12,13 @@ use super::sink::ParallelSink;
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
-/// Effects on entities that the rows of a parallel loop collect, to be applied after the loop: what
-/// [`Gather`](super::Gather) is for the system itself. It is the tool for targets that many rows write
-/// to, such as the nurses of a larva or the shots at a ship.
+/// Effects on entities that the rows of a parallel loop collect, to be applied after the loop;
+/// [`Gather`](super::Gather) is the counterpart for the system itself. Use it for targets that many rows
+/// write to, such as the nurses of a larva or the shots at a ship.
 ///
-/// The effects on one target are applied one after the other, in the order of the loop's chunks and
-/// rows. Effects on different targets are applied on all threads of the pool. So the result is the
-/// same on any number of threads, and no effect is lost.
+/// The effects on one target are applied one after the other, in the order of the loop's chunks and rows.
+/// Effects on different targets are applied on all threads of the pool. So the result is the same for any
+/// number of threads, and no effect is lost.
 ///
 /// ```
 /// use formic_jobs::prelude::*;
@@ -49,21 +49,21 @@ pub struct Scatter<'a, T> {
     pool: &'a Pool,
 }
 
-/// Targets are told apart by their shard of the view: as many buckets, each of which one thread
-/// applies. The order of the effects on one target does not depend on them.
+/// Targets are assigned to buckets by their shard of the view; one thread applies each bucket. The order
+/// of the effects on one target does not depend on the buckets.
 const BUCKETS: usize = SHARDS as usize;
 const SHARDS: u32 = 32;
 
-/// How many neighbours are in one bucket. The fewer threads, the more: the processor has several
-/// targets under way then, also where all are neighbours, and those that it goes over lie together.
+/// The number of neighbouring indices per bucket. It is larger for fewer threads: then the processor
+/// works on several targets at once even if all are neighbours, and the targets of a bucket lie together.
 fn run_of(pool: &Pool) -> u32 {
     (8 / u32::try_from(pool.parallelism()).unwrap_or(8)).next_power_of_two()
 }
 
-/// What a [`Scatter`] keeps from run to run.
+/// The state of a [`Scatter`] between runs.
 pub type ScatterState<T> = BatchBuffers<(Entity, T), BUCKETS>;
 
-/// What one thread of a parallel loop adds effects to.
+/// The buffer to which one thread of a parallel loop adds effects.
 pub type ScatterSlot<T> = BatchBuffer<(Entity, T), BUCKETS>;
 
 impl<T> ScatterSlot<T> {
@@ -84,7 +84,7 @@ impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
         BatchBuffers::new()
     }
 
-    /// Drops what a run left that has not applied it.
+    /// Drops effects that a previous run has not applied.
     fn fetch<'a>(
         state: &'a mut ScatterState<T>,
         context: RunContext<'a>,
@@ -93,18 +93,18 @@ impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
         Ok(Scatter { collected: state, pool: context.pool })
     }
 
-    /// Between two runs there is nothing.
+    /// Between two runs there are no effects.
     fn visit_state(_state: &mut ScatterState<T>, _archive: &mut StateArchive<'_>) {}
 }
 
 impl<T> Scatter<'_, T> {
-    /// How many effects were collected and not applied yet.
+    /// Returns the number of collected effects that were not applied yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.collected.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no effects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -112,19 +112,19 @@ impl<T> Scatter<'_, T> {
 }
 
 impl<T: Send + Sync> Scatter<'_, T> {
-    /// Adds an effect on an entity, after all that are there.
+    /// Adds an effect on an entity, after all others.
     pub fn push(&mut self, target: Entity, effect: T) {
         self.collected.push_at(target.index(), (target, effect));
     }
 
-    /// Calls `apply` for every effect, with the components of its target, and drops them all. Those on
-    /// one target come in their order, on one thread; targets are gone through on all threads of the
-    /// pool. Returns how many effects were passed over, because their target is not in the world or
-    /// lacks a component.
+    /// Calls `apply` for every effect, with the components of its target, and drops them all. The effects
+    /// on one target are applied in order, on one thread; different targets are handled on all threads of
+    /// the pool. Returns the number of effects that were skipped because their target is not in the world
+    /// or lacks a component.
     ///
     /// # Panics
-    /// Panics if `apply`, or the drop of an effect, panics. What was applied before stays as it is,
-    /// and which effects these are depends on timing; the others are dropped, none is left.
+    /// Panics if `apply`, or the drop of an effect, panics. Effects applied before that stay, and which
+    /// ones these are depends on timing; all others are dropped.
     pub fn apply<Q: QueryData<Parts: Send>>(
         &mut self,
         targets: &mut ComponentLookup<'_, Q>,

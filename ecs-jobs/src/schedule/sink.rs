@@ -1,24 +1,24 @@
 //! Sinks: the buffers into which a parallel loop writes its results.
 
-/// Something that all threads of a parallel loop write to, each in its own slot, so that what comes
-/// of it does not depend on which thread did what: [`Commands`](super::Commands),
-/// [`EventWriter`](super::EventWriter), [`Gather`](super::Gather) and [`Scatter`](super::Scatter);
-/// `()` takes nothing.
+/// A target of the results of a parallel loop, with a slot per thread, such that the outcome does not
+/// depend on which thread ran what: [`Commands`](super::Commands), [`EventWriter`](super::EventWriter),
+/// [`Gather`](super::Gather) and [`Scatter`](super::Scatter); `()` takes nothing.
 ///
 /// Used by [`Query::par_for_each_with`](super::Query::par_for_each_with).
 pub trait ParallelSink: Sync {
-    /// What one thread writes to.
+    /// The buffer that one thread writes to.
     type Slot: 'static;
 
-    /// Gets ready for a loop of this many batches.
+    /// Prepares for a loop of this many batches.
     fn begin_loop(&mut self, batch_count: usize);
 
-    /// Calls `body` with the slot of a thread, for the batch of the loop that has this number. The numbers that
-    /// come to one slot go up, but that once in a loop they may begin again, below all that came in this loop.
+    /// Calls `body` with the slot of a thread, for the batch of the loop with this number. The batch
+    /// numbers of one slot increase, except that once in a loop they may restart below all earlier ones
+    /// of this loop.
     ///
     /// # Panics
     ///
-    /// Panics if the numbers go down otherwise, where the sink keeps values in the order of batches.
+    /// Panics if the numbers decrease otherwise, in a sink that keeps values in the order of batches.
     fn with_slot<R>(&self, slot: usize, batch: usize, body: impl FnOnce(&mut Self::Slot) -> R)
     -> R;
 }
@@ -33,9 +33,9 @@ impl ParallelSink for () {
     }
 }
 
-/// What a parallel loop writes to: a [`ParallelSink`] that is borrowed, or a pair of such.
+/// The targets of a parallel loop: a borrowed [`ParallelSink`], or a pair of these.
 pub trait ParallelSinks: Sync {
-    /// What one thread writes to: the slot, or the pair of slots.
+    /// The slot that one thread writes to, or the pair of slots.
     type Slots<'s>;
 
     /// As [`ParallelSink::begin_loop`].

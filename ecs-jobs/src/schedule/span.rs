@@ -1,36 +1,35 @@
-//! The last run as spans of time, with what each of them waited for.
+//! The last run as spans of time, each with the reason for its delay.
 
 use std::time::Duration;
 
 use super::run::Schedule;
 use super::timeline::Record;
 
-/// What one thread did for some time in the last run. Made by [`Schedule::last_run`].
+/// A span of work of one thread in the last run. Made by [`Schedule::last_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
-    /// The system, by its place in [`Schedule::system_names`]; `None` for a sync point.
+    /// The system, as an index into [`Schedule::system_names`]; `None` for a sync point.
     pub system: Option<usize>,
     /// The number of the thread: the caller of `run` comes after the threads of the pool.
     pub thread: usize,
-    /// When it began, in nanoseconds since the run did.
+    /// The start, in nanoseconds since the start of the run.
     pub from_ns: u64,
-    /// When it ended, in the same count.
+    /// The end, in nanoseconds since the start of the run.
     pub to_ns: u64,
-    /// What it could not begin before.
+    /// The event that it had to wait for.
     pub delay: Delay,
 }
 
-/// What a system waited for last before it began.
+/// The last event that a system waited for before it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delay {
-    /// It was the first of its thread, and nothing had to come before it.
+    /// None: it was the first on its thread, and nothing had to come before it.
     Nothing,
-    /// This system, which comes before it because that was declared or because both touch the same
-    /// data.
+    /// This system, which comes before it by declaration or because their accesses conflict.
     Order(usize),
-    /// The stage before, whose last system was this one. It is what a sync point waits for.
+    /// The previous stage, whose last system was this one. A sync point waits for it.
     Stage(usize),
     /// A sync point.
     SyncPoint,
@@ -39,8 +38,8 @@ pub enum Delay {
 }
 
 impl Schedule {
-    /// How long the last run took, up to the end of what ended last. It is there with the feature
-    /// `timeline`, and costs less than [`last_run`](Self::last_run), which looks at each pair of spans.
+    /// Returns the duration of the last run, up to the end of its last span. It requires the feature
+    /// `timeline`, and costs less than [`last_run`](Self::last_run), which compares each pair of spans.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -63,10 +62,10 @@ impl Schedule {
         Duration::from_nanos(end.saturating_sub(self.timeline.began_ns))
     }
 
-    /// What ran in the last run, where and when, in the order in which it began. Systems that did not
-    /// run have no span; [`explain_all`](Self::explain_all) says why.
+    /// Returns the spans of the last run, in the order in which they started. Systems that did not run
+    /// have no span; [`explain_all`](Self::explain_all) gives the reason.
     ///
-    /// It is there with the feature `timeline`, for runs of up to 4096 systems and sync points a
+    /// It requires the feature `timeline`, and covers runs of up to 4096 systems and sync points per
     /// thread.
     ///
     /// ```
@@ -89,7 +88,7 @@ impl Schedule {
                 records.push((thread, record));
             }
         });
-        // Stable: what began in the same nanosecond of one thread stays in order.
+        // Stable: records that start in the same nanosecond on one thread stay in order.
         records.sort_by_key(|&(_, record)| record.from_ns);
         let parts = self.part_numbers();
         let span = |place: usize| {
@@ -102,8 +101,8 @@ impl Schedule {
         (0..records.len()).map(span).collect()
     }
 
-    /// What ended last of all that a record had to wait for. Where several ended at once, order says
-    /// more than a stage, and that says more than the thread.
+    /// The event that ended last among those that a record had to wait for. If several ended at once, an
+    /// order is more informative than a stage, and a stage more than the thread.
     fn delay(&self, records: &[(usize, Record)], place: usize, parts: &[usize]) -> Delay {
         let (thread, record) = records[place];
         let mut latest = (0, 0, Delay::Nothing);
@@ -119,7 +118,7 @@ impl Schedule {
         latest.2
     }
 
-    /// Why one record could not begin before another had ended, if so; and how much that says.
+    /// The reason why one record could not start before another had ended, if any, and its rank.
     fn reason(
         &self,
         (thread, record): (usize, Record),

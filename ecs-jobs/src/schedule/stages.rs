@@ -1,23 +1,23 @@
-//! From a graph to stages: what can run at the same time, and what needs the world to itself.
+//! The division of a graph into stages that run in parallel and nodes that need exclusive access.
 
 use super::access::SystemAccess;
 use super::graph::Graph;
 use super::group::StepKind;
 use crate::static_graph::topological_order;
 
-/// One part of a run. Each begins when the one before has ended.
+/// A part of a run. Each starts when the one before has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// These nodes, in an order that keeps all waits; on several threads, as the graph allows.
+    /// These nodes, in topological order; on several threads, as the graph allows.
     Stage(Vec<usize>),
-    /// One node, alone with the world.
+    /// One node, with exclusive access to the world.
     Exclusive(usize),
     /// Plays the commands of these nodes, in the order of adding.
     Sync(Sync),
 }
 
 impl Part {
-    /// The nodes that have their turns in it.
+    /// The nodes that run in it.
     pub(super) fn nodes(&self) -> &[usize] {
         match self {
             Self::Stage(nodes) => nodes,
@@ -27,25 +27,25 @@ impl Part {
     }
 }
 
-/// Where commands are played.
+/// A sync point.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sync {
     pub(super) plays: Vec<usize>,
-    /// Who recorded, and who waits to see it.
+    /// Pairs of a recording node and a node that waits to see its commands.
     pub(super) because: Vec<(usize, usize)>,
 }
 
-/// What the steps that lead to a node, or to a set boundary between nodes, ask of it.
+/// The requirements of the steps that lead to a node, or to a set boundary between nodes.
 #[derive(Clone, Copy, Default)]
 struct Demand {
     level: usize,
-    /// The latest system whose commands are to be seen, and its level.
+    /// The last system whose commands must be visible, and its level.
     recorder: Option<(usize, usize)>,
 }
 
-/// Cuts the graph into parts. A node comes on the lowest *level* that its steps allow: above those
-/// levels whose commands it has to see, and exclusive nodes have a level to themselves. Between two
-/// levels the commands of those below are played.
+/// Cuts the graph into parts. A node is on the lowest *level* that its steps allow: above the levels
+/// whose commands it must see. Exclusive nodes have a level to themselves. Between two levels the
+/// commands of the lower ones are played.
 pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], boundary_count: usize) -> Vec<Part> {
     let mut next = vec![Vec::new(); accesses.len() + boundary_count];
     graph.steps.iter().for_each(|&(from, to, _)| next[from].push(to));
@@ -54,7 +54,7 @@ pub(super) fn cut(graph: &Graph, accesses: &[SystemAccess], boundary_count: usiz
 
     let mut demands = vec![Demand::default(); next.len()];
     let mut because = Vec::new();
-    // Above all that has come so far; and above the last exclusive node.
+    // The level above all nodes so far, and the one above the last exclusive node.
     let (mut top, mut floor) = (0, 0);
     for at in topological_order(&next) {
         let mut demand = Demand::default();

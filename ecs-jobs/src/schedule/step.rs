@@ -6,32 +6,32 @@ use super::run::{Abandoned, Begun, RunReport, Schedule};
 use super::stages::Part;
 use crate::pool::Pool;
 
-/// What one step of a run was. Made by [`Schedule::step`].
+/// A step of a run. Made by [`Schedule::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// The turn of a system, or of the condition of several, by its place in
-    /// [`Schedule::system_names`]. It ran, or there was something against it:
-    /// [`Schedule::explain_all`] knows.
+    /// The turn of a system, or of the condition of several, as an index into [`Schedule::system_names`].
+    /// It may not have run; [`Schedule::explain_all`] gives the reason.
     System(usize),
-    /// A sync point, by its place in [`Schedule::sync_points`].
+    /// A sync point, as an index into [`Schedule::sync_points`].
     SyncPoint(usize),
 }
 
-/// What a step has to tell.
+/// The report of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepReport {
-    /// What it was.
+    /// The step.
     pub step: Step,
-    /// The report of the whole run, where this was the last step of it.
+    /// The report of the whole run, if this was its last step.
     pub ended: Option<RunReport>,
 }
 
 impl Schedule {
-    /// Takes the next step of a run: the turn of one system, or one sync point. The first step begins
-    /// a run; [`run`](Self::run) brings it to its end in one go.
+    /// Executes the next step of a run: the turn of one system, or one sync point. The first step begins
+    /// a run; [`run`](Self::run) completes it.
     ///
-    /// Systems take their turns one after the other, in an order that a run on one thread takes as
+    /// Systems run one after the other, in the order that a run on one thread also uses, so that the run
+    /// as a whole has its usual result.
     /// well, so that the run as a whole does what it always does.
     ///
     /// ```
@@ -51,11 +51,11 @@ impl Schedule {
     /// ```
     ///
     /// # Panics
-    /// Panics like [`run`](Self::run); the run is over then. Panics if there is nothing to step through,
-    /// because no system was added.
+    /// Panics like [`run`](Self::run); the run is over then. Panics if there is nothing to step through
+    /// because the schedule has no systems.
     pub fn step(&mut self, world: &mut World, pool: &Pool) -> StepReport {
         assert!(self.part_len(0) > 0, "a schedule without systems has no steps");
-        // Until the step is done there is no run: a panic ends it.
+        // Until the step is done there is no current run: a panic ends it.
         let mut begun = self.begin_or_go_on(world, pool);
         let guard = Abandoned(self);
         let step = guard.0.take_step(&mut begun, world, pool);
@@ -69,13 +69,13 @@ impl Schedule {
         StepReport { step, ended }
     }
 
-    /// Whether a run was begun by [`step`](Self::step) and has not come to its end.
+    /// Returns whether [`step`](Self::step) has begun a run that has not ended.
     #[must_use]
     pub const fn is_stepping(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// What [`step`](Self::step) would do next.
+    /// Returns the step that [`step`](Self::step) would execute next.
     #[must_use]
     pub fn next_step(&self) -> Option<Step> {
         let (part, turn) = self.begun.as_ref().map_or((0, 0), |begun| (begun.part, begun.turn));
@@ -106,7 +106,7 @@ impl Schedule {
         }
     }
 
-    /// How many steps a part has; none behind the last part.
+    /// The number of steps of a part; zero after the last part.
     fn part_len(&self, part: usize) -> usize {
         match self.plan.parts.get(part) {
             None => 0,

@@ -7,11 +7,11 @@ use super::param::RunContext;
 use super::save::StateArchive;
 use crate::pool::Pool;
 
-/// Something that runs once a tick and says beforehand what it will touch.
+/// A task that runs once per tick and declares its access beforehand.
 ///
-/// Functions are systems by themselves (see [`IntoSystem`](super::IntoSystem)); implement it for
-/// what has state of a kind that [`Local`](super::Local) does not suit, or whose access is known
-/// only at run time. [`SystemConfig::of`](super::SystemConfig::of) makes it something to be added.
+/// Functions are systems by themselves (see [`IntoSystem`](super::IntoSystem)). Implement this trait for
+/// a system with state that does not suit [`Local`](super::Local), or whose access is known only at run
+/// time. [`SystemConfig::of`](super::SystemConfig::of) makes it addable to a schedule.
 ///
 /// ```
 /// use formic_ecs::QueryPlan;
@@ -57,34 +57,34 @@ use crate::pool::Pool;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait System: Send {
-    /// For messages.
+    /// Returns the name, for messages.
     fn name(&self) -> &str;
 
-    /// Gets ready for a world; says what will be touched. Called once, before the first run.
+    /// Prepares for a world and returns the access. Called once, before the first run.
     fn initialize(&mut self, world: &mut World) -> SystemAccess;
 
-    /// Runs.
+    /// Runs the system.
     ///
     /// # Panics
-    /// Panics if it asks for something that it did not declare.
+    /// Panics if it accesses something that it did not declare.
     fn run(&mut self, context: RunContext<'_>);
 
-    /// Runs with the whole world, in place of [`run`](Self::run), where the access is
+    /// Runs with the whole world, instead of [`run`](Self::run), if the access is
     /// [`SystemAccess::exclusive`].
     fn run_exclusive(&mut self, world: &mut World, pool: &Pool) {
         _ = (world, pool);
         unreachable!("{} is exclusive and has no `run_exclusive`", self.name());
     }
 
-    /// Shows what the run recorded, to be played back at the sync point: the buffers of one call
-    /// as one, see [`CommandBuffer::play_all`]. Asked of systems whose access says that they
-    /// [record commands](SystemAccess::add_commands).
+    /// Passes the commands recorded in the run to `visit`, to be played back at the sync point. The
+    /// buffers of one call are played as one, see [`CommandBuffer::play_all`]. Called for systems whose
+    /// access [records commands](SystemAccess::add_commands).
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         _ = visit;
     }
 
-    /// Saves or loads what is kept from run to run and decides what comes next, see
-    /// [`Save`](super::Save). By default that cannot be saved, and `Save::of` says so.
+    /// Saves or loads the state that is kept between runs and affects later ones, see
+    /// [`Save`](super::Save). By default it cannot be saved, and `Save::of` reports it.
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         archive.cannot_save("the state", "implement `System::visit_state`");
     }

@@ -1,8 +1,8 @@
-//! The timeline: the system that ran on each thread, and when.
+//! The timeline: the systems that ran on each thread, and when.
 //!
-//! With the feature `timeline` each thread writes what it did into a ring of its own, and
-//! [`Schedule::trace_json`](super::Schedule::trace_json) writes that down. The time is that of the
-//! pool's clock. Without it nothing is written.
+//! With the feature `timeline` each thread records its work in a ring buffer of its own, and
+//! [`Schedule::trace_json`](super::Schedule::trace_json) writes these out. The time is that of the pool's
+//! clock. Without the feature nothing is recorded.
 #![cfg_attr(
     not(feature = "timeline"),
     expect(dead_code, reason = "no records are read where none are kept")
@@ -12,32 +12,32 @@ use super::node::Outcome;
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
-/// How many records a thread keeps: the newest.
+/// The number of records that a thread keeps: the newest.
 const RECORDS_MAX: usize = 4096;
 
-/// The records of a schedule: a ring for each thread. Only its thread writes to it, so its lock
-/// is free.
+/// The records of a schedule: a ring buffer for each thread. Only its thread writes to it, so its lock is
+/// free.
 #[derive(Debug)]
 pub(super) struct Timeline {
     lanes: Vec<Mutex<Ring>>,
-    /// The number of the last run, from 1 on, and when it began.
+    /// The number of the last run, counted from 1, and its start.
     pub(super) run: u64,
     pub(super) began_ns: u64,
-    /// The tick that it was.
+    /// The tick of that run.
     tick: u64,
 }
 
 #[derive(Debug)]
 struct Ring {
     records: Vec<Record>,
-    /// Where the oldest is, once all are in use.
+    /// The index of the oldest record, once the ring is full.
     oldest: usize,
 }
 
-/// One thing that a thread did.
+/// A record of work on a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    /// Which run of the schedule it was: clocks of the host may stand still, and those of two
+    /// The run of the schedule that it belongs to: clocks of the host may stand still, and those of two
     /// pools differ.
     pub(super) run: u64,
     pub(super) tick: u64,
@@ -63,8 +63,7 @@ impl Timeline {
         }
     }
 
-    /// Makes room for the threads of a pool; a run that is stepped through may go on on another
-    /// one.
+    /// Makes room for the threads of a pool. A run that is stepped through may continue on another pool.
     pub(super) fn prepare(&mut self, pool: &Pool) {
         while Self::IS_KEPT && self.lanes.len() < pool.parallelism() {
             let records = Vec::with_capacity(RECORDS_MAX);
@@ -72,7 +71,7 @@ impl Timeline {
         }
     }
 
-    /// What a node did on a thread, from when to when.
+    /// Records the turn of a node on a thread, with start and end.
     pub(super) fn note_node(&self, lane: usize, node: usize, outcome: Outcome, times: [u64; 2]) {
         if outcome == Outcome::Ran {
             self.note(lane, Some(node), times);

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use super::run::Schedule;
 
 impl Schedule {
-    /// The timeline of the last runs, as JSON in the trace event format that
-    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show: a row for each thread of the
-    /// pool, the caller of [`run`](Self::run) last. Each event names its tick.
+    /// Returns the timeline of the last runs as JSON in the trace event format that
+    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show. There is a row for each thread of
+    /// the pool; the caller of [`run`](Self::run) is last. Each event names its tick.
     ///
-    /// Of each thread it has the newest 4096 systems and sync points. It is there with the feature
-    /// `timeline`, which costs two looks at the clock per system.
+    /// It contains the newest 4096 systems and sync points of each thread. It requires the feature
+    /// `timeline`, which costs two clock reads per system.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
@@ -38,7 +38,7 @@ impl Schedule {
             json.push_str(r#"{"name":"#);
             push_string(&mut json, name);
             let (from, took) = (record.from_ns, record.to_ns.saturating_sub(record.from_ns));
-            // The format counts in microseconds.
+            // The format uses microseconds.
             push(
                 &mut json,
                 format_args!(
@@ -69,7 +69,7 @@ fn push(json: &mut String, text: std::fmt::Arguments<'_>) {
     json.write_fmt(text).expect("a string takes all that is written to it");
 }
 
-/// A string with its quotes.
+/// Appends a string with its quotes.
 fn push_string(json: &mut String, text: &str) {
     json.push('"');
     for character in text.chars() {

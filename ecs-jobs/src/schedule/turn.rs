@@ -10,19 +10,19 @@ use crate::pool::Pool;
 use crate::static_graph::StaticGraph;
 use crate::sync::Ordering;
 
-/// What the nodes of one run have in common.
+/// The common parameters of the nodes of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) tick: u64,
-    /// Whether to take the time of each node.
+    /// Whether to measure the time of each node.
     pub(super) measure: bool,
-    /// What of that is the look at the clock, in nanoseconds.
+    /// The part of a measured time that is the clock read, in nanoseconds.
     pub(super) look_ns: u64,
     pub(super) skips_panics: bool,
 }
 
 impl Run {
-    /// Takes in how long the turn of a node took, if this run measures.
+    /// Records the duration of a node's turn, if this run measures.
     pub(super) fn note_cost(&self, graph: &StaticGraph, node: usize, outcome: Outcome, ns: u64) {
         if self.measure {
             graph.took(node, ns.saturating_sub(self.look_ns), outcome == Outcome::Ran);
@@ -30,18 +30,18 @@ impl Run {
     }
 }
 
-/// What a node gets of the world for its turn.
+/// The access to the world that a node gets for its turn.
 pub(super) enum WorldAccess<'w> {
-    /// What it has declared.
+    /// The access that it has declared.
     Declared(WorldCell<'w>),
-    /// All of it: it is exclusive.
+    /// The whole world, for an exclusive node.
     Whole(&'w mut World),
 }
 
 impl NodeInfo {
-    /// Takes the turn of this node; returns what came of it.
+    /// Runs the turn of this node and returns the outcome.
     ///
-    /// Inlined: it is a good part of what an empty system costs.
+    /// Inlined: it is a good part of the cost of an empty system.
     #[inline(always)]
     pub(super) fn take_turn(
         &self,
@@ -52,7 +52,7 @@ impl NodeInfo {
         run: Run,
     ) -> Outcome {
         let _span = pool.span(&self.name);
-        // Until it is known better.
+        // Valid until the outcome is known.
         state.last = Some((run.tick, Outcome::Panicked));
         let outcome = if run.skips_panics {
             self.run_or_skip(state, shared_conditions, world, pool, run.tick)
@@ -66,7 +66,7 @@ impl NodeInfo {
         outcome
     }
 
-    /// Runs the system, if nothing is against it.
+    /// Runs the system, unless a rate or condition prevents it.
     #[inline(always)]
     fn run(
         &self,
@@ -107,7 +107,7 @@ impl NodeInfo {
         Outcome::Ran
     }
 
-    /// Runs the system; a panic ends its turn, and is noted in the state.
+    /// Runs the system; a panic ends its turn, and is recorded in the state.
     #[cold]
     #[inline(never)]
     fn run_or_skip(
@@ -130,7 +130,7 @@ impl NodeInfo {
         })
     }
 
-    /// Why the node is not to run in this tick, if it is not.
+    /// The reason why the node does not run in this tick, if any.
     ///
     /// # Panics
     /// Panics if a condition does.
@@ -157,7 +157,7 @@ fn place(index: usize) -> u32 {
     u32::try_from(index).expect("a schedule has less than 2^32 conditions")
 }
 
-/// Commands of a system that does not say that it records any would never be played.
+/// Checks that a system that does not declare commands has recorded none: they would never be played.
 fn check_nothing_recorded(system: &mut dyn System) {
     let mut is_empty = true;
     system.visit_commands(&mut |buffers| is_empty &= buffers.iter().all(CommandBuffer::is_empty));
@@ -165,8 +165,8 @@ fn check_nothing_recorded(system: &mut dyn System) {
     assert!(is_empty, "the system {name} records commands, which its access does not declare");
 }
 
-/// Empties buffers while a panic is under way: a payload that panics as well when it is dropped
-/// would abort the process.
+/// Empties buffers while a panic is under way: a payload that panics when it is dropped would abort the
+/// process.
 pub(super) fn clear_quietly(buffers: &mut [CommandBuffer]) {
     for buffer in buffers {
         if let Err(payload) = catch(|| buffer.clear()) {

@@ -1,11 +1,11 @@
-//! A list of named sections as the bytes of a file.
+//! The file format of a save: a list of named sections as bytes.
 //!
 //! ```text
 //!   "FormicSG" | format u32 | reserved u32 | length of the body u64 | checksum u64 | body
 //!   body: for each section   length of the name u32 | name | length u64 | bytes
 //! ```
 //!
-//! Numbers are little-endian. The checksum covers the body; what stands before it is checked field by
+//! Numbers are little-endian. The checksum covers the body; the header before it is checked field by
 //! field.
 
 use formic_ecs::StateHasher;
@@ -23,19 +23,19 @@ pub(in crate::schedule) struct Section {
     pub(in crate::schedule) bytes: Vec<u8>,
 }
 
-/// Why bytes are not those of a save.
+/// The reason why bytes are not a valid save.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSave {
-    /// They do not begin as a save does.
+    /// They do not begin like a save.
     NotASave,
     /// They are in a format that this version does not read.
     UnknownFormat(u32),
-    /// There are fewer or more of them than they say.
+    /// Their length differs from the one they state.
     WrongLength,
-    /// They have been changed since they were written.
+    /// They have changed since they were written.
     WrongChecksum,
-    /// A section that every save has is missing, or is there twice, or is not what it should be.
+    /// A section that every save has is missing, present twice, or invalid.
     BadSection(String),
 }
 
@@ -96,8 +96,8 @@ pub(in crate::schedule) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, Malf
     Ok(sections)
 }
 
-/// A list of names and bytes, as [`put_text`] and [`put_bytes`] write them in turn; or how many could be
-/// read.
+/// A list of names and bytes, as [`put_text`] and [`put_bytes`] write them in turn; on failure, the
+/// number of entries that were read.
 fn list(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, usize> {
     let (mut reader, mut list) = (Reader(bytes), Vec::new());
     while !reader.0.is_empty() {
@@ -107,7 +107,7 @@ fn list(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, usize> {
     Ok(list)
 }
 
-/// Named bytes, which are taken out one by one. In their names types are called as they are now.
+/// Named byte strings that are taken out one by one. Types in their names have their current names.
 #[derive(Clone, Debug)]
 pub(in crate::schedule) struct Entries<'a>(Vec<(String, &'a [u8])>);
 
@@ -144,7 +144,7 @@ pub(in crate::schedule) fn put_bytes(bytes: &mut Vec<u8>, counted: &[u8]) {
     bytes.extend(counted);
 }
 
-/// Bytes that are read from the front; `None` where there are too few.
+/// A reader of bytes from the front; reads return `None` if too few are left.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::schedule) struct Reader<'a>(pub(in crate::schedule) &'a [u8]);
 

@@ -15,12 +15,12 @@ pub(super) use self::rules::{Change, Extent, LoadTarget};
 pub use self::state::StateArchive;
 use super::name;
 
-/// Something that cannot be saved.
+/// A part of a game that cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsaved {
-    /// What it is, and where.
+    /// The part, and where it is.
     pub what: String,
-    /// What to do about it.
+    /// The way to make it savable.
     pub remedy: String,
 }
 
@@ -46,12 +46,12 @@ impl Unsaved {
     }
 }
 
-/// Why a game could not be saved. It prints as a list of everything that stands in the way, and what
-/// to do about each; also as `{:?}`, so that a `main` that returns it is of help.
+/// The reason why a game could not be saved. It prints as a list of all obstacles with remedies, also as
+/// `{:?}`, so that the error of a `main` that returns it is readable.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// These have no way to be saved.
+    /// These parts cannot be saved.
     Unsaved(Vec<Unsaved>),
     /// The entities could not be saved.
     World(SnapshotError),
@@ -71,17 +71,17 @@ error_text! { SaveError:
 
 from_error!(SnapshotError => SaveError::World);
 
-/// Why a game could not be loaded. World and schedule are as they were.
+/// The reason why a game could not be loaded. World and schedule are unchanged.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The bytes are not those of a save.
+    /// The bytes are not a valid save.
     Malformed(MalformedSave),
     /// The entities could not be restored.
     World(RestoreError),
-    /// Something in the save is no value of the type that it is for.
+    /// An entry of the save is not a valid value of its type.
     InvalidValue {
-        /// What it is for.
+        /// The target of the value.
         what: String,
     },
     /// A run is [stepped](crate::Schedule::step) through and has not ended.
@@ -100,20 +100,21 @@ error_text! { LoadError:
 
 from_error!(MalformedSave => LoadError::Malformed);
 
-/// What of a save did not fit the game that it was loaded into: nothing where both are of one version
+/// The differences between a save and the game that it was loaded into: empty if both are of one version
 /// of the game. It prints as lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
-    /// What the save has and the game has no place for: it was dropped.
+    /// Parts of the save without a counterpart in the game, which were dropped.
     pub dropped: Vec<String>,
-    /// What the game has and the save does not know: it is as the game was built.
+    /// Parts of the game that the save does not have; they are as the game was built.
     pub new: Vec<String>,
-    /// The [steps](SaveRules::migrate) that the save went through, since it is from before them.
+    /// The [migration steps](SaveRules::migrate) that the save went through, because it is older than
+    /// they are.
     pub migrated: Vec<String>,
 }
 
 impl LoadReport {
-    /// Whether everything fitted: then the game goes on exactly as it would have gone on.
+    /// Returns whether everything matched: then the game continues exactly as the saved one would have.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.dropped.is_empty() && self.new.is_empty() && self.migrated.is_empty()

@@ -1,4 +1,4 @@
-//! Rules by which values outside the rows are saved, type by type.
+//! Rules for saving values outside the rows, by type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -9,12 +9,11 @@ use formic_ecs::{Archetype, Codec, CodecError, Component, Entity, World};
 use super::Unsaved;
 use crate::sync::Arc;
 
-/// How values outside the rows are saved, by type: resources, [`Local`](crate::Local)s and
-/// events. A resource of the world.
+/// The rules for saving values outside the rows, by type: resources, [`Local`](crate::Local)s and events.
+/// It is a resource of the world.
 ///
-/// Every resource needs one of these rules, or [`Save::of`](crate::Save::of) names it as what cannot
-/// be saved. So does the type of each [`Local`](crate::Local) and of each event. Plain numbers have a
-/// rule from the start.
+/// Every resource needs a rule, or [`Save::of`](crate::Save::of) reports it as unsavable. So does the
+/// type of each [`Local`](crate::Local) and of each event. Primitive numbers have a rule by default.
 ///
 /// ```
 /// use formic_ecs::Codec;
@@ -37,11 +36,11 @@ use crate::sync::Arc;
 pub struct SaveRules {
     types: HashMap<TypeId, Rule>,
     migrations: Vec<(&'static str, fn(&mut World))>,
-    /// Make components known that a save may have.
+    /// Functions that register components that a save may contain.
     pub(in crate::schedule) registrations: Vec<fn(&mut World)>,
 }
 
-/// How the values of one type are saved.
+/// The rule for saving the values of one type.
 pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) name: &'static str,
     earlier_names: Vec<&'static str>,
@@ -49,35 +48,35 @@ pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) find: fn(&World) -> Option<&(dyn Any + 'static)>,
     pub(in crate::schedule) remove: fn(&mut World),
     pub(in crate::schedule) extent: Extent,
-    /// Writes a value, or the part of it that is saved.
+    /// Writes a value, or the saved part of it.
     write: Box<Write>,
-    /// Reads what was written, and returns what puts it into its target.
+    /// Reads the written bytes, and returns a function that stores the result in its target.
     read: Box<Read>,
 }
 
-/// How much of a value is saved.
+/// The extent to which a value is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::schedule) enum Extent {
     Whole,
     Part,
-    /// Nothing: values are what the game was built with.
+    /// Not at all: values are those that the game was built with.
     Rebuilt,
 }
 
 type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), CodecError> + Send + Sync;
 type Read = dyn Fn(&mut &[u8]) -> Result<Put, CodecError> + Send + Sync;
-/// Puts what was read into its target, once everything was read.
+/// Stores a value in its target, once everything was read.
 type Put = Box<dyn FnOnce(LoadTarget<'_>)>;
-/// What is left to do to a world once everything was read.
+/// A change to a world that is made once everything was read.
 pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
 
 /// The target of a value that was read.
 pub(in crate::schedule) enum LoadTarget<'a> {
-    /// A value that is there.
+    /// An existing value.
     Value(&'a mut dyn Any, &'a World),
     /// An `Option` of the type, for whole values.
     New(&'a mut dyn Any),
-    /// The resource, which is then of this version.
+    /// The resource, which then gets this version.
     Resource(&'a mut World, u64),
 }
 
@@ -118,7 +117,7 @@ impl Default for SaveRules {
 }
 
 impl SaveRules {
-    /// The rules of a world.
+    /// Returns the rules of a world.
     pub fn of(world: &mut World) -> &mut Self {
         if world.resource::<Self>().is_err() {
             world.insert_resource(Self::default());
@@ -127,7 +126,7 @@ impl SaveRules {
         rules.unwrap_or_else(|_| unreachable!("it was just made sure of"))
     }
 
-    /// Values of type `T` are saved by this codec.
+    /// Saves values of type `T` with this codec.
     pub fn save<T: Send + Sync + 'static>(&mut self, codec: Codec<T>) -> &mut Self {
         let codec = Arc::new(codec);
         let writer = Arc::clone(&codec);
@@ -147,9 +146,9 @@ impl SaveRules {
         )
     }
 
-    /// Of a value of type `T` that part is saved which `take` gives; in a loaded game `put` writes it
-    /// into the value that is there already: the one that the game was built with, or the default of
-    /// a [`Local`](crate::Local). It is lent the world, in which all entities are back.
+    /// Saves the part of values of type `T` that `take` returns. On loading, `put` writes it into the
+    /// existing value: the one that the game was built with, or the default of a [`Local`](crate::Local).
+    /// It also gets the world, with all entities restored.
     pub fn save_part<T: Send + Sync + 'static, D: Send + 'static>(
         &mut self,
         codec: Codec<D>,
@@ -169,9 +168,9 @@ impl SaveRules {
         )
     }
 
-    /// Values of type `T` are not saved: a game that is loaded has those that it was built with.
-    /// For what is made from files, or from other things. Events of such a type are lost if a system
-    /// has not read them when the game is saved, which a [load reports](crate::LoadReport::dropped).
+    /// Does not save values of type `T`: a loaded game has those that it was built with. For values made
+    /// from files or other data. Events of such a type are lost if a system has not read them when the
+    /// game is saved; a [load reports](crate::LoadReport::dropped) this.
     pub fn rebuild<T: Send + Sync + 'static>(&mut self) -> &mut Self {
         let nothing = |_: &mut T, _: &World| ();
         self.set::<T>(
@@ -181,7 +180,7 @@ impl SaveRules {
         )
     }
 
-    /// In older saves the type `T` had this name, as [`type_name`] gives it.
+    /// Declares that the type `T` had this name in older saves, as [`type_name`] returns it.
     ///
     /// # Panics
     /// Panics if there is no rule for `T` yet.
@@ -191,10 +190,10 @@ impl SaveRules {
         self
     }
 
-    /// The component `C` is new: in saves from before it was there, every entity that has an `Other`
+    /// Declares that the component `C` is new: on loading an older save, every entity that has an `Other`
     /// gets the default value.
     ///
-    /// That is a [step](Self::migrate) by the name of the component.
+    /// This is a [migration step](Self::migrate) with the name of the component.
     pub fn added<C: Component + Default, Other: Component>(&mut self) -> &mut Self {
         self.registrations.push(|world| _ = world.register::<C>());
         self.migrate(C::name(), |world| {
@@ -215,12 +214,12 @@ impl SaveRules {
         })
     }
 
-    /// A step that every save from before it goes through when it is loaded: once, when everything
-    /// else is in its place, and in the order in which steps were added here. A save lists the names
-    /// of the steps of the game that wrote it, and is from before all others.
+    /// Adds a migration step that every older save goes through when it is loaded: once, after everything
+    /// else is restored, in the order in which steps were added. A save lists the names of the steps of
+    /// the game that wrote it, and is older than every step that it does not list.
     ///
-    /// A step that has this name already is replaced. Should a step panic, the game is loaded and not
-    /// migrated to the end.
+    /// A step with the same name is replaced. If a step panics, the game is loaded, and the migration is
+    /// incomplete.
     pub fn migrate(&mut self, name: &'static str, step: fn(&mut World)) -> &mut Self {
         match self.migrations.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = step,
@@ -235,7 +234,7 @@ impl SaveRules {
         self.migrations.iter().copied()
     }
 
-    /// The text with the types in it as they are called now.
+    /// The text with old type names replaced by the current ones.
     pub(in crate::schedule) fn with_new_names(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for rule in self.types.values() {
@@ -278,7 +277,7 @@ impl SaveRules {
         self.types.get(&id)
     }
 
-    /// Whether values of this type are not saved by declaration.
+    /// Whether values of this type are declared as not saved.
     pub(in crate::schedule) fn drops<T: 'static>(&self) -> bool {
         self.get(TypeId::of::<T>()).is_some_and(|rule| rule.extent == Extent::Rebuilt)
     }
@@ -286,7 +285,7 @@ impl SaveRules {
     /// Writes a value of a type that is saved whole.
     ///
     /// # Errors
-    /// Returns what to do about it if it cannot be written.
+    /// Returns a remedy if it cannot be written.
     pub(in crate::schedule) fn write_one<T: 'static>(
         &self,
         value: &T,
@@ -299,7 +298,7 @@ impl SaveRules {
     /// The rule of a type that is saved whole.
     ///
     /// # Errors
-    /// Returns how to make one if there is none.
+    /// Returns the way to add a rule if there is none.
     pub(in crate::schedule) fn whole<T: 'static>(&self) -> Result<&Rule, String> {
         let rule = self.get(TypeId::of::<T>()).filter(|rule| rule.extent == Extent::Whole);
         rule.ok_or_else(|| Unsaved::rule_for(type_name::<T>()))
@@ -312,7 +311,7 @@ impl SaveRules {
         value
     }
 
-    /// By name, so that a save does not depend on the numbers of types.
+    /// The rules sorted by name, so that a save does not depend on the numbers of types.
     pub(in crate::schedule) fn sorted(&self) -> Vec<&Rule> {
         let mut rules: Vec<&Rule> = self.types.values().collect();
         rules.sort_unstable_by_key(|rule| rule.name);
@@ -330,7 +329,7 @@ fn put<T: 'static>(target: &mut dyn Any, value: T) {
     }
 }
 
-/// Changes a value that is there, if it is.
+/// Changes an existing value, if there is one.
 fn put_into<T: Send + Sync + 'static>(target: LoadTarget<'_>, change: impl FnOnce(&mut T, &World)) {
     match target {
         LoadTarget::Value(target, world) => {

@@ -1,4 +1,4 @@
-//! The state that systems keep from run to run, on its way into a save and out of one.
+//! The state that systems keep between runs, as it is saved and loaded.
 
 use std::any::{TypeId, type_name};
 
@@ -9,15 +9,16 @@ use super::rules::{Extent, LoadTarget, SaveRules};
 use super::{LoadError, Unsaved};
 use crate::schedule::name;
 
-/// Goes through what a system keeps from run to run: the same calls save it and load it.
+/// A visitor of the state that a system keeps between runs: the same calls save and load it.
 ///
-/// Handed to [`SystemParam::visit_state`](crate::SystemParam::visit_state) and
-/// [`System::visit_state`](crate::System::visit_state). Each call names what it is about; a save is
+/// Passed to [`SystemParam::visit_state`](crate::SystemParam::visit_state) and
+/// [`System::visit_state`](crate::System::visit_state). Each call names its entry. A save is read by
+/// these names, so parameters can be added and removed.
 /// read by these names, so that other parameters can come and go.
 #[derive(Debug)]
 pub struct StateArchive<'a> {
     rules: &'a SaveRules,
-    /// The system, for messages.
+    /// The name of the system, for messages.
     system: &'a str,
     mode: Mode<'a>,
 }
@@ -47,8 +48,8 @@ impl<'a> StateArchive<'a> {
         Self { rules, system, mode: Mode::Save { out: Vec::new(), problems, world } }
     }
 
-    /// Reads everything, and writes it where it belongs if there is a world; else nothing changes.
-    /// `None` where the bytes are none of this kind.
+    /// Creates a visitor that reads all entries, and stores them if there is a world; otherwise nothing
+    /// changes. `None` if the bytes are malformed.
     pub(in crate::schedule) fn loading(
         rules: &'a SaveRules,
         system: &'a str,
@@ -67,7 +68,7 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// What was not in the save, and what of the save has no place any more.
+    /// Returns the entries that were not in the save, and those of the save that were not used.
     pub(in crate::schedule) fn finish(self) -> Result<(Vec<String>, Vec<String>), LoadError> {
         match self.mode {
             Mode::Load { failed: Some(error), .. } => Err(error),
@@ -78,8 +79,7 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// One thing that is kept: `write` writes it; `read` reads what was written, and takes it over
-    /// only where it is given the world.
+    /// Visits an entry: `write` writes it; `read` reads it back, and stores it only if it gets the world.
     pub fn entry<T: ?Sized>(
         &mut self,
         what: &str,
@@ -117,7 +117,7 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// Numbers: versions of the world, counters.
+    /// Visits numbers, such as versions of the world or counters.
     pub fn numbers(&mut self, what: &str, numbers: &mut Vec<u64>) {
         let write = |numbers: &Vec<u64>, out: &mut Vec<u8>| {
             numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
@@ -134,7 +134,7 @@ impl<'a> StateArchive<'a> {
         });
     }
 
-    /// A number.
+    /// Visits a number.
     pub fn number(&mut self, what: &str, number: &mut u64) {
         let write = |number: &u64, out: &mut Vec<u8>| {
             out.extend(number.to_le_bytes());
@@ -150,8 +150,8 @@ impl<'a> StateArchive<'a> {
         });
     }
 
-    /// A version of the world that something was looked at last, and which
-    /// [restoring](World::restored) of the world that was after.
+    /// Visits a version of the world, at which something was last checked, and the number of the world's
+    /// last [restoring](World::restored) before that.
     pub(in crate::schedule) fn version(&mut self, what: &str, seen: &mut u64, restored: &mut u64) {
         self.number(what, seen);
         if let Mode::Load { world: Some(world), .. } = &self.mode {
@@ -159,7 +159,8 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// When a query was asked last: what it has seen is not new to it in the loaded game either.
+    /// Visits the version at which a query was last run: what it has seen is not new to it in the loaded
+    /// game either.
     pub fn plan<Q: QueryData, F: QueryFilter>(&mut self, plan: &mut QueryPlan<Q, F>) {
         let mut asked = plan.last_run();
         self.number(type_name::<QueryPlan<Q, F>>(), &mut asked);
@@ -168,7 +169,7 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// A value whose type has a rule among the [`SaveRules`].
+    /// Visits a value whose type has a rule among the [`SaveRules`].
     pub fn value<T: Send + 'static>(&mut self, value: &mut T) {
         let name = type_name::<T>();
         let Some(rule) = self.rules.get(TypeId::of::<T>()) else {
@@ -188,9 +189,8 @@ impl<'a> StateArchive<'a> {
         });
     }
 
-    /// How many values of a type are left out of the save that the system would have come upon, if the
-    /// type is [rebuilt](SaveRules::rebuild). No load has a place for this, so that it is reported as
-    /// dropped.
+    /// Records the number of values of a [rebuilt](SaveRules::rebuild) type that are left out of the save
+    /// and that the system would still have read. No load uses this entry, so it is reported as dropped.
     pub(in crate::schedule) fn note_lost<T: 'static>(&mut self, count: impl Fn(&World) -> u64) {
         let Mode::Save { world, .. } = &self.mode else { return };
         let count = if self.rules.drops::<T>() { count(world) } else { 0 };
@@ -199,7 +199,7 @@ impl<'a> StateArchive<'a> {
         }
     }
 
-    /// Something that cannot be saved, and what to do about it: the whole game cannot be.
+    /// Records state that cannot be saved, with a remedy: then the whole game cannot be saved.
     pub fn cannot_save(&mut self, what: &str, remedy: &str) {
         if let Mode::Save { problems, .. } = &mut self.mode {
             let what = format!("{what} of the system {}", self.system);
@@ -208,7 +208,7 @@ impl<'a> StateArchive<'a> {
     }
 }
 
-/// What a system keeps, for messages.
+/// The name of an entry of a system, for messages.
 fn called(what: &str, system: &str) -> String {
     format!("{} of the system {system}", name::of_type(what))
 }
