@@ -1,17 +1,16 @@
-//! The measured cost of an index of each loop body, so that the next loop over the same
-//! body knows beforehand whether it is worth sharing.
+//! The measured cost per index of each loop body, by which the next loop over the same body decides
+//! whether to share.
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 
-/// How many bodies are remembered; two that meet in one entry forget each other.
+/// The number of remembered bodies; two with the same entry overwrite each other.
 const ENTRY_COUNT: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// The costs of the bodies that were run last.
 ///
-/// A guess and nothing more: a wrong one costs a wake-up too many, or a loop that
-/// is shared later than it might be. So it does not matter that an entry is two
-/// words which two threads may write at the same time.
+/// An estimate: a wrong one costs one wake-up too many, or a loop that is shared later than possible. So
+/// it does not matter that an entry consists of two words that two threads may write at the same time.
 #[derive(Debug)]
 pub(crate) struct BodyCosts {
     entries: [Entry; ENTRY_COUNT],
@@ -24,14 +23,14 @@ struct Entry {
     cost: AtomicU64,
 }
 
-/// A loop body, by the address of a function that is compiled for its type.
+/// The identity of a loop body: the address of a function that is compiled for its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Body(usize);
 
 impl Body {
     pub(crate) fn of<F: Fn(usize, Range<usize>)>(_body: &F) -> Self {
-        // It has the body's own code in it: functions with the same code may become one, and the name
-        // of a closure's type is that of all closures in a function.
+        // The function contains the body's code: functions with identical code may be merged, and the
+        // type name of a closure is the same for all closures in a function.
         let call: fn(&F, usize, Range<usize>) = |body, slot, range| body(slot, range);
         Self((call as *const ()).addr())
     }
@@ -49,15 +48,15 @@ impl BodyCosts {
         Self { entries: std::array::from_fn(|_| entry()) }
     }
 
-    /// What an index takes, in nanoseconds, if that is known.
+    /// The cost of an index in nanoseconds, if known.
     pub(crate) fn of(&self, body: Body) -> Option<u64> {
         let entry = &self.entries[body.entry_index()];
         (entry.body.load(Ordering::Relaxed) == body.0).then(|| entry.cost.load(Ordering::Relaxed))
     }
 
-    /// Takes in what an index took this time. Known costs rise at once and fall by half at most:
-    /// a body that is light and heavy in turn counts as heavy, and what was slow once, since the
-    /// machine was busy, does so for a few loops.
+    /// Records the cost of an index in the last loop. A known cost rises at once and falls by at most
+    /// half: a body that is light and heavy in turn counts as heavy, and a body that was slow once,
+    /// because the machine was busy, does so for a few loops.
     pub(crate) fn note(&self, body: Body, cost: u64) {
         let entry = &self.entries[body.entry_index()];
         let least = self.of(body).unwrap_or(0) / 2;

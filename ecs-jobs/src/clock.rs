@@ -1,15 +1,15 @@
-//! The clock: the system's, or the host's.
+//! The clock of a pool: the system's, or the host's.
 
 use crate::sync::Stopwatch;
 use std::time::Duration;
 
-/// The clock of a pool.
+/// A clock that counts nanoseconds.
 pub(crate) struct Clock {
     since_start: Stopwatch,
     host: Option<Box<HostClock>>,
 }
 
-/// Tells how much time has gone by since some moment that is always the same.
+/// A function that returns the time since some fixed moment.
 pub(crate) type HostClock = dyn Fn() -> Duration + Send + Sync;
 
 impl Clock {
@@ -17,7 +17,7 @@ impl Clock {
         Self { since_start: Stopwatch::start(), host }
     }
 
-    /// The time since the pool was made, or what the host's clock says, in nanoseconds.
+    /// The time since the pool was created, or that of the host's clock, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
         match &self.host {
             Some(now) => u64::try_from(now().as_nanos()).unwrap_or(u64::MAX),
@@ -25,8 +25,8 @@ impl Clock {
         }
     }
 
-    /// What one look at the clock takes, in nanoseconds: part of whatever two looks measure. At most
-    /// a microsecond: then it is a clock that jumps.
+    /// The cost of a clock read in nanoseconds, which is part of every measured interval. At most a
+    /// microsecond: a larger value means that the clock jumps.
     pub(crate) fn look_ns(&self) -> u64 {
         let mut before = self.now_ns();
         let looks = (0..3).map(|_| {
@@ -36,13 +36,13 @@ impl Clock {
         looks.fold(1_000, u64::min)
     }
 
-    /// The time at which something begins, in nanoseconds. In models that was long ago, so that every
-    /// loop is worth sharing.
+    /// The start time of a measurement, in nanoseconds. In models it is long ago, so that every loop is
+    /// worth sharing.
     pub(crate) fn begin_ns(&self) -> u64 {
         if cfg!(any(loom, shuttle)) { 0 } else { self.now_ns() }
     }
 
-    /// How long it has taken, in nanoseconds.
+    /// The time since the start, in nanoseconds.
     pub(crate) fn elapsed_ns(&self, began_ns: u64) -> u64 {
         self.now_ns().saturating_sub(began_ns)
     }

@@ -1,8 +1,7 @@
 //! Flat loops: indices handed out in batches, from one counter for each share.
 //!
-//! There are no job objects and no queue. The loop lies in the caller's frame,
-//! is listed as an open group, and each thread that comes takes batches until
-//! none is left.
+//! There are no job objects and no queue. The loop lies in the caller's frame and is listed as an open
+//! group; each thread that enters takes batches until none is left.
 
 use crate::body_costs::Body;
 use crate::context::WorkerContext;
@@ -13,25 +12,25 @@ use crate::wait::share;
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
 
-/// A loop that takes less than this is not worth waking a thread.
+/// A loop shorter than this is not worth waking a thread.
 const ALONE_NS: u64 = 10_000;
-/// The caller looks how long indices take for this long, then shares the rest.
+/// The time for which the caller measures the cost of indices before it shares the rest.
 const PROBE_NS: u64 = 3_000;
-/// The least time a batch should take, but for the last of a share, so that the counter's cache line is
-/// not passed around for nothing.
+/// The minimum duration of a batch, except for the last ones of a share, so that the counter's cache line
+/// is not passed around for nothing.
 const BATCH_NS: u64 = 1_000;
-/// Batches begin at this fraction of what each thread would get. The smaller
-/// they are, the less the last one keeps the others waiting.
+/// The first batches are this fraction of what each thread would get. The smaller the batches, the
+/// shorter the other threads wait for the last one.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// How many shares a loop has at most. Where there are more threads, several begin in the same share; and where there
-/// are fewer batches, there are fewer shares.
+/// The maximum number of shares of a loop. With more threads than shares, several threads begin in the
+/// same share; with fewer batches, there are fewer shares.
 const SHARE_COUNT_MAX: usize = if cfg!(loom) { 2 } else { 16 };
 
-/// Hands out the indices of a loop, each once: each thread takes from a share of its own, in batches that
-/// get smaller towards its end (guided self-scheduling), and then from those of the others (affinity
-/// scheduling, Markatos and `LeBlanc` 1994). So a thread comes back to what it has had in its cache since
-/// the last loop over the same items.
+/// Hands out each index of a loop once. Each thread takes from a share of its own, in batches that shrink
+/// towards its end (guided self-scheduling), and then from the shares of others (affinity scheduling,
+/// Markatos and `LeBlanc` 1994). So a thread returns to the items that the last loop over them left in
+/// its cache.
 #[derive(Debug)]
 pub(crate) struct BatchCounter {
     shares: [CachePadded<Share>; SHARE_COUNT_MAX],
@@ -40,7 +39,7 @@ pub(crate) struct BatchCounter {
     divisor: usize,
 }
 
-/// Indices that are next to each other.
+/// A range of adjacent indices.
 #[derive(Debug)]
 struct Share {
     next: AtomicUsize,
@@ -73,8 +72,8 @@ impl BatchCounter {
     }
 
     fn claim_from(&self, share: &Share) -> Option<Range<usize>> {
-        // Relaxed: the counter orders nothing but itself. What the loop reads
-        // came with the open list, what it wrote goes with the group's count.
+        // Relaxed: the counter orders nothing but itself. The loop's inputs were published with the open
+        // list, and its results are published with the group's count.
         let mut start = share.next.load(Ordering::Relaxed);
         loop {
             let left = share.end - start;
@@ -92,20 +91,20 @@ impl BatchCounter {
         }
     }
 
-    /// Hands out no more.
+    /// Stops handing out batches.
     pub(crate) fn cancel(&self) {
         self.shares.iter().for_each(|share| share.next.store(share.end, Ordering::Relaxed));
     }
 
-    /// How many batches are left if they are as small as they get.
+    /// The number of batches left if all have the minimum size.
     fn batches_left(&self) -> usize {
         let left = |share: &CachePadded<Share>| share.end - share.next.load(Ordering::Relaxed);
         self.shares.iter().map(left).sum::<usize>().div_ceil(self.batch_len_min)
     }
 }
 
-/// What a loop does with a batch of indices, by the slot of the thread. A call of it is nothing
-/// beside a batch, and the loop is compiled once for all bodies.
+/// The body of a loop for a batch of indices, by the slot of the thread. The cost of the indirect call is
+/// negligible per batch, and the loop is compiled once for all bodies.
 #[derive(Clone, Copy)]
 struct LoopBody<'body> {
     run: &'body (dyn Fn(usize, Range<usize>) + Sync),
@@ -125,7 +124,7 @@ struct FlatLoop<'body> {
 }
 
 impl FlatLoop<'_> {
-    /// Runs one batch, and notes what an index of it took.
+    /// Runs one batch, and records the cost of an index.
     fn run_measured(&self, shared: &Shared, slot: usize) {
         let Some(batch) = self.counter.claim(slot) else { return };
         self.run(|| {
@@ -172,7 +171,7 @@ where
     }
 }
 
-/// What the caller leaves for all to do.
+/// The rest of a loop, which the caller shares.
 struct Rest {
     indices: Range<usize>,
     batch_len_min: usize,
@@ -180,9 +179,9 @@ struct Rest {
 
 /// Decides whether the loop is shared from the first index on, or probed; returns what is left of it.
 ///
-/// Heavy indices are shared at once, or the others would wait for the first of
-/// them: those of a body that was heavy the last time, and few indices of a body
-/// that is not known, which may cost a wake-up for nothing, once.
+/// Heavy indices are shared at once, so that the other threads need not wait for the first of them: those
+/// of a body that was heavy the last time, and few indices of an unknown body, which may cost one wake-up
+/// in vain, once.
 fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option<Rest> {
     if len < 2 || shared.worker_count == 0 {
         if len > 0 {
@@ -200,8 +199,8 @@ fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option
     probe(shared, slot, len, body)
 }
 
-/// Runs the first indices on the caller alone, in batches that double, until it
-/// is known whether the rest is worth sharing; small loops end in here.
+/// Runs the first indices on the caller alone, in batches that double, until it is known whether the rest
+/// is worth sharing; small loops end here.
 fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option<Rest> {
     let clock = &shared.clock;
     let mut done = 0;
@@ -228,13 +227,13 @@ fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option
     }
 }
 
-/// `value * numerator / denominator`, as large as it gets.
+/// `value * numerator / denominator`, saturating.
 fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
     let scaled = u128::from(value) * numerator as u128 / denominator as u128;
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Opens the rest to others, and takes part.
+/// Opens the rest to other threads, and takes part.
 fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBody<'_>) {
     let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
     let parallelism = shared.parallelism();
@@ -243,11 +242,11 @@ fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBo
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
-    // Several at once, who wake others: one by one the last ones would find little to do.
+    // Several at once, which wake others: woken one by one, the last threads would find little work.
     let wanted = batch_count_max.min(shared.worker_count);
     share(shared, context, &flat_loop, || {
         shared.announce_work(&flat_loop.group, wanted);
-        // The first batch of the caller's own tells what an index costs now.
+        // The first batch of the caller measures the current cost of an index.
         context.inside(&flat_loop.group, || flat_loop.run_measured(shared, context.slot));
     });
     flat_loop.group.panics.resume_if_any();

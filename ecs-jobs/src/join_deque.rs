@@ -3,22 +3,22 @@
 use crate::task_group::JobRef;
 use std::cell::Cell;
 
-/// How many jobs a deque has room for. A power of two, so that indices wrap by a mask; in models so few
-/// that it is full at times.
+/// The capacity of a deque. A power of two, so that indices wrap by a mask; in models so small that it is
+/// sometimes full.
 const CAPACITY: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// The index of a job in a [`JoinDeque`], which only grows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DequeIndex(usize);
 
-/// A ring of job references, oldest first, for one thread.
+/// A ring buffer of job references, oldest first, for one thread.
 ///
-/// Joins push and pop here, a few nanoseconds apart, so there is nothing in it but what that needs:
-/// it does not grow, and where it is full the oldest have to go elsewhere.
+/// Joins push and pop here, a few nanoseconds apart, so it is minimal: it does not grow, and when it is
+/// full, the oldest must be moved elsewhere.
 pub(crate) struct JoinDeque {
-    /// In a box, since the deque moves with the queues of its thread.
+    /// Boxed, since the deque moves with the queues of its thread.
     ring: Box<[Cell<Option<JobRef>>; CAPACITY]>,
-    /// Where the oldest is, and where the next one goes, both modulo [`CAPACITY`].
+    /// The index of the oldest, and of the next push, both modulo [`CAPACITY`].
     oldest: Cell<usize>,
     end: Cell<usize>,
 }
@@ -49,7 +49,8 @@ impl JoinDeque {
         self.len() == CAPACITY
     }
 
-    /// Adds the newest job, and returns its index for [`take_back`](Self::take_back). There is room.
+    /// Pushes a job, and returns its index for [`take_back`](Self::take_back). The deque must not be
+    /// full.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> DequeIndex {
         debug_assert!(!self.is_full(), "the caller makes room");
@@ -59,10 +60,10 @@ impl JoinDeque {
         DequeIndex(end)
     }
 
-    /// Takes the newest back, which got this `index`; false if it is not here any more.
+    /// Takes back the newest job, which has this `index`; returns false if it is no longer here.
     ///
-    /// Nothing is read of the ring for that: what was written a moment ago would keep the processor
-    /// waiting. What stays in the ring is never looked at again.
+    /// This does not read the ring: reading a value just written would stall the processor. Values left
+    /// in the ring are never read again.
     #[inline]
     pub(crate) fn take_back(&self, index: DequeIndex) -> bool {
         if self.is_empty() {
@@ -91,7 +92,7 @@ mod tests {
     use crate::task_group::TaskGroup;
     use std::ptr::NonNull;
 
-    /// A reference to a job that is told from others by where it lies.
+    /// A reference to a job that is identified by its address.
     fn job(bytes: &[u8], which: usize) -> JobRef {
         fn nothing(_: NonNull<()>) {}
         static GROUP: OnceLock<TaskGroup> = OnceLock::new();

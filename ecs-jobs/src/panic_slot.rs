@@ -1,10 +1,10 @@
-//! Panics of jobs: caught where they happen, resumed where they are awaited.
+//! Panics of jobs: caught where they occur, resumed where the job is awaited.
 
 use crate::sync::Mutex;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a panicking job leaves behind.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// Keeps the first panic among the jobs of a group.
@@ -27,13 +27,13 @@ impl PanicSlot {
         discard(payload);
     }
 
-    /// Takes what was kept, so that it is resumed once.
+    /// Takes the kept panic, so that it is resumed only once.
     pub(crate) fn take(&self) -> Option<Payload> {
         self.0.lock().take()
     }
 
-    /// Resumes the panic that was kept. Whatever of the caller's would be
-    /// dropped on the way has to be [discarded](discard) before.
+    /// Resumes the kept panic. Values of the caller that unwinding would drop must be
+    /// [discarded](discard) before.
     pub(crate) fn resume_if_any(&self) {
         if let Some(payload) = self.take() {
             resume_unwind(payload);
@@ -43,12 +43,11 @@ impl PanicSlot {
 
 debug_fields!([] PanicSlot:);
 
-/// Drops what no caller will get because of another panic: a payload, a result, a
-/// job that has not started.
+/// Drops a value that no caller will get because of another panic: a payload, a result, a job that has
+/// not started.
 ///
-/// Whatever it is may itself panic when dropped, which on top of a panic that is
-/// under way would abort the process. So may the payload of that panic, and so
-/// on: after a few of them the last one is forgotten rather than chased for ever.
+/// The drop may itself panic, which would abort the process while another panic is under way. So may the
+/// drop of the resulting payload, and so on: after a few rounds the last payload is leaked.
 pub(crate) fn discard<T>(value: T) {
     const CHASED_MAX: usize = 8;
     let Err(mut payload) = catch(|| drop(value)) else { return };
@@ -61,8 +60,8 @@ pub(crate) fn discard<T>(value: T) {
     std::mem::forget(payload);
 }
 
-/// Runs `job`. The pool does not look at what a panicking job may have left
-/// half done, it hands the panic on, and so unwind safety is the waiter's.
+/// Runs `job` and catches its panic. The pool does not use state that a panicking job may have left
+/// inconsistent, and resumes the panic, so unwind safety is up to the waiting caller.
 #[inline]
 pub(crate) fn catch<R>(job: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(job))
@@ -70,8 +69,8 @@ pub(crate) fn catch<R>(job: impl FnOnce() -> R) -> Result<R, Payload> {
 
 /// Runs `steps`, and aborts the process if they unwind.
 ///
-/// Around code whose unwinding would free a stack frame that other threads
-/// still use. Nothing in there panics; if a bug makes it, it stays a crash.
+/// It guards code whose unwinding would free a stack frame that other threads still use. That code does
+/// not panic; if a bug makes it do so, the result is an abort.
 #[inline(always)]
 pub(crate) fn never_unwinding<R>(steps: impl FnOnce() -> R) -> R {
     let unwinding = AbortOnDrop;
@@ -80,8 +79,7 @@ pub(crate) fn never_unwinding<R>(steps: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Aborts the process when it is dropped, that is when the steps unwind behind which it is to be
-/// forgotten.
+/// Aborts the process when it is dropped: when the guarded steps unwind, before it is forgotten.
 pub(crate) struct AbortOnDrop;
 
 impl Drop for AbortOnDrop {

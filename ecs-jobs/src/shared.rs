@@ -17,11 +17,11 @@ use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// How many external threads at a time have queues for the halves of their joins. Others run both
-/// halves by themselves.
+/// The maximum number of external threads at a time that have queues for the halves of their joins. Other
+/// external threads run both halves themselves.
 const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 
-/// The second halves of joins that a thread has not started yet, oldest first.
+/// The second halves of joins that a thread has not started, oldest first.
 ///
 /// ```text
 ///             oldest                                     newest
@@ -29,17 +29,17 @@ const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 ///   private           [ h1   h2   h3 ]                   the owner's alone
 /// ```
 ///
-/// A join puts its second half into the private part, which costs nothing to speak of. Whenever the
-/// owner comes by, at each push and before it helps in a group, and no half of its own is open, it
-/// opens the older half of the private part: so thieves find something, and the largest pieces
-/// first. While there are more workers without work than open halves it opens each half at once: a
-/// large piece of work that calls nothing of the pool may come next.
+/// A join pushes its second half into the private part, which is nearly free. At each push, and before it
+/// helps in a group, the owner checks whether it has no open half. If so, it opens the older half of the
+/// private part, so that thieves find work, the largest pieces first. While there are more workers
+/// without work than open halves, it opens each half at once: a large piece of work that makes no call
+/// into the pool may come next.
 #[derive(Debug)]
 pub(crate) struct LocalQueues {
     /// The index of the open part in [`Shared::open_halves`].
     pub(crate) index: usize,
     pub(crate) private: JoinDeque,
-    /// The open part itself: each join looks at its length twice.
+    /// The open part itself: each join reads its length twice.
     open: Arc<Queue<JobRef>>,
 }
 
@@ -48,16 +48,15 @@ impl LocalQueues {
         Self { index, private: JoinDeque::new(), open: Arc::clone(open) }
     }
 
-    /// Whether there is any half that this thread has not started.
+    /// Whether there is a half that this thread has not started.
     pub(crate) fn has_any(&self) -> bool {
         !self.private.is_empty() || !self.open.is_empty()
     }
 
     /// Opens the older half of the private part to thieves if they have nothing to take.
     ///
-    /// Not just the oldest: if the pieces do not divide any further, one at a time would feed one
-    /// thief only for as long as the owner is busy. Each round but the first needs a theft before,
-    /// so it is paid for.
+    /// Not just the oldest: if the pieces do not divide further, one at a time would feed only one thief
+    /// while the owner is busy. Each round but the first requires a theft before it, which pays for it.
     #[inline]
     pub(crate) fn feed_thieves(&self, shared: &Shared, group: Option<&TaskGroup>) {
         if !self.private.is_empty() && self.wants_more(shared) {
@@ -65,17 +64,17 @@ impl LocalQueues {
         }
     }
 
-    /// Whether thieves would have too little to take.
+    /// Whether thieves have too little to take.
     #[inline]
     fn wants_more(&self, shared: &Shared) -> bool {
-        // In this order: a thread that takes a half between the two looks is hungry in the first, and
-        // its half is open in neither.
+        // In this order: a thread that takes a half between the two reads counts as hungry in the first,
+        // and its half is open in neither.
         let hungry_count = shared.hungry_count();
         let open_count = self.open.len();
         open_count == 0 || hungry_count > open_count
     }
 
-    /// Puts a half of a join, of this group, into the private part, and feeds the thieves.
+    /// Pushes a half of a join of this group into the private part, and feeds the thieves.
     #[inline]
     pub(crate) fn push(&self, shared: &Shared, half: JobRef, group: &TaskGroup) -> DequeIndex {
         if self.private.is_full() {
@@ -88,11 +87,11 @@ impl LocalQueues {
         index
     }
 
-    /// Takes back the newest half, `half` at `index`, unless it was stolen, and feeds the
-    /// thieves: what comes now, the half that was taken back, may take long.
+    /// Takes back the newest half, `half` at `index`, unless it was stolen, and feeds the thieves: the
+    /// half that was taken back may take long to run.
     ///
-    /// What was pushed later has been taken back, or stolen, and then all that is older was stolen
-    /// as well.
+    /// Later halves have been taken back or stolen; in the latter case all older ones were stolen as
+    /// well.
     #[inline]
     pub(crate) fn take_back(
         &self,
@@ -114,8 +113,8 @@ impl LocalQueues {
         self.open.pop_newest(|newest| newest.is_for(half)).is_some()
     }
 
-    /// Opens the `count` oldest of the private part, and tells a sleeper: one, which tells the next
-    /// if it finds that there are more. `group` is the innermost that this thread is in.
+    /// Opens the `count` oldest of the private part, and wakes one sleeper, which wakes the next if it
+    /// finds more. `group` is the innermost group that this thread is in.
     #[cold]
     #[inline(never)]
     pub(crate) fn open_oldest(&self, shared: &Shared, count: usize, group: Option<&TaskGroup>) {
@@ -124,74 +123,74 @@ impl LocalQueues {
         }
         let oldest = (0..count).map_while(|_| self.private.pop_oldest());
         let were_none = self.open.extend(oldest);
-        // Where some were open already, the thread that was told of those passes it on.
+        // If some were open already, the thread woken for those passes the wake-up on.
         if shared.sleepers.has_any() {
             shared.wake_for(usize::from(were_none), group);
         }
     }
 }
 
-/// How many threads one thread wakes at a time: a wake-up costs it some microseconds, and those that
-/// it wakes wake others.
+/// The maximum number of threads that one thread wakes at a time: a wake-up costs it some microseconds,
+/// and the woken threads wake others.
 const WAKES_AT_ONCE: usize = 4;
 
-/// How many lists of the jobs of earlier scopes are kept, and the most jobs that such a list has
-/// room for.
+/// The maximum number of spare lists kept from earlier scopes, and the maximum capacity of such a list in
+/// jobs.
 const SPARE_LISTS_MAX: usize = 16;
 const SPARE_LIST_LEN_MAX: usize = 4_096;
 
-/// The state of a pool; the handle and every worker thread hold it.
+/// The state of a pool; the handle and every worker thread hold a reference to it.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) worker_count: usize,
     pub(crate) sleepers: Sleepers,
     pub(crate) open_groups: OpenGroups,
-    /// The open halves of joins: of the workers, then of the external threads.
+    /// The open halves of joins: those of the workers, then those of the external threads.
     open_halves: Box<[Arc<Queue<JobRef>>]>,
-    /// How many of these have ever been in use.
+    /// The number of these that have ever been in use.
     used_count: AtomicUsize,
-    /// How many workers have looked for work and found none since, or have not begun.
+    /// The number of workers that have looked for work and found none since, or have not started.
     hungry_count: CachePadded<AtomicUsize>,
-    /// How many of these have not begun: a host's hook may take its time before.
+    /// The number of these that have not started: a hook of the host may delay them.
     absent_count: AtomicUsize,
-    /// The queues for external threads that no thread has.
+    /// The queues for external threads that are not in use.
     free_external_queues: Mutex<Vec<LocalQueues>>,
-    /// The same of the workers in a pool of the host's threads.
+    /// The queues of workers that are not in use, in a pool of the host's threads.
     free_worker_queues: Mutex<Vec<LocalQueues>>,
     /// The jobs with handles.
     pub(crate) slots: Slots,
-    /// Those of them that are ready.
+    /// The jobs that are ready.
     pub(crate) ready: JobQueue,
-    /// Those that are ready, for one thread alone: the main thread, then each worker.
+    /// The ready jobs that are pinned to one thread: the main thread, then each worker.
     pub(crate) pinned: Box<[JobQueue]>,
-    /// Which of these waits for which.
+    /// The waits of jobs for one another.
     pub(crate) wait_graph: WaitGraph,
-    /// Which pool this is, among all of the process.
+    /// The number of this pool, unique in the process.
     pub(crate) number: u64,
-    /// The id of the thread that made the pool.
+    /// The id of the thread that created the pool.
     main_thread: u64,
-    /// The memory of the queues of earlier scopes.
+    /// Spare lists for the jobs of scopes.
     spare_lists: Mutex<Vec<VecDeque<StoredJob<'static>>>>,
-    /// Whether only the thread that queues jobs runs them.
+    /// Whether jobs run only on the thread that queues them.
     pub(crate) is_inline: bool,
-    /// Whether the workers are threads of the host, which look after conditions of their own.
+    /// Whether the workers are threads of the host, which check conditions of their own.
     pub(crate) is_hosted: bool,
     pub(crate) clock: Clock,
-    /// What the host does around each job and system.
+    /// The hooks of the host around each job and system.
     pub(crate) spans: Option<Arc<Spans>>,
-    /// What the bodies of loops have cost.
+    /// The measured costs of loop bodies.
     pub(crate) body_costs: BodyCosts,
     closing: AtomicBool,
 }
 
 impl Shared {
-    /// The state of a pool with the system's clock, and the queues of the workers.
+    /// Creates the state of a pool with the system's clock, and the queues of the workers.
     #[cfg(test)]
     pub(crate) fn new(worker_count: usize) -> (Self, Vec<LocalQueues>) {
         Self::with_clock(worker_count, Clock::new(None))
     }
 
-    /// The state, and the queues of the workers.
+    /// Creates the state with this clock, and the queues of the workers.
     pub(crate) fn with_clock(worker_count: usize, clock: Clock) -> (Self, Vec<LocalQueues>) {
         // Without workers there are no thieves.
         let count = if worker_count == 0 { 0 } else { worker_count + EXTERNAL_COUNT_MAX };
@@ -224,24 +223,24 @@ impl Shared {
         (shared, queues)
     }
 
-    /// Whether the calling thread is the one that made the pool.
+    /// Whether the calling thread is the one that created the pool.
     pub(crate) fn is_main_thread(&self) -> bool {
         thread_id() == self.main_thread
     }
 
-    /// Workers and the caller who waits.
+    /// The number of workers, plus the waiting caller.
     pub(crate) fn parallelism(&self) -> usize {
         self.worker_count + 1
     }
 
-    /// Tells that there is work for `wanted` threads in `group`: the group's own owner in any case,
-    /// and besides as many others. The work is visible already (docs/job-sleep.md, sections 3 and 4).
+    /// Announces work for `wanted` threads in `group`: wakes the group's owner in any case, and as many
+    /// other threads. The work is visible already (docs/job-sleep.md, sections 3 and 4).
     pub(crate) fn announce_work(&self, group: &TaskGroup, wanted: usize) {
         if !self.sleepers.has_any() {
             return;
         }
-        // Not only for want of workers: a woken worker may take something else, and stay away for
-        // long. The owner takes this, if it is still there.
+        // Not only if workers are lacking: a woken worker may take other work that lasts long. The owner
+        // takes this work, if it is still there.
         let mut owner_count = 0;
         if is_kept("announce_owner") {
             owner_count = self.sleepers.wake(1, |tag| tag.group == group.address());
@@ -249,8 +248,8 @@ impl Shared {
         self.wake_for(wanted.saturating_sub(owner_count), Some(group));
     }
 
-    /// Wakes so many idle workers, less those that look for work anyway; and where none is idle, others
-    /// that help in `group`. Where one is idle still, a worker that begins wakes all of these.
+    /// Wakes up to `wanted` idle workers, less those that already search for work. If none is left idle,
+    /// it wakes other threads that help in `group`. Otherwise a worker that starts its work wakes those.
     fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
         if self.sleepers.idle_count() > 0 && is_kept("announce_workers") {
             let woken =
@@ -260,31 +259,31 @@ impl Shared {
             }
             wanted -= woken;
         }
-        // A worker that looks for work may find other work, and there is none besides.
+        // A worker that searches may find other work, and there is no other worker.
         if let Some(group) = group {
             self.wake_around(wanted, group);
         }
     }
 
-    /// Wakes so many owners of the groups around `group`; and for want of these, threads that wait for
-    /// jobs, if it is in one.
+    /// Wakes up to `wanted` owners of the groups around `group`; if there are too few, threads that wait
+    /// for jobs, if the group is in one.
     fn wake_around(&self, mut wanted: usize, group: &TaskGroup) {
         if is_kept("announce_owners_around") {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
         if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
-            // A thread in `run_until_done` watches as well, and helps inside of no job.
+            // A thread in `run_until_done` also watches, and helps inside no job.
             let is_helper = |tag: &Tag| tag.job != 0 && !tag.watches;
             let waits_for_it = |tag: &Tag| is_helper(tag) && tag.job == job.to_bits();
             wanted -= self.sleepers.wake(wanted, waits_for_it);
-            // It may be on the way to the job that one of the others waits for.
+            // The job may be a dependency of the one that another thread waits for.
             self.sleepers.wake(wanted, is_helper);
         }
     }
 
-    /// Tells that so many jobs with handles are ready and queued. If others have waited for them
-    /// to become so, all threads that wait for a job are told, since any of these may be what it
-    /// waits for (docs/job-sleep.md, section 3).
+    /// Announces that `count` jobs with handles are ready and queued. If they became ready because others
+    /// ended, this wakes all threads that wait for a job, since any of these may be what it waits for
+    /// (docs/job-sleep.md, section 3).
     pub(crate) fn announce_ready(&self, count: usize, were_awaited: bool) {
         if self.sleepers.has_any() {
             if is_kept("announce_takers") {
@@ -296,62 +295,63 @@ impl Shared {
         }
     }
 
-    /// Tells the thread of this number that there is a job for it alone.
+    /// Announces a job to the only thread that may run it.
     pub(crate) fn announce_pinned(&self, thread: u32) {
         self.sleepers.tell(1, |tag| tag.pinned.is_of(thread) && is_kept("announce_pinned"));
     }
 
-    /// Tells all threads that wait for a job that there may be something on the way to it now.
+    /// Announces to all threads that wait for a job that their walks may now find more.
     pub(crate) fn announce_opened(&self) {
         self.sleepers.tell(usize::MAX, |tag| tag.job != 0 && is_kept("announce_opened"));
     }
 
-    /// Has those look again that sleep until a condition of their own comes true.
+    /// Makes the threads that sleep until a condition of their own holds check it.
     pub(crate) fn announce_condition(&self) {
         self.sleepers.tell(usize::MAX, |tag| tag.watches);
     }
 
-    /// Wakes others for what there is to do, if there is: the caller was woken and leaves, or was
-    /// counted upon by those who brought work, and has found some, in `group` if it is of one.
+    /// Wakes other threads for the remaining work, if there is any. The caller was woken and leaves, or
+    /// was counted as searching and has found work, in `group` if it belongs to one.
     pub(crate) fn announce_more(&self, count: usize, group: Option<&TaskGroup>) {
         if count == 0 || !self.sleepers.has_any() {
             return;
         }
         self.wake_takers(count);
-        // The last of the idle workers has been woken, so that none of them would tell the others.
+        // The last idle worker has been woken, so no worker would announce the work to others.
         if let Some(group) = group.filter(|_| self.sleepers.idle_count() == 0) {
             self.wake_around(count.saturating_sub(self.searching_count()), group);
         }
     }
 
-    /// Wakes so many idle workers, less those that look for work anyway; and for want of these, others
-    /// that take jobs: which may be listed and awake, in a condition that is looked at.
+    /// Wakes up to `count` idle workers, less those that already search for work. If there are too few,
+    /// it wakes other threads that take jobs, which may be listed but awake, checking a condition.
     fn wake_takers(&self, count: usize) {
         let count = self.left_to_wake(count);
         let woken = self.sleepers.wake(count, |tag| tag.takes == Takes::Anything);
         self.sleepers.wake(count - woken, |tag| tag.takes == Takes::Jobs);
     }
 
-    /// How many of so many threads are still to be woken, for a caller that has made work visible and
-    /// has a fence behind it (docs/job-sleep.md, section 3).
+    /// The number of the `wanted` threads still to be woken, for a caller that has made work visible and
+    /// then executed a fence (docs/job-sleep.md, section 3).
     fn left_to_wake(&self, wanted: usize) -> usize {
-        // A thread of the host looks at its condition first, which may take long, and wakes no other till then.
+        // A thread of the host checks its condition first, which may take long, and wakes no other until
+        // then.
         if self.is_hosted {
             return wanted;
         }
         wanted.saturating_sub(self.searching_count()).min(WAKES_AT_ONCE)
     }
 
-    /// How many workers are awake and look for work, or are about to: those who were woken, too, but not
-    /// those who have not begun.
+    /// The number of workers that are awake and search for work, or are about to. It includes woken
+    /// workers, but not those that have not started.
     fn searching_count(&self) -> usize {
         let others = self.sleepers.idle_count() + self.absent_count.load(Ordering::Relaxed);
         self.hungry_count().saturating_sub(others)
     }
 
-    /// How many threads would find something to do, about: as many as there are jobs in groups; no more
-    /// than two for jobs with handles, since those wake two in turn; and one for halves of joins, since
-    /// a thread that takes one opens others.
+    /// The approximate number of threads that would find work: one per job in groups; at most two for
+    /// jobs with handles, since those two wake others; and one for halves of joins, since a thread that
+    /// takes one opens more.
     pub(crate) fn waiting_count(&self) -> usize {
         let halves = usize::from(self.has_half(HelpScope::All));
         self.open_groups.left().saturating_add(self.ready.len().min(2) + halves)
@@ -367,14 +367,14 @@ impl Shared {
         self.closing.load(needed("is_closing", Ordering::Acquire))
     }
 
-    /// How many workers look for work, or sleep for want of it.
+    /// The number of workers that search for work, or sleep because there is none.
     #[inline]
     pub(crate) fn hungry_count(&self) -> usize {
         // Relaxed: a hint.
         self.hungry_count.load(Ordering::Relaxed)
     }
 
-    /// Counts a worker that begins to look for work.
+    /// Counts a worker that starts to search for work.
     pub(crate) fn begin_worker(&self) {
         self.absent_count.fetch_sub(1, Ordering::Relaxed);
     }
@@ -391,7 +391,7 @@ impl Shared {
 
     /// The open halves of the queues that have ever been in use.
     fn open_halves(&self) -> &[Arc<Queue<JobRef>>] {
-        // Relaxed: like the queues' own counts.
+        // Relaxed: as for the counts of the queues themselves.
         &self.open_halves[..self.used_count.load(Ordering::Relaxed).min(self.open_halves.len())]
     }
 
@@ -410,19 +410,19 @@ impl Shared {
         self.open_halves().iter().any(|queue| queue.find_map(is_within).is_some())
     }
 
-    /// Whether a thread that helps within this scope would find anything to do.
+    /// Whether a thread that helps within this scope would find work.
     pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
         self.open_groups.has_work(scope) || self.has_half(scope)
     }
 
-    /// Whether a worker would find anything to do, or is to end.
+    /// Whether a worker would find work, or has to end.
     pub(crate) fn has_news(&self) -> bool {
         self.is_closing() || self.has_work(HelpScope::All) || !self.ready.is_empty()
     }
 
-    /// Leaves the queues of the workers to threads of the host.
+    /// Makes the queues of the workers available to threads of the host.
     pub(crate) fn open_to_host(&mut self, queues: Vec<LocalQueues>) {
-        // The last is taken first.
+        // The last one is taken first.
         self.free_worker_queues = Mutex::new(queues.into_iter().rev().collect());
         self.hungry_count = CachePadded::new(AtomicUsize::new(0));
         (self.is_inline, self.is_hosted) = (false, true);
@@ -432,7 +432,7 @@ impl Shared {
         self.free_worker_queues.lock().pop()
     }
 
-    /// Queues for an external thread, unless there are too many of these.
+    /// Returns queues for an external thread, unless too many are in use.
     pub(crate) fn take_external_queues(&self) -> Option<LocalQueues> {
         // Without thieves there are no queues.
         if self.worker_count == 0 {
@@ -461,7 +461,7 @@ impl Shared {
         self.spare_lists.lock().pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a scope's queue, unless there is enough.
+    /// Keeps the memory of a scope's list, unless enough is kept.
     pub(crate) fn give_back_spare_list(&self, list: VecDeque<StoredJob<'static>>) {
         if list.capacity() > SPARE_LIST_LEN_MAX {
             return;

@@ -1,4 +1,4 @@
-//! Calls of the host at the beginning and the end of each job and system.
+//! Hooks of the host at the start and end of each job and system.
 
 use crate::panic_slot::never_unwinding;
 

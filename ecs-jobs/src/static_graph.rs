@@ -1,9 +1,9 @@
-//! Nodes that wait for each other, settled beforehand: running them, and what that costs.
+//! Static dependency graphs: running the nodes, and measuring their cost.
 //!
-//! A schedule runs its stages by this, and a [`JobGraph`](crate::JobGraph) its jobs. Each node has
-//! a counter of those that it waits for. Who counts down the last of them has the node: one of those that
-//! become ready is run in place, the others go to the queue. Everything that this needs is made
-//! with the graph, so that a run allocates nothing.
+//! A schedule runs its stages by this, and a [`JobGraph`](crate::JobGraph) its jobs. Each node has a
+//! counter of its unfinished dependencies. The thread that decrements it to zero has the node: it runs
+//! one of the nodes that become ready itself, and queues the others. All memory is allocated with the
+//! graph, so a run allocates nothing.
 
 mod cost;
 mod order;
@@ -21,32 +21,32 @@ use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::share;
 use std::collections::VecDeque;
 
-/// Which node waits for which, and what a run of them needs.
+/// The dependencies between nodes, and the state of a run.
 #[derive(Debug)]
 pub(crate) struct StaticGraph {
-    /// Where the successors of each node begin in `successors`; and the end of the last.
+    /// The start of each node's successors in `successors`, and the end of the last.
     starts: Vec<u32>,
     successors: Vec<u32>,
-    /// For each node, how many it waits for.
+    /// For each node, the number of its dependencies.
     waits: Vec<u32>,
-    /// The same, of those that have not ended in this run.
+    /// For each node, the number of its dependencies that have not ended in this run.
     waiting_for: Vec<AtomicU32>,
-    /// How long each node takes, in nanoseconds; zero where unknown. See `cost.rs`.
+    /// The cost of each node in nanoseconds; zero if unknown. See `cost.rs`.
     costs_ns: Vec<AtomicUsize>,
-    /// Scratch for the decision whether other threads are worth it: when each node could end.
+    /// Scratch memory for deciding whether other threads are worth it: the earliest end of each node.
     ends_ns: Vec<usize>,
     sharing: Sharing,
-    /// Nodes that are ready to run on any thread. Unlike the jobs of a scope they own nothing: none
-    /// of them is an allocation, and the queue is kept from run to run.
+    /// The ready nodes. Unlike the jobs of a scope they own nothing, so none of them is an allocation,
+    /// and the queue is kept between runs.
     queue: Queue<usize>,
 }
 
 impl StaticGraph {
-    /// A graph without cycles: for each node those that wait for it, each once.
+    /// Creates a graph from the successors of each node, each listed once and without cycles.
     ///
     /// # Panics
     ///
-    /// Panics if there are more than four billion nodes or waits.
+    /// Panics if there are more than four billion nodes or dependencies.
     pub(crate) fn new(successors: &[Vec<usize>], sharing: Sharing) -> Self {
         let count = successors.len();
         let small =
@@ -72,19 +72,18 @@ impl StaticGraph {
         }
     }
 
-    /// Those that wait for a node.
+    /// The successors of a node.
     fn successors(&self, node: usize) -> &[u32] {
         &self.successors[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
-    /// Runs `body(slot, node)` for each of `nodes`, on all threads that are worth it: each as soon
-    /// as those that it waits for have ended. None of the `nodes` waits for one that is not among
-    /// them.
+    /// Runs `body(slot, node)` for each of `nodes`, on as many threads as are worth it, each as soon as
+    /// its dependencies have ended. All dependencies within the run are among `nodes`.
     ///
     /// # Panics
     ///
-    /// Panics if `body` does, with the first of its panics, when all bodies that had started have ended.
-    /// Those that had not are not started.
+    /// Panics if `body` does, with the first of its panics, after all started bodies have ended. No
+    /// others are started.
     pub(crate) fn run_together(
         &self,
         shared: &Shared,
@@ -92,7 +91,7 @@ impl StaticGraph {
         body: impl Fn(usize, usize) + Sync,
     ) {
         for &node in nodes {
-            // Relaxed: the queue hands it to the other threads.
+            // Relaxed: the queue publishes it to the other threads.
             self.waiting_for[node].store(self.waits[node], Ordering::Relaxed);
         }
         WorkerContext::with(shared, |context| {
@@ -100,7 +99,7 @@ impl StaticGraph {
             share(shared, context, &run, || {
                 let mut calls = Calls::default();
                 let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
-                // The first is this thread's own.
+                // This thread runs the first.
                 for (place, &node) in ready.enumerate() {
                     run.add(node);
                     if place > 0 {
@@ -123,14 +122,14 @@ struct GraphRun<'run, F> {
 }
 
 impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
-    /// Adds a node that is ready, and wakes no thread for it: one that is awake takes it, at the
-    /// latest the one that added it, when it has ended its own.
+    /// Queues a ready node without waking a thread: a thread that is awake takes it, at the latest the
+    /// one that queued it, after its own node.
     fn add(&self, node: usize) {
         self.graph.queue.push(node);
     }
 
-    /// Runs a node, and then those that waited for nothing else: the one that takes the shortest
-    /// time here, the others wherever there is a thread. After a panic no node is begun.
+    /// Runs a node, and then the nodes that it makes ready: the one with the lowest cost here, the others
+    /// on any thread. After a panic no node is started.
     fn run_from(&self, slot: usize, first: usize) {
         let graph = self.graph;
         let mut next = Some(first);
@@ -141,8 +140,8 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
             let mut calls = Calls::default();
             for &successor in graph.successors(node) {
                 let successor = successor as usize;
-                // Release: what this node did comes before the successor. Acquire: so does what
-                // the others did that the successor waited for.
+                // Release: publishes the effects of this node to the successor. Acquire: so are the
+                // effects of the successor's other dependencies.
                 let look = needed("graph_countdown_look", Ordering::Acquire);
                 let order = needed("graph_countdown", Ordering::AcqRel);
                 if !count_down(&graph.waiting_for[successor], 1, look, order) {
@@ -163,8 +162,8 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
         }
     }
 
-    /// Wakes as many threads as there is work for that is worth it. What no thread is woken for is
-    /// run by a thread that is awake.
+    /// Wakes as many threads as the work is worth. Work for which no thread is woken is run by threads
+    /// that are awake.
     fn call(&self, calls: Calls) {
         let wanted = calls.wanted();
         if wanted > 0 {

@@ -1,4 +1,4 @@
-//! A closure without its type: small ones inline, large ones in a box.
+//! A type-erased closure: small ones are stored inline, large ones in a box.
 #![expect(unsafe_code, reason = "keeps a closure of any type in a few bytes")]
 
 use crate::panic_slot::discard;
@@ -6,14 +6,14 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// Closures up to this size lie in the [`StoredJob`] itself.
+/// Closures up to this size are stored in the [`StoredJob`] itself.
 const INLINE_BYTES: usize = 64;
 
-/// Room for a small closure, or for the box of a large one.
+/// Storage for a small closure, or for the box of a large one.
 #[repr(C, align(16))]
 struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 
-/// A job that can be run once, on any thread, or dropped. It gets an `A` to look at.
+/// A job that can be run once, on any thread, or dropped. It gets a reference to an `A`.
 ///
 /// ```text
 ///   room    [ the closure, or a box with it ........ ]   64 bytes
@@ -28,11 +28,11 @@ struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 pub(crate) struct StoredJob<'a, A = ()> {
     room: Room,
     table: Option<&'static Table>,
-    /// What the room stands for: it may be sent, and not be shared.
+    /// The type that the room stands for: it is `Send`, but not `Sync`.
     _job: PhantomData<Box<dyn FnOnce(&A) + Send + 'a>>,
 }
 
-/// What depends on the type of the closure. Both take it out of the room.
+/// The functions that depend on the type of the closure. Both take it out of the room.
 struct Table {
     /// The second is a reference to the closure's argument.
     run: unsafe fn(*const Room, NonNull<()>),
@@ -43,12 +43,12 @@ struct Table {
 trait Stored<A>: FnOnce(&A) + Send + Sized {
     const TABLE: Table = Table {
         run: |room, argument| {
-            // SAFETY: who calls it keeps to the contract of `take` (J-7).
+            // SAFETY: the caller meets the requirements of `take` (J-7).
             let job = unsafe { take::<Self>(room) };
-            // SAFETY: who calls it has a borrow of an `A` for the argument.
+            // SAFETY: the caller has a borrow of an `A` for the argument.
             job(unsafe { argument.cast::<A>().as_ref() });
         },
-        // SAFETY: who calls it keeps to the contract of `take` (J-7).
+        // SAFETY: the caller meets the requirements of `take` (J-7).
         drop: |room| discard(unsafe { take::<Self>(room) }),
     };
     const FITS: bool =
@@ -74,10 +74,10 @@ impl<'a, A> StoredJob<'a, A> {
         Self { room: Room(MaybeUninit::uninit()), table: None, _job: PhantomData }
     }
 
-    /// Puts a job into an empty place.
+    /// Stores a job in an empty place.
     ///
-    /// Where it is to lie, and not made elsewhere and moved: a processor that
-    /// loads wide what was just stored narrow waits for the store.
+    /// It is written in place rather than created elsewhere and moved: a processor that loads a wide
+    /// value just after narrow stores to it stalls on store forwarding.
     pub(crate) fn put<F: FnOnce(&A) + Send + 'a>(&mut self, job: F) {
         // Only one of the two is compiled for a type.
         if const { <F as Stored<A>>::FITS } {
@@ -89,28 +89,28 @@ impl<'a, A> StoredJob<'a, A> {
 
     fn put_inline<F: FnOnce(&A) + Send + 'a>(&mut self, job: F) {
         assert!(self.table.is_none(), "a job is put where there is none");
-        // The caller has looked: only types that fit are stored in place.
+        // The caller has checked this: only types that fit are stored in place.
         assert!(<F as Stored<A>>::FITS, "a job is stored where it fits");
-        // SAFETY: the room is large enough and aligned for an `F`, and has no
-        // value (J-7), as there was no table.
+        // SAFETY: the room is large enough and aligned for an `F`, and holds no value (J-7), as there was
+        // no table.
         unsafe { (&raw mut self.room).cast::<F>().write(job) };
         self.table = Some(const { &<F as Stored<A>>::TABLE });
     }
 
-    /// Runs the job, where it lies. What it owns is gone afterwards, panic or not.
+    /// Runs the job in place. Everything that it owns is dropped, even on a panic.
     ///
     /// # Panics
     ///
     /// Panics if there is none.
     pub(crate) fn run(&mut self, argument: &A) {
         let table = self.table.take().expect("a job is run once");
-        // SAFETY: the room holds what the table was made for (J-7), which gets an
-        // `A`, and no caller takes it out again, since the table is gone.
+        // SAFETY: the room holds a value of the table's type (J-7), which gets an `A`. No caller takes it
+        // out again, since the table is gone.
         unsafe { (table.run)(&raw const self.room, NonNull::from(argument).cast()) }
     }
 
-    /// Drops the job, if there is one. A panic of that goes no further: the job is dropped because of
-    /// another panic, or with others, and a second one would abort the process.
+    /// Drops the job, if there is one. A panic of the drop is caught: the job is dropped because of
+    /// another panic, or with others, and a second panic would abort the process.
     pub(crate) fn clear(&mut self) {
         if let Some(table) = self.table.take() {
             // SAFETY: as in `run` (J-7).
@@ -144,7 +144,7 @@ mod tests {
         stored
     }
 
-    /// Stores a job with a payload of `N` words; it is counted by its `Arc`.
+    /// Stores a job with a payload of `N` words, counted by its `Arc`.
     fn stored<const N: usize>(sum: &Arc<AtomicUsize>) -> StoredJob<'static> {
         let (sum, words) = (Arc::clone(sum), [1_usize; N]);
         job(move || {

@@ -1,10 +1,10 @@
-//! The one door to atomics, locks, thread-locals, threads and the clock.
+//! Atomics, locks, thread-locals, threads and the clock: the only module through which the pool uses
+//! them.
 //!
-//! Normally these are the standard library's and `parking_lot`'s; under
-//! `--cfg loom` they are loom's, and under `--cfg shuttle` shuttle's, with the
-//! same interface, so that the models in `loom_models` and `tests/shuttle.rs` run
-//! the very code that ships. No other file of the pool names `std::sync`,
-//! `std::thread` or `parking_lot`.
+//! Normally these are the standard library's and `parking_lot`'s. Under `--cfg loom` they are loom's, and
+//! under `--cfg shuttle` shuttle's, with the same interface, so that the models in `loom_models` and
+//! `tests/shuttle.rs` run the code that ships. No other file of the pool names `std::sync`, `std::thread`
+//! or `parking_lot`.
 
 #[cfg(any(loom, shuttle))]
 #[path = "sync/models.rs"]
@@ -14,26 +14,26 @@ pub(crate) use self::chosen::*;
 use std::sync::atomic::AtomicU64 as UnmodelledU64;
 use std::thread::available_parallelism;
 
-/// A cell that is filled once. It is the standard library's in models as well:
-/// what fills it makes atomics and touches none, so loom has nothing to see.
+/// A cell that is written once. It is the standard library's in models as well: its initializers create
+/// atomics but access none, so loom has nothing to check.
 pub(crate) use std::sync::OnceLock;
 
-/// How many threads the machine runs at the same time, if it says.
+/// The number of threads that the machine runs in parallel, if known.
 pub(crate) fn core_count() -> Option<usize> {
     available_parallelism().ok().map(std::num::NonZero::get)
 }
 
-/// A number that this process has not used before, above zero.
+/// Returns a number that this process has not used before, above zero.
 pub(crate) fn unique_number() -> u64 {
     static NEXT: UnmodelledU64 = UnmodelledU64::new(1);
-    // Relaxed: all that matters is that no two are the same.
+    // Relaxed: only uniqueness matters.
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// An ordering that the proof of `place` rests on.
+/// An ordering that the proof of `place` depends on.
 ///
-/// The must-fail twins of the loom models run a model with the ordering of one
-/// place taken out, or one half of it; everywhere else this is the ordering itself.
+/// The must-fail twins of the loom models run a model with the ordering of one place removed, or one half
+/// of it; everywhere else this is the ordering itself.
 #[cfg(not(all(test, loom)))]
 pub(crate) const fn needed(_place: &str, ordering: Ordering) -> Ordering {
     ordering
@@ -64,8 +64,8 @@ pub(crate) fn needed(place: &str, ordering: Ordering) -> Ordering {
     }
 }
 
-/// Takes `some` off a count, and returns whether that was the rest. Who takes them off alone does so: if
-/// these are the rest, no other thread changes the count any more, and a look is enough.
+/// Subtracts `some` from a count, and returns whether that was the rest. If `some` is the rest, no other
+/// thread changes the count any more, and a load is enough for the thread that subtracts it.
 #[inline]
 pub(crate) fn count_down(count: &AtomicU32, some: u32, look: Ordering, order: Ordering) -> bool {
     count.load(look) == some || {
@@ -75,8 +75,7 @@ pub(crate) fn count_down(count: &AtomicU32, some: u32, look: Ordering, order: Or
     }
 }
 
-/// A sequentially consistent fence that the proof of `place` rests on, see
-/// [`needed`].
+/// A sequentially consistent fence that the proof of `place` depends on, see [`needed`].
 pub(crate) fn needed_fence(place: &str) {
     #[cfg(all(test, loom))]
     if is_taken_out(place, "") {
@@ -87,7 +86,7 @@ pub(crate) fn needed_fence(place: &str) {
     fence(Ordering::SeqCst);
 }
 
-/// Whether this process is a twin without the ordering of `place`, or that `half` of it.
+/// Whether this process is a twin without the ordering of `place`, or without that `half` of it.
 #[cfg(all(test, loom))]
 fn is_taken_out(place: &str, half: &str) -> bool {
     static TAKEN_OUT: OnceLock<Option<String>> = OnceLock::new();
@@ -95,7 +94,7 @@ fn is_taken_out(place: &str, half: &str) -> bool {
     taken_out.as_deref().and_then(|of| of.strip_prefix(place)) == Some(half)
 }
 
-/// Whether a step that the proof of `place` rests on is taken: always, but in a must-fail twin.
+/// Whether to take a step that the proof of `place` depends on: always, except in a must-fail twin.
 #[cfg(not(all(test, loom)))]
 #[inline(always)]
 pub(crate) const fn is_kept(_place: &str) -> bool {
@@ -107,12 +106,11 @@ pub(crate) fn is_kept(place: &str) -> bool {
     !is_taken_out(place, "")
 }
 
-/// Looks a few times whether `condition` holds, with twice as long a pause after
-/// each look, and returns whether it did.
+/// Checks a few times whether `condition` holds, with a pause that doubles after each check, and returns
+/// whether it did.
 ///
-/// The looks may take locks, hence the growing pauses. It never yields: on a busy
-/// machine that burns what others need, and brings nothing (kotlinx.coroutines
-/// #884).
+/// A check may take locks, hence the growing pauses. It never yields: on a busy machine that consumes
+/// time that others need, without benefit (kotlinx.coroutines #884).
 pub(crate) fn spin_until(mut condition: impl FnMut() -> bool) -> bool {
     (0..SPIN_ROUNDS).any(|round| {
         (0..1 << round).for_each(|_| spin_loop());
@@ -126,8 +124,8 @@ pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
     Arc::downgrade(strong)
 }
 
-/// `std::cell::UnsafeCell` with loom's interface: access is a closure over
-/// a raw pointer, so that a model can see where it begins and ends.
+/// `std::cell::UnsafeCell` with loom's interface: access is a closure over a raw pointer, so that a model
+/// sees where it begins and ends.
 #[cfg(not(loom))]
 #[derive(Debug)]
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -165,8 +163,8 @@ mod chosen {
         thread::park_timeout(time);
     }
 
-    /// Without threads nothing that happens could end a sleep, and `park` returns at once there: the caller
-    /// would spin for ever.
+    /// Without threads nothing could end a sleep, and `park` returns at once: the caller would spin for
+    /// ever.
     fn assert_there_are_threads() {
         let has_threads = cfg!(not(target_family = "wasm")) || cfg!(target_feature = "atomics");
         assert!(
@@ -175,11 +173,10 @@ mod chosen {
         );
     }
 
-    /// How often a thread without work looks around before it goes to sleep:
-    /// a few microseconds in all.
+    /// The number of checks that a thread without work makes before it sleeps: a few microseconds in all.
     pub(crate) const SPIN_ROUNDS: u32 = if cfg!(miri) { 1 } else { 7 };
 
-    /// A moment up to which a thread waits.
+    /// A time until which a thread waits.
     #[derive(Debug)]
     pub(crate) struct Deadline(Stopwatch, Duration);
 
@@ -188,14 +185,14 @@ mod chosen {
             Self(Stopwatch::start(), time)
         }
 
-        /// How much time is left, if any.
+        /// The remaining time, if any.
         pub(crate) fn left(&self) -> Option<Duration> {
             let left = self.1.saturating_sub(Duration::from_nanos(self.0.elapsed_ns()));
             (!left.is_zero()).then_some(left)
         }
     }
 
-    /// Measures how long something took.
+    /// A stopwatch.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     #[derive(Debug)]
     pub(crate) struct Stopwatch(std::time::Instant);
@@ -211,7 +208,7 @@ mod chosen {
         }
     }
 
-    /// There is no clock in a bare wasm module, and asking for one panics: all takes no time.
+    /// A bare wasm module has no clock, and asking for one panics: here all intervals are zero.
     #[cfg(all(target_family = "wasm", target_os = "unknown"))]
     #[derive(Debug)]
     pub(crate) struct Stopwatch;

@@ -3,9 +3,9 @@
 use crate::sync::{thread_local, unique_number};
 use std::cell::Cell;
 
-/// A number that no other thread of this process has, now or ever.
+/// Returns a number that no other thread of this process ever has.
 ///
-/// The standard library has one as well, behind a handle that is counted.
+/// The standard library's id needs a reference-counted handle.
 pub(crate) fn thread_id() -> u64 {
     thread_local! {
         static ID: Cell<u64> = const { Cell::new(0) };
@@ -21,8 +21,7 @@ pub(crate) fn thread_id() -> u64 {
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use self::indices::thread_index;
 
-/// In a model no thread has an index: what is one thread's alone is nothing for a
-/// model to see.
+/// In models no thread has an index: state of one thread alone gives a model nothing to check.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn thread_index() -> Option<usize> {
     None
@@ -32,11 +31,11 @@ pub(crate) fn thread_index() -> Option<usize> {
 mod indices {
     use crate::sync::{Mutex, thread_local};
 
-    /// A small number that no other thread has at the same time, for arrays with
-    /// a place per thread; `None` in a thread that is about to end.
+    /// Returns a small number that no other live thread has, for arrays with an entry per thread; `None`
+    /// in a thread that is about to end.
     ///
-    /// When a thread ends, its number goes to another one, which then sees all
-    /// that the former did: the list of free numbers is behind a lock.
+    /// When a thread ends, its number goes to another one, which sees all effects of the former: the list
+    /// of free numbers is behind a lock.
     pub(crate) fn thread_index() -> Option<usize> {
         thread_local! {
             static INDEX: ThreadIndex = ThreadIndex::take();

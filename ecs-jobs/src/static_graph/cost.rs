@@ -1,16 +1,16 @@
-//! The cost of nodes, and whether it is worth other threads.
+//! The measured cost of nodes, and the decision whether to use other threads.
 //!
-//! To wake a thread takes some ten microseconds, and so does what it does first. Most systems of
-//! most programs take less. So each node has a moving average of its time, and a graph is given to
-//! several threads only where the time that they save is worth waking them. Nothing but speed
-//! depends on it: in both ways a node runs behind those that it waits for.
+//! Waking a thread takes some ten microseconds, and so does what it does first. Most systems of most
+//! programs take less. So each node has a moving average of its time, and a graph is given to several
+//! threads only if the time saved is worth waking them. This affects only speed: in both cases a node
+//! runs after its dependencies.
 
 use super::StaticGraph;
 use crate::sync::Ordering;
 
-/// What has to be saved, or to be done, for a thread to be woken: about two wake-ups.
+/// The time to be saved, or the work to be done, that justifies waking a thread: about two wake-ups.
 const WORTH_NS: usize = 20_000;
-/// What a node takes on the average whose cost is mostly that of handing it over.
+/// The average cost below which a node costs mostly its handover.
 const TINY_NS: usize = 1_000;
 
 /// Whether the systems of a [`Schedule`](crate::Schedule), or the jobs of a
@@ -24,24 +24,24 @@ const TINY_NS: usize = 1_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// Where the time that they save is worth waking them, by what systems or jobs have taken before.
+    /// If the time saved is worth waking threads, by the measured cost of systems or jobs.
     #[default]
     WhereWorthIt,
-    /// Always, to look for mistakes.
+    /// Always, to find errors.
     Always,
-    /// Never: each run goes through all of them in the same order, which is easier to step through.
-    /// Parallel loops use all threads all the same.
+    /// Never: each run executes all of them in the same order, which is easier to step through. Parallel
+    /// loops still use all threads.
     Never,
 }
 
-/// Whether a run takes the time of each node. A clock costs more than an empty system, so later on
-/// only a few do.
+/// Whether this run measures the time of each node. Reading a clock costs more than an empty system, so
+/// only a few later runs do.
 pub(crate) fn measures(run: u64) -> bool {
     run < 4 || run % 64 == 0
 }
 
 impl StaticGraph {
-    /// How long a node takes. What has not had a turn yet may take long.
+    /// The cost of a node. A node that has not run yet may be expensive.
     pub(super) fn cost_ns(&self, node: usize) -> usize {
         // Relaxed: a hint.
         match self.costs_ns[node].load(Ordering::Relaxed) {
@@ -50,16 +50,16 @@ impl StaticGraph {
         }
     }
 
-    /// What a node counts for where threads are called.
+    /// The cost of a node for the decision to wake threads.
     pub(super) fn worth_ns(&self, node: usize) -> usize {
         if self.sharing == Sharing::Always { WORTH_NS } else { self.cost_ns(node) }
     }
 
-    /// Takes in how long a node took this time: a quarter of the new average. A turn in which it
-    /// `has_run` not says nothing of what a run takes, but for the first.
+    /// Adds the duration of a node to its moving average, with a weight of a quarter. A turn in which the
+    /// node has not run says nothing about the cost of a run, and counts only if nothing is known.
     pub(crate) fn took(&self, node: usize, ns: u64, has_run: bool) {
         let new = usize::try_from(ns).unwrap_or(usize::MAX / 2).max(4);
-        // Relaxed: only who runs the node writes.
+        // Relaxed: only the thread that runs the node writes.
         let updated = match self.costs_ns[node].load(Ordering::Relaxed) {
             0 => new,
             known if !has_run => known,
@@ -68,22 +68,22 @@ impl StaticGraph {
         self.costs_ns[node].store(updated, Ordering::Relaxed);
     }
 
-    /// Whether `nodes`, of which nothing is known yet, are given to several threads.
+    /// Whether nodes of unknown cost are given to several threads.
     pub(crate) fn is_worth_a_try(&self) -> bool {
         self.sharing != Sharing::Never
     }
 
-    /// Whether `nodes` are to be run on one thread where the time of each is taken, since they take less
-    /// than a microsecond on the average: such take many times as long side by side, and once shared
-    /// would stay so by what they have cost then.
+    /// Whether a measuring run of `nodes` uses one thread, because they take less than a microsecond on
+    /// average: such nodes take many times as long in parallel, and once shared they would stay shared
+    /// because of that measured cost.
     pub(crate) fn is_measured_alone(&self, nodes: &[usize]) -> bool {
         let costs = nodes.iter().map(|&node| self.cost_ns(node));
         self.sharing != Sharing::Always
             && costs.fold(0, usize::saturating_add) < TINY_NS * nodes.len()
     }
 
-    /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
-    /// so many threads the next time, where this run took the time of each.
+    /// Decides after a measuring run of `nodes`, which are in topological order, whether to give them to
+    /// this many threads the next time.
     pub(crate) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
         match self.sharing {
             Sharing::WhereWorthIt => {}
@@ -92,10 +92,10 @@ impl StaticGraph {
         }
         let mut ends_ns = std::mem::take(&mut self.ends_ns);
         nodes.iter().for_each(|&node| ends_ns[node] = 0);
-        // What they take on one thread, and on any number of them: the longest way through them.
+        // Their time on one thread, and the critical path, which limits any number of threads.
         let (mut sum_ns, mut longest_ns) = (0_usize, 0);
         for &node in nodes {
-            // `ends_ns` is when it can begin, up to here.
+            // Up to here, `ends_ns` holds the earliest start of the node.
             let own = self.cost_ns(node);
             let end = ends_ns[node].saturating_add(own);
             sum_ns = sum_ns.saturating_add(own);
@@ -109,8 +109,8 @@ impl StaticGraph {
         sum_ns - longest_ns.max(sum_ns / threads) >= WORTH_NS
     }
 
-    /// Whether `nodes`, which were run on one thread and took so long, have become worth a look:
-    /// they took twice as long as before.
+    /// Whether `nodes`, which ran on one thread in this time, should be measured again: they took twice
+    /// as long as before.
     pub(crate) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
@@ -120,7 +120,7 @@ impl StaticGraph {
     }
 }
 
-/// How many threads to wake for nodes that wait for one, given what each costs.
+/// The number of threads to wake for nodes that become ready, by the cost of each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calls {
     heavy: usize,
@@ -136,7 +136,7 @@ impl Calls {
         }
     }
 
-    /// One for each that takes long, and for the small ones as many as have enough to do.
+    /// One for each expensive node, and for the small ones as many as have enough work.
     pub(super) fn wanted(self) -> usize {
         self.heavy + self.light_ns / WORTH_NS
     }
@@ -146,7 +146,8 @@ impl Calls {
 mod tests {
     use super::*;
 
-    /// Whether nodes of a microsecond each are worth so many threads: some in a chain, and some alone.
+    /// Whether nodes of a microsecond each, some in a chain and some independent, are worth this many
+    /// threads.
     fn is_worth(chained: usize, alone: usize, threads: usize, sharing: Sharing) -> bool {
         let chain = (1..chained).map(|next| vec![next]);
         let ends = std::iter::repeat_n(vec![], usize::from(chained > 0) + alone);
@@ -174,7 +175,7 @@ mod tests {
         let nodes: Vec<usize> = (0..1_000).collect();
         let mut graph = StaticGraph::new(&vec![vec![]; 1_000], Sharing::WhereWorthIt);
         assert!(!graph.is_measured_alone(&nodes), "nothing is known");
-        // Ten times what each takes on one thread.
+        // Ten times the cost of each on one thread.
         let took =
             |graph: &StaticGraph, ns| nodes.iter().for_each(|&node| graph.took(node, ns, true));
         took(&graph, 100);
@@ -184,7 +185,7 @@ mod tests {
             took(&graph, ns);
         }
         assert!(!graph.is_worth(&nodes, 2));
-        // Those that take long are measured where they run.
+        // Expensive nodes are measured in shared runs.
         took(&graph, 1_000_000);
         assert!(!graph.is_measured_alone(&nodes));
     }

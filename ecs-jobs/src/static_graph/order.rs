@@ -1,10 +1,10 @@
-//! Topological orders, and the cycles that keep them from existing.
+//! Topological orders, and cycles in graphs that have none.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The nodes in an order in which each comes after those that it waits for, with the lowest number
-/// first among those that are free. Nodes of a cycle, and those that wait for one, are left out.
+/// Returns the nodes in topological order, with the lowest number first among the ready ones. Nodes of a
+/// cycle, and those that depend on one, are left out.
 ///
 /// This is Kahn's algorithm with a heap (A. B. Kahn, "Topological sorting of large networks",
 /// 1962).
@@ -26,13 +26,12 @@ pub(crate) fn topological_order(successors: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// A cycle among the nodes that `order` lacks: each waits for the one before it, and the last one is
+/// Returns a cycle among the nodes that `order` lacks: each depends on the one before it, and the last is
 /// the first again. Empty if the order has all nodes.
 pub(crate) fn cycle(successors: &[Vec<usize>], order: &[usize]) -> Vec<usize> {
     let mut is_left = vec![true; successors.len()];
     order.iter().for_each(|&node| is_left[node] = false);
-    // A node that was left out waits for another one that was, so a walk from one to the next ends in
-    // a cycle.
+    // Each left-out node depends on another left-out node, so a walk along these ends in a cycle.
     let mut waits_for = vec![None; successors.len()];
     for (node, to) in successors.iter().enumerate().filter(|&(node, _)| is_left[node]) {
         to.iter().for_each(|&successor| _ = waits_for[successor].get_or_insert(node));
@@ -46,8 +45,8 @@ pub(crate) fn cycle(successors: &[Vec<usize>], order: &[usize]) -> Vec<usize> {
         at = waits_for[at].expect("a node that was left out waits for another one that was");
     }
     let mut cycle = path.split_off(places[at].unwrap_or(0));
-    // It was found backwards. The lowest number comes first, so that it does not matter where the walk
-    // began.
+    // The walk found it backwards. The lowest number comes first, so that the result does not depend on
+    // the start of the walk.
     cycle.reverse();
     let lowest = (0..cycle.len()).min_by_key(|&place| cycle[place]).unwrap_or(0);
     cycle.rotate_left(lowest);

@@ -1,9 +1,9 @@
-//! The face over the tools that run models: loom, and shuttle.
+//! The interface of `sync` over the model checkers loom and shuttle.
 //!
-//! Shuttle runs a whole pool on one thread of the machine, and switches between its threads at random
-//! wherever one of these is used. It takes every atomic access for a sequentially consistent one, so it
-//! finds deadlocks, lost jobs and wrong counts among many threads, and no missing fence. Those are loom's,
-//! in `loom_models`.
+//! Shuttle runs a whole pool on one thread of the machine, and switches between the pool's threads at
+//! random wherever a synchronization primitive is used. It treats every atomic access as sequentially
+//! consistent. So it finds deadlocks, lost jobs and wrong counts among many threads, but no missing
+//! fence; for those there are loom's models in `loom_models`.
 
 #[cfg(loom)]
 use loom as tool;
@@ -22,10 +22,10 @@ pub(crate) use tool::sync::atomic::{
 };
 pub(crate) use tool::thread;
 
-/// Spinning only multiplies the schedules; the protocol must hold without.
+/// Spinning only multiplies the schedules; the protocol must hold without it.
 pub(crate) const SPIN_ROUNDS: u32 = 0;
 
-/// A mutex with `parking_lot`'s interface, which knows no poison.
+/// A mutex with `parking_lot`'s interface, without poisoning.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(tool::sync::Mutex<T>);
 
@@ -38,7 +38,7 @@ impl<T> Mutex<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits as well: what is done when a lock is taken has no say in what the models are about.
+    /// Blocks as well: the models do not depend on what happens when a lock is taken.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         Some(self.lock())
     }
@@ -48,10 +48,10 @@ impl<T> Mutex<T> {
     }
 }
 
-/// The time is up at once.
+/// The time is over at once.
 pub(crate) fn park_timeout(_time: Duration) {}
 
-/// A moment that comes when a thread has asked three times, and then is to sleep.
+/// A deadline that passes once a thread has asked three times and is about to sleep.
 #[derive(Debug)]
 pub(crate) struct Deadline(Cell<u32>);
 
@@ -107,7 +107,7 @@ mod particular {
         Weak(Arc::clone(strong))
     }
 
-    /// loom's macro, which does not know the `const` form.
+    /// loom's macro does not support the `const` form.
     macro_rules! loom_thread_local {
         ($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
             loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
@@ -119,7 +119,7 @@ mod particular {
     pub(crate) use loom_thread_local as thread_local;
 
     /// A thread that can be unparked: by a token behind a lock, since loom's own `unpark` also ends other
-    /// waits of a thread, which loom takes for a bug of its own.
+    /// waits of a thread, which loom reports as a bug.
     #[derive(Clone, Debug)]
     pub(crate) struct Thread(Arc<(Mutex<bool>, loom::sync::Condvar)>);
 
