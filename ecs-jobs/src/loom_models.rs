@@ -5,9 +5,8 @@
 //!     cargo test -p formic-jobs --release --lib loom_models -- --nocapture
 //! ```
 //!
-//! Every model prints how many schedules it saw and demands more than one, since
-//! a model that loom cannot see into passes as well. The twins in [`must_fail`]
-//! leave out a piece of the protocol, and must be caught.
+//! Every model prints the number of schedules and demands more than one, since a model that loom cannot
+//! see into passes as well. The twins in [`must_fail`] omit a piece of the protocol, and must be caught.
 //!
 //! Not seen by loom: `parking_lot` itself and std's `park`, which are taken as given; more than three threads at a time; a load
 //! that returns a value stored later in the program (load buffering).
@@ -32,8 +31,7 @@ fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
     explore_within(0..=usize::MAX, name, model);
 }
 
-/// The same, with no fewer and no more preemptions whatever the environment
-/// says.
+/// Like `explore`, with fixed bounds on preemptions, whatever the environment sets.
 fn explore_within(
     preemptions: RangeInclusive<usize>,
     name: &str,
@@ -52,7 +50,7 @@ fn explore_within(
         model();
     });
     let schedules = schedules.load(Ordering::Relaxed);
-    // Not `println`, whose output the test harness keeps to itself.
+    // Not `println`, whose output the test harness captures.
     let line = format!("loom: {name}: {schedules} schedules in {:?}\n", start.elapsed());
     std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
     assert!(schedules > 1, "loom saw one schedule only: it cannot see into the model");

@@ -85,15 +85,15 @@ fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
     });
 }
 
-/// A worker that comes by once.
+/// A worker that looks for work once.
 pub(super) fn visit(shared: &Shared, place: LocalQueues) {
     WorkerContext::with_worker(shared, place, |context| {
         work_once(shared, context, &mut || false);
     });
 }
 
-/// Runs `call` in a pool whose only worker comes by once, and leaves when it finds nothing to do:
-/// what goes on inside of a call needs no sleep.
+/// Runs `call` in a pool whose only worker looks for work once, and leaves when it finds none: the inside
+/// of a call needs no sleep.
 fn with_visitor(call: impl FnOnce(&Shared)) {
     let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
@@ -126,8 +126,8 @@ fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
     });
 }
 
-/// One node that all others wait for. `costs` are what they take: of each two that become ready the
-/// longer one is added, whichever of them comes first.
+/// One node that all others wait for, with these `costs`. Of each two that become ready, the more
+/// expensive one is queued, whichever comes first.
 fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
     with_visitor(|shared| {
         let mut successors = [const { Vec::new() }; COUNT];

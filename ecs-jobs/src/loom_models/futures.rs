@@ -1,4 +1,4 @@
-//! Futures: a wake-up is not missed, whenever it comes, and what was done before it is seen.
+//! Futures: no wake-up is missed, whenever it comes, and its effects before are visible.
 
 use super::explore_within;
 use super::handles::hosted;

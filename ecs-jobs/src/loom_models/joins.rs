@@ -1,4 +1,4 @@
-//! Halves of joins, against the sleep of their owner and of those who look for them.
+//! Halves of joins, against the sleep of their owner and of thieves.
 
 #![expect(unsafe_code, reason = "ends a group by hand")]
 

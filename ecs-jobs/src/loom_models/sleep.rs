@@ -13,7 +13,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-/// A pool, whose pieces of work are jobs that are ready. One that takes such a piece drops it.
+/// A pool whose pieces of work are ready jobs. A thread that takes one drops it.
 pub(super) struct Sleepers {
     pub(super) shared: Shared,
     /// A condition that some wait for.
