@@ -13,6 +13,7 @@
 //! cells that touch, so that an edit knows when the last of them is gone.
 
 use formic_ecs::CodecError;
+use smallvec::SmallVec;
 
 use crate::bytes::{Saved, get_count, get_u32, put};
 use crate::grid::count_u32;
@@ -43,7 +44,7 @@ struct Node {
     /// Which flood was here last.
     mark: u32,
     /// The nodes of other squares that this one touches, by number.
-    edges: Vec<Edge>,
+    edges: SmallVec<[Edge; 2]>,
     /// `members[position]` of the parent is this node.
     position: u32,
     /// A sector in the square of the node.
@@ -79,7 +80,7 @@ pub(crate) struct Hierarchy {
 impl Node {
     fn new(sector: u32, cell_count: u32, piece_count: u32) -> Self {
         let (parent, mark, position) = (NONE, 0, 0);
-        let (edges, members) = (Vec::new(), Vec::new());
+        let (edges, members) = (SmallVec::new(), Vec::new());
         Self { parent, mark, edges, position, sector, cell_count, piece_count, members }
     }
 
