@@ -111,6 +111,8 @@ impl TaskGroup {
     /// while this function is still running. A reference would promise the opposite (rayon #739,
     /// rust-lang/rust#146799).
     ///
+    /// # Safety
+    ///
     /// - `group` is alive, and the caller owns one of its counts (J-2).
     /// - The caller does not use `group` afterwards.
     pub(crate) unsafe fn finish_one(group: NonNull<Self>, sleepers: &Sleepers) {
